@@ -1,0 +1,294 @@
+"""`elmokit <verb>`: each verb is a library function with a parser in front.
+
+The library is imported when a verb runs, so that `--help`, `--version` and wrong arguments cost no torch. Exit codes:
+0 done; 1 `doctor` or `inspect` found something wrong; 2 wrong arguments, or files that are not what they should be;
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from elmokit import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elmokit.model.elmo import Layers
+
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as the shell reports a reader that went away
+INTERRUPTED = 130  # 128 + SIGINT
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit code; argparse leaves by SystemExit for --help, --version and wrong usage."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if "run" not in arguments:
+        parser.print_help()
+        return 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _show_warning
+        try:
+            code = arguments.run(arguments)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it ends
+            return BROKEN_PIPE
+        except KeyboardInterrupt:
+            print(f"\nelmokit: interrupted{arguments.when_interrupted}", file=sys.stderr)
+            return INTERRUPTED
+        except (ValueError, OSError) as error:
+            if getattr(arguments, "debug", False):
+                raise
+            print(f"elmokit: error: {_message(error)}", file=sys.stderr)
+            return 2
+    return code or 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors")
+    parser = argparse.ArgumentParser(
+        prog="elmokit",
+        description="Contextual word vectors from a bidirectional language model (ELMo).",
+        parents=[common],
+    )
+    parser.add_argument("--version", action="version", version=f"elmokit {__version__}")
+    verbs = parser.add_subparsers(metavar="VERB", title="verbs")
+    for name, add_arguments, run in (
+        ("demo", _add_demo, _demo),
+        ("embed", _add_embed, _embed),
+        ("pretrain", _add_pretrain, _pretrain),
+        ("perplexity", _add_perplexity, _perplexity),
+        ("convert", _add_convert, _convert),
+        ("inspect", _add_inspect, _inspect),
+        ("doctor", _add_doctor, _doctor),
+    ):
+        summary = (run.__doc__ or "").strip()
+        verb = verbs.add_parser(name, help=summary, description=summary, parents=[common])
+        verb.set_defaults(run=run, when_interrupted="")
+        add_arguments(verb)
+    return parser
+
+
+def _add_demo(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--html", type=Path, default=Path("demo.html"), help="the picture (default: %(default)s)")
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    """See contextual word vectors of the bundled model, offline; writes a picture."""
+    from elmokit.analysis import demo
+
+    demo.run(arguments.html)
+
+
+def _add_embed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("input", metavar="INPUT", help="text, one sentence a line: plain, .gz or .xz; - is stdin")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="OUT", help="*.h5, *.npz, *.npy or *.safetensors"
+    )
+    parser.add_argument(
+        "--model", metavar="M", help="a bundled model's name, a folder, or an options.json (default: the bundled model)"
+    )
+    parser.add_argument("--weights", metavar="FILE", help="the HDF5 weights, if the model is an options.json")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    parser.add_argument(
+        "--layers",
+        type=_layers,
+        default="average",
+        help="average, all (what the released dump_bilm_embeddings writes), top, or a number (default: %(default)s)",
+    )
+    parser.add_argument("--batch-size", type=int, default=64, help="sentences run at once (default: %(default)s)")
+    parser.add_argument(
+        "--tokenize", action="store_true", help="the lines are raw text; without it, tokens stand between spaces"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with a job that was killed; keep finished lines if this one fails"
+    )
+    parser.set_defaults(when_interrupted="; the same command with --resume goes on from here")
+
+
+def _embed(arguments: argparse.Namespace) -> None:
+    """Write the contextual vectors of every line of a text file."""
+    from elmokit.model.bundled import DEFAULT_MODEL
+    from elmokit.model.elmo import Elmo
+    from elmokit.model.embed import embed_file
+
+    done = embed_file(
+        Elmo.from_pretrained(arguments.model or DEFAULT_MODEL, arguments.weights, device=arguments.device),
+        arguments.input,
+        arguments.output,
+        layers=arguments.layers,
+        batch_size=arguments.batch_size,
+        raw_text=arguments.tokenize,
+        resume=arguments.resume,
+    )
+    size = arguments.output.stat().st_size / 1e6
+    print(f"{arguments.output}: {done.num_lines:,} lines, {done.num_tokens:,} tokens, {size:,.1f} MB")
+
+
+def _add_pretrain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shards", nargs="*", type=Path, metavar="SHARD", help="tokenised text, one sentence a line")
+    parser.add_argument("--vocabulary", type=Path, metavar="FILE", help="one token a line, most frequent first")
+    parser.add_argument(
+        "--run", type=Path, dest="run_dir", metavar="DIR", help="a new folder for all that the run writes"
+    )
+    parser.add_argument(
+        "--recipe", metavar="NAME", help="tiny, mini, small, medium or original: the sizes and settings (default: mini)"
+    )
+    parser.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="change settings of the recipe"
+    )
+    parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in this folder")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    parser.set_defaults(when_interrupted="; elmokit pretrain --resume DIR goes on from the last checkpoint")
+
+
+def _pretrain(arguments: argparse.Namespace) -> None:
+    """Train a biLM on text, or go on with a run."""
+    _check_pretrain(arguments)
+    from elmokit.pretraining.config import with_settings
+    from elmokit.pretraining.recipes import recipe
+    from elmokit.pretraining.train import pretrain, resume
+
+    if arguments.resume:
+        run_dir = resume(arguments.resume, arguments.set, device=arguments.device)
+    else:
+        run_dir = pretrain(
+            arguments.shards,
+            vocabulary_path=arguments.vocabulary,
+            run_dir=arguments.run_dir,
+            config=with_settings(recipe(arguments.recipe or "mini"), arguments.set),
+            device=arguments.device,
+        )
+    print(run_dir)
+
+
+def _check_pretrain(arguments: argparse.Namespace) -> None:
+    given = {
+        "SHARD": arguments.shards,
+        "--vocabulary FILE": arguments.vocabulary,
+        "--run DIR": arguments.run_dir,
+    }
+    if arguments.resume:
+        superfluous = [name for name, value in (given | {"--recipe NAME": arguments.recipe}).items() if value]
+        if superfluous:
+            raise ValueError(f"--resume takes the run's own; leave out {', '.join(superfluous)}")
+    elif missing := [name for name, value in given.items() if not value]:
+        raise ValueError(f"a new run needs {', '.join(missing)} too (to go on with an old one: --resume DIR)")
+
+
+def _add_perplexity(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a bundled model's name, a folder, or an options.json")
+    parser.add_argument("shards", nargs="+", type=Path, metavar="SHARD", help="tokenised text, one sentence a line")
+    parser.add_argument("--weights", metavar="FILE", help="the HDF5 weights, if MODEL is an options.json")
+    parser.add_argument(
+        "--carry-state",
+        action="store_true",
+        help="read the text as a stream, as bilm-tf does, not sentence by sentence",
+    )
+
+
+def _perplexity(arguments: argparse.Namespace) -> None:
+    """Measure how well a model predicts text, in both directions, with the full softmax."""
+    from elmokit.model.bundled import find_model
+    from elmokit.pretraining.perplexity import measure
+
+    measured = measure(
+        str(find_model(arguments.model)), arguments.shards, carry_state=arguments.carry_state, weights=arguments.weights
+    )
+    print(measured.text())
+
+
+def _add_convert(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="a bundled model's name, a folder, or an options.json")
+    parser.add_argument("target", type=Path, metavar="TARGET", help="a new folder")
+    parser.add_argument("--weights", metavar="FILE", help="the HDF5 weights, if SOURCE is an options.json")
+    parser.add_argument(
+        "--to",
+        choices=("native", "bilm_tf"),
+        default="native",
+        help="bilm_tf is options.json and HDF5 (default: native)",
+    )
+    parser.add_argument("--dtype", choices=("float32", "float16"), default="float32", help="of the native weights")
+    parser.add_argument("--no-softmax", action="store_true", help="leave it out: embedding needs none, perplexity does")
+    parser.add_argument(
+        "--max-file-bytes", type=int, metavar="N", help="split the softmax into files of at most N bytes"
+    )
+
+
+def _convert(arguments: argparse.Namespace) -> None:
+    """Rewrite a model in another format; its numbers stay the same."""
+    from elmokit.model.bundled import find_model
+    from elmokit.model.formats.conversion import convert
+
+    notes = convert(
+        find_model(arguments.source),
+        arguments.target,
+        to=arguments.to,
+        weights=arguments.weights,
+        dtype=arguments.dtype,
+        include_softmax=not arguments.no_softmax,
+        max_file_bytes=arguments.max_file_bytes,
+    )
+    for note in notes:
+        print(f"elmokit: note: {note}", file=sys.stderr)
+    print(arguments.target)
+
+
+def _add_inspect(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a bundled model's name, or a model's folder or file")
+    parser.add_argument("--weights", metavar="FILE", help="the HDF5 weights, if PATH is an options.json")
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    """Tell what a model on disk is: format, sizes, risks. Reads no weights and needs no torch."""
+    from elmokit.model.bundled import find_model
+    from elmokit.model.formats.inspection import inspect
+
+    inspection = inspect(find_model(arguments.path), arguments.weights)
+    print(inspection)
+    return 1 if inspection.refusals else 0
+
+
+def _add_doctor(parser: argparse.ArgumentParser) -> None:
+    del parser
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    """Check this installation: versions, processor, GPU, threads, bundled models."""
+    from elmokit.doctor import report
+
+    text, healthy = report()
+    print(text)
+    return 0 if healthy else 1
+
+
+def _message(error: ValueError | OSError) -> str:
+    """In one line; `[Errno 28] ...` of the operating system without its number, with the file first."""
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror and error.errno:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(text.split()) or type(error).__name__
+
+
+def _layers(text: str) -> Layers:
+    return int(text) if text.isdecimal() else text  # type: ignore[return-value]  # Elmo.encode refuses what is neither
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"elmokit: warning: {message}", file=sys.stderr)

@@ -1,0 +1,303 @@
+"""The biLM's LSTM: clipped cells, a clipped linear projection, skip connections (Sak et al., 2014; Peters et al., 2018).
+
+One direction, time first. `torch.nn.LSTM(proj_size=...)` cannot clip, so the recurrence is written here, together with
+its backward through time: the input products of all steps are one matrix product, and so is each weight's gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+FORGET_BIAS = 1.0  # TensorFlow adds this while running; the published weights come without it
+
+
+@dataclass(frozen=True)
+class LSTMState:
+    """What one layer carries from step to step: `cell` (B,H) and `output` (B,D), the output before the skip connection."""
+
+    cell: Float[Tensor, "B H"]
+    output: Float[Tensor, "B D"]
+
+    def detach(self) -> LSTMState:
+        return LSTMState(self.cell.detach(), self.output.detach())
+
+
+class ProjectedLSTM(nn.Module):
+    """A stack of projected LSTM layers that reads one direction; every layer but the first may add its input."""
+
+    def __init__(
+        self,
+        *,
+        num_layers: int,
+        projection_dim: int,
+        lstm_dim: int,
+        cell_clip: float | None,
+        projection_clip: float | None,
+        use_skip_connections: bool,
+    ) -> None:
+        super().__init__()
+        self.use_skip_connections = use_skip_connections
+        self.layers = nn.ModuleList(
+            ProjectedLSTMLayer(
+                projection_dim=projection_dim,
+                lstm_dim=lstm_dim,
+                cell_clip=cell_clip,
+                projection_clip=projection_clip,
+            )
+            for _ in range(num_layers)
+        )
+
+    def forward(
+        self,
+        inputs: Float[Tensor, "T B D"],
+        state: Sequence[LSTMState] | None = None,
+        *,
+        num_rows: Sequence[int] | None = None,
+        keep: Float[Tensor, "T B 1"] | None = None,
+        input_masks: Sequence[Float[Tensor, "T B D"]] | None = None,
+        product_dtype: torch.dtype | None = None,
+    ) -> tuple[list[Float[Tensor, "T B D"]], list[LSTMState]]:
+        """Outputs (T,B,D) of every layer, and every layer's last state.
+
+        `num_rows`: how many leading rows are alive at each step (never growing); the others keep their state and
+        give zeros. `keep`: 0 where a row forgets its state before the step, else 1. `input_masks`: a dropout mask for
+        each layer's input, already scaled; the skip connection adds the masked input (bilm-tf wraps it outside).
+        `product_dtype`: bfloat16 for matrix products in that type; cells, gates and sums stay as they are.
+        """
+        outputs: list[Tensor] = []
+        last: list[LSTMState] = []
+        for index, layer in enumerate(self.layers):
+            if input_masks is not None:
+                inputs = inputs * input_masks[index]
+            initial = None if state is None else state[index]
+            output, final = layer(inputs, initial, num_rows=num_rows, keep=keep, product_dtype=product_dtype)
+            inputs = output + inputs if self.use_skip_connections and index > 0 else output
+            outputs.append(inputs)
+            last.append(final)
+        return outputs, last
+
+
+class ProjectedLSTMLayer(nn.Module):
+    """One layer. Row blocks of the weights are input gate, forget gate, output gate, candidate, H rows each."""
+
+    def __init__(
+        self, *, projection_dim: int, lstm_dim: int, cell_clip: float | None, projection_clip: float | None
+    ) -> None:
+        super().__init__()
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip
+        self.input_weight = nn.Parameter(torch.empty(4 * lstm_dim, projection_dim))
+        self.recurrent_weight = nn.Parameter(torch.empty(4 * lstm_dim, projection_dim))
+        self.bias = nn.Parameter(torch.zeros(4 * lstm_dim))
+        self.projection_weight: nn.Parameter | None = None
+        if lstm_dim != projection_dim:
+            self.projection_weight = nn.Parameter(torch.empty(projection_dim, lstm_dim))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Glorot-uniform over each whole kernel, as TensorFlow counts it: input and recurrent weight are one matrix."""
+        rows, columns = self.input_weight.shape
+        limit = (6.0 / (2 * columns + rows)) ** 0.5
+        nn.init.uniform_(self.input_weight, -limit, limit)
+        nn.init.uniform_(self.recurrent_weight, -limit, limit)
+        nn.init.zeros_(self.bias)
+        if self.projection_weight is not None:
+            nn.init.xavier_uniform_(self.projection_weight)
+
+    def forward(
+        self,
+        inputs: Float[Tensor, "T B D"],
+        state: LSTMState | None = None,
+        *,
+        num_rows: Sequence[int] | None = None,
+        keep: Float[Tensor, "T B 1"] | None = None,
+        product_dtype: torch.dtype | None = None,
+    ) -> tuple[Float[Tensor, "T B D"], LSTMState]:
+        """Outputs (T,B,D), zero where a row has ended, and the state after each row's last step."""
+        num_steps, batch_size, projection_dim = inputs.shape
+        if state is None:
+            state = LSTMState(
+                cell=inputs.new_zeros(batch_size, len(self.bias) // 4),
+                output=inputs.new_zeros(batch_size, projection_dim),
+            )
+        rows = [batch_size] * num_steps if num_rows is None else list(num_rows)
+        if len(rows) != num_steps or any(later > earlier for earlier, later in zip(rows, rows[1:], strict=False)):
+            raise ValueError(f"num_rows {rows} must name {num_steps} counts of living rows that never grow")
+        settings = _Settings(
+            num_rows=rows,
+            cell_clip=self.cell_clip,
+            projection_clip=self.projection_clip if self.projection_weight is not None else None,
+            product_dtype=product_dtype or inputs.dtype,
+        )
+        outputs, cell, output = _Recurrence.apply(
+            settings,
+            inputs,
+            state.cell,
+            state.output,
+            self.input_weight,
+            self.recurrent_weight,
+            self.bias,
+            self.projection_weight,
+            keep,
+        )
+        return outputs, LSTMState(cell, output)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    num_rows: list[int]
+    cell_clip: float | None
+    projection_clip: float | None
+    product_dtype: torch.dtype
+
+
+class _Recurrence(torch.autograd.Function):
+    """All steps of one layer, and their gradient by backpropagation through time."""
+
+    @staticmethod
+    def forward(  # noqa: PLR0913 - the signature is autograd's
+        ctx: Any,
+        settings: _Settings,
+        inputs: Tensor,
+        cell: Tensor,
+        output: Tensor,
+        input_weight: Tensor,
+        recurrent_weight: Tensor,
+        bias: Tensor,
+        projection_weight: Tensor | None,
+        keep: Tensor | None,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        dtype, num_rows = settings.product_dtype, settings.num_rows
+        num_steps, batch_size, dim = inputs.shape
+        lstm_dim = cell.shape[1]
+        running_bias = bias.clone()
+        running_bias[lstm_dim : 2 * lstm_dim] += FORGET_BIAS
+        low_inputs = inputs.to(dtype).reshape(-1, dim)
+        from_inputs = functional.linear(low_inputs, input_weight.to(dtype), running_bias.to(dtype))
+        from_inputs = from_inputs.view(num_steps, batch_size, 4 * lstm_dim)
+        recurrent = recurrent_weight.to(dtype).t()
+        projection = None if projection_weight is None else projection_weight.to(dtype).t()
+
+        num_saved = num_steps if any(ctx.needs_input_grad) else 1  # without gradients every step overwrites the last
+        gates = inputs.new_empty(num_saved, batch_size, 4 * lstm_dim)
+        cells = inputs.new_empty(num_saved, batch_size, lstm_dim)
+        squashed = inputs.new_empty(num_saved, batch_size, lstm_dim)
+        hidden = low_inputs.new_zeros(num_saved, batch_size, lstm_dim)
+        previous = low_inputs.new_zeros(num_saved, batch_size, dim)
+        low_gates = low_inputs.new_empty(batch_size, 4 * lstm_dim)
+        outputs = inputs.new_zeros(num_steps, batch_size, dim)
+        running_cell, running_output = cell.clone(), output.clone()
+
+        for step, rows in enumerate(num_rows):
+            at = step if num_saved > 1 else 0
+            c, h = running_cell[:rows], running_output[:rows]
+            if keep is not None:
+                c.mul_(keep[step, :rows])
+                h.mul_(keep[step, :rows])
+            low_h, gate, m = previous[at, :rows], gates[at, :rows], hidden[at, :rows]
+            low_h.copy_(h)
+            torch.addmm(from_inputs[step, :rows], low_h, recurrent, out=low_gates[:rows])
+            gate.copy_(low_gates[:rows])
+            gate[:, : 3 * lstm_dim].sigmoid_()
+            gate[:, 3 * lstm_dim :].tanh_()
+            i, f, o, j = gate.split(lstm_dim, dim=1)
+            c.mul_(f).addcmul_(i, j)
+            if settings.cell_clip is not None:
+                c.clamp_(-settings.cell_clip, settings.cell_clip)
+            cells[at, :rows] = c
+            torch.tanh(c, out=squashed[at, :rows])
+            m.copy_(torch.mul(squashed[at, :rows], o))
+            h.copy_(m if projection is None else m @ projection)
+            if settings.projection_clip is not None:
+                h.clamp_(-settings.projection_clip, settings.projection_clip)
+            outputs[step, :rows] = h
+        if any(ctx.needs_input_grad):
+            ctx.settings = settings
+            ctx.save_for_backward(
+                *(input_weight, recurrent_weight, projection_weight, keep, cell),
+                *(low_inputs, gates, cells, squashed, hidden, previous, outputs),
+            )
+        return outputs, running_cell, running_output
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        grad_outputs, grad_cell, grad_output = gradients
+        settings: _Settings = ctx.settings
+        input_weight, recurrent_weight, projection_weight, keep, first_cell = ctx.saved_tensors[:5]
+        low_inputs, gates, cells, squashed, hidden, previous, outputs = ctx.saved_tensors[5:]
+        dtype = settings.product_dtype
+        num_steps, batch_size, dim = outputs.shape
+        lstm_dim = cells.shape[2]
+        recurrent = recurrent_weight.to(dtype)
+        projection = None if projection_weight is None else projection_weight.to(dtype)
+        low_gates = low_inputs.new_zeros(num_steps, batch_size, 4 * lstm_dim)
+        low_projected = low_inputs.new_zeros(num_steps, batch_size, dim)
+        to_cell, to_output = grad_cell.clone(), grad_output.clone()
+        to_gates = gates.new_empty(batch_size, 4 * lstm_dim)
+        scratch = gates.new_empty(batch_size, 4 * lstm_dim)
+        low_output = low_inputs.new_empty(batch_size, dim)
+
+        for step in reversed(range(num_steps)):
+            rows = settings.num_rows[step]
+            gate, tanh_c, dz = gates[step, :rows], squashed[step, :rows], to_gates[:rows]
+            i, f, o, j = gate.split(lstm_dim, dim=1)
+            di, df, do, dj = dz.split(lstm_dim, dim=1)
+            c_before = cells[step - 1, :rows] if step > 0 else first_cell[:rows]
+            if keep is not None:
+                c_before = c_before * keep[step, :rows]
+            dc, dh = to_cell[:rows], to_output[:rows]
+            dh.add_(grad_outputs[step, :rows])
+            _stop_where_clipped(dh, outputs[step, :rows], settings.projection_clip)
+            low_dh = low_projected[step, :rows]
+            low_dh.copy_(dh)
+            dm = (low_dh if projection is None else low_dh @ projection).to(dc.dtype)
+            torch.mul(dm, tanh_c, out=do)
+            through = torch.mul(dm, o)
+            dc.add_(through).addcmul_(through.mul_(tanh_c), tanh_c, value=-1)  # tanh' = 1 - tanh^2
+            _stop_where_clipped(dc, cells[step, :rows], settings.cell_clip)
+            torch.mul(dc, j, out=di)
+            torch.mul(dc, c_before, out=df)
+            torch.mul(dc, i, out=dj)
+            dc.mul_(f)
+            scaled = torch.mul(dz, gate, out=scratch[:rows])
+            sigmoids = slice(0, 3 * lstm_dim)  # sigmoid' = s - s^2; below, tanh' of the candidate
+            torch.addcmul(scaled[:, sigmoids], scaled[:, sigmoids], gate[:, sigmoids], value=-1, out=dz[:, sigmoids])
+            dj.addcmul_(scaled[:, 3 * lstm_dim :], j, value=-1)
+            low_gates[step, :rows] = dz
+            dh.copy_(torch.mm(low_gates[step, :rows], recurrent, out=low_output[:rows]))
+            if keep is not None:
+                dc.mul_(keep[step, :rows])
+                dh.mul_(keep[step, :rows])
+
+        flat = low_gates.view(-1, 4 * lstm_dim)
+        to_weights = (flat.t() @ torch.cat([low_inputs, previous.view(-1, dim)], dim=1)).to(input_weight.dtype)
+        to_bias = flat.new_ones(1, len(flat)) @ flat  # as a product, because sum() is slow in bfloat16
+        to_projection = None
+        if projection is not None:
+            to_projection = (low_projected.view(-1, dim).t() @ hidden.view(-1, lstm_dim)).to(input_weight.dtype)
+        return (
+            None,
+            (flat @ input_weight.to(dtype)).view_as(outputs).to(outputs.dtype),
+            to_cell,
+            to_output,
+            to_weights[:, :dim],
+            to_weights[:, dim:],
+            to_bias.squeeze(0).to(input_weight.dtype),
+            to_projection,
+            None,
+        )
+
+
+def _stop_where_clipped(gradient: Tensor, clipped: Tensor, limit: float | None) -> None:
+    """Set to zero in place, as the gradient of clipping is, where the clipped value lies on the limit."""
+    if limit is not None:
+        torch.ops.aten.hardtanh_backward.grad_input(gradient, clipped, -limit, limit, grad_input=gradient)

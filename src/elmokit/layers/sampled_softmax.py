@@ -1,0 +1,174 @@
+"""Softmax over the vocabulary, in full or sampled with log-uniform negatives (Jean et al., 2015; TensorFlow's semantics)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+ROWS_AT_ONCE = 256  # positions whose logits are held in memory together
+COLUMNS_AT_ONCE = 8192  # and, with the full softmax, tokens: a block that stays in the processor's cache
+
+
+class Softmax(nn.Module):
+    """Weights (V,D) and bias (V,) that turn a top-layer activation into logits; one for both directions."""
+
+    def __init__(self, *, num_tokens: int, dim: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(num_tokens, dim))
+        self.bias = nn.Parameter(torch.zeros(num_tokens))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        nn.init.normal_(self.weight, std=self.weight.shape[1] ** -0.5)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, hidden: Float[Tensor, "N D"]) -> Float[Tensor, "N V"]:
+        return torch.addmm(self.bias, hidden, self.weight.t())
+
+
+@dataclass(frozen=True)
+class Negatives:
+    """Distinct token ids (S,) drawn for one step, and how many draws they took."""
+
+    ids: Int[Tensor, " S"]
+    num_draws: int
+
+
+def log_uniform_probability(ids: Int[Tensor, " N"], *, num_tokens: int) -> Float[Tensor, " N"]:
+    """`P(k) = (ln(k + 2) - ln(k + 1)) / ln(V + 1)`: Zipf's law over a vocabulary sorted by falling frequency."""
+    return torch.log1p(1.0 / (ids.double() + 1.0)) / math.log(num_tokens + 1)
+
+
+def draw_negatives(num_negatives: int, *, num_tokens: int, generator: torch.Generator) -> Negatives:
+    """Draw from the log-uniform distribution until there are `num_negatives` distinct ids, in the order drawn."""
+    if not 0 < num_negatives < num_tokens:
+        raise ValueError(f"cannot draw {num_negatives} distinct negatives from a vocabulary of {num_tokens}")
+    draws = torch.empty(0, dtype=torch.long)
+    while True:
+        uniform = torch.rand(4 * num_negatives, generator=generator, dtype=torch.float64)
+        ranks = torch.exp(uniform * math.log(num_tokens + 1)).long() - 1
+        draws = torch.cat([draws, ranks.clamp_(max=num_tokens - 1)])
+        ordered, positions = torch.sort(draws, stable=True)
+        is_first = torch.ones_like(ordered, dtype=torch.bool)
+        is_first[1:] = ordered[1:] != ordered[:-1]
+        first_positions = torch.sort(positions[is_first]).values
+        if len(first_positions) >= num_negatives:
+            first_positions = first_positions[:num_negatives]
+            return Negatives(ids=draws[first_positions], num_draws=int(first_positions[-1]) + 1)
+
+
+def log_expected_count(ids: Int[Tensor, " N"], *, num_draws: int, num_tokens: int) -> Float[Tensor, " N"]:
+    """Logarithm of the chance that an id is among the distinct ones of `num_draws` draws."""
+    probability = log_uniform_probability(ids, num_tokens=num_tokens)
+    return torch.log(-torch.expm1(num_draws * torch.log1p(-probability))).float()
+
+
+def sampled_softmax_loss(
+    hidden: Float[Tensor, "N D"],
+    target_rows: tuple[Float[Tensor, "N D"], Float[Tensor, " N"]],
+    negative_rows: tuple[Float[Tensor, "S D"], Float[Tensor, " S"]],
+    *,
+    targets: Int[Tensor, " N"],
+    negatives: Negatives,
+    num_tokens: int,
+    product_dtype: torch.dtype | None = None,
+) -> Float[Tensor, ""]:
+    """Mean cross-entropy in nats of N positions against 1 + S classes, corrected by the log of the expected counts.
+
+    `target_rows` and `negative_rows` are (weight, bias) of the softmax at `targets` and at `negatives.ids`. A negative
+    equal to a position's target is left out for that position (TensorFlow's `remove_accidental_hits`).
+    """
+    weight, bias = target_rows
+    counts = {"num_draws": negatives.num_draws, "num_tokens": num_tokens}
+    true_logits = (hidden * weight).sum(dim=1) + bias - log_expected_count(targets, **counts).to(hidden)
+    offsets = negative_rows[1] - log_expected_count(negatives.ids, **counts).to(hidden)
+    hits = _accidental_hits(targets, negatives.ids, num_tokens=num_tokens)
+    return _LossOverClasses.apply(
+        hidden, true_logits, negative_rows[0], offsets, hits, product_dtype or hidden.dtype
+    )  # type: ignore[no-any-return]
+
+
+def _accidental_hits(
+    targets: Int[Tensor, " N"], negatives: Int[Tensor, " S"], *, num_tokens: int
+) -> Int[Tensor, " N"]:
+    """For each position the column of the negative that equals its target, or -1."""
+    columns = torch.full((num_tokens,), -1, dtype=torch.long, device=targets.device)
+    columns[negatives] = torch.arange(len(negatives), device=targets.device)
+    return columns[targets]
+
+
+class _LossOverClasses(torch.autograd.Function):
+    """Mean of `logsumexp([true, hidden @ weight.T + offsets]) - true`; the gradients are made with the loss, rows at a time."""
+
+    @staticmethod
+    def forward(  # type: ignore[override]  # noqa: PLR0913 - the signature is autograd's
+        ctx: torch.autograd.function.FunctionCtx,
+        hidden: Tensor,
+        true_logits: Tensor,
+        weight: Tensor,
+        offsets: Tensor,
+        hits: Tensor,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        low_hidden, low_weight = hidden.to(dtype), weight.to(dtype)
+        grad_hidden = torch.empty_like(low_hidden)
+        grad_weight = torch.zeros_like(weight)
+        grad_offsets = torch.zeros_like(offsets)
+        grad_true = torch.empty_like(true_logits)
+        total = hidden.new_zeros((), dtype=torch.float64)
+        size = min(ROWS_AT_ONCE, len(hidden))
+        products, logits = low_hidden.new_empty(size, len(weight)), hidden.new_empty(size, len(weight))
+        for start in range(0, len(hidden), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            low, true = low_hidden[rows], true_logits[rows]
+            product, chances = products[: len(low)], logits[: len(low)]
+            chances.copy_(torch.mm(low, low_weight.t(), out=product)).add_(offsets)
+            hit_rows = (hits[rows] >= 0).nonzero().squeeze(1)
+            chances[hit_rows, hits[rows][hit_rows]] = -math.inf
+            highest = torch.maximum(chances.amax(dim=1), true)
+            chances.sub_(highest[:, None]).exp_()
+            true_chance = (true - highest).exp()
+            normaliser = chances.sum(dim=1) + true_chance
+            total += (normaliser.log() + highest - true).sum(dtype=torch.float64)
+            chances.div_(normaliser[:, None] * len(hidden))
+            grad_true[rows] = (true_chance / normaliser - 1.0) / len(hidden)
+            grad_offsets += chances.sum(dim=0)
+            product.copy_(chances)
+            grad_hidden[rows] = product @ low_weight
+            grad_weight += product.t() @ low
+        ctx.save_for_backward(grad_hidden.to(hidden.dtype), grad_true, grad_weight, grad_offsets)
+        return (total / len(hidden)).to(hidden.dtype)
+
+    @staticmethod
+    def backward(  # type: ignore[override]
+        ctx: torch.autograd.function.FunctionCtx, *gradients: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        scale = gradients[0]
+        saved: tuple[Tensor, ...] = ctx.saved_tensors  # type: ignore[attr-defined]
+        return (*(gradient * scale for gradient in saved), None, None)
+
+
+def full_softmax_losses(
+    hidden: Float[Tensor, "N D"], softmax: Softmax, *, targets: Int[Tensor, " N"]
+) -> Float[Tensor, " N"]:
+    """Cross-entropy in nats of every position against the whole vocabulary, rows at a time, without gradient."""
+    losses = hidden.new_empty(len(hidden))
+    with torch.no_grad():
+        for start in range(0, len(hidden), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            true = targets[rows]
+            normalisers: list[Tensor] = []
+            for first in range(0, len(softmax.bias), COLUMNS_AT_ONCE):
+                columns = slice(first, first + COLUMNS_AT_ONCE)
+                logits = torch.addmm(softmax.bias[columns], hidden[rows], softmax.weight[columns].t())
+                normalisers.append(logits.logsumexp(dim=1))
+            true_logits = (hidden[rows] * softmax.weight[true]).sum(dim=1) + softmax.bias[true]
+            losses[rows] = torch.stack(normalisers).logsumexp(dim=0) - true_logits
+    return losses

@@ -1,0 +1,61 @@
+"""Scalar mix: one vector per token out of the biLM's layers (Peters et al., 2018, equation 1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float
+
+
+class ScalarMix(nn.Module):
+    """Learned weighted sum of layer activations, `gamma * sum_j softmax(weights)_j * layers[j]`."""
+
+    def __init__(self, *, num_layers: int) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"a scalar mix over {num_layers} layers; expected at least one")
+        self.weights = nn.Parameter(torch.zeros(num_layers))  # softmax(0) starts as the plain average
+        self.gamma = nn.Parameter(torch.ones(()))
+
+    def forward(self, layers: Float[Tensor, "L B T D"]) -> Float[Tensor, "B T D"]:
+        if len(layers) != len(self.weights):
+            raise ValueError(f"scalar mix over {len(self.weights)} layers was given {len(layers)}")
+        return self.gamma * torch.einsum("l,lbtd->btd", self.weights.softmax(dim=0), layers)
+
+    def penalty(self) -> Float[Tensor, ""]:
+        """`||weights||^2`, to be multiplied by the paper's lambda; gamma is not penalised."""
+        return self.weights.square().sum()
+
+
+class TopLayer(nn.Module):
+    """The top layer alone, `gamma * layers[-1]`: the variant that the paper's TagLM baseline and its ablations use."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gamma = nn.Parameter(torch.ones(()))
+
+    def forward(self, layers: Float[Tensor, "L B T D"]) -> Float[Tensor, "B T D"]:
+        return self.gamma * layers[-1]
+
+    def penalty(self) -> Float[Tensor, ""]:
+        """Zero: there are no mix weights."""
+        return torch.zeros_like(self.gamma)
+
+
+def normalise_layers(layers: Float[Tensor, "L B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "L B T D"]:
+    """The reference's layer norm, to be applied before a mix: every layer to mean 0 and variance 1, padding to zeros.
+
+    One mean and one variance per layer, over all real tokens and all features of the batch; nothing is learned. This is
+    not the usual norm of each token, and a sentence's vectors depend on its batch. `mask` leaves out the sentence
+    boundaries, as bilm-tf has it (AllenNLP counts them).
+    """
+    real = mask[..., None].to(layers.dtype)
+    count = (real.sum() * layers.shape[-1]).clamp(min=1)
+    mean = (layers * real).sum(dim=(1, 2, 3), keepdim=True) / count
+    centred = (layers - mean) * real
+    variance = centred.square().sum(dim=(1, 2, 3), keepdim=True) / count
+    return centred * torch.rsqrt(variance + 1e-12)

@@ -1,0 +1,136 @@
+"""The biLM: a forward and a backward language model that share their char encoder (Peters et al., 2018, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from elmokit.layers.char_encoder import CharEncoder
+from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
+from elmokit.model.config import NUM_CHARACTER_ROWS, BiLMConfig
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+
+@dataclass(frozen=True)
+class BiLMState:
+    """What each direction's layers carry from one batch to the next, row by row; `backward` is empty of a forward model."""
+
+    forward: tuple[LSTMState, ...]
+    backward: tuple[LSTMState, ...]
+
+
+@dataclass(frozen=True)
+class BiLMOutput:
+    """Layer activations (L,B,T,2D), zero at padding; layer 0 is the token representation twice."""
+
+    layers: Float[Tensor, "L B T E"]
+    mask: Bool[Tensor, "B T"]
+    state: BiLMState
+
+
+class BiLM(nn.Module):
+    """Character ids (B,T,C) with the sentence boundaries -> the activations of all layers.
+
+    A call starts from zeros unless it is given a state, so a sentence's vectors depend on that sentence alone.
+    """
+
+    def __init__(self, config: BiLMConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.char_encoder = CharEncoder(
+            num_characters=NUM_CHARACTER_ROWS,
+            character_dim=config.character_dim,
+            filters=config.filters,
+            activation=config.activation,
+            num_highway_layers=config.num_highway_layers,
+            projection_dim=config.projection_dim,
+        )
+        self.forward_lstm = _lstm(config)
+        self.backward_lstm = _lstm(config) if config.bidirectional else None
+
+    def forward(self, character_ids: Int[Tensor, "B T C"], state: BiLMState | None = None) -> BiLMOutput:
+        """Padding tokens are rows of zeros behind a sentence's end; elsewhere they are an error."""
+        if character_ids.dim() != 3 or character_ids.shape[2] != self.config.max_characters_per_token:
+            raise ValueError(
+                f"character ids have shape {tuple(character_ids.shape)}; "
+                f"expected (sentences, tokens, {self.config.max_characters_per_token})"
+            )
+        mask = (character_ids > 0).any(dim=2)
+        lengths = mask.sum(dim=1)
+        if not torch.equal(mask, _mask(lengths, mask.shape[1])):
+            raise ValueError("a padding token (a row of zeros) stands before a real one; padding goes behind a sentence")
+        tokens = self.char_encoder.embedding.weight.new_zeros(*mask.shape, self.config.projection_dim)
+        tokens[mask] = self.encode_tokens(character_ids[mask]).to(tokens.dtype)
+        return self.contextualise(tokens, lengths.cpu(), state)
+
+    def encode_tokens(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
+        """Context-independent token representations, the biLM's layer 0."""
+        return self.char_encoder(character_ids)
+
+    def contextualise(
+        self, tokens: Float[Tensor, "B T D"], lengths: Int[Tensor, " B"], state: BiLMState | None = None
+    ) -> BiLMOutput:
+        """All layers from token representations (zero at padding); `lengths` lie on the CPU."""
+        if state is not None and len(state.forward[0].cell) != len(tokens):
+            raise ValueError(f"the state has {len(state.forward[0].cell)} rows, the batch {len(tokens)}")
+        order = torch.argsort(lengths, descending=True, stable=True)
+        position = torch.argsort(order).to(tokens.device)
+        lengths, order = lengths[order], order.to(tokens.device)
+        num_steps = tokens.shape[1]
+        num_rows = (lengths[None, :] > torch.arange(num_steps)[:, None]).sum(dim=1).tolist()
+        steps = tokens[order].transpose(0, 1)
+        mask = _mask(lengths, num_steps).to(tokens.device)
+
+        outputs, last = self.forward_lstm(
+            steps, None if state is None else _rows(state.forward, order), num_rows=num_rows
+        )
+        layers = [[steps, *outputs]]
+        last_backward: list[LSTMState] = []
+        if self.backward_lstm is not None:
+            reverse = _reversal(lengths, num_steps).to(tokens.device)
+            outputs, last_backward = self.backward_lstm(
+                _gather(steps, reverse), None if state is None else _rows(state.backward, order), num_rows=num_rows
+            )
+            layers.append([steps, *(_gather(output, reverse) for output in outputs)])
+        joined = torch.stack([torch.cat(pair, dim=2) for pair in zip(*layers, strict=True)])
+        joined = joined.transpose(1, 2) * mask[:, :, None]
+        return BiLMOutput(
+            layers=joined[:, position],
+            mask=mask[position],
+            state=BiLMState(_rows(last, position), _rows(last_backward, position)),
+        )
+
+
+def _lstm(config: BiLMConfig) -> ProjectedLSTM:
+    return ProjectedLSTM(
+        num_layers=config.num_layers,
+        projection_dim=config.projection_dim,
+        lstm_dim=config.lstm_dim,
+        cell_clip=config.cell_clip,
+        projection_clip=config.projection_clip,
+        use_skip_connections=config.use_skip_connections,
+    )
+
+
+def _mask(lengths: Int[Tensor, " B"], num_steps: int) -> Bool[Tensor, "B T"]:
+    return torch.arange(num_steps, device=lengths.device)[None, :] < lengths[:, None]
+
+
+def _rows(state: Sequence[LSTMState], order: Int[Tensor, " B"]) -> tuple[LSTMState, ...]:
+    return tuple(LSTMState(layer.cell[order], layer.output[order]) for layer in state)
+
+
+def _reversal(lengths: Int[Tensor, " B"], num_steps: int) -> Int[Tensor, "T B"]:
+    """For each step and row the position to read so that a sentence runs backwards within its own length."""
+    steps = torch.arange(num_steps)[:, None]
+    return torch.where(steps < lengths, lengths - 1 - steps, steps)
+
+
+def _gather(steps: Float[Tensor, "T B D"], index: Int[Tensor, "T B"]) -> Float[Tensor, "T B D"]:
+    return steps.gather(0, index[:, :, None].expand(-1, -1, steps.shape[2]))

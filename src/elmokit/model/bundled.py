@@ -1,0 +1,36 @@
+"""Which model a name means: one that ships inside the package, or a path on disk. No torch here."""
+
+from __future__ import annotations
+
+import difflib
+from importlib.resources import files
+from pathlib import Path
+
+DEFAULT_MODEL = "mini-en"
+
+
+def bundled_models() -> dict[str, Path]:
+    """Name and folder of every model in `elmokit/bundled`."""
+    root = Path(str(files("elmokit") / "bundled"))
+    if not root.is_dir():
+        return {}
+    return {folder.name: folder for folder in sorted(root.iterdir()) if (folder / "config.json").is_file()}
+
+
+def find_model(name_or_path: str | Path) -> Path:
+    """The folder of a bundled model, else the path itself; a folder named like a bundled model is written `./mini-en`.
+
+    FileNotFoundError if there is neither, with the nearest bundled name and all of them.
+    """
+    bundled = bundled_models()
+    if isinstance(name_or_path, str) and name_or_path in bundled:
+        return bundled[name_or_path]
+    path = Path(name_or_path).expanduser()
+    if path.exists():
+        return path
+    nearest = difflib.get_close_matches(str(name_or_path), bundled, n=1, cutoff=0.5)
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    names = ", ".join(bundled) or "none in this installation"
+    raise FileNotFoundError(
+        f"no model {str(name_or_path)!r}: it is neither a path that exists nor a bundled model{hint} (bundled: {names})"
+    )

@@ -1,0 +1,121 @@
+"""The shape of a biLM: every choice that the published `options.json` files vary (Peters et al., 2018; bilm-tf)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+NUM_CHARACTER_ROWS = 262
+"""Rows of the character embedding: 256 bytes, 5 specials, and row 0 for the padding token."""
+
+ACTIVATIONS = ("relu", "tanh")
+
+
+@dataclass(frozen=True)
+class BiLMConfig:
+    """Sizes and switches of a biLM. The defaults are the released `original` model (2x4096_512_2048cnn_2xhighway)."""
+
+    filters: tuple[tuple[int, int], ...] = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
+    """(width in characters, number) of each group of convolution filters, in the order of their outputs."""
+    character_dim: int = 16
+    """Width of a character's embedding."""
+    num_characters: int = 262
+    """262, or 261 as training options write it; the same model either way (row 0 is the padding token)."""
+    max_characters_per_token: int = 50
+    """Characters (bytes and the two word boundaries) that a token is cut or padded to."""
+    activation: str = "relu"
+    """After the convolutions: relu or tanh. The highway's own is always relu."""
+    num_highway_layers: int = 2
+    """Highway layers between convolutions and projection; may be 0."""
+    projection_dim: int = 512
+    """Width D of the token representation and of every LSTM output."""
+    lstm_dim: int = 4096
+    """Width H of the LSTM cells; equal to `projection_dim` means that the LSTM has no projection."""
+    num_layers: int = 2
+    """LSTM layers in each direction."""
+    cell_clip: float | None = 3.0
+    """Cells are clipped to +- this value; None leaves them as they are."""
+    projection_clip: float | None = 3.0
+    """Projected outputs are clipped to +- this value; None leaves them as they are."""
+    use_skip_connections: bool = True
+    """Every LSTM layer but the first adds its input to its output."""
+    bidirectional: bool = True
+    """False is a forward language model alone."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "filters", tuple((int(width), int(number)) for width, number in self.filters))
+        for name in ("character_dim", "projection_dim", "lstm_dim", "num_layers"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.num_highway_layers < 0:
+            raise ValueError(f"num_highway_layers is {self.num_highway_layers}; it must be 0 or more")
+        if not self.filters or any(width < 1 or number < 1 for width, number in self.filters):
+            raise ValueError(f"filters are {self.filters}; expected at least one (width, number), all positive")
+        widest = max(width for width, _ in self.filters)
+        if self.max_characters_per_token < max(widest, 3):
+            raise ValueError(
+                f"max_characters_per_token is {self.max_characters_per_token}; it must be at least 3 "
+                f"(word boundaries and a byte) and at least the widest filter ({widest})"
+            )
+        if self.num_characters not in (261, 262):
+            raise ValueError(f"num_characters is {self.num_characters}; a byte-level biLM has 261 (training) or 262")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"activation is {self.activation!r}; expected one of {', '.join(ACTIVATIONS)}")
+        if self.projection_dim > self.lstm_dim:
+            raise ValueError(f"projection_dim {self.projection_dim} is wider than lstm_dim {self.lstm_dim}")
+        for name in ("cell_clip", "projection_clip"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} is {value}; expected a positive number, or none for no clipping")
+
+    @property
+    def num_filters(self) -> int:
+        return sum(number for _, number in self.filters)
+
+    @property
+    def num_directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    @property
+    def output_dim(self) -> int:
+        """Width of a layer activation: 2D, or D of a forward model."""
+        return self.num_directions * self.projection_dim
+
+    def tensor_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Name and shape of every weight but the softmax, as `BiLM.state_dict()` and the native format have them."""
+        shapes: dict[str, tuple[int, ...]] = {
+            "char_encoder.embedding.weight": (NUM_CHARACTER_ROWS, self.character_dim)
+        }
+        for index, (width, number) in enumerate(self.filters):
+            shapes[f"char_encoder.convolutions.{index}.weight"] = (number, self.character_dim, width)
+            shapes[f"char_encoder.convolutions.{index}.bias"] = (number,)
+        for index in range(self.num_highway_layers):
+            for part in ("transform", "gate"):
+                shapes[f"char_encoder.highways.{index}.{part}.weight"] = (self.num_filters, self.num_filters)
+                shapes[f"char_encoder.highways.{index}.{part}.bias"] = (self.num_filters,)
+        if self.num_filters != self.projection_dim:
+            shapes["char_encoder.projection.weight"] = (self.projection_dim, self.num_filters)
+            shapes["char_encoder.projection.bias"] = (self.projection_dim,)
+        for direction in ("forward_lstm", "backward_lstm")[: self.num_directions]:
+            for index in range(self.num_layers):
+                layer = f"{direction}.layers.{index}"
+                shapes[f"{layer}.input_weight"] = (4 * self.lstm_dim, self.projection_dim)
+                shapes[f"{layer}.recurrent_weight"] = (4 * self.lstm_dim, self.projection_dim)
+                shapes[f"{layer}.bias"] = (4 * self.lstm_dim,)
+                if self.projection_dim != self.lstm_dim:
+                    shapes[f"{layer}.projection_weight"] = (self.projection_dim, self.lstm_dim)
+        return shapes
+
+    @property
+    def num_parameters(self) -> int:
+        """Trainable numbers without the softmax; the padding token's row of zeros is not counted, as in the paper."""
+        total = 0
+        for shape in self.tensor_shapes().values():
+            size = 1
+            for length in shape:
+                size *= length
+            total += size
+        return total - self.character_dim
+
+    @classmethod
+    def field_names(cls) -> list[str]:
+        return [field.name for field in fields(cls)]

@@ -1,0 +1,153 @@
+"""The released format: bilm-tf's and AllenNLP's `options.json` with an HDF5 file of weights, under whatever names.
+
+It has no place for the softmax. A vocabulary is not part of it, but may lie beside the two files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from elmokit.model.formats.bilm_tf_layout import CellNames, cell_names, dataset_shapes, to_datasets, to_native
+from elmokit.model.formats.folder import new_folder, write_text, write_vocabulary
+from elmokit.model.formats.hdf5 import MAX_EXPANSION, SMALL, Entry, HDF5File, open_hdf5, write_hdf5
+from elmokit.model.formats.json_file import json_text
+from elmokit.model.formats.options_json import STORED_TRAINING_OPTIONS, Options, options_of, read_options
+from elmokit.model.formats.stored import Array, FormatError, StoredBiLM, readable_bytes, require_finite, shown
+from elmokit.model.formats.vocabulary_file import read_vocabulary
+from elmokit.runs import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from elmokit.model.config import BiLMConfig
+
+OPTIONS_NAME = "options.json"
+WEIGHTS_NAME = "weights.hdf5"
+VOCABULARY_NAME = "vocabulary.txt"
+_ROOTS = ("char_embed", "CNN", "RNN", "rnn/")  # names that begin so are a part of the biLM
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two files, and the vocabulary that lies beside them, if there is one and only one."""
+
+    options: Path
+    weights: Path
+    vocabulary: Path | None = None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which datasets the options call for, under the names that the file at hand uses."""
+
+    config: BiLMConfig
+    cells: dict[tuple[int, int], CellNames]
+    shapes: dict[str, tuple[int, ...]]
+
+
+def read_bilm_tf(pair: Pair) -> StoredBiLM:
+    """Read a pair (`recognise.find_pair` finds one). Nothing is allocated before all of the file has been checked.
+
+    `FormatError` names the file, the dataset and the reason.
+    """
+    options = read_options(pair.options)
+    with open_hdf5(pair.weights) as file:
+        layout = layout_of(options, file.entries)
+        for refusal in refusals(file, layout):
+            raise refusal
+
+        def read(name: str) -> Array:
+            array = file.read(name)
+            require_finite(pair.weights, f"dataset {name}", array)
+            return array
+
+        tensors = to_native(layout.config, layout.cells, read)
+    return StoredBiLM(
+        config=layout.config,
+        tensors=tensors,
+        vocabulary=None if pair.vocabulary is None else read_vocabulary(pair.vocabulary),
+        pretraining={STORED_TRAINING_OPTIONS: options.training} if options.training else None,
+    )
+
+
+def layout_of(options: Options, entries: dict[str, Entry]) -> Layout:
+    """Match the options with the names in the file.
+
+    Options that do not say whether the model is bidirectional mean two directions, as every loader takes them, unless
+    the file is a dump of a forward model alone, which has no RNN_0.
+    """
+    config = options.config
+    if not options.says_direction and not any(name.startswith("RNN_") for name in entries):
+        config = replace(config, bidirectional=not any(name in entries for name in ("rnn", "RNN")))
+    cells = cell_names(config, entries)
+    return Layout(config=config, cells=cells, shapes=dataset_shapes(config, cells))
+
+
+def refusals(file: HDF5File, layout: Layout) -> Iterator[FormatError]:
+    """Every reason not to read the weights."""
+    for entry in file.entries.values():
+        if entry.kind == "other":
+            touched = [name for name in layout.shapes if f"{name}/".startswith(f"{entry.name}/")]
+            part = f"dataset {touched[0]}" if touched else entry.name
+            at = f"{shown(entry.name)} " if touched and touched[0] != entry.name else ""
+            yield FormatError(file.path, f"{at}{entry.refusal}", part=part)
+    for name, shape in layout.shapes.items():
+        entry = file.entries.get(name)
+        if entry is None:
+            if not _behind_link(name, file.entries):
+                yield FormatError(
+                    file.path, f"is missing; options.json calls for shape {shape}", part=f"dataset {name}"
+                )
+        elif entry.kind == "group":
+            yield FormatError(file.path, "is a group; expected a dataset", part=f"dataset {name}")
+        elif entry.refusal is not None:
+            yield FormatError(file.path, entry.refusal, part=f"dataset {name}")
+        elif entry.shape != shape:
+            reason = f"has shape {entry.shape}; options.json calls for {shape}"
+            yield FormatError(file.path, reason, part=f"dataset {name}")
+    declared = sum(file.entries[name].num_bytes for name in layout.shapes if name in file.entries)
+    if declared > MAX_EXPANSION * file.num_bytes + SMALL:
+        sizes = f"{readable_bytes(declared)} in a file of {readable_bytes(file.num_bytes)}"
+        yield FormatError(file.path, f"declares {sizes}, which cannot hold them")
+    for name in extra_datasets(file, layout):
+        if name.startswith(_ROOTS):
+            yield FormatError(
+                file.path, "is not called for by options.json: they are not a pair", part=f"dataset {name}"
+            )
+
+
+def extra_datasets(file: HDF5File, layout: Layout) -> list[str]:
+    """Datasets that the options do not call for: beside the biLM they are left alone, within it they are a refusal."""
+    return [name for name, entry in file.entries.items() if entry.kind == "dataset" and name not in layout.shapes]
+
+
+def write_bilm_tf(folder: Path, stored: StoredBiLM) -> None:
+    """Write options.json, weights.hdf5 and, if there is one, vocabulary.txt into a new folder, whole or not at all.
+
+    The datasets are those of `dump_weights`, with the names that bilm-tf and AllenNLP read. `FormatError` if the model
+    has a softmax, which has no place here: see `StoredBiLM.without_softmax`.
+    """
+    if stored.has_softmax:
+        raise FormatError(folder, "the HDF5 format has no place for a softmax; write the model without it")
+    stored.check(folder)
+    options = json_text(folder / OPTIONS_NAME, options_of(stored))
+    with new_folder(folder) as place:
+        with atomic_write(place / WEIGHTS_NAME) as temporary:
+            write_hdf5(temporary, to_datasets(stored.config, stored.tensors))
+        if stored.vocabulary is not None:
+            write_vocabulary(place / VOCABULARY_NAME, stored.vocabulary)
+        write_text(place / OPTIONS_NAME, options)
+
+
+def holds_weights(file: HDF5File) -> bool:
+    """Whether the names are those of a biLM, whole or not."""
+    return any(name.startswith(_ROOTS) for name in file.entries)
+
+
+def _behind_link(name: str, entries: dict[str, Entry]) -> bool:
+    """Whether a part of the name is itself something that is refused already."""
+    parts = name.split("/")
+    above = ("/".join(parts[:count]) for count in range(1, len(parts)))
+    return any(entries[prefix].kind != "group" for prefix in above if prefix in entries)

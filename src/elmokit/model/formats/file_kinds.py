@@ -1,0 +1,149 @@
+"""What a file is, by its first bytes, whatever its name. Nothing is unpickled, or unpacked beyond a block."""
+
+from __future__ import annotations
+
+import zlib
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from elmokit.model.formats.hdf5 import SIGNATURE
+from elmokit.model.formats.json_file import MAX_BYTES, read_json_object
+from elmokit.model.formats.native import is_native_config
+from elmokit.model.formats.options_json import is_options
+from elmokit.model.formats.safetensors_file import looks_like_safetensors
+from elmokit.model.formats.stored import FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HEAD_BYTES = 1024
+_TAR = (257, b"ustar")
+_TENSORFLOW_TABLE = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"  # ends a LevelDB-style table, such as model.ckpt-N.index
+_PICKLE_TEXT = (b"(dp", b"(lp", b"ccopy_reg", b"ccollections", b"cnumpy", b"c__builtin__", b"cbuiltins", b"cposix")
+
+
+class FileKind(Enum):
+    """The value is what a person would call it."""
+
+    NATIVE_CONFIG = "a config.json of elmokit"
+    OPTIONS = "an options.json of bilm-tf"
+    SAFETENSORS = "a safetensors file"
+    HDF5 = "an HDF5 file"
+    MANY_LANGS_CONFIG = "a config of ELMoForManyLangs"
+    ALLENNLP_CONFIG = "a config of AllenNLP"
+    JSON = "a JSON file"
+    BROKEN_JSON = "a JSON file that cannot be read"
+    PICKLE = "a Python pickle"
+    TORCH_ZIP = "a PyTorch file (a zip with a pickle in it)"
+    ZIP = "a zip archive"
+    TAR = "a tar archive"
+    TAR_GZ = "a gzip-compressed tar archive"
+    GZIP = "a gzip-compressed file"
+    XZ = "an xz-compressed file"
+    TENSORFLOW_INDEX = "a TensorFlow checkpoint index"
+    TENSORFLOW_CHECKPOINT = "a TensorFlow checkpoint list"
+    NUMPY = "a NumPy array"
+    TEXT = "a text file"
+    EMPTY = "an empty file"
+    BINARY = "a binary file of an unknown kind"
+    NOT_A_FILE = "a device, pipe or dangling link"
+
+
+PICKLES = (FileKind.PICKLE, FileKind.TORCH_ZIP)
+_NOT_PICKLE = "elmokit opens no pickles, because opening one can run any code"
+ADVICE = {
+    FileKind.PICKLE: f"{_NOT_PICKLE}; convert its tensors to safetensors or HDF5 with the tool that wrote it",
+    FileKind.TORCH_ZIP: f"{_NOT_PICKLE}; convert its tensors to safetensors or HDF5 with the tool that wrote it",
+    FileKind.MANY_LANGS_CONFIG: "a model of ELMoForManyLangs keeps its weights in pickles, which elmokit does not open",
+    FileKind.ALLENNLP_CONFIG: "give the options.json and HDF5 weights that it was trained with",
+    FileKind.ZIP: "unpack it and give the folder",
+    FileKind.TAR: "unpack it and give the folder",
+    FileKind.TAR_GZ: "unpack it and give the folder, or, for an AllenNLP model, its options.json and HDF5 weights",
+    FileKind.TENSORFLOW_INDEX: "convert the checkpoint to HDF5 with bilm-tf (bin/dump_weights.py), then give that",
+    FileKind.TENSORFLOW_CHECKPOINT: "convert the checkpoint to HDF5 with bilm-tf (bin/dump_weights.py), then give that",
+}
+"""What to do with a kind of file that is not read."""
+
+
+def kind_of(path: Path) -> FileKind:
+    """What the file is; OSError if it cannot be read."""
+    if not path.is_file():
+        return FileKind.NOT_A_FILE
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+        file.seek(max(0, path.stat().st_size - len(_TENSORFLOW_TABLE)))
+        tail = file.read(len(_TENSORFLOW_TABLE))
+    for recognise in (_by_signature, _by_text):
+        kind = recognise(path, head)
+        if kind is not None:
+            return kind
+    return FileKind.TENSORFLOW_INDEX if tail == _TENSORFLOW_TABLE else FileKind.BINARY
+
+
+def _by_signature(path: Path, head: bytes) -> FileKind | None:
+    if not head:
+        return FileKind.EMPTY
+    if head.startswith(SIGNATURE):
+        return FileKind.HDF5
+    if looks_like_safetensors(head):
+        return FileKind.SAFETENSORS
+    if (head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")) or head.startswith(_PICKLE_TEXT):
+        return FileKind.PICKLE
+    if head.startswith(b"PK\x03\x04"):
+        first_name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
+        return FileKind.TORCH_ZIP if first_name.endswith((b"/data.pkl", b"/.data/serialization_id")) else FileKind.ZIP
+    if head.startswith(b"\x1f\x8b"):
+        return FileKind.TAR_GZ if _is_tar(_start_of_gzip(path)) else FileKind.GZIP
+    if _is_tar(head):
+        return FileKind.TAR
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return FileKind.XZ
+    if head.startswith(b"\x93NUMPY"):
+        return FileKind.NUMPY
+    return None
+
+
+def _by_text(path: Path, head: bytes) -> FileKind | None:
+    if b"\0" in head:
+        return None
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        return _kind_of_json(path)
+    if head.startswith(b"model_checkpoint_path:"):
+        return FileKind.TENSORFLOW_CHECKPOINT
+    try:
+        head[:-3].decode("utf-8")  # the last character may be cut
+    except UnicodeDecodeError as error:
+        return None if error.start < len(head) - 8 else FileKind.TEXT
+    return FileKind.TEXT
+
+
+def _kind_of_json(path: Path) -> FileKind:
+    if path.stat().st_size > MAX_BYTES:
+        return FileKind.JSON
+    try:
+        values = read_json_object(path)
+    except FormatError:
+        return FileKind.BROKEN_JSON
+    if is_native_config(values):
+        return FileKind.NATIVE_CONFIG
+    if is_options(values):
+        return FileKind.OPTIONS
+    if "config_path" in values:
+        return FileKind.MANY_LANGS_CONFIG
+    if isinstance(values.get("model"), dict) and ("dataset_reader" in values or "trainer" in values):
+        return FileKind.ALLENNLP_CONFIG
+    return FileKind.JSON
+
+
+def _is_tar(head: bytes) -> bool:
+    offset, magic = _TAR
+    return head[offset : offset + len(magic)] == magic
+
+
+def _start_of_gzip(path: Path) -> bytes:
+    with path.open("rb") as file:
+        packed = file.read(1 << 16)
+    try:
+        return zlib.decompressobj(wbits=31).decompress(packed, 512)
+    except zlib.error:
+        return b""

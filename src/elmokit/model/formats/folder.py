@@ -1,0 +1,53 @@
+"""Writing a model's folder: a new one appears with all of its files or not at all, and so does each file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from elmokit.runs import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from elmokit.text.vocabulary import Vocabulary
+
+
+@contextmanager
+def new_folder(path: Path) -> Generator[Path]:
+    """A temporary folder beside `path`, renamed to it on success and removed on failure.
+
+    `path` may exist if it is an empty folder; anything else there is a `FileExistsError`.
+    """
+    if not is_free(path):
+        raise FileExistsError(f"{path} exists and is not an empty folder: choose another one or remove it")
+    path = path.resolve()
+    staging = path.parent / f".{path.name}.{secrets.token_hex(4)}"
+    staging.mkdir(parents=True)
+    try:
+        yield staging
+        if path.exists():
+            path.rmdir()
+        os.replace(staging, path)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+
+
+def is_free(path: Path) -> bool:
+    return not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write the file whole or not at all."""
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_vocabulary(path: Path, vocabulary: Vocabulary) -> None:
+    with atomic_write(path) as temporary:
+        vocabulary.write(temporary)

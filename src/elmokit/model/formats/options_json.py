@@ -1,0 +1,132 @@
+"""bilm-tf's `options.json` <-> `BiLMConfig` (keys and defaults as bilm-tf and AllenNLP read them)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from elmokit.model.config import BiLMConfig
+from elmokit.model.formats.json_file import Fields, read_json_object
+from elmokit.model.formats.sizes import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_FILTER_GROUPS, MAX_LAYERS
+from elmokit.model.formats.stored import FormatError, StoredBiLM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRAINING_OPTIONS = (
+    "all_clip_norm_val",
+    "batch_size",
+    "dropout",
+    "learning_rate",
+    "n_epochs",
+    "n_negative_samples_batch",
+    "n_tokens_vocab",
+    "n_train_tokens",
+    "sample_softmax",
+    "share_embedding_softmax",
+    "unroll_steps",
+)
+"""They change nothing at inference: kept as a record of how the model was trained."""
+
+STORED_TRAINING_OPTIONS = "bilm_tf_options"  # their key in `StoredBiLM.pretraining`
+
+
+@dataclass(frozen=True)
+class Options:
+    """What an options.json says. `says_direction`: whether it has the key `bidirectional`; released ones do not."""
+
+    config: BiLMConfig
+    training: dict[str, object]
+    says_direction: bool
+    risks: list[str] = field(default_factory=list[str])
+
+
+def is_options(values: dict[str, object]) -> bool:
+    """Whether a JSON object is an options.json, by its keys."""
+    return isinstance(values.get("lstm"), dict)
+
+
+def read_options(path: Path) -> Options:
+    """Check and read the file; `FormatError` names the field. Sizes are bounded, so that shapes may be computed."""
+    options = Fields(path, read_json_object(path))
+    if "char_cnn" not in options:
+        raise options.error("char_cnn", "is missing; models with word input (no characters) cannot be read")
+    lstm, characters = options.fields("lstm"), options.fields("char_cnn")
+    risks: list[str] = []
+    says_direction = "bidirectional" in options
+    try:
+        config = BiLMConfig(
+            filters=characters.pairs("filters", most_pairs=MAX_FILTER_GROUPS, most=MAX_DIM),
+            character_dim=characters.fields("embedding").integer("dim", least=1, most=MAX_DIM),
+            num_characters=_num_characters(characters, risks),
+            max_characters_per_token=characters.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS),
+            activation=characters.text("activation"),
+            num_highway_layers=_num_highway_layers(characters),
+            projection_dim=lstm.integer("projection_dim", least=1, most=MAX_DIM),
+            lstm_dim=lstm.integer("dim", least=1, most=MAX_DIM),
+            num_layers=lstm.integer("n_layers", least=1, most=MAX_LAYERS) if "n_layers" in lstm else 1,
+            cell_clip=_clip(lstm, "cell_clip", risks),
+            projection_clip=_clip(lstm, "proj_clip", risks),
+            use_skip_connections=lstm.boolean("use_skip_connections") if "use_skip_connections" in lstm else False,
+            bidirectional=options.boolean("bidirectional") if says_direction else True,
+        )
+    except FormatError:
+        raise
+    except ValueError as error:
+        raise FormatError(path, str(error)) from error
+    training = {name: options.value(name) for name in TRAINING_OPTIONS if name in options}
+    kept = {name: value for name, value in training.items() if not isinstance(value, list | dict)}
+    unknown = [*options.unread, *lstm.unread, *characters.unread]
+    if unknown:
+        risks.append(f"{path.name} has fields that are not known and change nothing here: {', '.join(unknown)}")
+    return Options(config=config, training=kept, says_direction=says_direction, risks=risks)
+
+
+def options_of(stored: StoredBiLM) -> dict[str, object]:
+    """The options.json of a model: prediction options, and its training options if it was read from such a file."""
+    config = stored.config
+    training = (stored.pretraining or {}).get(STORED_TRAINING_OPTIONS)
+    known = cast("dict[str, object]", training) if isinstance(training, dict) else {}
+    options = {name: value for name, value in known.items() if name in TRAINING_OPTIONS}
+    return options | {
+        "bidirectional": config.bidirectional,
+        "lstm": {
+            "dim": config.lstm_dim,
+            "projection_dim": config.projection_dim,
+            "n_layers": config.num_layers,
+            "cell_clip": config.cell_clip,  # null, not left out, where there is none: AllenNLP wants the key
+            "proj_clip": config.projection_clip,
+            "use_skip_connections": config.use_skip_connections,
+        },
+        "char_cnn": {
+            "activation": config.activation,
+            "embedding": {"dim": config.character_dim},
+            "filters": [list(pair) for pair in config.filters],
+            "max_characters_per_token": config.max_characters_per_token,
+            "n_characters": config.num_characters,
+            "n_highway": config.num_highway_layers,
+        },
+    }
+
+
+def _num_characters(characters: Fields, risks: list[str]) -> int:
+    if "n_characters" not in characters:
+        return 262
+    number = characters.integer("n_characters", least=261, most=262)
+    if number == 261:
+        risks.append("n_characters is 261, as for training: harmless here, but bilm-tf refuses it at prediction")
+    return number
+
+
+def _num_highway_layers(characters: Fields) -> int:
+    if "n_highway" not in characters or characters.value("n_highway") is None:
+        return 0
+    return characters.integer("n_highway", least=0, most=MAX_LAYERS)
+
+
+def _clip(lstm: Fields, name: str, risks: list[str]) -> float | None:
+    """0 is read as no clipping, as AllenNLP has it; TensorFlow clips to 0, which leaves no model worth reading."""
+    value = lstm.number_or_none(name, most=MAX_CLIP)
+    if value == 0:
+        risks.append(f"lstm.{name} is 0: read as no clipping, as AllenNLP does; bilm-tf clips everything to 0")
+    return value or None

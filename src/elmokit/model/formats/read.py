@@ -1,0 +1,63 @@
+"""Weights on disk -> `BiLM` and `Softmax`, and back: the one place where the formats meet torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM
+from elmokit.model.formats.recognise import StrPath, read_stored
+from elmokit.model.formats.stored import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Array, StoredBiLM
+
+if TYPE_CHECKING:
+    from elmokit.text.vocabulary import Vocabulary
+
+
+def read_bilm(
+    path: StrPath, *, options: StrPath | None = None, with_softmax: bool = False
+) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
+    """Read a model in any format, in float32 on the CPU, in evaluation mode.
+
+    `path` is a folder, a file in one, or, with `options`, the HDF5 weights of a pair (in either order). `FormatError`:
+    the files are not a biLM, or, `with_softmax`, have no softmax.
+    """
+    return from_stored(read_stored(path, options, with_softmax=with_softmax))
+
+
+def from_stored(stored: StoredBiLM) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
+    """Modules that share the memory of the arrays: nothing is initialised or copied."""
+    tensors = {name: torch.from_numpy(array) for name, array in stored.tensors.items()}
+    with torch.device("meta"):
+        bilm = BiLM(stored.config)
+    bilm.load_state_dict({name: tensors[name] for name in stored.config.tensor_shapes()}, assign=True)
+    softmax = None
+    if stored.has_softmax:
+        num_tokens, dim = stored.tensors[SOFTMAX_WEIGHT].shape
+        with torch.device("meta"):
+            softmax = Softmax(num_tokens=num_tokens, dim=dim)
+        state = {"weight": tensors[SOFTMAX_WEIGHT], "bias": tensors[SOFTMAX_BIAS]}
+        softmax.load_state_dict(state, assign=True)
+        softmax.eval()
+    return bilm.eval(), softmax, stored.vocabulary
+
+
+def to_stored(
+    bilm: BiLM,
+    softmax: Softmax | None = None,
+    vocabulary: Vocabulary | None = None,
+    *,
+    pretraining: dict[str, object] | None = None,
+) -> StoredBiLM:
+    """What `write_native` and `write_bilm_tf` write; float32 weights of a CPU model are shared, not copied."""
+    tensors = {name: _array(tensor) for name, tensor in bilm.state_dict().items()}
+    if softmax is not None:
+        tensors |= {SOFTMAX_WEIGHT: _array(softmax.weight), SOFTMAX_BIAS: _array(softmax.bias)}
+    return StoredBiLM(config=bilm.config, tensors=tensors, vocabulary=vocabulary, pretraining=pretraining)
+
+
+def _array(tensor: torch.Tensor) -> Array:
+    array: Array = tensor.detach().to(device="cpu", dtype=torch.float32).numpy()
+    return np.ascontiguousarray(array)

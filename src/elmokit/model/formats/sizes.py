@@ -1,0 +1,52 @@
+"""How large a biLM may be before its shapes are even computed, and `BiLMConfig` <-> the fields of a JSON object."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from elmokit.model.config import BiLMConfig
+from elmokit.model.formats.stored import FormatError
+
+if TYPE_CHECKING:
+    from elmokit.model.formats.json_file import Fields
+
+# Far above any biLM (the released ones: 7 filter groups, 2 layers, width 4096), far below what is slow to count.
+MAX_LAYERS = 64
+MAX_FILTER_GROUPS = 64
+MAX_DIM = 1 << 20
+MAX_CHARACTERS = 1 << 16
+MAX_CLIP = 1e30
+
+
+def config_of(fields: Fields) -> BiLMConfig:
+    """The config whose fields stand there, each and no other; `FormatError` names the one that is wrong."""
+    fields.require_known(BiLMConfig.field_names())
+    for name in ("cell_clip", "projection_clip"):
+        fields.value(name)  # null is written, absent is a mistake
+    try:
+        return BiLMConfig(
+            filters=fields.pairs("filters", most_pairs=MAX_FILTER_GROUPS, most=MAX_DIM),
+            character_dim=fields.integer("character_dim", least=1, most=MAX_DIM),
+            num_characters=fields.integer("num_characters", least=261, most=262),
+            max_characters_per_token=fields.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS),
+            activation=fields.text("activation"),
+            num_highway_layers=fields.integer("num_highway_layers", least=0, most=MAX_LAYERS),
+            projection_dim=fields.integer("projection_dim", least=1, most=MAX_DIM),
+            lstm_dim=fields.integer("lstm_dim", least=1, most=MAX_DIM),
+            num_layers=fields.integer("num_layers", least=1, most=MAX_LAYERS),
+            cell_clip=fields.number_or_none("cell_clip", most=MAX_CLIP),
+            projection_clip=fields.number_or_none("projection_clip", most=MAX_CLIP),
+            use_skip_connections=fields.boolean("use_skip_connections"),
+            bidirectional=fields.boolean("bidirectional"),
+        )
+    except FormatError:
+        raise
+    except ValueError as error:
+        raise FormatError(fields.path, str(error), part="bilm") from error
+
+
+def fields_of(config: BiLMConfig) -> dict[str, object]:
+    """The config as JSON values."""
+    fields: dict[str, object] = asdict(config)
+    return fields | {"filters": [list(pair) for pair in config.filters]}

@@ -1,0 +1,113 @@
+"""A biLM as NumPy arrays: what every format is read into and written from, and the refusal that they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from elmokit.model.config import BiLMConfig
+    from elmokit.text.vocabulary import Vocabulary
+
+Array: TypeAlias = NDArray[np.float32]
+
+SOFTMAX_WEIGHT = "softmax.weight"
+SOFTMAX_BIAS = "softmax.bias"
+SOFTMAX_NAMES = (SOFTMAX_WEIGHT, SOFTMAX_BIAS)
+PADDING_TOKEN = "char_encoder.embedding.weight"
+"""The tensor whose row 0 stands for padding tokens: always zeros, and the one row that HDF5 files do not hold."""
+
+_MAX_SHOWN = 200
+
+
+class FormatError(ValueError):
+    """A file is not what its format says. The message names the file, the part of it (a dataset, a field) and why."""
+
+    def __init__(self, path: Path, reason: str, *, part: str | None = None) -> None:
+        self.path = path
+        self.part = part
+        self.reason = reason
+        super().__init__(f"{path}: {reason}" if part is None else f"{path}: {shown(part)}: {reason}")
+
+
+def shown(text: str) -> str:
+    """A name out of a stranger's file as it may be printed: no control characters or lone surrogates, not too long."""
+    if len(text) > _MAX_SHOWN:
+        text = text[:_MAX_SHOWN] + "..."
+    return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def readable_bytes(num_bytes: int) -> str:
+    """As a person says it: `512 bytes`, `37.3 GiB`."""
+    if num_bytes < 1024:
+        return f"{num_bytes} bytes"
+    size = float(num_bytes)
+    for unit in ("KiB", "MiB", "GiB"):
+        size /= 1024
+        if size < 1024:
+            return f"{size:.1f} {unit}"
+    return f"{size / 1024:.1f} TiB"
+
+
+@dataclass(frozen=True)
+class StoredBiLM:
+    """Weights by native name (float32), and what belongs to them. `softmax.weight` and `softmax.bias` may be absent."""
+
+    config: BiLMConfig
+    tensors: dict[str, Array]
+    vocabulary: Vocabulary | None = None
+    pretraining: dict[str, object] | None = None
+    """How it was trained, as JSON; the training options of a bilm-tf model are under `bilm_tf_options`."""
+
+    @property
+    def has_softmax(self) -> bool:
+        return SOFTMAX_WEIGHT in self.tensors
+
+    def without_softmax(self) -> StoredBiLM:
+        kept = {name: array for name, array in self.tensors.items() if name not in SOFTMAX_NAMES}
+        return replace(self, tensors=kept)
+
+    def check(self, path: Path) -> None:
+        """Refuse what no format may hold; `path` is the file that it came from or goes to."""
+        shapes = {name: array.shape for name, array in self.tensors.items()}
+        for refusal in wrong_shapes(path, self.config, shapes):
+            raise refusal
+        for name, array in self.tensors.items():
+            if array.dtype != np.float32:
+                raise FormatError(path, f"is {array.dtype}; expected float32", part=name)
+            require_finite(path, name, array)
+        if self.tensors[PADDING_TOKEN][0].any():
+            raise FormatError(path, "row 0 stands for padding tokens and must be zeros", part=PADDING_TOKEN)
+        if self.has_softmax and self.vocabulary is not None:
+            rows = len(self.tensors[SOFTMAX_BIAS])
+            if rows != len(self.vocabulary):
+                raise FormatError(path, f"the softmax has {rows} rows, the vocabulary {len(self.vocabulary)} tokens")
+
+
+def wrong_shapes(path: Path, config: BiLMConfig, shapes: dict[str, tuple[int, ...]]) -> Iterator[FormatError]:
+    """Every way in which names and shapes of tensors differ from what the config says; the softmax may be absent."""
+    expected = config.tensor_shapes()
+    if any(name in shapes for name in SOFTMAX_NAMES):
+        rows = next(iter(shapes.get(SOFTMAX_BIAS) or shapes.get(SOFTMAX_WEIGHT) or (0,)))
+        expected |= {SOFTMAX_WEIGHT: (rows, config.projection_dim), SOFTMAX_BIAS: (rows,)}
+    for name, shape in expected.items():
+        if name not in shapes:
+            yield FormatError(path, f"is missing; expected shape {shape}", part=name)
+        elif shapes[name] != shape:
+            yield FormatError(path, f"has shape {shapes[name]}; the config says {shape}", part=name)
+    for name in shapes:
+        if name not in expected:
+            yield FormatError(path, "is not a weight of the biLM that the config describes", part=name)
+
+
+def require_finite(path: Path, name: str, array: Array) -> None:
+    with np.errstate(invalid="ignore"):  # infinity minus infinity, which the sum then says
+        total = np.sum(array, dtype=np.float64)  # finite float32 cannot overflow it, and no mask is allocated
+    if not np.isfinite(total):
+        raise FormatError(path, "holds NaN or infinity; the weights are damaged", part=name)

@@ -1,0 +1,75 @@
+"""Writing HDF5 on a disk that may be full: the HDF5 library crashes the interpreter when a write of its own fails."""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import h5py
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+
+@contextmanager
+def new_hdf5(path: Path) -> Generator[tuple[h5py.File, Disk]]:
+    """A new HDF5 file and the `Disk` under it. Stop when `disk.error` is set; it is raised after the file is closed."""
+    with path.open("w+b", buffering=0) as raw:
+        disk = Disk(raw)
+        try:
+            # format 1.8, because the older one keeps the names of all datasets in memory
+            with h5py.File(disk, "w", libver="v108") as file:
+                yield file, disk
+        except (OSError, RuntimeError):
+            if disk.error is None:
+                raise
+        if disk.error is not None:
+            raise OSError(disk.error.errno, disk.error.strerror, str(path)) from disk.error
+
+
+class Disk(io.RawIOBase):
+    """A file that notes the first failure and from then on only pretends to write, so that HDF5 can close in peace."""
+
+    def __init__(self, raw: io.FileIO) -> None:
+        super().__init__()
+        self.raw = raw
+        self.error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        left = memoryview(data)
+        try:
+            while left and self.error is None:
+                left = left[self.raw.write(left) :]
+        except OSError as error:
+            self.error = error
+        return len(data)
+
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return self.raw.truncate(size)
+        except OSError as error:
+            self.error = self.error or error
+            return size or 0
+
+    def read(self, size: int = -1) -> bytes:
+        return self.raw.read(size) or b""
+
+    def readinto(self, buffer: Any) -> int | None:
+        return self.raw.readinto(buffer)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return self.raw.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self.raw.tell()
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True

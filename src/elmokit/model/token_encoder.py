@@ -1,0 +1,93 @@
+"""Sentences of tokens -> token representations: the char encoder sees every distinct token once, also across calls."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from elmokit.text.characters import character_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Float, Int
+
+    from elmokit.model.bilm import BiLM
+
+MAX_REMEMBERED_TOKENS = 32_768  # 64 MiB of vectors for the released `original` model, 16 MiB for the bundled one
+CHUNK = 1024  # tokens that the char encoder sees at once; bounds its memory
+
+Key = str | bytes
+
+
+class TokenEncoder:
+    """Looks tokens up among those seen before, encodes the others, forgets the least recently used ones."""
+
+    def __init__(self, bilm: BiLM, *, max_tokens: int = MAX_REMEMBERED_TOKENS) -> None:
+        self.bilm = bilm
+        self.max_tokens = max_tokens
+        self._vectors: OrderedDict[Key, Float[Tensor, " D"]] = OrderedDict()
+        self._weights_seen = self._weights()
+
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "B T D"], Int[Tensor, " B"]]:
+        """Token representations, zero behind a sentence's end, and lengths, as `BiLM.contextualise` wants them.
+
+        The sentences come with their boundaries. No gradients.
+        """
+        if self._weights() != self._weights_seen:  # the model has been trained or moved since
+            self.forget()
+        spelling: dict[Key, str] = {}
+        for sentence in sentences:
+            for token in sentence:
+                spelling.setdefault(self._key(token), token)
+        table = self._table(spelling)
+        row = {key: index for index, key in enumerate(spelling)}
+        lengths = [len(sentence) for sentence in sentences]
+        indices = torch.full((len(sentences), max(lengths, default=0)), len(row))  # the last row is padding
+        for index, sentence in enumerate(sentences):
+            indices[index, : len(sentence)] = torch.tensor(
+                [row[self._key(token)] for token in sentence], dtype=torch.long
+            )
+        return table[indices.to(table.device)], torch.tensor(lengths, dtype=torch.long)
+
+    def forget(self) -> None:
+        self._vectors.clear()
+        self._weights_seen = self._weights()
+
+    @torch.no_grad()
+    def _table(self, spelling: dict[Key, str]) -> Float[Tensor, "N D"]:
+        """A row for each token in order, and a last one of zeros."""
+        new = {key: token for key, token in spelling.items() if key not in self._vectors}
+        vectors = dict(zip(new, self._encode(list(new.values())), strict=True))
+        for key in spelling:
+            if key in self._vectors:
+                self._vectors.move_to_end(key)
+                vectors[key] = self._vectors[key]
+        self._vectors.update((key, vectors[key]) for key in new)
+        while len(self._vectors) > self.max_tokens:
+            self._vectors.popitem(last=False)
+        padding = self.bilm.char_encoder.embedding.weight.new_zeros(self.bilm.config.projection_dim)
+        return torch.stack([*(vectors[key] for key in spelling), padding])
+
+    def _encode(self, tokens: Sequence[str]) -> list[Float[Tensor, " D"]]:
+        device = self.bilm.char_encoder.embedding.weight.device
+        vectors: list[Tensor] = []
+        for start in range(0, len(tokens), CHUNK):
+            ids = character_ids(
+                tokens[start : start + CHUNK], max_characters_per_token=self.bilm.config.max_characters_per_token
+            )
+            # clones, so that a remembered vector does not keep the whole chunk alive
+            vectors += [vector.clone() for vector in self.bilm.encode_tokens(torch.from_numpy(ids).to(device))]
+        return vectors
+
+    def _key(self, token: str) -> Key:
+        """Tokens with one key have the same characters; a token of a megabyte is not kept."""
+        limit = self.bilm.config.max_characters_per_token
+        return token if len(token) <= limit else token.encode("utf-8", "ignore")[: limit - 2]
+
+    def _weights(self) -> tuple[tuple[int, int], ...]:
+        """Changes whenever a weight of the char encoder is written to or moved."""
+        return tuple((weight.data_ptr(), weight._version) for weight in self.bilm.char_encoder.parameters())

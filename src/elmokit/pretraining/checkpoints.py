@@ -1,0 +1,183 @@
+"""A checkpoint: everything that a run needs to go on as if it had never stopped, in a folder written atomically.
+
+`model.safetensors` holds the weights, softmax included, in the native format; `training.safetensors` the optimiser's
+averages and the carried LSTM states; `training.json` the step and the position in the text. Random numbers follow from
+the seed and the step, so there is no generator to save. No pickle anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from elmokit.layers.projected_lstm import LSTMState
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM, BiLMState
+from elmokit.pretraining.batches import Packer
+from elmokit.pretraining.corpus import CorpusPosition
+
+MODEL_FILE = "model.safetensors"
+TENSORS_FILE = "training.safetensors"
+PROGRESS_FILE = "training.json"
+
+
+@dataclass(frozen=True)
+class PackerState:
+    """Where one direction's text goes on: the corpus position, and what is left of each row's sentence."""
+
+    position: CorpusPosition
+    rows: list[list[str]]
+
+    @classmethod
+    def of(cls, packer: Packer) -> PackerState:
+        return cls(position=packer.sentences.position, rows=[list(row) for row in packer.rows])
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come: optimiser steps, corpus tokens read per direction, seconds spent, and the text position."""
+
+    step: int
+    num_tokens: int
+    seconds: float
+    packers: list[PackerState]
+
+
+def save_checkpoint(
+    run_dir: Path,
+    *,
+    bilm: BiLM,
+    softmax: Softmax,
+    optimizer: torch.optim.Optimizer,
+    state: BiLMState | None,
+    progress: Progress,
+    keep: int,
+) -> Path:
+    """Write `run_dir/checkpoints/step-XXXXXXXX` and drop all but the `keep` newest; returns the new folder."""
+    parent = run_dir / "checkpoints"
+    parent.mkdir(parents=True, exist_ok=True)
+    for leftover in parent.glob(".writing-*"):
+        shutil.rmtree(leftover)
+    final = parent / f"step-{progress.step:08d}"
+    writing = parent / f".writing-{progress.step:08d}"
+    writing.mkdir()
+    try:
+        save_file(_weights(bilm, softmax), writing / MODEL_FILE, metadata={"step": str(progress.step)})
+        save_file(_optimizer_tensors(optimizer) | _state_tensors(state), writing / TENSORS_FILE)
+        (writing / PROGRESS_FILE).write_text(json.dumps(asdict(progress), ensure_ascii=True), encoding="utf-8")
+        for file in writing.iterdir():
+            _sync(file)
+        _sync(writing)
+        if final.exists():
+            shutil.rmtree(final)
+        os.replace(writing, final)
+    except BaseException:
+        shutil.rmtree(writing, ignore_errors=True)
+        raise
+    _sync(parent)
+    _publish(final / MODEL_FILE, run_dir / MODEL_FILE)
+    for old in sorted(parent.glob("step-*"))[:-keep]:
+        shutil.rmtree(old)
+    return final
+
+
+def newest_checkpoint(run_dir: Path) -> Path:
+    """The newest checkpoint of a run; ValueError when there is none."""
+    found = sorted((run_dir / "checkpoints").glob("step-*"))
+    if not found:
+        raise ValueError(f"{run_dir} has no checkpoint to resume from; start it again with --run in a new folder")
+    return found[-1]
+
+
+def load_checkpoint(
+    checkpoint: Path, *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer
+) -> tuple[Progress, BiLMState | None]:
+    """Fill model, softmax and optimiser from a checkpoint; returns the progress and the carried LSTM states."""
+    weights = load_file(checkpoint / MODEL_FILE)
+    softmax.load_state_dict(
+        {name.removeprefix("softmax."): weights.pop(name) for name in list(weights) if name.startswith("softmax.")}
+    )
+    bilm.load_state_dict(weights)
+    tensors = load_file(checkpoint / TENSORS_FILE)
+    _load_optimizer(optimizer, tensors)
+    record: dict[str, Any] = json.loads((checkpoint / PROGRESS_FILE).read_text(encoding="utf-8"))
+    packers = [PackerState(CorpusPosition(**entry["position"]), entry["rows"]) for entry in record.pop("packers")]
+    return Progress(packers=packers, **record), _read_state(tensors, bilm)
+
+
+def _weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
+    named = dict(bilm.state_dict()) | {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
+    return {name: tensor.contiguous() for name, tensor in named.items()}
+
+
+def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    tensors: dict[str, Tensor] = {}
+    for index, slots in optimizer.state_dict()["state"].items():
+        for name, value in slots.items():
+            tensors[f"optimizer.{index}.{name}"] = torch.as_tensor(value).contiguous()
+    return tensors
+
+
+def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        if key.startswith("optimizer."):
+            _, index, name = key.split(".", 2)
+            state.setdefault(int(index), {})[name] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def _state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
+    tensors: dict[str, Tensor] = {}
+    if state is not None:
+        for direction, layers in (("forward", state.forward), ("backward", state.backward)):
+            for index, layer in enumerate(layers):
+                tensors[f"state.{direction}.{index}.cell"] = layer.cell.contiguous()
+                tensors[f"state.{direction}.{index}.output"] = layer.output.contiguous()
+    return tensors
+
+
+def _read_state(tensors: dict[str, Tensor], bilm: BiLM) -> BiLMState | None:
+    if not any(name.startswith("state.") for name in tensors):
+        return None
+    device = bilm.char_encoder.embedding.weight.device
+
+    def layers(direction: str, count: int) -> tuple[LSTMState, ...]:
+        return tuple(
+            LSTMState(
+                tensors[f"state.{direction}.{index}.cell"].to(device),
+                tensors[f"state.{direction}.{index}.output"].to(device),
+            )
+            for index in range(count)
+        )
+
+    count = bilm.config.num_layers
+    return BiLMState(layers("forward", count), layers("backward", count if bilm.config.bidirectional else 0))
+
+
+def _publish(source: Path, target: Path) -> None:
+    """Let `target` be the same file as `source`, or a copy where the file system has no hard links."""
+    temporary = target.with_name(f".{target.name}.new")
+    temporary.unlink(missing_ok=True)
+    try:
+        os.link(source, temporary)
+    except OSError:
+        shutil.copyfile(source, temporary)
+        _sync(temporary)
+    os.replace(temporary, target)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,167 @@
+"""What a pretraining run can vary, and `field=value` settings on top of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from elmokit.model.config import BiLMConfig
+
+CHOICES = {
+    "softmax": ("sampled", "full"),
+    "optimizer": ("adagrad", "adam", "adamw"),
+    "schedule": ("constant", "linear", "cosine"),
+    "precision": ("float32", "bfloat16", "auto"),
+    "activation": ("relu", "tanh"),
+}
+
+
+@dataclass(frozen=True)
+class PretrainingConfig:
+    """A pretraining run. Defaults are the released settings (bilm-tf; `reference/bilm.md`, sections 6 to 11)."""
+
+    bilm: BiLMConfig = field(default_factory=BiLMConfig)
+    """The model's sizes; its fields can be set by name too."""
+    num_steps: int = 1_000_000
+    """Optimiser steps of the whole run."""
+    batch_size: int = 128
+    """Parallel streams of text, per direction."""
+    bptt_steps: int = 20
+    """Tokens between truncations of backpropagation, per stream."""
+    reset_state: bool = False
+    """True forgets the state at every sentence start, as stateless embedding does; the released runs carry it on."""
+    softmax: str = "sampled"
+    """sampled (log-uniform negatives, corrected) or full."""
+    num_negatives: int = 8192
+    """Distinct negatives, drawn once per direction and step; with the sampled softmax alone."""
+    softmax_scale: float = 1.0
+    """Factor on the softmax weights' initial spread of 1/sqrt(D)."""
+    zipf_bias: bool = False
+    """True starts the softmax bias at the log of the log-uniform (Zipf) probability; the released runs start at 0."""
+    optimizer: str = "adagrad"
+    """adagrad (accumulator from 1, no epsilon), adam or adamw."""
+    learning_rate: float = 0.2
+    """Highest learning rate of the schedule."""
+    adam_betas: tuple[float, float] = (0.9, 0.999)
+    """Decay of Adam's two averages."""
+    weight_decay: float = 0.0
+    """AdamW's decoupled decay, per step and learning rate."""
+    schedule: str = "constant"
+    """After the warm-up: constant, or a fall to 0 by a line or a half cosine over the last `decay_steps`."""
+    warmup_steps: int = 0
+    """Steps of linear rise from 0."""
+    decay_steps: int = 0
+    """Last steps over which the rate falls; 0 means everything after the warm-up."""
+    clip_norm: float = 10.0
+    """Largest global norm of the gradient, which is taken of loss x bptt_steps."""
+    dropout_rate: float = 0.1
+    """At every LSTM layer's input and at the top output."""
+    precision: str = "auto"
+    """Type of the matrix products: float32, bfloat16, or auto (bfloat16 where the processor multiplies it)."""
+    seed: int = 0
+    """Of initial weights, shuffling, negatives and dropout."""
+    checkpoint_every: int = 1250
+    """Steps between checkpoints; the last step makes one in any case."""
+    keep_checkpoints: int = 2
+    """Newest checkpoints that stay on disk."""
+    log_every: int = 50
+    """Steps between lines in metrics.jsonl."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "adam_betas", tuple(self.adam_betas))
+        for name in ("num_steps", "batch_size", "bptt_steps", "checkpoint_every", "keep_checkpoints", "log_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name in ("warmup_steps", "decay_steps", "seed", "weight_decay", "softmax_scale"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
+        for name in ("learning_rate", "clip_norm", "num_negatives"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
+        if not 0 <= self.dropout_rate < 1:
+            raise ValueError(f"dropout_rate is {self.dropout_rate}; it must be at least 0 and below 1")
+        for name in ("softmax", "optimizer", "schedule", "precision"):
+            if getattr(self, name) not in CHOICES[name]:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(CHOICES[name])}")
+
+    def learning_rate_at(self, step: int) -> float:
+        """Learning rate of optimiser step `step`, counted from 0."""
+        if step < self.warmup_steps:
+            return self.learning_rate * (step + 1) / self.warmup_steps
+        span = self.decay_steps or self.num_steps - self.warmup_steps
+        left = (self.num_steps - step) / max(span, 1)
+        if self.schedule == "constant" or left >= 1:
+            return self.learning_rate
+        if self.schedule == "linear":
+            return self.learning_rate * left
+        return self.learning_rate * 0.5 * (1 - math.cos(math.pi * left))
+
+    def to_json(self) -> dict[str, object]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, record: dict[str, object]) -> PretrainingConfig:
+        """The config that `to_json` wrote; unknown fields are errors."""
+        settings = dict(record)
+        bilm = settings.pop("bilm", {})
+        if not isinstance(bilm, dict):
+            raise ValueError(f"bilm is {bilm!r}; expected an object of biLM fields")
+        for name in settings:
+            _check_known(name, [field.name for field in dataclasses.fields(cls)])
+        for name in bilm:
+            _check_known(name, BiLMConfig.field_names())
+        return cls(bilm=BiLMConfig(**bilm), **settings)  # type: ignore[arg-type]
+
+
+def with_settings(config: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:
+    """`config` with `field=value` settings; fields of the biLM are named as they are (`lstm_dim=512`).
+
+    Raises ValueError naming the setting for unknown fields, values of the wrong type, and values out of range.
+    """
+    own = {entry.name: str(entry.type) for entry in dataclasses.fields(config) if entry.name != "bilm"}
+    model = {entry.name: str(entry.type) for entry in dataclasses.fields(config.bilm)}
+    changes: dict[str, object] = {}
+    model_changes: dict[str, object] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise ValueError(f"setting {setting!r} has no '='; write field=value, for example num_steps=1000")
+        name = name.strip().removeprefix("bilm.")
+        _check_known(name, [*own, *model])
+        target = changes if name in own else model_changes
+        target[name] = _parse(name, text.strip(), (own | model)[name])
+    try:
+        return dataclasses.replace(config, bilm=dataclasses.replace(config.bilm, **model_changes), **changes)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"setting {' '.join(settings)}: {error}") from error
+
+
+def _check_known(name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known fields: {', '.join(sorted(known))}"
+        raise ValueError(f"unknown field {name!r}; {hint}")
+
+
+def _parse(name: str, text: str, kind: str) -> object:
+    if kind == "str":
+        return text
+    if text.lower() in ("none", "null") and "None" in kind:
+        return None
+    try:
+        value = json.loads(text.lower() if kind == "bool" else text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"setting {name}={text}: expected {kind}") from error
+    fits = {
+        "bool": isinstance(value, bool),
+        "int": isinstance(value, int) and not isinstance(value, bool),
+        "float": isinstance(value, (int, float)) and not isinstance(value, bool),
+        "float | None": isinstance(value, (int, float)) and not isinstance(value, bool),
+    }.get(kind, isinstance(value, list))
+    if not fits:
+        raise ValueError(f"setting {name}={text}: expected {kind}")
+    return float(value) if kind.startswith("float") else value

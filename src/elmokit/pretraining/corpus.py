@@ -1,0 +1,100 @@
+"""Corpus shards -> an endless, seeded, resumable stream of sentences, in constant memory.
+
+Shards are text files of one tokenised sentence a line. Every epoch visits all shards in a new order; a shard is read
+in blocks of lines, and the lines of a block are shuffled. The order follows from the seed and the position alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from elmokit.text.lines import read_lines, split_tokens
+
+BLOCK_LINES = 65_536  # lines that are in memory and shuffled together, about 10 MB of text
+
+
+@dataclass(frozen=True)
+class CorpusPosition:
+    """Where the next sentence comes from: `sentence` within the shuffled `block` of the `shard`-th shard of `epoch`."""
+
+    epoch: int = 0
+    shard: int = 0
+    block: int = 0
+    sentence: int = 0
+
+
+class SentenceStream:
+    """Sentences (lists of tokens) without end, or for `num_epochs`; `shuffle=False` keeps the order of the files.
+
+    `purpose` names the stream, so that two over the same shards (one for each direction) shuffle independently.
+    Blank lines are passed over. Raises ValueError when the shards hold no sentence at all.
+    """
+
+    def __init__(
+        self,
+        shards: Sequence[Path],
+        *,
+        seed: int = 0,
+        purpose: str = "",
+        shuffle: bool = True,
+        num_epochs: int | None = None,
+        position: CorpusPosition | None = None,
+    ) -> None:
+        if not shards:
+            raise ValueError("no shards were given; expected at least one text file of one sentence a line")
+        self.shards = list(shards)
+        self.seed = seed
+        self.purpose = purpose
+        self.shuffle = shuffle
+        self.num_epochs = num_epochs
+        self.position = position or CorpusPosition()
+        self._sentences = self._read()
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return self
+
+    def __next__(self) -> list[str]:
+        return next(self._sentences)
+
+    def _read(self) -> Iterator[list[str]]:
+        start = self.position
+        epoch = start.epoch
+        while self.num_epochs is None or epoch < self.num_epochs:
+            empty = True
+            for shard_index, shard in enumerate(self._shard_order(epoch)):
+                if (epoch, shard_index) < (start.epoch, start.shard):
+                    empty = False
+                    continue
+                for block_index, lines in enumerate(_blocks(shard)):
+                    here = CorpusPosition(epoch, shard_index, block_index)
+                    if (epoch, shard_index, block_index) < (start.epoch, start.shard, start.block):
+                        continue
+                    if self.shuffle:
+                        self._random("lines", here).shuffle(lines)
+                    first = start.sentence if here == replace(start, sentence=0) else 0
+                    for index in range(first, len(lines)):
+                        empty = False
+                        self.position = CorpusPosition(epoch, shard_index, block_index, index + 1)
+                        yield split_tokens(lines[index])
+            if empty and (epoch > start.epoch or start == CorpusPosition()):
+                raise ValueError(f"the shards hold no sentence: {', '.join(map(str, self.shards))}")
+            epoch += 1
+
+    def _shard_order(self, epoch: int) -> list[Path]:
+        order = list(self.shards)
+        if self.shuffle:
+            self._random("shards", CorpusPosition(epoch)).shuffle(order)
+        return order
+
+    def _random(self, what: str, position: CorpusPosition) -> random.Random:
+        return random.Random(f"{self.seed}/{self.purpose}/{what}/{position.epoch}/{position.shard}/{position.block}")
+
+
+def _blocks(shard: Path) -> Iterator[list[str]]:
+    lines = (line for line in read_lines(shard) if line and not line.isspace())
+    while block := list(islice(lines, BLOCK_LINES)):
+        yield block

@@ -1,0 +1,86 @@
+"""Recipes: functions that return a whole pretraining config, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from elmokit.model.config import BiLMConfig
+from elmokit.pretraining.config import PretrainingConfig
+
+
+def original() -> PretrainingConfig:
+    """The released 2x4096_512_2048cnn_2xhighway: batch 3 x 128 streams on 3 GPUs, Adagrad 0.2, 10 epochs (bilm-tf)."""
+    return PretrainingConfig()
+
+
+def medium() -> PretrainingConfig:
+    """The released 2x2048_256_2048cnn_1xhighway (allennlp.org/elmo)."""
+    return replace(original(), bilm=BiLMConfig(num_highway_layers=1, projection_dim=256, lstm_dim=2048))
+
+
+def small() -> PretrainingConfig:
+    """The released 2x1024_128_2048cnn_1xhighway (allennlp.org/elmo)."""
+    return replace(original(), bilm=BiLMConfig(num_highway_layers=1, projection_dim=128, lstm_dim=1024))
+
+
+def mini() -> PretrainingConfig:
+    """The bundled models': the small model with 512 filters, trained in hours on two cores (experiments/LOG.md)."""
+    return replace(
+        original(),
+        bilm=BiLMConfig(
+            filters=((1, 32), (2, 32), (3, 64), (4, 128), (5, 256)),
+            num_highway_layers=1,
+            projection_dim=128,
+            lstm_dim=1024,
+        ),
+        num_steps=20_000,
+        batch_size=64,
+        reset_state=True,
+        num_negatives=4096,
+        softmax_scale=0.1,
+        zipf_bias=True,
+        optimizer="adamw",
+        learning_rate=3e-3,
+        schedule="cosine",
+        warmup_steps=100,
+        dropout_rate=0.0,
+        checkpoint_every=500,
+    )
+
+
+def tiny() -> PretrainingConfig:
+    """For tests and first steps: trains in seconds, learns a few sentences by heart."""
+    return replace(
+        mini(),
+        bilm=BiLMConfig(
+            filters=((1, 8), (2, 8), (3, 16)),
+            character_dim=8,
+            num_highway_layers=1,
+            projection_dim=16,
+            lstm_dim=64,
+        ),
+        num_steps=200,
+        batch_size=8,
+        softmax="full",
+        learning_rate=1e-2,
+        warmup_steps=10,
+        checkpoint_every=100,
+        log_every=10,
+    )
+
+
+RECIPES: dict[str, Callable[[], PretrainingConfig]] = {
+    "tiny": tiny,
+    "mini": mini,
+    "small": small,
+    "medium": medium,
+    "original": original,
+}
+
+
+def recipe(name: str) -> PretrainingConfig:
+    """The config of a named recipe; ValueError lists the names there are."""
+    if name not in RECIPES:
+        raise ValueError(f"unknown recipe {name!r}; there are {', '.join(RECIPES)}")
+    return RECIPES[name]()

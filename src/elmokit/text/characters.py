@@ -1,0 +1,109 @@
+"""Tokens to character ids: the bytes of a token between word boundaries (bilm-tf's `UnicodeCharsVocabulary`).
+
+A token is `[BEGIN_WORD, its UTF-8 bytes, END_WORD, PADDING, ...]`, always `max_characters_per_token` long. Bytes beyond
+the room for them are cut off, in the middle of a character if need be; code points that UTF-8 cannot hold (lone
+surrogates) are dropped; the empty token is the two boundaries alone. The tokens `<S>` and `</S>` are the sentence
+boundaries. Nothing is normalised here: NFC and NFD spellings of a word are different words (`tokenize` gives NFC).
+
+Arrays hold every id shifted by one, so that a row of zeros is the padding token. Nobody else adds the one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+BEGIN_SENTENCE = "<S>"
+END_SENTENCE = "</S>"
+
+BEGIN_SENTENCE_CHARACTER = 256  # ids 0..255 are the bytes
+END_SENTENCE_CHARACTER = 257
+BEGIN_WORD_CHARACTER = 258
+END_WORD_CHARACTER = 259
+PADDING_CHARACTER = 260
+NUM_CHARACTERS = 262
+"""Ids in the arrays: 0 for the padding token, then the 261 above, shifted by one."""
+
+_SHIFT = 1
+_SENTENCE_BOUNDARIES = {BEGIN_SENTENCE: BEGIN_SENTENCE_CHARACTER, END_SENTENCE: END_SENTENCE_CHARACTER}
+
+
+def encode_token(token: str, *, max_characters_per_token: int = 50) -> list[int]:
+    """Ids of one token as bilm-tf trains on them, *before* the shift by one.
+
+    밥 is 258, 235, 176, 165, 259, 260, 260, ...
+    """
+    return (character_ids([token], max_characters_per_token=max_characters_per_token)[0] - _SHIFT).tolist()
+
+
+def character_ids(tokens: Sequence[str], *, max_characters_per_token: int = 50) -> NDArray[np.int32]:
+    """Shifted ids, (N, C) with values 1..261, of N tokens; C is `max_characters_per_token`."""
+    spellings = _spellings(tokens)
+    room = _bytes_per_token(max_characters_per_token)
+    lengths = np.fromiter(map(len, spellings), dtype=np.int64, count=len(spellings)).clip(max=room)
+    # A fixed-width bytes array cuts and pads in C; the zeros that it pads with are covered below.
+    text = np.array(spellings, dtype=f"S{room}").view(np.uint8).reshape(len(spellings), room)
+
+    ids = np.full((len(spellings), max_characters_per_token), PADDING_CHARACTER + _SHIFT, dtype=np.int32)
+    ids[:, 0] = BEGIN_WORD_CHARACTER + _SHIFT
+    np.add(text, _SHIFT, out=ids[:, 1:-1], where=np.arange(room) < lengths[:, None], dtype=np.int32)
+    ids[np.arange(len(spellings)), lengths + 1] = END_WORD_CHARACTER + _SHIFT
+    for row, token in enumerate(tokens):
+        if token in _SENTENCE_BOUNDARIES:
+            boundary = [BEGIN_WORD_CHARACTER, _SENTENCE_BOUNDARIES[token], END_WORD_CHARACTER]
+            ids[row] = PADDING_CHARACTER + _SHIFT
+            ids[row, :3] = np.array(boundary) + _SHIFT
+    return ids
+
+
+def batch_character_ids(
+    sentences: Sequence[Sequence[str]], *, max_characters_per_token: int = 50, add_boundaries: bool = False
+) -> NDArray[np.int32]:
+    """Shifted ids, (B, T, C), of B sentences; positions beyond a sentence's end are rows of zeros.
+
+    `add_boundaries` puts `<S>` and `</S>` around every sentence, so that T is the longest sentence and two.
+    """
+    for number, sentence in enumerate(sentences):
+        if isinstance(sentence, str):
+            raise ValueError(f"sentence {number} is the string {sentence[:40]!r}; expected a list of tokens")
+    if add_boundaries:
+        sentences = [[BEGIN_SENTENCE, *sentence, END_SENTENCE] for sentence in sentences]
+    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+    tokens = [token for sentence in sentences for token in sentence]
+    longest = int(lengths.max(initial=0))
+    batch = np.zeros((len(sentences), longest, max_characters_per_token), dtype=np.int32)
+    batch[np.arange(longest) < lengths[:, None]] = character_ids(
+        tokens, max_characters_per_token=max_characters_per_token
+    )
+    return batch
+
+
+def num_truncated(tokens: Sequence[str], *, max_characters_per_token: int = 50) -> int:
+    """How many of the tokens are longer than their room (48 bytes out of 50 ids) and lose their ends."""
+    room = _bytes_per_token(max_characters_per_token)
+    return sum(len(spelling) > room for spelling in _spellings(tokens))
+
+
+def _spellings(tokens: Sequence[str]) -> list[bytes]:
+    if isinstance(tokens, str):
+        raise ValueError(f"expected a list of tokens, but was given the string {tokens[:40]!r}")
+    try:
+        return [token.encode("utf-8", "ignore") for token in tokens]
+    except AttributeError:
+        position, token = next((n, token) for n, token in enumerate(tokens) if not isinstance(token, str))
+        raise ValueError(f"token {position} is {token!r}; expected a string") from None
+
+
+def _bytes_per_token(max_characters_per_token: int) -> int:
+    if max_characters_per_token < 3:
+        raise ValueError(
+            f"max_characters_per_token is {max_characters_per_token}; "
+            "it must be at least 3: the two word boundaries and a byte"
+        )
+    return max_characters_per_token - 2

@@ -1,0 +1,89 @@
+"""Text files as lines: plain, gzip or xz, recognised by their first bytes, and read in constant memory."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import sys
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+STDIN = "-"
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_XZ = b"\xfd7zXZ\x00"
+
+
+def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    r"""Lines of a UTF-8 text file, of a `.gz` or `.xz` file, or of standard input (`-`), without their line ends.
+
+    A line ends at `\n` or `\r\n` and nowhere else (U+2028, U+0085 and the like stay in it); a byte order mark at the
+    start of the file is removed. The last line needs no line end.
+
+    Raises OSError when the file cannot be opened or read, ValueError when its content is not text: malformed UTF-8,
+    a NUL byte, a compressed file that is cut short or damaged. Both name the file, and the line where there is one.
+    """
+    name = "standard input" if path == STDIN else os.fspath(path)
+    number = 0
+    with _open(path, name) as stream:
+        try:
+            for number, line in enumerate(stream, start=1):  # bytes are split at b"\n" only
+                yield _decode(line, number=number, name=name)
+        except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(
+                f"{name}: the compressed file is cut short or damaged after line {number} ({error}); fetch it again"
+            ) from error
+        except OSError as error:
+            raise OSError(f"{name}: reading failed after line {number}: {error.strerror or error}") from error
+
+
+def split_tokens(line: str) -> list[str]:
+    """Tokens of a line of tokenised text: what stands between spaces or tabs; no other character separates."""
+    return [token for token in line.replace("\t", " ").split(" ") if token]
+
+
+def _decode(line: bytes, *, number: int, name: str) -> str:
+    if number == 1:
+        line = line.removeprefix(_BYTE_ORDER_MARK)
+    line = line.removesuffix(b"\n").removesuffix(b"\r")
+    if b"\0" in line:
+        raise ValueError(f"{name}, line {number}: NUL byte at byte {line.index(0) + 1}; expected UTF-8 text")
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{name}, line {number}: byte 0x{line[error.start]:02x} at byte {error.start + 1} is not UTF-8 "
+            f"({error.reason}); convert the file, for example with iconv -t UTF-8"
+        ) from None
+
+
+@contextmanager
+def _open(path: str | os.PathLike[str], name: str) -> Generator[BinaryIO]:
+    if path == STDIN:
+        yield _decompressed(cast("BinaryIO", sys.stdin.buffer))
+        return
+    try:
+        file = open(path, "rb")  # noqa: SIM115 (closed by the with statement below)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{name}: there is no such file") from None
+    except IsADirectoryError:
+        raise IsADirectoryError(f"{name} is a folder; expected a text file (.txt, .gz or .xz)") from None
+    except OSError as error:
+        raise OSError(f"{name}: cannot be opened: {error.strerror or error}") from error
+    with file:
+        yield _decompressed(file)
+
+
+def _decompressed(file: BinaryIO) -> BinaryIO:
+    head = cast("bytes", file.peek(len(_XZ)))  # pyright: ignore[reportAttributeAccessIssue]
+    if head.startswith(_GZIP):
+        return cast("BinaryIO", gzip.GzipFile(fileobj=file))
+    if head.startswith(_XZ):
+        return cast("BinaryIO", lzma.LZMAFile(file))
+    return file

@@ -1,0 +1,182 @@
+r"""Text to sentences of tokens: Penn-Treebank-like for English, eojeol for Korean, sensible for the rest.
+
+The conventions are those of the corpora that the bundled models learn from. Nothing visible is dropped, added or
+changed but by these normalisations:
+
+* the text becomes NFC; white space and control characters separate; invisible characters (soft hyphens, zero-width
+  spaces, direction marks, lone surrogates) are removed, save the joiners of Arabic, Indic scripts and emoji;
+* typographic quotes become `"` and `'`, and `''` becomes `"`; a dash becomes `--`, or `-` inside a word; minus is `-`;
+  an ellipsis or several periods become `...`; the ligatures fi and fl are two letters;
+* a run of more than three of the same mark (`!!!!!!`, `=======`) becomes three.
+
+Korean text (at least one Hangul syllable for two Latin letters) keeps its quotes and dashes, and a run of one mark is
+one token; a run of single jamo (ㅋㅋㅋㅋㅋ) becomes three.
+
+Chinese and Japanese are cut into Han characters and runs of kana; Thai, Lao, Khmer and Burmese stay in one piece
+between spaces. For these, give the tokens of a segmenter instead of a string.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+
+def tokenize(text: str) -> list[str]:
+    """Tokens of a sentence, or of any other piece of text; without text, none.
+
+    >>> tokenize("I don't think it's $3.50 (5%), Mr. Fox.")
+    ['I', 'do', "n't", 'think', 'it', "'s", '$', '3.50', '(', '5', '%', ')', ',', 'Mr.', 'Fox', '.']
+    """
+    text = _without_invisible(text)
+    if _is_korean(text):
+        return [match.group() for match in _KOREAN_TOKEN.finditer(_KOREAN_RUN.sub(r"\1\1\1", text))]
+    text = _with_plain_marks(text)
+    for pattern, replacement in _SPACES:
+        text = pattern.sub(replacement, text)
+    tokens = (match.group() for match in _TOKEN.finditer(text))
+    return [_WHATEVER_LENGTH.get(token[:2], token) for token in tokens]
+
+
+def split_sentences(text: str) -> list[str]:
+    """Sentences of a text, as they stand in it; an empty line ends a sentence too, a single line end does not.
+
+    A full stop ends none after a title (Dr.), after the number of a list, within a date or before a small letter;
+    after another abbreviation (Inc., U.S., J.) only when a word follows that often begins sentences.
+    """
+    sentences: list[str] = []
+    for paragraph in _EMPTY_LINES.split(text):
+        start = 0
+        for match in _SENTENCE_END.finditer(paragraph):
+            if _ends_sentence(paragraph, start, match):
+                sentences.append(paragraph[start : match.end()].strip())
+                start = match.end()
+        sentences.append(paragraph[start:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+_PLAIN_MARKS = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2212", "-"),
+        **dict.fromkeys("\u2013\u2014\u2015", " -- "),
+        "\u2026": "...",
+        "\ufb01": "fi",
+        "\ufb02": "fl",
+    }
+)
+_WHATEVER_LENGTH = {"..": "...", "--": "--"}
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+    "|(?<![\u0600-\u08ff\u0900-\u0dff\u2600-\u27bf\ufb50-\ufefc\ufe0f\U0001f000-\U0001faff])[\u200c\u200d]"
+)
+_EN_DASH_IN_WORD = re.compile(r"(?<=\w)\u2013(?=\w)")
+_MARK_RUN = re.compile(r"([!?*~=_+#])\1{3,}")
+_KOREAN_RUN = re.compile(r"([^\w\s]|[\u3131-\u318e])\1{3,}")
+
+
+def _without_invisible(text: str) -> str:
+    text = _CONTROL.sub(" ", text)
+    return text if text.isascii() else unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
+
+
+def _with_plain_marks(text: str) -> str:
+    if not text.isascii():
+        text = _EN_DASH_IN_WORD.sub("-", text)
+    text = text.translate(_PLAIN_MARKS).replace("''", '"')
+    return _MARK_RUN.sub(r"\1\1\1", unicodedata.normalize("NFC", text))  # a ligature may have carried an accent
+
+
+def _is_korean(text: str) -> bool:
+    if text.isascii():
+        return False
+    num_syllables = sum("가" <= character <= "힣" for character in text)
+    num_latin = sum(character.isascii() and character.isalpha() for character in text)
+    return num_syllables > 0 and 2 * num_syllables >= num_latin
+
+
+def _combining() -> str:
+    """What goes with the character before it, as the inside of a class; `re` takes combining marks for no letters."""
+    marks = [code for code in range(0x300, 0x1F000) if unicodedata.category(chr(code)).startswith("M")]
+    within = set(marks)
+    starts = [code for code in marks if code - 1 not in within]
+    ends = [code for code in marks if code + 1 not in within]
+    ranges = "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(starts, ends, strict=True))
+    return ranges + "\u200c\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\U000e0100-\U000e01ef"
+
+
+_MARKS = _combining()
+_LETTER = rf"[\w{_MARKS}]"  # letters, digits and what goes with them; an underscore that is still inside a word
+_SYMBOL = rf"[^\w\s{_MARKS}][{_MARKS}]*(?:(?<=\u200d)[^\w\s{_MARKS}][{_MARKS}]*)*"  # with emoji of several parts
+
+_TITLES = "Mr Mrs Ms Dr Prof Sen Rep Gov Gen Col Lt Capt Sgt Maj Adm Cmdr Rev Hon St Messrs Mme Mlle Mt Ft vs cf viz"
+_ABBREVIATIONS = (
+    "Jr Sr Inc Corp Co Cos Ltd Bros Jan Feb Aug Sept Oct Nov Dec etc Esq Ph Ave Blvd Rd Dept Univ Assn approx"
+)
+_BEFORE_NUMBERS = "No Nos Vol Fig Art Sec pp p"
+
+_SPACES = (
+    (
+        re.compile(rf"[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff][{_MARKS}]*"),
+        r" \g<0> ",
+    ),
+    (re.compile(rf"[\u3041-\u309f][\u3041-\u309f\u30fc{_MARKS}]*"), r" \g<0> "),
+    (re.compile(r"(?<=[A-Za-z])(?=n't\b)|(?<=[^\W_])(?='(?:s|m|d|re|ve|ll)\b)", re.IGNORECASE), " "),
+    (re.compile(r"\b(can)(not)\b", re.IGNORECASE), r"\1 \2"),
+    (re.compile(r"(?<!\w)_+|_++(?!\w)"), r" \g<0> "),
+)
+_NUMBER_OR_WORD = rf"{_LETTER}+(?:(?<=\d)[.,:](?=\d){_LETTER}+)*"
+_TOKEN = re.compile(
+    r"(?:https?://|www\.)\S*[^\s.,;:!?'\")\]}>]"
+    r"|\w[\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+"
+    r"|(?:[A-Za-z]\.){2,}(?:-[^\W_]+)*"
+    rf"|\b(?:{'|'.join(f'{_TITLES} {_ABBREVIATIONS}'.split())})\.(?=\W|$)"
+    rf"|\b(?:{'|'.join(_BEFORE_NUMBERS.split())})\.(?=\s*\d)"
+    r"|\b[A-Z]\.(?=\s+[A-Z])"
+    r"|(?i:n't|'(?:s|m|d|re|ve|ll))\b"
+    rf"|{_NUMBER_OR_WORD}(?:[-&/'](?={_LETTER}){_NUMBER_OR_WORD}|\.(?:com|org|net|edu|gov|co\.uk|tv)\b)*"
+    r"|\.{2,}|-{2,}|[\U0001f1e6-\U0001f1ff]{2}"
+    rf"|{_SYMBOL}"
+)
+_KOREAN_TOKEN = re.compile(
+    rf"{_LETTER}+(?:(?:(?<=\d)[.,:](?=\d)|(?<=[A-Za-z0-9])[-'’.&@/+](?=[A-Za-z0-9])){_LETTER}+)*"
+    rf"|(?P<mark>[^\w\s{_MARKS}])(?P=mark)+|[\U0001f1e6-\U0001f1ff]{{2}}|{_SYMBOL}"
+)
+
+_EMPTY_LINES = re.compile(r"\n[^\S\n]*\n\s*")
+_SENTENCE_END = re.compile(
+    r"(?<![.!?…])(?P<mark>[.!?…]++)(?P<closing>[\"'”’»)\]}」』]*+)(?=\s)|[。！？｡]+[」』”’）\"')]*"
+)
+_LAST_WORD = re.compile(r"[^\s\"'“‘«(\[]*\Z")
+_NEXT_WORD = re.compile(r"\s+[\"'“‘«(\[]*(?P<first>\S)(?P<rest>\w*)(?P<stop>\.?)")
+_LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[IVXivx]{1,4})\Z")
+_ACRONYM = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]\Z")
+_NEVER_LAST = (*_TITLES.split(), "e.g", "i.e")
+_OFTEN_FIRST = (
+    "The A An This That These Those There Here He She It They We You I His Her Its Their My Our Your In On At By For "
+    "From To With As If When While After Before Since Although Though But And Or So Yet However Then Now Some Many "
+    "Most All Both Each Every No Not What Who Why How Where Which"
+)
+
+
+def _ends_sentence(paragraph: str, start: int, end: re.Match[str]) -> bool:
+    following = _NEXT_WORD.match(paragraph, end.end())
+    if end["mark"] is None or following is None:
+        return True
+    if following["first"].islower() or following["first"] in ",;:":
+        return False
+    if end["mark"] != "." or end["closing"]:
+        return True
+    before = paragraph[max(start, end.start() - 40) : end.start()]
+    found = _LAST_WORD.search(before)
+    word = found.group() if found else ""
+    if _LIST_NUMBER.match(before.strip()) and len(before) < 40:
+        return False
+    if following["first"].isdigit() and (word.isdigit() or word in _BEFORE_NUMBERS.split()):
+        return False
+    if word in _ABBREVIATIONS.split() or (_ACRONYM.match(word) and word not in _NEVER_LAST):
+        return following["first"] + following["rest"] in _OFTEN_FIRST.split() and not following["stop"]
+    return word not in _NEVER_LAST

@@ -1,0 +1,117 @@
+"""Tokens and their ids: the targets of the softmax, most frequent first (bilm-tf's vocabulary file)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+UNKNOWN = "<UNK>"
+
+_SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
+_SKIPPED_LINE = "!!!MAXTERMID"  # the vocabulary of the 1B Word benchmark has this line; it is no token
+_NOT_IN_A_TOKEN = (" ", "\t", "\n", "\r", "\0")  # whitespace separates tokens in the corpus; such a token never occurs
+
+
+class Vocabulary:
+    """Tokens in the order of their ids. Case counts; `<S>`, `</S>` and `<UNK>` must be among them, at any place.
+
+    The order matters to the sampled softmax, which takes an id for a frequency rank. Raises ValueError when a special
+    is missing, or a token occurs twice, is empty or holds white space.
+    """
+
+    def __init__(self, tokens: Iterable[str]) -> None:
+        self.tokens = [tokens] if isinstance(tokens, str) else list(tokens)
+        self._ids = {token: position for position, token in enumerate(self.tokens)}
+        _check(self.tokens, self._ids)
+        self.unknown_id = self._ids[UNKNOWN]
+        self.begin_id = self._ids[BEGIN_SENTENCE]
+        self.end_id = self._ids[END_SENTENCE]
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Vocabulary:
+        """Read one token a line (plain, gzip or xz). Errors name the file and the line."""
+        tokens: list[str] = []
+        skipped: int | None = None
+        for number, line in enumerate(read_lines(path), start=1):
+            if line == _SKIPPED_LINE:
+                skipped = number
+            else:
+                tokens.append(line)
+        try:
+            return cls(tokens)
+        except _TokenError as error:
+            number = error.position + 1
+            number += skipped is not None and number >= skipped
+            raise ValueError(f"{os.fspath(path)}, line {number}: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write one token a line. The file is there as a whole or not at all."""
+        target = Path(path)
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            unfinished.write_bytes("".join(f"{token}\n" for token in self.tokens).encode("utf-8"))
+            unfinished.replace(target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __contains__(self, token: object) -> bool:
+        return token in self._ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.tokens == other.tokens
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        return f"Vocabulary of {len(self)} tokens"
+
+    def id(self, token: str) -> int:
+        """Id of the token, or of `<UNK>`."""
+        return self._ids.get(token, self.unknown_id)
+
+    def ids(self, tokens: Iterable[str]) -> NDArray[np.int64]:
+        """Ids of the tokens, (N,), with that of `<UNK>` for the unknown ones."""
+        find, unknown = self._ids.get, self.unknown_id
+        return np.array([find(token, unknown) for token in tokens], dtype=np.int64)
+
+
+class _TokenError(ValueError):
+    def __init__(self, message: str, *, position: int) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+def _check(tokens: list[str], ids: dict[str, int]) -> None:
+    if "" in ids:
+        raise _TokenError("the token is empty; expected one token a line", position=tokens.index(""))
+    together = "".join(tokens)
+    if any(character in together for character in _NOT_IN_A_TOKEN):
+        position, token = next((n, t) for n, t in enumerate(tokens) if any(c in t for c in _NOT_IN_A_TOKEN))
+        raise _TokenError(f"the token {token[:40]!r} holds white space; expected one token a line", position=position)
+    if len(ids) != len(tokens):
+        position = next(n for n, token in enumerate(tokens) if ids[token] != n)
+        token = tokens[position]
+        again = tokens.index(token, position + 1)
+        raise _TokenError(f"the token {token!r} is there again (it is entry {position + 1} too)", position=again)
+    missing = [special for special in _SPECIALS if special not in ids]
+    if missing:
+        raise ValueError(
+            f"the vocabulary of {len(tokens)} tokens lacks {' and '.join(missing)}; "
+            f"expected {', '.join(_SPECIALS)} (case counts), one token a line"
+        )

@@ -1,0 +1,80 @@
+"""The char encoder visits few positions, yet gives what a convolution over all of them gives."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from elmokit.layers.char_encoder import PADDING_CHARACTER, CharEncoder
+from elmokit.layers.highway import Highway
+from elmokit.text.characters import character_ids
+
+FILTERS = [(1, 4), (2, 5), (7, 6)]
+
+
+def encoder(*, activation: str = "relu", num_highway_layers: int = 1, projection_dim: int = 8) -> CharEncoder:
+    torch.manual_seed(0)
+    return CharEncoder(
+        num_characters=262,
+        character_dim=3,
+        filters=FILTERS,
+        activation=activation,
+        num_highway_layers=num_highway_layers,
+        projection_dim=projection_dim,
+    )
+
+
+def ids(*tokens: str) -> torch.Tensor:
+    return torch.from_numpy(character_ids(list(tokens)))
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_equals_convolution_over_all_fifty_positions(activation: str) -> None:
+    tokens = ids("a", "", "word", "밥", "x" * 41, "x" * 42, "x" * 47, "x" * 48, "y" * 300, "<S>")
+    layer = encoder(activation=activation, num_highway_layers=0, projection_dim=15)
+    embedded = layer.embedding(tokens).transpose(1, 2)
+    activate = torch.relu if activation == "relu" else torch.tanh
+    expected = torch.cat([activate(convolution(embedded).amax(dim=2)) for convolution in layer.convolutions], dim=1)
+    torch.testing.assert_close(layer(tokens), expected, rtol=0, atol=1e-6)
+
+
+def test_its_gradients_are_those_of_the_full_convolution() -> None:
+    tokens = ids("a", "bc", "word", "x" * 45, "y" * 60)
+    layer = encoder(num_highway_layers=0, projection_dim=15).double()
+    weights = torch.randn(5, 15, dtype=torch.float64)
+    (layer._pool(tokens) * weights).sum().backward()
+    got = [parameter.grad.clone() for parameter in layer.parameters() if parameter.grad is not None]
+    layer.zero_grad()
+    embedded = layer.embedding(tokens).transpose(1, 2)
+    pooled = torch.cat([convolution(embedded).max(dim=2).values for convolution in layer.convolutions], dim=1)
+    (pooled * weights).sum().backward()
+    expected = [parameter.grad for parameter in layer.parameters() if parameter.grad is not None]
+    assert len(got) == len(expected) == 7
+    for one, other in zip(got, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+
+
+def test_a_token_alone_equals_itself_in_any_company() -> None:
+    layer = encoder()
+    together = layer(ids("a", "b" * 48, "word"))
+    torch.testing.assert_close(together[2:], layer(ids("word")), rtol=0, atol=1e-6)
+    torch.testing.assert_close(together[:1], layer(ids("a")), rtol=0, atol=1e-6)
+
+
+def test_no_tokens_give_no_vectors() -> None:
+    assert encoder()(torch.zeros(0, 50, dtype=torch.int32)).shape == (0, 8)
+
+
+def test_the_padding_character_is_the_one_of_the_text_floor() -> None:
+    assert ids("a")[0, -1] == PADDING_CHARACTER
+
+
+def test_highway_by_hand() -> None:
+    layer = Highway(dim=1)
+    with torch.no_grad():
+        layer.transform.weight.fill_(2.0)
+        layer.transform.bias.fill_(1.0)
+        layer.gate.weight.fill_(0.0)
+        layer.gate.bias.fill_(0.0)
+    # gate 1/2: half of relu(2x + 1), half of x
+    torch.testing.assert_close(layer(torch.tensor([[3.0], [-3.0]])), torch.tensor([[5.0], [-1.5]]))

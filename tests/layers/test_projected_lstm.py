@@ -1,0 +1,141 @@
+"""The recurrence and its own backward through time, against a plain per-step loop under autograd."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM, ProjectedLSTMLayer
+
+T, B, D, H = 6, 4, 5, 7
+NUM_ROWS = [4, 4, 3, 3, 1, 0]
+
+
+def plain(
+    layer: ProjectedLSTMLayer, inputs: Tensor, state: LSTMState, num_rows: list[int], keep: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """bilm-tf's cell, one step after the other (reference/bilm.md, section 3)."""
+    c, h = state.cell, state.output
+    outputs: list[Tensor] = []
+    for step, rows in enumerate(num_rows):
+        gates = inputs[step] @ layer.input_weight.T + (h * keep[step]) @ layer.recurrent_weight.T + layer.bias
+        i, f, o, j = gates.chunk(4, dim=1)
+        cell = torch.sigmoid(f + 1.0) * (c * keep[step]) + torch.sigmoid(i) * torch.tanh(j)
+        if layer.cell_clip is not None:
+            cell = cell.clamp(-layer.cell_clip, layer.cell_clip)
+        output = torch.sigmoid(o) * torch.tanh(cell)
+        if layer.projection_weight is not None:
+            output = output @ layer.projection_weight.T
+            if layer.projection_clip is not None:
+                output = output.clamp(-layer.projection_clip, layer.projection_clip)
+        alive = (torch.arange(len(c)) < rows)[:, None]
+        c, h = torch.where(alive, cell, c), torch.where(alive, output, h)
+        outputs.append(torch.where(alive, output, torch.zeros_like(output)))
+    return torch.stack(outputs), c, h
+
+
+def random_layer(*, lstm_dim: int = H, clip: float | None = 0.3) -> ProjectedLSTMLayer:
+    layer = ProjectedLSTMLayer(projection_dim=D, lstm_dim=lstm_dim, cell_clip=clip, projection_clip=clip)
+    for parameter in layer.parameters():
+        torch.nn.init.uniform_(parameter, -1.0, 1.0)
+    return layer.double()
+
+
+@pytest.mark.parametrize("lstm_dim", [H, D], ids=["projected", "unprojected"])
+@pytest.mark.parametrize("clip", [0.3, None], ids=["clipped", "unclipped"])
+def test_outputs_states_and_gradients_are_those_of_the_plain_loop(lstm_dim: int, clip: float | None) -> None:
+    torch.manual_seed(0)
+    layer = random_layer(lstm_dim=lstm_dim, clip=clip)
+    inputs = torch.randn(T, B, D, dtype=torch.float64, requires_grad=True)
+    cell = torch.randn(B, lstm_dim, dtype=torch.float64, requires_grad=True)
+    output = torch.randn(B, D, dtype=torch.float64, requires_grad=True)
+    keep = (torch.rand(T, B, 1) > 0.3).double()
+
+    outputs, state = layer(inputs, LSTMState(cell, output), num_rows=NUM_ROWS, keep=keep)
+    expected = plain(layer, inputs, LSTMState(cell, output), NUM_ROWS, keep)
+
+    got = (outputs, state.cell, state.output)
+    weights = [torch.randn_like(tensor) for tensor in got]
+    wanted = [inputs, cell, output, *layer.parameters()]
+    gradients = torch.autograd.grad(sum(((g * w).sum() for g, w in zip(got, weights, strict=True))), wanted)
+    expected_gradients = torch.autograd.grad(
+        sum(((e * w).sum() for e, w in zip(expected, weights, strict=True))), wanted
+    )
+    for one, other in zip((*got, *gradients), (*expected, *expected_gradients), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+    if clip is not None:
+        assert (outputs.abs() == clip).any() or lstm_dim == D
+        assert (state.cell.abs() == clip).any()
+
+
+def test_without_gradients_the_values_are_the_same() -> None:
+    layer = random_layer()
+    inputs = torch.randn(T, B, D, dtype=torch.float64)
+    with_gradients, state = layer(inputs, num_rows=NUM_ROWS)
+    with torch.no_grad():
+        without, same_state = layer(inputs, num_rows=NUM_ROWS)
+    torch.testing.assert_close(with_gradients, without, rtol=0, atol=0)
+    torch.testing.assert_close(state.cell, same_state.cell, rtol=0, atol=0)
+
+
+def test_two_halves_with_the_state_between_them_are_the_whole() -> None:
+    layer = random_layer()
+    inputs = torch.randn(T, B, D, dtype=torch.float64)
+    whole, last = layer(inputs)
+    first, middle = layer(inputs[:2])
+    second, end = layer(inputs[2:], middle)
+    torch.testing.assert_close(torch.cat([first, second]), whole, rtol=0, atol=1e-14)
+    torch.testing.assert_close(end.cell, last.cell, rtol=0, atol=1e-14)
+
+
+def test_a_step_that_keeps_nothing_starts_from_zeros() -> None:
+    layer = random_layer()
+    inputs = torch.randn(T, B, D, dtype=torch.float64)
+    keep = torch.ones(T, B, 1, dtype=torch.float64)
+    keep[3] = 0.0
+    outputs, _ = layer(inputs, keep=keep)
+    fresh, _ = layer(inputs[3:])
+    torch.testing.assert_close(outputs[3:], fresh, rtol=0, atol=1e-14)
+
+
+def test_the_skip_connection_adds_the_input_but_is_not_carried() -> None:
+    torch.manual_seed(1)
+    sizes = {"num_layers": 2, "projection_dim": D, "lstm_dim": H, "cell_clip": 3.0, "projection_clip": 3.0}
+    stack = ProjectedLSTM(**sizes, use_skip_connections=True)
+    straight = ProjectedLSTM(**sizes, use_skip_connections=False)
+    straight.load_state_dict(stack.state_dict())
+    inputs = torch.randn(T, B, D)
+    (first, second), state = stack(inputs)
+    (same_first, without), same_state = straight(inputs)
+    torch.testing.assert_close(first, same_first)
+    torch.testing.assert_close(second, without + first)
+    torch.testing.assert_close(state[1].output, same_state[1].output)
+    torch.testing.assert_close(state[1].output, without[-1])
+
+
+def test_the_skip_connection_adds_the_dropped_input_as_bilm_tf_does() -> None:
+    stack = ProjectedLSTM(
+        num_layers=2, projection_dim=D, lstm_dim=H, cell_clip=None, projection_clip=None, use_skip_connections=True
+    )
+    inputs = torch.randn(T, B, D)
+    nothing = torch.zeros(T, B, D)
+    (first, second), _ = stack(inputs, input_masks=[torch.ones(T, B, D), nothing])
+    alone, _ = stack.layers[1](nothing)
+    torch.testing.assert_close(second, alone)
+    assert not torch.equal(first, second)
+
+
+def test_bfloat16_products_stay_near_and_keep_the_cells_in_float32() -> None:
+    torch.manual_seed(2)
+    layer = ProjectedLSTMLayer(projection_dim=16, lstm_dim=64, cell_clip=3.0, projection_clip=3.0)
+    inputs = torch.randn(10, 8, 16)
+    exact, _ = layer(inputs)
+    near, state = layer(inputs, product_dtype=torch.bfloat16)
+    assert state.cell.dtype == near.dtype == torch.float32
+    assert 0 < (near - exact).norm() / exact.norm() < 0.02
+
+
+def test_growing_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match="never grow"):
+        random_layer()(torch.zeros(2, B, D, dtype=torch.float64), num_rows=[1, 2])

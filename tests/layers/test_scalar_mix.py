@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from elmokit.layers.scalar_mix import ScalarMix, TopLayer, normalise_layers
+
+
+def random_layers(num_layers: int = 3) -> torch.Tensor:
+    return torch.randn(num_layers, 2, 5, 4, generator=torch.Generator().manual_seed(1))
+
+
+def test_starts_as_the_average_of_the_layers():
+    layers = random_layers()
+    torch.testing.assert_close(ScalarMix(num_layers=3)(layers), layers.mean(dim=0))
+
+
+def test_a_mix_computed_by_hand():
+    mix = ScalarMix(num_layers=2)
+    with torch.no_grad():
+        mix.weights.copy_(torch.tensor([0.0, 3.0]).log1p())  # softmax: 1/5, 4/5
+        mix.gamma.fill_(10.0)
+    layers = torch.tensor([1.0, 2.0]).reshape(2, 1, 1, 1)
+    torch.testing.assert_close(mix(layers), torch.tensor([[[18.0]]]))
+
+
+def test_a_very_large_weight_picks_its_layer():
+    mix = ScalarMix(num_layers=3)
+    with torch.no_grad():
+        mix.weights[1] = 9e10
+    torch.testing.assert_close(mix(random_layers()), random_layers()[1])
+
+
+def test_the_penalty_is_the_squared_norm_of_the_weights_and_leaves_gamma_alone():
+    mix = ScalarMix(num_layers=3)
+    with torch.no_grad():
+        mix.weights.copy_(torch.tensor([1.0, -2.0, 3.0]))
+    mix.penalty().backward()
+    assert mix.penalty().item() == 14.0
+    assert mix.weights.grad is not None and mix.weights.grad.tolist() == [2.0, -4.0, 6.0]
+    assert mix.gamma.grad is None
+
+
+def test_refuses_another_number_of_layers():
+    with pytest.raises(ValueError, match="over 3 layers was given 2"):
+        ScalarMix(num_layers=3)(random_layers(2))
+    with pytest.raises(ValueError, match="at least one"):
+        ScalarMix(num_layers=0)
+
+
+def test_the_top_layer_is_the_last_one_times_gamma():
+    top = TopLayer()
+    with torch.no_grad():
+        top.gamma.fill_(0.5)
+    torch.testing.assert_close(top(random_layers()), 0.5 * random_layers()[-1])
+    assert top.penalty().item() == 0.0
+
+
+def test_normalised_layers_have_mean_zero_and_variance_one_over_the_real_tokens_of_the_batch():
+    layers = random_layers() * torch.tensor([1.0, 5.0, 0.1]).reshape(3, 1, 1, 1) + 7
+    mask = torch.tensor([[True] * 5, [True, True, False, False, False]])
+    normalised = normalise_layers(layers, mask)
+    for layer, raw in zip(normalised, layers, strict=True):
+        torch.testing.assert_close(layer[mask].mean(), torch.tensor(0.0), atol=1e-5, rtol=0)
+        torch.testing.assert_close(layer[mask].var(correction=0), torch.tensor(1.0), atol=1e-4, rtol=0)
+        expected = (raw[mask] - raw[mask].mean()) / raw[mask].std(correction=0)
+        torch.testing.assert_close(layer[mask], expected, atol=1e-4, rtol=1e-4)
+    assert not normalised[:, ~mask].any()
+
+
+def test_normalising_ignores_what_padding_holds():
+    mask = torch.tensor([[True] * 5, [True, True, False, False, False]])
+    layers = random_layers()
+    spoilt = layers.clone()
+    spoilt[:, ~mask] = 1e6
+    torch.testing.assert_close(normalise_layers(spoilt, mask), normalise_layers(layers, mask))
+
+
+def test_normalising_no_real_tokens_at_all_gives_zeros():
+    assert not normalise_layers(random_layers(), torch.zeros(2, 5, dtype=torch.bool)).any()

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmokit.model import bundled
+from elmokit.model.bilm import BiLM
+from elmokit.model.bundled import find_model
+from elmokit.model.config import BiLMConfig
+from elmokit.model.elmo import TOKENS_PER_SENTENCE, Elmo, batches_by_length
+from elmokit.model.token_encoder import TokenEncoder
+
+SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["밥"], ["a", "cat"] * 9]
+WORDS = ["the", "cat", "sat", "on", "밥", "<UNK>", ".", "", "a" * 40]
+
+
+def random_bilm(seed: int = 5) -> BiLM:
+    torch.manual_seed(seed)
+    bilm = BiLM(BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16))
+    with torch.no_grad():
+        for parameter in bilm.parameters():
+            parameter.normal_(std=0.3)
+        bilm.char_encoder.embedding.weight[0] = 0.0
+    return bilm
+
+
+ELMO = Elmo(random_bilm())
+
+
+def assert_same(ours: list[np.ndarray], theirs: list[np.ndarray]) -> None:
+    assert [array.shape for array in ours] == [array.shape for array in theirs]
+    assert all(np.abs(a - b).max(initial=0.0) <= 2e-6 for a, b in zip(ours, theirs, strict=True))
+
+
+def test_one_float32_array_for_each_sentence_in_input_order():
+    vectors = ELMO.encode(SENTENCES)
+    assert [array.shape for array in vectors] == [(4, 12), (2, 12), (0, 12), (1, 12), (18, 12)]
+    assert all(array.dtype == np.float32 and array.base is None for array in vectors)
+    assert_same(vectors, [ELMO.encode([sentence])[0] for sentence in SENTENCES])
+
+
+def test_layers_by_name_and_number():
+    every = ELMO.encode(SENTENCES, layers="all")
+    assert [array.shape for array in every] == [(3, len(sentence), 12) for sentence in SENTENCES]
+    for number in range(3):
+        assert_same(ELMO.encode(SENTENCES, layers=number), [array[number] for array in every])
+    assert_same(ELMO.encode(SENTENCES, layers="top"), [array[2] for array in every])
+    assert_same(ELMO.encode(SENTENCES, layers="average"), [array.mean(axis=0) for array in every])
+
+
+def test_layer_0_is_the_token_alone_twice_and_the_others_see_the_context():
+    one, other = ELMO.encode([["the", "cat"], ["a", "cat"]], layers="all")
+    np.testing.assert_allclose(one[0, 1], other[0, 1], atol=2e-6)
+    np.testing.assert_array_equal(one[0, :, :6], one[0, :, 6:])
+    assert np.abs(one[1, 1] - other[1, 1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("layers", [3, -1, True, "bottom", 1.0])
+def test_refuses_layers_that_are_not_there(layers: object):
+    with pytest.raises(ValueError, match=r"layers is .* 0 .*to 2"):
+        ELMO.encode(SENTENCES, layers=layers)  # type: ignore[call-overload]
+
+
+def test_pooling_is_over_the_real_tokens_and_zero_without_any():
+    vectors = ELMO.encode(SENTENCES)
+    mean, largest = ELMO.encode(SENTENCES, pooling="mean"), ELMO.encode(SENTENCES, pooling="max")
+    assert mean.shape == largest.shape == (5, 12) and mean.dtype == np.float32
+    for index in (0, 1, 3, 4):
+        np.testing.assert_allclose(mean[index], vectors[index].mean(axis=0), atol=2e-6)
+        np.testing.assert_allclose(largest[index], vectors[index].max(axis=0), atol=2e-6)
+    assert not mean[2].any() and not largest[2].any()
+    assert ELMO.encode(SENTENCES, pooling="mean", layers="all").shape == (5, 3, 12)
+
+
+def test_no_sentences_at_all():
+    assert ELMO.encode([]) == []
+    assert ELMO.encode([], pooling="mean").shape == (0, 12)
+    assert ELMO.encode([], pooling="mean", layers="all").shape == (0, 3, 12)
+    assert ELMO.encode_streams([]) == [] and ELMO.encode_streams([[], []]) == [[], []]
+
+
+def test_strings_are_tokenised_and_one_string_gives_its_array():
+    (vectors,) = ELMO.encode(["The cat sat."])
+    assert_same([vectors], ELMO.encode([["The", "cat", "sat", "."]]))
+    assert_same([ELMO.encode("The cat sat.")], [vectors])
+    assert ELMO.encode("The cat sat.", pooling="mean").shape == (12,)
+    assert ELMO.encode("").shape == (0, 12)
+
+
+def test_refuses_what_is_not_a_sentence():
+    with pytest.raises(ValueError, match=r"sentence 1 holds 7 \(int\)"):
+        ELMO.encode([["a"], [7]])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="pooling is 'sum'"):
+        ELMO.encode(SENTENCES, pooling="sum")  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="batch_size is 0"):
+        ELMO.encode(SENTENCES, batch_size=0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(WORDS), max_size=30), min_size=1, max_size=12),
+    st.integers(1, 8),
+    st.randoms(use_true_random=False),
+)
+def test_a_sentence_has_the_same_vectors_in_any_batch_and_order(sentences, batch_size, random):
+    alone = [Elmo(ELMO.bilm).encode([sentence], layers="all")[0] for sentence in sentences]
+    order = list(range(len(sentences)))
+    random.shuffle(order)
+    shuffled = ELMO.encode([sentences[index] for index in order], layers="all", batch_size=batch_size)
+    assert_same(shuffled, [alone[index] for index in order])
+
+
+def test_nothing_is_remembered_from_call_to_call():
+    first = ELMO.encode(SENTENCES)
+    ELMO.encode([["something", "else"]] * 3)
+    assert all(np.array_equal(a, b) for a, b in zip(ELMO.encode(SENTENCES), first, strict=True))
+
+
+def test_very_long_and_very_many_sentences():
+    long = [f"word{number % 50}" for number in range(3000)]
+    many = ELMO.encode([long, *([["a"], [], ["b", "c"]] * 3334)], pooling="mean")
+    assert many.shape == (10_003, 12)
+    np.testing.assert_allclose(many[0], ELMO.encode([long])[0].mean(axis=0), atol=1e-5)
+    assert np.ptp(many[1::3], axis=0).max() <= 2e-6
+
+
+def test_batches_hold_sentences_of_similar_length_within_the_budget():
+    lengths = [5, 3000, 0, 64, 65, 1, 64, 64, 64, 2]
+    batches = list(batches_by_length(lengths, batch_size=4))
+    assert sorted(index for batch in batches for index in batch) == list(range(10))
+    assert batches[0] == [1] and batches[1] == [4, 3, 6]  # 4 sentences of 65 are more than 4 * 64 tokens
+    for batch in batches[1:]:
+        assert len(batch) <= 4
+        assert len(batch) * max(lengths[index] for index in batch) <= 4 * TOKENS_PER_SENTENCE
+
+
+def test_cut_tokens_are_counted_in_one_warning():
+    elmo = Elmo(ELMO.bilm)
+    sentences = [["a" * 48, "a" * 49], ["밥" * 16, "밥" * 17, "b"]]
+    with pytest.warns(UserWarning, match="2 of 5 tokens are longer than the 48 bytes"):
+        vectors = elmo.encode(sentences)
+    elmo.encode(sentences)  # warnings are errors in these tests
+    np.testing.assert_allclose(elmo.encode([["a" * 48]])[0], elmo.encode([["a" * 1_000_000]])[0], atol=2e-6)
+    assert len(vectors[1]) == 3
+
+
+def test_streams_carry_their_state_each_for_itself():
+    one, two = [["the", "cat"], ["sat"], ["."]], [["밥"]]
+    first, second = ELMO.encode_streams([two, one])
+    assert [len(array) for array in first] == [1] and [len(array) for array in second] == [2, 1, 1]
+    assert_same(first, ELMO.encode(two))
+    assert_same(second, ELMO.encode_streams([one])[0])
+    assert_same(second[:1], ELMO.encode(one)[:1])
+    assert np.abs(second[1] - ELMO.encode(one)[1]).max() > 1e-3
+    with pytest.raises(ValueError, match="a stream is a list of sentences"):
+        ELMO.encode_streams(["the cat"])
+
+
+def test_streams_are_one_long_reading():
+    """Forward, a stream is what the LSTM reads when its sentences stand behind each other, boundaries and all."""
+    together = ELMO.encode([["the", "cat", "</S>", "<S>", "sat"]], layers=1)[0]
+    first, second = ELMO.encode_streams([[["the", "cat"], ["sat"]]], layers=1)[0]
+    np.testing.assert_allclose(together[[0, 1, 4], :6], np.concatenate([first, second])[:, :6], atol=2e-6)
+
+
+def test_distinct_tokens_are_encoded_once_and_forgotten_when_others_come(monkeypatch: pytest.MonkeyPatch):
+    bilm = random_bilm()
+    seen: list[int] = []
+    encode = bilm.encode_tokens
+    monkeypatch.setattr(bilm, "encode_tokens", lambda ids: seen.append(len(ids)) or encode(ids))
+    encoder = TokenEncoder(bilm, max_tokens=3)
+    tokens, lengths = encoder([["a", "b", "a"], ["b"]])
+    assert seen == [2] and lengths.tolist() == [3, 1]
+    assert torch.equal(tokens[0, 0], tokens[0, 2]) and not tokens[1, 1:].any()
+    encoder([["c", "a"]])
+    encoder([["d"]])  # b was used longest ago
+    encoder([["a", "c", "d"]])
+    assert seen == [2, 1, 1]
+    encoder([["b", "a"]])
+    assert seen == [2, 1, 1, 1]
+    encoder([["e", "f", "g", "h"]])  # more than it can remember
+    assert seen == [2, 1, 1, 1, 4]
+
+
+def test_remembered_tokens_are_dropped_when_the_weights_change():
+    elmo = Elmo(random_bilm())
+    before = elmo.encode([["a"]], layers=0)[0]
+    elmo.bilm.load_state_dict(random_bilm(seed=6).state_dict())
+    after = elmo.encode([["a"]], layers=0)[0]
+    assert np.abs(before - after).max() > 1e-3
+    assert_same([after], Elmo(random_bilm(seed=6)).encode([["a"]], layers=0))
+
+
+def test_progress_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]):
+    ELMO.encode(SENTENCES)
+    assert capsys.readouterr().err == ""
+    ELMO.encode(SENTENCES, show_progress=True)
+    assert "5/5" in capsys.readouterr().err
+
+
+def test_a_model_is_found_by_name_or_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(
+        bundled, "bundled_models", lambda: {"mini-en": Path("/x/mini-en"), "mini-ko": Path("/x/mini-ko")}
+    )
+    assert find_model("mini-en") == Path("/x/mini-en")
+    assert find_model(tmp_path) == find_model(str(tmp_path)) == tmp_path
+
+
+def test_an_unknown_model_names_the_nearest_and_all_others(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(
+        bundled, "bundled_models", lambda: {"mini-en": Path("/x/mini-en"), "mini-ko": Path("/x/mini-ko")}
+    )
+    with pytest.raises(FileNotFoundError, match=r"no model 'mini_en': .*did you mean 'mini-en'.*mini-en, mini-ko"):
+        Elmo.from_pretrained("mini_en")

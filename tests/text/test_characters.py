@@ -1,0 +1,139 @@
+"""Character ids, against bilm-tf's conventions (reference/bilm.md, section 1)."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.text.characters import (
+    NUM_CHARACTERS,
+    batch_character_ids,
+    character_ids,
+    encode_token,
+    num_truncated,
+)
+
+TEXT = st.text(st.characters(), max_size=40)  # any code point, lone surrogates too
+TOKENS = st.lists(TEXT, max_size=6)
+
+
+def transcribed(token: str, size: int) -> list[int]:
+    """The reference's rule, written out."""
+    special = {"<S>": [256], "</S>": [257]}
+    inside = special.get(token) or list(token.encode("utf-8", "ignore"))[: size - 2]
+    ids = [258, *inside, 259]
+    return ids + [260] * (size - len(ids))
+
+
+def test_spells_a_korean_word_in_utf8_bytes():
+    assert encode_token("밥", max_characters_per_token=7) == [258, 235, 176, 165, 259, 260, 260]
+    assert character_ids(["밥"], max_characters_per_token=7).tolist() == [[259, 236, 177, 166, 260, 261, 261]]
+
+
+def test_has_fifty_ids_a_token_unless_told_otherwise():
+    assert encode_token("밥") == [258, 235, 176, 165, 259] + [260] * 45
+    assert character_ids(["a", "b"]).shape == (2, 50)
+
+
+def test_the_empty_token_is_the_two_word_boundaries():
+    assert encode_token("", max_characters_per_token=5) == [258, 259, 260, 260, 260]
+
+
+def test_sentence_boundaries_are_words_of_one_special_character():
+    assert encode_token("<S>", max_characters_per_token=5) == [258, 256, 259, 260, 260]
+    assert encode_token("</S>", max_characters_per_token=5) == [258, 257, 259, 260, 260]
+
+
+def test_everything_else_is_spelled_even_when_it_looks_special():
+    assert encode_token("<UNK>", max_characters_per_token=8) == [258, *b"<UNK>", 259, 260]
+    assert encode_token("<s>", max_characters_per_token=5) == [258, *b"<s>", 259]
+
+
+def test_keeps_48_bytes_and_both_boundaries():
+    assert encode_token("x" * 48) == [258, *b"x" * 48, 259]
+    assert encode_token("x" * 49) == encode_token("x" * 48)
+
+
+def test_cuts_in_bytes_even_inside_a_character():
+    assert encode_token("a" + "밥" * 16) == [258, *("a" + "밥" * 16).encode()[:48], 259]
+    assert encode_token("a밥", max_characters_per_token=5) == [258, 97, 235, 176, 259]
+
+
+def test_drops_lone_surrogates():
+    assert encode_token("a\ud800b\udfff") == encode_token("ab")
+
+
+def test_does_not_normalise():
+    assert encode_token("밥") != encode_token("\u1107\u1161\u11b8")
+
+
+def test_nul_is_a_byte_like_any_other():
+    assert encode_token("a\0", max_characters_per_token=6) == [258, 97, 0, 259, 260, 260]
+
+
+def test_a_token_of_a_megabyte_is_cut_like_any_other():
+    assert encode_token("x" * 1_000_000) == encode_token("x" * 48)
+
+
+def test_no_tokens_are_an_empty_array():
+    assert character_ids([], max_characters_per_token=9).shape == (0, 9)
+
+
+def test_ids_are_32_bit_integers():
+    assert character_ids(["a"]).dtype == np.int32
+    assert batch_character_ids([["a"]]).dtype == np.int32
+
+
+@given(TEXT, st.integers(3, 60))
+def test_equals_the_transcribed_rule(token: str, size: int):
+    assert encode_token(token, max_characters_per_token=size) == transcribed(token, size)
+
+
+@given(TOKENS, st.integers(3, 60))
+def test_every_token_is_encoded_by_itself_and_shifted_by_one(tokens: list[str], size: int):
+    expected = [[i + 1 for i in transcribed(token, size)] for token in tokens]
+    ids = character_ids(tokens, max_characters_per_token=size)
+    assert ids.tolist() == expected
+    assert ((ids >= 1) & (ids < NUM_CHARACTERS)).all()
+
+
+@given(st.lists(TOKENS, max_size=4), st.integers(3, 60))
+def test_a_batch_is_its_sentences_and_rows_of_zeros(sentences: list[list[str]], size: int):
+    batch = batch_character_ids(sentences, max_characters_per_token=size)
+    assert batch.shape == (len(sentences), max(map(len, sentences), default=0), size)
+    for row, sentence in zip(batch, sentences, strict=True):
+        assert (row[: len(sentence)] == character_ids(sentence, max_characters_per_token=size)).all()
+        assert not row[len(sentence) :].any()
+
+
+def test_boundaries_go_around_every_sentence_even_an_empty_one():
+    batch = batch_character_ids([["a", "b"], []], add_boundaries=True)
+    assert (batch[0] == character_ids(["<S>", "a", "b", "</S>"])).all()
+    assert (batch[1, :2] == character_ids(["<S>", "</S>"])).all()
+    assert not batch[1, 2:].any()
+
+
+def test_a_batch_adds_no_boundaries_by_itself():
+    assert (batch_character_ids([["a"]])[0] == character_ids(["a"])).all()
+
+
+def test_counts_the_tokens_that_lose_bytes():
+    assert num_truncated(["x" * 48, "x" * 49, "밥" * 16, "밥" * 17, "", "<S>"]) == 2
+    assert num_truncated(["abc", "abcd"], max_characters_per_token=5) == 1
+
+
+def test_a_string_in_place_of_tokens_is_refused():
+    with pytest.raises(ValueError, match="expected a list of tokens, but was given the string 'hello'"):
+        character_ids("hello")
+    with pytest.raises(ValueError, match="sentence 1 is the string 'hello'"):
+        batch_character_ids([["a"], "hello"])
+
+
+def test_a_token_that_is_no_string_is_named():
+    with pytest.raises(ValueError, match="token 1 is nan; expected a string"):
+        character_ids(["a", float("nan")])  # pyright: ignore[reportArgumentType]
+
+
+def test_no_room_for_a_byte_is_refused():
+    with pytest.raises(ValueError, match="max_characters_per_token is 2; it must be at least 3"):
+        character_ids(["a"], max_characters_per_token=2)

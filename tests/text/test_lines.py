@@ -1,0 +1,141 @@
+import gzip
+import io
+import lzma
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.text.lines import read_lines
+
+LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0\ufeff"))
+COMPRESSIONS = pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "shard.txt"  # whatever is in it: the name does not decide
+
+
+@COMPRESSIONS
+def test_reads_lines_whatever_the_compression(path: Path, compress):
+    path.write_bytes(compress("one\n밥\n\nlast".encode()))
+    assert list(read_lines(path)) == ["one", "밥", "", "last"]
+
+
+@COMPRESSIONS
+def test_an_empty_file_has_no_lines(path: Path, compress):
+    path.write_bytes(compress(b""))
+    assert list(read_lines(path)) == []
+
+
+def test_files_put_one_behind_the_other_are_one(path: Path):
+    path.write_bytes(gzip.compress(b"one\n") + gzip.compress(b"two\n"))
+    assert list(read_lines(path)) == ["one", "two"]
+    path.write_bytes(lzma.compress(b"one\n") + lzma.compress(b"two\n"))
+    assert list(read_lines(path)) == ["one", "two"]
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\r"])
+def test_only_a_newline_ends_a_line(path: Path, separator: str):
+    path.write_bytes(f"a{separator}b\nc\n".encode())
+    assert list(read_lines(path)) == [f"a{separator}b", "c"]
+
+
+def test_a_carriage_return_belongs_to_the_line_end(path: Path):
+    path.write_bytes(b"a\r\nb\r\n")
+    assert list(read_lines(path)) == ["a", "b"]
+
+
+def test_a_byte_order_mark_is_removed_at_the_start_only(path: Path):
+    path.write_bytes("\ufeffa\n\ufeffb\n".encode())
+    assert list(read_lines(path)) == ["a", "\ufeffb"]
+
+
+def test_a_line_of_a_megabyte_is_a_line(path: Path):
+    path.write_text("x" * 1_000_000 + "\ny\n")
+    assert [len(line) for line in read_lines(path)] == [1_000_000, 1]
+
+
+@given(st.lists(LINE))
+def test_gives_the_lines_that_were_written(tmp_path_factory: pytest.TempPathFactory, lines: list[str]):
+    path = tmp_path_factory.mktemp("lines") / "shard.txt"
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+    assert list(read_lines(path)) == lines
+
+
+@COMPRESSIONS
+def test_a_minus_is_standard_input(monkeypatch: pytest.MonkeyPatch, compress):
+    stdin = io.BufferedReader(io.BytesIO(compress("밥\nb\n".encode())))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))
+    assert list(read_lines("-")) == ["밥", "b"]
+
+
+def test_errors_in_standard_input_say_so(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(b"a\n\xff"))))
+    with pytest.raises(ValueError, match="standard input, line 2: byte 0xff"):
+        list(read_lines("-"))
+
+
+@COMPRESSIONS
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"good\nbad \xe9 byte\n", "line 2: byte 0xe9 at byte 5 is not UTF-8"),
+        (b"good\ncut \xeb\xb0", "line 2: byte 0xeb at byte 5 is not UTF-8"),
+        (b"good\n\xed\xa0\x80\n", "line 2: byte 0xed at byte 1 is not UTF-8"),  # a lone surrogate
+        (b"good\nb\0d\n", "line 2: NUL byte at byte 2"),
+        ("utf-16".encode("utf-16"), "line 1: .*"),
+    ],
+)
+def test_what_is_no_text_is_named_by_file_and_line(path: Path, compress, content: bytes, message: str):
+    path.write_bytes(compress(content))
+    with pytest.raises(ValueError, match=rf"shard\.txt, {message}"):
+        list(read_lines(path))
+
+
+def test_lines_before_a_bad_one_are_given(path: Path):
+    path.write_bytes(b"good\n\xff\n")
+    lines = read_lines(path)
+    assert next(lines) == "good"
+    with pytest.raises(ValueError, match="line 2"):
+        next(lines)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize("kept", [0.5, 0.9, 0.999])
+def test_a_compressed_file_that_is_cut_short_is_an_error(path: Path, compress, kept: float):
+    whole = compress("".join(f"line {number}\n" for number in range(50_000)).encode())
+    path.write_bytes(whole[: int(len(whole) * kept)])
+    with pytest.raises(ValueError, match=r"shard\.txt: the compressed file is cut short or damaged after line \d+"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize("position", [12, 20_000])
+def test_a_damaged_compressed_file_is_an_error(path: Path, compress, position: int):
+    whole = bytearray(compress("".join(f"line {number}\n" for number in range(50_000)).encode()))
+    whole[position] ^= 0xFF
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match=r"shard\.txt: the compressed file is cut short or damaged"):
+        list(read_lines(path))
+
+
+def test_a_missing_file_is_an_error(path: Path):
+    with pytest.raises(FileNotFoundError, match=r"shard\.txt: there is no such file"):
+        list(read_lines(path))
+
+
+def test_a_folder_is_an_error(tmp_path: Path):
+    with pytest.raises(IsADirectoryError, match="is a folder; expected a text file"):
+        list(read_lines(tmp_path))
+
+
+def test_stopping_early_closes_the_file(path: Path):
+    path.write_text("a\nb\n")
+    lines = read_lines(path)
+    next(lines)
+    del lines  # an open file would be a ResourceWarning, and a warning is an error

@@ -1,0 +1,179 @@
+"""Tokens and sentences, against the conventions of the bundled models' corpora (shared/data/*/build)."""
+
+import doctest
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.text import tokenizer
+from elmokit.text.tokenizer import split_sentences, tokenize
+
+ANY_TEXT = st.text(st.one_of(st.characters(), st.sampled_from("aAnt's.,-_ \n5@!?/“”’–—…\"`MrUS가ㅋ中あア\u0301\u200d")))
+# Visible characters that no documented normalisation touches.
+UNTOUCHED = st.text(
+    st.one_of(
+        st.sampled_from("aZn't cannot 3.50,7 Mr. U.S. x_y (밥) 北京 ラーメン हि ु é $%&/@"),
+        st.characters(categories=["Lu", "Ll", "Lo", "Nd", "Mn", "Mc", "Sc"], exclude_characters="\ufb01\ufb02"),
+    )
+)
+
+
+def visible(text: str) -> str:
+    return "".join(unicodedata.normalize("NFC", text).split())
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", ""),
+        (" \t\n", ""),
+        ("I went to the bank.", "I went to the bank ."),
+        ("I don't, can't and WON'T.", "I do n't , ca n't and WO N'T ."),
+        ("You cannot; it's John's, I'm, they're, we'd've", "You can not ; it 's John 's , I 'm , they 're , we 'd 've"),
+        ("the dogs' bowls", "the dogs ' bowls"),
+        ("It costs $3.50, or 5% of 1,000.", "It costs $ 3.50 , or 5 % of 1,000 ."),
+        ("At 10:30 a.m. on 24/7 and/or AT&T", "At 10:30 a.m. on 24/7 and/or AT&T"),
+        ("a well-known, state-of-the-art rock'n'roll", "a well-known , state-of-the-art rock'n'roll"),
+        ("Mr. Fox of Acme Inc. met J. R. Smith in the U.S.", "Mr. Fox of Acme Inc. met J. R. Smith in the U.S."),
+        ("See Fig. 3, No. 7, pp. 5-9. No.", "See Fig. 3 , No. 7 , pp. 5-9 . No ."),
+        ("“Yes,” she said — ‘no’…", "\" Yes , \" she said -- ' no ' ..."),
+        ("``Yes,'' «oui»", '" Yes , " " oui "'),
+        ("1990–1995 – then---after", "1990-1995 -- then -- after"),
+        ("Wait.... what?!", "Wait ... what ? !"),
+        ("No!!!!!!!", "No ! ! !"),
+        ("see https://x.org/a_b?c=d, or www.x.org.", "see https://x.org/a_b?c=d , or www.x.org ."),
+        ("mail foo.bar@x.co.uk (now)", "mail foo.bar@x.co.uk ( now )"),
+        ("_word_ snake_case ___", "_ word _ snake_case ___"),
+        ("co\u00adop\u200b \ufeffﬁne", "coop fine"),
+        ("a\u2028b\u0085c\u00a0d\u3000e", "a b c d e"),
+        ("cafe\u0301", "café"),
+        ("\ufb01\u0301x", "fíx"),  # composed only once the ligature is two letters
+    ],
+)
+def test_splits_english_as_its_corpus_is_split(text: str, tokens: str):
+    assert tokenize(text) == tokens.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("나는 밥을 먹었다.", "나는 밥을 먹었다 ."),
+        ("3,000명은 “좋다”고 했다!!", "3,000명은 “ 좋다 ” 고 했다 !!"),
+        ("ㅋㅋㅋㅋㅋㅋ 눈이 온다……", "ㅋㅋㅋ 눈이 온다 ……"),
+        ("10000원, U.S 정부(政府)가", "10000원 , U.S 정부 ( 政府 ) 가"),
+        ("\u1107\u1161\u11b8", "밥"),  # NFD, as macOS writes it
+        ("\u1102\u1161 \u201c\u1107\u1161\u11b8\u201d", "나 “ 밥 ”"),
+        ("밥\u200b을", "밥을"),
+    ],
+)
+def test_splits_korean_into_eojeols_and_punctuation(text: str, tokens: str):
+    assert tokenize(text) == tokens.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("हिन्दी में लिखें।", "हिन्दी में लिखें ।"),
+        ("می\u200cخواهم بروم،", "می\u200cخواهم بروم ،"),
+        ("Я не знаю, п’ять.", "Я не знаю , п'ять ."),
+        ("我喜欢苹果。", "我 喜 欢 苹 果 。"),
+        ("これはラーメンです。", "これは ラーメン です 。"),
+        ("👨\u200d👩\u200d👧 🇰🇷🇺🇸 👍🏽!", "👨\u200d👩\u200d👧 🇰🇷 🇺🇸 👍🏽 !"),
+    ],
+)
+def test_splits_other_scripts_sensibly(text: str, tokens: str):
+    assert tokenize(text) == tokens.split(" ")
+
+
+def test_a_korean_name_does_not_make_an_english_sentence_korean():
+    assert tokenize("Mr. Kim (김) doesn't know.") == ["Mr.", "Kim", "(", "김", ")", "does", "n't", "know", "."]
+
+
+@given(UNTOUCHED)
+def test_keeps_every_visible_character(text: str):
+    assert "".join(tokenize(text)) == visible(text)
+
+
+@given(ANY_TEXT)
+def test_tokens_are_words_without_white_space(text: str):
+    for token in tokenize(text):
+        assert token
+        assert not any(character.isspace() for character in token)
+        token.encode("utf-8")
+
+
+@given(ANY_TEXT)
+def test_tokens_with_spaces_between_them_are_the_same_tokens(text: str):
+    tokens = tokenize(text)
+    assert tokenize(" ".join(tokens)) == tokens
+
+
+@given(ANY_TEXT)
+def test_tokens_are_nfc(text: str):
+    assert all(unicodedata.is_normalized("NFC", token) for token in tokenize(text))
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", ".", "'", "a.", "-+", "a+", "a@", "_a", "\u0301", "ー", "밥", "http://,", "中", "A. "]
+)
+def test_a_token_of_a_megabyte_takes_no_time(unit: str):
+    start = time.perf_counter()
+    tokenize(unit * (1_000_000 // len(unit)))
+    split_sentences(unit * (1_000_000 // len(unit)))
+    assert time.perf_counter() - start < 20  # a quadratic expression would need hours
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["I came.", "I saw!", "Did I win?", "Yes."],
+        ["Dr. Smith met Mr. J. R. Fox of Acme Inc. in Washington D.C. yesterday.", "He left."],
+        ["He works at Acme Inc.", "The end."],
+        ["We met J. A. Smith then.", "It rained."],
+        ["It cost $3.50 in 1999.", "Then it rose."],
+        ['"Really?" he asked.', '"Yes."', "(She nodded.)", "Well..."],
+        ["1. Introduction follows.", "2. The rest."],
+        ["See Fig. 3 for it, i.e. the lower part.", "No. 5 is alive."],
+        ["그는 왔다.", "좋았다!", "“정말?”", "그렇다."],
+        ["It goes on. like this, in lower case.", "But not here."],
+    ],
+)
+def test_finds_the_sentences(sentences: list[str]):
+    assert split_sentences(" ".join(sentences)) == sentences
+
+
+def test_dates_stay_together():
+    assert split_sentences("그는 2020. 5. 3.에 왔다. 좋았다.") == ["그는 2020. 5. 3.에 왔다.", "좋았다."]
+
+
+def test_chinese_needs_no_space_after_a_sentence():
+    assert split_sentences("今天好。他说：「明天好。」我们走！") == ["今天好。", "他说：「明天好。」", "我们走！"]
+
+
+def test_an_empty_line_ends_a_sentence_and_a_line_end_does_not():
+    assert split_sentences("A title\n\nA sentence over\ntwo lines. Another") == [
+        "A title",
+        "A sentence over\ntwo lines.",
+        "Another",
+    ]
+
+
+def test_no_text_has_no_sentences():
+    assert split_sentences("") == []
+    assert split_sentences(" \n\n ") == []
+
+
+@given(ANY_TEXT)
+def test_sentences_are_the_text(text: str):
+    sentences = split_sentences(text)
+    assert "".join("".join(sentences).split()) == "".join(text.split())
+    assert all(sentence == sentence.strip() != "" for sentence in sentences)
+
+
+def test_the_docstrings_are_true():
+    results = doctest.testmod(tokenizer)
+    assert results.attempted > 0
+    assert results.failed == 0

@@ -1,0 +1,123 @@
+import errno
+import gzip
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.text.vocabulary import Vocabulary
+
+SPECIALS = ["<S>", "</S>", "<UNK>"]
+TOKEN = st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\0"), min_size=1)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "vocabulary.txt"
+
+
+def test_ids_are_positions():
+    vocabulary = Vocabulary([*SPECIALS, "the", "The"])
+    assert [vocabulary.id(token) for token in ("<S>", "</S>", "<UNK>", "the", "The")] == [0, 1, 2, 3, 4]
+    assert (vocabulary.begin_id, vocabulary.end_id, vocabulary.unknown_id) == (0, 1, 2)
+    assert len(vocabulary) == 5
+
+
+def test_specials_may_stand_anywhere():
+    vocabulary = Vocabulary(["the", "<UNK>", "</S>", "<S>"])
+    assert (vocabulary.begin_id, vocabulary.end_id, vocabulary.unknown_id) == (3, 2, 1)
+
+
+def test_unknown_tokens_have_the_id_of_unk():
+    vocabulary = Vocabulary([*SPECIALS, "the"])
+    assert vocabulary.id("THE") == vocabulary.unknown_id
+    ids = vocabulary.ids(["the", "", "THE", "<S>"])
+    assert ids.tolist() == [3, 2, 2, 0]
+    assert ids.dtype == np.int64
+    assert vocabulary.ids([]).dtype == np.int64
+
+
+def test_knows_its_tokens():
+    vocabulary = Vocabulary([*SPECIALS, "the"])
+    assert "the" in vocabulary
+    assert "The" not in vocabulary
+    assert 3 not in vocabulary
+
+
+@pytest.mark.parametrize("missing", SPECIALS)
+def test_a_missing_special_is_named_with_the_file(path: Path, missing: str):
+    path.write_text("".join(f"{token}\n" for token in [*SPECIALS, "the"] if token != missing))
+    with pytest.raises(ValueError, match=rf"vocabulary\.txt: the vocabulary of 3 tokens lacks {missing}; expected"):
+        Vocabulary.read(path)
+
+
+def test_an_empty_file_lacks_all_specials(path: Path):
+    path.touch()
+    with pytest.raises(ValueError, match=r"vocabulary of 0 tokens lacks <S> and </S> and <UNK>"):
+        Vocabulary.read(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"<S>\n</S>\n<UNK>\nthe\na\nthe\n", r"line 6: the token 'the' is there again \(it is entry 4 too\)"),
+        (b"<S>\n</S>\n\n<UNK>\n", "line 3: the token is empty"),
+        (b"<S>\n</S>\n<UNK>\nthe 1234\n", "line 4: the token 'the 1234' holds white space"),
+        (b"<S>\n!!!MAXTERMID\n</S>\n<UNK>\nthe\nthe\n", "line 6: the token 'the' is there again"),
+        (b"<S>\n</S>\n<UNK>\ncaf\xe9\n", "line 4: byte 0xe9 at byte 4 is not UTF-8"),
+        (b"<S>\n</S>\n<UNK>\nt\0e\n", "line 4: NUL byte at byte 2"),
+    ],
+)
+def test_bad_lines_are_named(path: Path, content: bytes, message: str):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"vocabulary\.txt, {message}"):
+        Vocabulary.read(path)
+
+
+def test_a_missing_file_is_an_error(path: Path):
+    with pytest.raises(FileNotFoundError, match=r"vocabulary\.txt: there is no such file"):
+        Vocabulary.read(path)
+
+
+def test_the_line_maxtermid_is_no_token(path: Path):
+    path.write_text("<S>\n</S>\n<UNK>\n!!!MAXTERMID\nthe\n")
+    assert Vocabulary.read(path).tokens == [*SPECIALS, "the"]
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
+def test_reads_plain_and_compressed_files_with_any_line_end(path: Path, compress):
+    path.write_bytes(compress("\ufeff<S>\r\n</S>\r\n<UNK>\r\n밥".encode()))
+    assert Vocabulary.read(path).tokens == [*SPECIALS, "밥"]
+
+
+@given(st.lists(TOKEN.filter(lambda token: token not in [*SPECIALS, "!!!MAXTERMID"]), unique=True))
+def test_what_is_written_is_read_again(tmp_path_factory: pytest.TempPathFactory, tokens: list[str]):
+    path = tmp_path_factory.mktemp("vocabulary") / "vocabulary.txt"
+    vocabulary = Vocabulary([*SPECIALS, *tokens])
+    vocabulary.write(path)
+    assert Vocabulary.read(path) == vocabulary
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(path: Path, monkeypatch: pytest.MonkeyPatch):
+    path.write_text("old")
+
+    def write_half(self: Path, data: bytes):
+        with self.open("wb") as file:
+            file.write(data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", write_half)
+    with pytest.raises(OSError, match="No space left"):
+        Vocabulary(SPECIALS).write(path)
+    assert path.read_text() == "old"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_list_is_checked_like_a_file():
+    with pytest.raises(ValueError, match="the token 'a' is there again"):
+        Vocabulary([*SPECIALS, "a", "a"])
+    with pytest.raises(ValueError, match="lacks"):
+        Vocabulary("<S>")
