@@ -38,7 +38,7 @@ def test_dir_lists_the_public_names():
 
 def test_another_name_is_refused_with_the_list():
     with pytest.raises(AttributeError, match=r"module 'elmokit' has no attribute 'ELMo'; its public names are BiLM, "):
-        elmokit.ELMo  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
+        elmokit.ELMo  # noqa: B018
 
 
 def test_the_version_is_that_of_the_package():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.model.elmo import Elmo
@@ -20,6 +21,17 @@ def random_bilm() -> BiLM:
             parameter.normal_(std=0.3)
         bilm.char_encoder.embedding.weight[0] = 0.0
     return bilm
+
+
+def scalar_mix(embedding: ElmoEmbedding, number: int = 0) -> ScalarMix:
+    mix = embedding.mixes[number]
+    assert isinstance(mix, ScalarMix)
+    return mix
+
+
+def gradient(parameter: torch.nn.Parameter) -> torch.Tensor:
+    assert parameter.grad is not None
+    return parameter.grad
 
 
 def test_an_untrained_mix_is_the_average_of_the_layers_for_strings_and_for_character_ids():
@@ -53,9 +65,9 @@ def test_mixes_learn_apart_and_the_frozen_bilm_stays_as_it_is():
     embedding = ElmoEmbedding(random_bilm(), num_mixes=2)
     output = embedding(SENTENCES)
     (output.mixes[0].sum() + 0.0 * output.mixes[1].sum()).backward()
-    first, second = embedding.mixes
-    assert first.weights.grad.any() and first.gamma.grad.any()
-    assert not second.weights.grad.any()
+    first, second = scalar_mix(embedding, 0), scalar_mix(embedding, 1)
+    assert gradient(first.weights).any() and gradient(first.gamma).any()
+    assert not gradient(second.weights).any()
     assert all(parameter.grad is None and not parameter.requires_grad for parameter in embedding.bilm.parameters())
 
 
@@ -81,8 +93,8 @@ def test_gradients_flow_into_the_bilm_on_request():
 def test_the_penalty_sums_over_the_mixes():
     embedding = ElmoEmbedding(random_bilm(), num_mixes=2)
     with torch.no_grad():
-        embedding.mixes[0].weights.fill_(1.0)
-        embedding.mixes[1].weights.fill_(2.0)
+        scalar_mix(embedding, 0).weights.fill_(1.0)
+        scalar_mix(embedding, 1).weights.fill_(2.0)
     assert embedding.penalty().item() == 3 * 1 + 3 * 4
     assert ElmoEmbedding(random_bilm(), top_layer_only=True).penalty().item() == 0
 
@@ -113,7 +125,7 @@ def test_learns_which_layer_it_needs():
         optimizer.zero_grad()
         (embedding(SENTENCES[:1]).mixes[0][0] - target).square().mean().backward()
         optimizer.step()
-    assert embedding.mixes[0].weights.softmax(dim=0)[0] > 0.9
+    assert scalar_mix(embedding).weights.softmax(dim=0)[0] > 0.9
 
 
 def test_refuses_padding_between_tokens():

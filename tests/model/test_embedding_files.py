@@ -55,12 +55,18 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
+def dataset(file: h5py.File, name: str) -> np.ndarray:
+    found = file[name]
+    assert isinstance(found, h5py.Dataset)
+    return found[...]
+
+
 def read(path: Path) -> list[np.ndarray]:
     """Vectors of each line as `Elmo.encode` gives them."""
     if path.suffix == ".h5":
         with h5py.File(path) as file:
             assert sorted(file, key=int) == [str(line) for line in range(len(file))]
-            return [file[str(line)][...] for line in range(len(file))]
+            return [dataset(file, str(line)) for line in range(len(file))]
     if path.suffix == ".npy":
         arrays = {"vectors": np.load(path), "offsets": np.load(path.with_suffix(".offsets.npy"))}
     else:
@@ -252,6 +258,29 @@ def test_a_full_disk_leaves_nothing_unless_it_is_to_be_resumed(
         assert embed_file(ELMO, text, output, resume=True).num_lines == 17
     else:
         assert os.listdir(tmp_path) == ["text.txt"]
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from pathlib import Path
+from elmokit.model.embedding_files import TokenVectors, writer
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+path = Path({path!r})
+try:
+    writer(path)(path, TokenVectors(np.zeros((5000, 8), np.float32), np.arange(0, 5001, 10)))
+except OSError as error:
+    sys.exit(error.errno)
+"""
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_writer_stops_at_a_full_disk_and_hdf5_does_not_crash(tmp_path: Path, ending: str):
+    script = FULL.format(path=str(tmp_path / f"out{ending}"))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (errno.EFBIG, b"")
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_disk_that_is_too_small_is_noticed_before_the_work(

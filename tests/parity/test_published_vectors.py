@@ -27,6 +27,12 @@ def fixture(request: pytest.FixtureRequest) -> Path:
     return folder
 
 
+def dataset(file: h5py.File, name: str) -> Array:
+    found = file[name]
+    assert isinstance(found, h5py.Dataset)
+    return found[...]
+
+
 def published_sentences(fixture: Path) -> list[list[list[str]]]:
     """Three streams of ten sentences."""
     streams = json.loads((fixture / SENTENCES[fixture.name]).read_text())
@@ -38,7 +44,7 @@ def published_vectors(fixture: Path) -> list[list[Array]]:
     streams: list[list[Array]] = []
     for number in range(3):
         with h5py.File(fixture / f"lm_embeddings_{number}.hdf5") as file:
-            streams.append([np.concatenate(file[str(line)][...], axis=1) for line in range(len(file))])
+            streams.append([np.concatenate(dataset(file, str(line)), axis=1) for line in range(len(file))])
     return streams
 
 

@@ -131,7 +131,7 @@ def test_a_string_in_place_of_tokens_is_refused():
 
 def test_a_token_that_is_no_string_is_named():
     with pytest.raises(ValueError, match="token 1 is nan; expected a string"):
-        character_ids(["a", float("nan")])  # pyright: ignore[reportArgumentType]
+        character_ids(["a", float("nan")])
 
 
 def test_no_room_for_a_byte_is_refused():

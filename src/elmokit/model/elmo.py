@@ -43,7 +43,7 @@ class Elmo:
     """
 
     def __init__(self, bilm: BiLM, vocabulary: Vocabulary | None = None) -> None:
-        self.bilm = bilm.eval().requires_grad_(False)
+        self.bilm = bilm
         self.vocabulary = vocabulary
         self._encode_tokens = TokenEncoder(bilm)
         self._warned = False
@@ -63,7 +63,7 @@ class Elmo:
         """
         bilm, vocabulary = load_bilm(name_or_path, weights)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return cls(bilm.to(device), vocabulary)
+        return cls(bilm.to(device).requires_grad_(False), vocabulary)
 
     @property
     def config(self) -> BiLMConfig:

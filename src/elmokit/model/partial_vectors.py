@@ -45,10 +45,10 @@ class PartialVectors:
         else:
             shutil.rmtree(folder, ignore_errors=True)  # a job that was killed before its first lines
             folder.mkdir()
-        self._vectors.touch()
-        self._offsets.touch()
+            self._vectors.touch()
+            np.zeros(1, OFFSET).tofile(self._offsets)
         self._cut(self._vectors, self.num_tokens * self._bytes_per_token)
-        self._cut(self._offsets, self.num_lines * OFFSET.itemsize)
+        self._cut(self._offsets, (self.num_lines + 1) * OFFSET.itemsize)
 
     def append(self, arrays: Sequence[Float32[np.ndarray, "*L T E"]], *, digest: str) -> None:
         """Vectors of the next lines; `digest` is that of all lines up to here. All of them are kept, or none."""
@@ -72,8 +72,7 @@ class PartialVectors:
         vectors = np.empty((0, *self.shape), FLOAT)
         if self.num_tokens:
             vectors = np.memmap(self._vectors, FLOAT, "r", shape=(self.num_tokens, *self.shape))
-        ends = np.fromfile(self._offsets, OFFSET)
-        return TokenVectors(vectors, np.concatenate([np.zeros(1, OFFSET), ends]))
+        return TokenVectors(vectors, np.memmap(self._offsets, OFFSET, "r"))
 
     def remove(self) -> None:
         shutil.rmtree(self.folder)

@@ -43,12 +43,14 @@ class PackerState:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come: optimiser steps, corpus tokens read per direction, seconds spent, and the text position."""
+    """How far a run has come: optimiser steps, corpus tokens read per direction, seconds spent, the position in the
+    text, and each direction's losses in the steps since the last line of metrics.jsonl."""
 
     step: int
     num_tokens: int
     seconds: float
     packers: list[PackerState]
+    unlogged_losses: list[list[float]]
 
 
 def save_checkpoint(

@@ -84,6 +84,8 @@ class GradientMaker:
         else:
             results = [direction(index) for index in range(len(lstms))]
 
+        for parameter in self.bilm.char_encoder.parameters():
+            parameter.grad = None
         tokens.backward(torch.stack([result.grad_tokens for result in results]).sum(dim=0))
         for lstm, result in zip(lstms, results, strict=True):
             for parameter, gradient in zip(lstm.parameters(), result.grad_parameters, strict=True):
@@ -209,6 +211,6 @@ class GradientMaker:
         return ((self.config.seed * 1_000_003 + step) * 2 + direction) % 2**63
 
     def _autocast(self) -> torch.autocast | nullcontext[None]:
-        if self.dtype == torch.float32:
-            return nullcontext()
-        return torch.autocast(self.device.type, dtype=self.dtype)
+        if self.dtype == torch.bfloat16:
+            return torch.autocast(self.device.type, dtype=self.dtype)
+        return nullcontext()

@@ -88,7 +88,7 @@ def measure(
 
     Raises ValueError when the model has no softmax or no vocabulary, and when the text is empty.
     """
-    bilm, softmax, vocabulary = read_bilm(model, weights, with_softmax=True)
+    bilm, softmax, vocabulary = read_bilm(model, options=weights, with_softmax=True)
     if softmax is None or vocabulary is None:
         missing = "softmax" if softmax is None else "vocabulary"
         raise ValueError(f"{model} has no {missing}; perplexity needs the softmax and the vocabulary it was trained with")

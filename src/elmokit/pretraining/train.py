@@ -75,6 +75,10 @@ def resume(run_dir: Path, settings: Sequence[str] = (), *, device: str | None = 
     return run_dir
 
 
+class DivergenceError(ValueError):
+    """A loss or a gradient became NaN or infinite; nothing of that step was kept."""
+
+
 class _Run:
     """The moving parts of a run, from the first step or from a checkpoint."""
 
@@ -100,6 +104,7 @@ class _Run:
         self.step = 0
         self.num_tokens = 0
         self.seconds = 0.0
+        self.window = _Window([])
         self.packers = [self._packer(backward, None) for backward in (False, True)[: config.bilm.num_directions]]
 
     def load(self, checkpoint: Path) -> None:
@@ -107,24 +112,25 @@ class _Run:
             checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer
         )
         self.step, self.num_tokens, self.seconds = progress.step, progress.num_tokens, progress.seconds
+        self.window = _Window(progress.unlogged_losses)
         self.packers = [self._packer(index == 1, saved) for index, saved in enumerate(progress.packers)]
         _drop_metrics_after(self.run_dir / METRICS_FILE, self.step)
 
     def train(self) -> None:
         config = self.config
         source = batches(self.packers, max_characters_per_token=config.bilm.max_characters_per_token)
-        window = _Window()
+        tokens_per_step = config.batch_size * config.bptt_steps
         with tqdm(total=config.num_steps, initial=self.step, unit="step", file=sys.stderr, disable=None) as bar:
             while self.step < config.num_steps:
                 began = time.monotonic()
                 result = self._one_step(next(source))
-                self.seconds += time.monotonic() - began
-                window.add(result, num_tokens=config.batch_size * config.bptt_steps, began=began)
+                seconds = time.monotonic() - began
+                self.seconds += seconds
+                self.window.add(result, num_tokens=tokens_per_step, seconds=seconds)
+                bar.set_postfix_str(self.window.text(), refresh=False)
                 bar.update()
-                bar.set_postfix_str(window.text(), refresh=False)
                 if self.step % config.log_every == 0 or self.step == config.num_steps:
-                    self._log(window)
-                    window = _Window()
+                    self._log()
                 if self.step % config.checkpoint_every == 0 or self.step == config.num_steps:
                     self._save()
 
@@ -132,12 +138,14 @@ class _Run:
         config = self.config
         result = self.gradients.run(batch, self.state, step=self.step)
         parameters = [*self.bilm.parameters(), *self.softmax.parameters()]
-        norm = torch.nn.utils.clip_grad_norm_(parameters, config.clip_norm, foreach=True)
+        norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None], foreach=True)
         if not (math.isfinite(result.loss) and bool(torch.isfinite(norm))):
-            raise FloatingPointError(
-                f"loss {result.loss} and gradient norm {float(norm)} at step {self.step}: training has diverged; "
-                f"the last checkpoint in {self.run_dir} is good, resume it with a lower learning_rate"
+            raise DivergenceError(
+                f"step {self.step}: {self._not_finite(result)} is not finite, so training has diverged; the last "
+                f"checkpoint in {self.run_dir} is good: resume it with a lower learning_rate"
             )
+        if norm > config.clip_norm:
+            torch.nn.utils.clip_grads_with_norm_(parameters, config.clip_norm, norm, foreach=True)
         for group in self.optimizer.param_groups:
             group["lr"] = config.learning_rate_at(self.step)
         self.optimizer.step()
@@ -145,6 +153,16 @@ class _Run:
         self.step += 1
         self.num_tokens += config.batch_size * config.bptt_steps
         return result
+
+    def _not_finite(self, result: StepResult) -> str:
+        for direction, loss in zip(("forward", "backward"), result.losses, strict=False):
+            if not math.isfinite(loss):
+                return f"the {direction} loss"
+        for prefix, module in (("", self.bilm), ("softmax.", self.softmax)):
+            for name, parameter in module.named_parameters():
+                if parameter.grad is not None and not bool(torch.isfinite(parameter.grad).all()):
+                    return f"the gradient of {prefix}{name}"
+        return "the norm of the gradient"
 
     def _packer(self, backward: bool, saved: PackerState | None) -> Packer:
         stream = SentenceStream(
@@ -174,43 +192,44 @@ class _Run:
                 num_tokens=self.num_tokens,
                 seconds=self.seconds,
                 packers=[PackerState.of(packer) for packer in self.packers],
+                unlogged_losses=self.window.step_losses,
             ),
             keep=self.config.keep_checkpoints,
         )
 
-    def _log(self, window: _Window) -> None:
+    def _log(self) -> None:
         append_json_line(
             self.run_dir / METRICS_FILE,
             {
                 "step": self.step,
                 "num_tokens": self.num_tokens,
-                "loss": window.loss,
-                "losses": window.losses,
+                "loss": self.window.loss,
+                "losses": self.window.losses,
                 "learning_rate": self.config.learning_rate_at(self.step - 1),
-                "tokens_per_second": round(window.tokens_per_second, 1),
+                "tokens_per_second": round(self.window.tokens_per_second, 1),
                 "seconds": round(self.seconds, 1),
             },
         )
+        self.window = _Window([])
 
 
 class _Window:
-    """What the progress line and metrics.jsonl say of the steps since the last entry."""
+    """What the progress line and metrics.jsonl say of the steps since the last line."""
 
-    def __init__(self) -> None:
-        self.results: list[StepResult] = []
+    def __init__(self, losses: list[list[float]]) -> None:
+        self.step_losses = losses
         self.num_tokens = 0
-        self.began = 0.0
+        self.seconds = 0.0
 
-    def add(self, result: StepResult, *, num_tokens: int, began: float) -> None:
-        if not self.results:
-            self.began = began
-        self.results.append(result)
+    def add(self, result: StepResult, *, num_tokens: int, seconds: float) -> None:
+        self.step_losses.append(list(result.losses))
         self.num_tokens += num_tokens
+        self.seconds += seconds
 
     @property
     def losses(self) -> list[float]:
-        columns = zip(*(result.losses for result in self.results), strict=True)
-        return [sum(column) / len(self.results) for column in columns]
+        """Mean of each direction."""
+        return [sum(column) / len(column) for column in zip(*self.step_losses, strict=True)]
 
     @property
     def loss(self) -> float:
@@ -218,7 +237,7 @@ class _Window:
 
     @property
     def tokens_per_second(self) -> float:
-        return self.num_tokens / max(time.monotonic() - self.began, 1e-9)
+        return self.num_tokens / max(self.seconds, 1e-9)
 
     def text(self) -> str:
         perplexity = math.exp(min(self.loss, 50.0))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import tracemalloc
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import pytest
 
 from elmokit.model.config import BiLMConfig
 from elmokit.model.formats.bilm_tf import write_bilm_tf
+from elmokit.model.formats.native import write_native
 from elmokit.model.formats.stored import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
 from elmokit.text.vocabulary import Vocabulary
 
@@ -65,11 +67,25 @@ def without_allocation() -> Callable[..., object]:
     return _without_allocation
 
 
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model in both formats, written once: a write waits for the disk."""
+    folder = tmp_path_factory.mktemp("written")
+    write_bilm_tf(folder / "pair", _make_stored())
+    write_native(folder / "model", _make_stored(num_tokens=20))
+    return folder
+
+
 @pytest.fixture
-def pair(tmp_path: Path) -> Path:
+def pair(written: Path, tmp_path: Path) -> Path:
     """A folder with options.json, weights.hdf5 and vocabulary.txt of a tiny model."""
-    write_bilm_tf(tmp_path / "pair", _make_stored())
-    return tmp_path / "pair"
+    return shutil.copytree(written / "pair", tmp_path / "pair")
+
+
+@pytest.fixture
+def folder(written: Path, tmp_path: Path) -> Path:
+    """A native model with a softmax of 20 rows."""
+    return shutil.copytree(written / "model", tmp_path / "model")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""What a hostile or damaged HDF5 file gets: a refusal that names file, dataset and reason, before anything is allocated.
+"""A hostile or damaged HDF5 file is refused by file, dataset and reason, before anything is allocated.
 
 Each attack was made by hand with h5py; most of them work on a loader that just indexes the file.
 """
@@ -98,11 +98,11 @@ def _loose_chunks(file: Any, folder: Path) -> None:
 
 
 def _lies_about_a_chunk(file: Any, folder: Path) -> None:
-    """A chunk of 160 bytes whose gzip stream unpacks to 100 MB."""
+    """A chunk of 160 bytes whose gzip stream unpacks to 20 MB."""
     import zlib
 
     _replace(file, CONVOLUTION, chunks=(1, 2, 4, 5), compression="gzip")
-    bomb = zlib.compress(bytes(100_000_000))
+    bomb = zlib.compress(bytes(20_000_000))
     file[CONVOLUTION].id.write_direct_chunk((0, 0, 0, 0), bomb)
 
 
@@ -276,20 +276,20 @@ def test_37_gigabytes_declared_in_two_kilobytes_are_refused_at_once(tmp_path: Pa
 
 
 def test_a_compressed_bomb_is_refused(tmp_path: Path, without_allocation: Frugal) -> None:
-    """100 MB of zeros in 100 kB, as large as the options say."""
-    _write_options(tmp_path, filters=[[1, 5000]], projection_dim=4, dim=4)
+    """36 MB of zeros in 50 kB, as large as the options say."""
+    _write_options(tmp_path, filters=[[1, 3000]], projection_dim=4, dim=4)
     with h5py.File(tmp_path / "weights.hdf5", "w") as file:
-        zeros = np.zeros((500, 5000), np.float32)
+        zeros = np.zeros((500, 3000), np.float32)
         bomb = file.create_dataset(
-            "CNN_high_0/W_carry", shape=(5000, 5000), dtype="f4", chunks=zeros.shape, compression="gzip"
+            "CNN_high_0/W_carry", shape=(3000, 3000), dtype="f4", chunks=zeros.shape, compression="gzip"
         )
-        for start in range(0, 5000, 500):
+        for start in range(0, 3000, 500):
             bomb[start : start + 500] = zeros
     assert (tmp_path / "weights.hdf5").stat().st_size < 200_000
     del zeros
     with without_allocation():
         refusals = inspect(tmp_path).refusals
-    assert any(re.search(r"CNN_high_0/W_carry: declares 95\.4 MiB but stores .* KiB", refusal) for refusal in refusals)
+    assert any(re.search(r"CNN_high_0/W_carry: declares 34\.3 MiB but stores .* KiB", refusal) for refusal in refusals)
 
 
 def test_many_datasets_in_the_same_bytes_are_refused(pair: Path) -> None:
@@ -331,7 +331,7 @@ from elmokit.model.formats.stored import FormatError
 pair = Path({str(pair)!r})
 whole = (pair / "weights.hdf5").read_bytes()
 outcomes = set()
-for seed in range(300):
+for seed in range(150):
     random.seed(seed)
     damaged = bytearray(whole)
     for _ in range(random.choice([1, 4, 16])):

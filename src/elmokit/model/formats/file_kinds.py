@@ -91,7 +91,7 @@ def _by_signature(path: Path, head: bytes) -> FileKind | None:
         return FileKind.PICKLE
     if head.startswith(b"PK\x03\x04"):
         first_name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
-        return FileKind.TORCH_ZIP if first_name.endswith((b"/data.pkl", b"/.data/serialization_id")) else FileKind.ZIP
+        return FileKind.TORCH_ZIP if first_name.endswith(b"/data.pkl") else FileKind.ZIP
     if head.startswith(b"\x1f\x8b"):
         return FileKind.TAR_GZ if _is_tar(_start_of_gzip(path)) else FileKind.GZIP
     if _is_tar(head):

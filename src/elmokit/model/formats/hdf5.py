@@ -81,7 +81,7 @@ class HDF5File:
 def open_hdf5(path: Path) -> Generator[HDF5File]:
     """Open for reading and look at everything in it; `FormatError` if it is cut short or damaged."""
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is not there, or is not a file")
+        raise FileNotFoundError(f"{path}: there is no such file")
     with path.open("rb") as start:
         if start.read(len(SIGNATURE)) != SIGNATURE:
             raise FormatError(path, "is not an HDF5 file")

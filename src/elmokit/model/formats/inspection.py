@@ -91,9 +91,7 @@ def inspect(path: StrPath, weights: StrPath | None = None) -> Inspection:
         others = {each: kind for each, kind in _beside(Path(path), weights).items() if each not in inspection.files}
         for each, kind in others.items():
             if kind in PICKLES:
-                inspection.risks.append(
-                    f"{shown(each.name)} is {kind.value}: never opened here; opening it runs code"
-                )
+                inspection.risks.append(f"{shown(each.name)} is {kind.value}: never opened here; opening it runs code")
         if inspection.format is not None and others:
             inspection.risks.append(f"{_count(len(others), 'file')} not of the model: {_names(p.name for p in others)}")
     return inspection
@@ -120,12 +118,12 @@ def _inspect_native(folder: Path, inspection: Inspection) -> None:
     _add_file(config_path, inspection)
     with _Noted(inspection):
         inspection.config = native.read_config(config_path).bilm
-    header: dict[str, TensorEntry] = {}
+    header: dict[str, TensorEntry] | None = None
     with _Noted(inspection):
         _add_file(weights, inspection)
         header = read_header(weights)
         inspection.dtypes = _dtypes(header)
-    if inspection.config is not None and header:
+    if inspection.config is not None and header is not None:
         shapes = {name: entry.shape for name, entry in header.items()}
         inspection.refusals += [str(refusal) for refusal in wrong_shapes(weights, inspection.config, shapes)]
         if native.has_softmax(folder):
@@ -138,7 +136,7 @@ def _inspect_native(folder: Path, inspection: Inspection) -> None:
         _add_file(folder / native.CARD_NAME, inspection)
     else:
         inspection.risks.append(f"there is no model card ({native.CARD_NAME}): data and licence are not known")
-    if (folder / native.VOCABULARY_NAME).exists():
+    if (folder / native.VOCABULARY_NAME).is_file():
         _inspect_vocabulary(folder / native.VOCABULARY_NAME, inspection)
 
 

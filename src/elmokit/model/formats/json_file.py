@@ -24,6 +24,8 @@ _PAIR = re.compile(
 
 def read_json_object(path: Path, *, max_bytes: int = MAX_BYTES) -> dict[str, object]:
     """The object in a file; `FormatError` for anything else. A byte order mark is allowed."""
+    if not path.is_file():  # a pipe would keep us waiting
+        raise FileNotFoundError(f"{path}: there is no such file")
     with path.open("rb") as file:
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:

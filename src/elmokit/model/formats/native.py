@@ -98,7 +98,7 @@ def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
     if tensors[PADDING_TOKEN][0].any():
         raise FormatError(weights, "row 0 stands for padding tokens and must be zeros", part=PADDING_TOKEN)
     vocabulary_path = folder / VOCABULARY_NAME
-    vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.exists() else None
+    vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
     if with_softmax:
         files = softmax_files(folder, config.bilm, header)
         num_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in files.values())

@@ -110,7 +110,7 @@ def _only_options(path: Path, kinds: dict[Path, FileKind]) -> Path:
     if broken:
         read_json_object(broken[0])  # says what is wrong with it
     if FileKind.HDF5 in kinds.values():
-        raise FormatError(path, f"is or holds weights in HDF5, but there is no options.json of bilm-tf with it")
+        raise FormatError(path, "is or holds weights in HDF5, but there is no options.json of bilm-tf with it")
     raise _no_model(path, kinds)
 
 

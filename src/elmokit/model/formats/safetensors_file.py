@@ -46,6 +46,8 @@ def looks_like_safetensors(start: bytes) -> bool:
 
 def read_header(path: Path) -> dict[str, TensorEntry]:
     """Every tensor's type, shape and place; `FormatError` unless they fill the file without a gap or an overlap."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
     with path.open("rb") as file:
         num_bytes = os.fstat(file.fileno()).st_size
         start = file.read(8)

@@ -1,0 +1,81 @@
+"""`convert`: the two formats into each other, and what the user is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elmokit.model.formats import bilm_tf
+from elmokit.model.formats.bilm_tf import write_bilm_tf
+from elmokit.model.formats.conversion import convert
+from elmokit.model.formats.recognise import read_stored
+from elmokit.model.formats.stored import FormatError, StoredBiLM
+
+Make = Callable[..., StoredBiLM]
+Equal = Callable[[StoredBiLM, StoredBiLM], None]
+
+
+def test_a_softmax_is_kept_where_there_is_a_place_for_it(folder: Path, tmp_path: Path, assert_equal: Equal) -> None:
+    assert convert(folder, tmp_path / "copy", to="native") == []
+    assert_equal(read_stored(folder, with_softmax=True), read_stored(tmp_path / "copy", with_softmax=True))
+    assert convert(folder, tmp_path / "parts", to="native", max_file_bytes=24_000, dtype="float16") == []
+    assert (tmp_path / "parts" / "softmax-00001-of-00001.safetensors").is_file()
+    assert convert(folder, tmp_path / "without", to="native", include_softmax=False) == []
+    assert not read_stored(tmp_path / "without", with_softmax=None).has_softmax
+
+
+def test_a_softmax_that_is_left_out_is_said(folder: Path, tmp_path: Path, assert_equal: Equal) -> None:
+    notes = convert(folder, tmp_path / "hdf5", to="bilm_tf")
+    assert notes[0].startswith("the softmax was left out: the HDF5 format has no place for it")
+    assert_equal(read_stored(folder), read_stored(tmp_path / "hdf5"))
+    with pytest.raises(FormatError, match="the HDF5 format does not hold it"):
+        read_stored(tmp_path / "hdf5", with_softmax=True)
+    with pytest.raises(FormatError, match="has no place for a softmax"):
+        write_bilm_tf(tmp_path / "other", read_stored(folder, with_softmax=True))
+
+
+def test_models_that_the_old_tools_refuse_are_said(make_stored: Make, tmp_path: Path) -> None:
+    stored = make_stored()
+    config = replace(stored.config, bidirectional=False, use_skip_connections=False, projection_dim=8)
+    write_bilm_tf(tmp_path / "forward", make_stored(config))
+    notes = "\n".join(convert(tmp_path / "forward", tmp_path / "again", to="bilm_tf"))
+    for words in ("both directions only", "AllenNLP refuses models without skip connections", "8 filters"):
+        assert words in notes
+    write_bilm_tf(tmp_path / "usual", stored)
+    assert convert(tmp_path / "usual", tmp_path / "usual again", to="bilm_tf") == []
+
+
+def test_a_pair_of_files_is_converted(pair: Path, tmp_path: Path, assert_equal: Equal) -> None:
+    convert(pair / "options.json", tmp_path / "native", to="native", weights=pair / "weights.hdf5")
+    assert_equal(read_stored(pair), read_stored(tmp_path / "native"))
+
+
+def test_a_target_that_is_there_stays_as_it_is(folder: Path, pair: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for to in ("native", "bilm_tf"):
+        with pytest.raises(FileExistsError, match="exists and is not an empty folder"):
+            convert(pair, folder, to=to)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_failure_leaves_nothing_behind(make_stored: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full_disk(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    for step in ("write_hdf5", "write_vocabulary", "write_text"):
+        with monkeypatch.context() as patch:
+            patch.setattr(bilm_tf, step, full_disk)
+            with pytest.raises(OSError, match="No space left"):
+                write_bilm_tf(tmp_path / "model", make_stored())
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_arguments_that_make_no_sense_are_refused(pair: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="cannot convert to 'onnx'; expected native or bilm_tf"):
+        convert(pair, tmp_path / "out", to="onnx")
+    with pytest.raises(ValueError, match="one file in float32"):
+        convert(pair, tmp_path / "out", to="bilm_tf", dtype="float16")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,155 @@
+"""A step's loss and gradients against the plain way: every token encoded, autograd through a per-step loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected_count
+from elmokit.model.bilm import BiLM
+from elmokit.pretraining.batches import Batch, Targets
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.gradients import GradientMaker
+from elmokit.pretraining.recipes import tiny
+from elmokit.text.characters import character_ids
+
+V, B, T = 40, 3, 4
+WORDS = ["<S>", "</S>", "a", "bc", "밥", "elephants", "d"]
+
+
+@pytest.fixture
+def config() -> PretrainingConfig:
+    return replace(
+        tiny(), batch_size=B, bptt_steps=T, softmax="sampled", num_negatives=10, precision="float32", reset_state=True
+    )
+
+
+def random_batch() -> Batch:
+    generator = np.random.default_rng(0)
+
+    def direction() -> Targets:
+        return Targets(
+            words=generator.integers(0, len(WORDS), (T, B)),
+            targets=generator.integers(0, V, (T, B)),
+            starts=generator.random((T, B)) < 0.3,
+        )
+
+    return Batch(character_ids=character_ids(WORDS), directions=(direction(), direction()))
+
+
+def made(config: PretrainingConfig) -> tuple[BiLM, Softmax]:
+    torch.manual_seed(4)
+    return BiLM(config.bilm).double(), Softmax(num_tokens=V, dim=config.bilm.projection_dim).double()
+
+
+def plain_loss(bilm: BiLM, softmax: Softmax, config: PretrainingConfig, batch: Batch, *, step: int) -> torch.Tensor:
+    """Mean of both directions' sampled losses, from the definitions, without carried state."""
+    total = torch.zeros((), dtype=torch.float64)
+    seeds = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+    for index, lstm in enumerate((bilm.forward_lstm, bilm.backward_lstm)):
+        assert lstm is not None
+        part = batch.directions[index]
+        inputs = bilm.encode_tokens(torch.from_numpy(batch.character_ids)[torch.from_numpy(part.words).flatten()])
+        steps = inputs.view(T, B, -1)
+        for number, layer in enumerate(lstm.layers):
+            h = torch.zeros(B, config.bilm.projection_dim, dtype=torch.float64)
+            c = torch.zeros(B, config.bilm.lstm_dim, dtype=torch.float64)
+            outputs = []
+            for t in range(T):
+                if config.reset_state:
+                    kept = torch.from_numpy(~part.starts[t]).double()[:, None]
+                    c, h = c * kept, h * kept
+                gates = steps[t] @ layer.input_weight.T + h @ layer.recurrent_weight.T + layer.bias
+                i, f, o, j = gates.chunk(4, dim=1)
+                c = (torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(j)).clamp(-3, 3)
+                h = ((torch.sigmoid(o) * torch.tanh(c)) @ layer.projection_weight.T).clamp(-3, 3)
+                outputs.append(h)
+            steps = torch.stack(outputs) + (steps if number > 0 else 0)
+        hidden, targets = steps.flatten(0, 1), torch.from_numpy(part.targets).flatten()
+        logits = hidden @ softmax.weight.T + softmax.bias
+        if config.softmax == "full":
+            total = total + functional.cross_entropy(logits, targets) / 2
+            continue
+        generator = torch.Generator().manual_seed(seeds._seed(step, index))
+        negatives = draw_negatives(config.num_negatives, num_tokens=V, generator=generator)
+        counts = log_expected_count(torch.arange(V), num_draws=negatives.num_draws, num_tokens=V).double()
+        for row, target in enumerate(targets.tolist()):
+            classes = [target, *(k for k in negatives.ids.tolist() if k != target)]
+            corrected = (logits[row] - counts)[classes]
+            total = total + (corrected.logsumexp(0) - corrected[0]) / (2 * len(targets))
+    return total
+
+
+@pytest.mark.parametrize("softmax_kind", ["sampled", "full"])
+def test_the_step_is_the_plain_one(config: PretrainingConfig, softmax_kind: str) -> None:
+    config = replace(config, softmax=softmax_kind)
+    bilm, softmax = made(config)
+    batch = random_batch()
+    maker = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+    maker.dtype = torch.float64
+    result = maker.run(batch, None, step=7)
+    got = [parameter.grad.clone() for parameter in (*bilm.parameters(), *softmax.parameters())]  # type: ignore[union-attr]
+
+    for parameter in (*bilm.parameters(), *softmax.parameters()):
+        parameter.grad = None
+    loss = plain_loss(bilm, softmax, config, batch, step=7)
+    (loss * config.bptt_steps).backward()
+    assert result.loss == pytest.approx(float(loss.detach()), abs=1e-10)
+    for one, parameter in zip(got, (*bilm.parameters(), *softmax.parameters()), strict=True):
+        torch.testing.assert_close(one, parameter.grad, rtol=0, atol=1e-9)
+
+
+def test_one_thread_and_two_give_the_same_bits(config: PretrainingConfig) -> None:
+    results: list[list[torch.Tensor]] = []
+    for threads in (True, False):
+        bilm, softmax = made(replace(config, dropout_rate=0.1))
+        bilm, softmax = bilm.float(), softmax.float()
+        maker = GradientMaker(bilm, softmax, replace(config, dropout_rate=0.1), device=torch.device("cpu"))
+        if not threads:
+            maker.threads = None
+        maker.run(random_batch(), None, step=3)
+        results.append([parameter.grad.clone() for parameter in bilm.parameters()])  # type: ignore[union-attr]
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+
+
+def test_dropout_follows_from_the_step_alone(config: PretrainingConfig) -> None:
+    config = replace(config, dropout_rate=0.5)
+    bilm, softmax = made(config)
+    maker = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+    maker.dtype = torch.float64
+    batch = random_batch()
+    losses = [maker.run(batch, None, step=step).losses for step in (1, 2, 1)]
+    assert losses[0] == losses[2]
+    assert losses[0] != losses[1]
+
+
+def test_the_state_is_carried_unless_it_is_reset(config: PretrainingConfig) -> None:
+    for reset_state in (False, True):
+        config = replace(config, reset_state=reset_state)
+        bilm, softmax = made(config)
+        maker = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+        maker.dtype = torch.float64
+        batch = random_batch()
+        starts = np.zeros((T, B), dtype=np.bool_)
+        starts[0] = True
+        batch = replace(batch, directions=tuple(replace(part, starts=starts) for part in batch.directions))
+        first = maker.run(batch, None, step=1)
+        second = maker.run(batch, first.state, step=1)
+        assert (second.losses == first.losses) is reset_state
+
+
+def test_gradients_of_a_step_do_not_pile_up_on_those_of_the_step_before(config: PretrainingConfig) -> None:
+    bilm, softmax = made(config)
+    maker = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+    maker.dtype = torch.float64
+    rounds: list[list[torch.Tensor]] = []
+    for _ in range(2):
+        maker.run(random_batch(), None, step=1)
+        rounds.append([parameter.grad.clone() for parameter in (*bilm.parameters(), *softmax.parameters())])  # type: ignore[union-attr]
+    for first, second in zip(*rounds, strict=True):
+        assert torch.equal(first, second)

@@ -1,0 +1,236 @@
+"""Runs: learning by heart, resuming to the same bits, refusing what cannot be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmokit.pretraining import train
+from elmokit.pretraining.config import PretrainingConfig, with_settings
+from elmokit.pretraining.perplexity import measure
+from elmokit.pretraining.recipes import RECIPES, recipe
+from elmokit.pretraining.train import DivergenceError, pretrain, resume
+from elmokit.text.vocabulary import Vocabulary
+
+SENTENCES = """the boat lay by the bank of the river
+she put the money in the bank
+they play a game of ball in the park
+the actors play the king and the queen
+"""
+
+
+@pytest.fixture
+def shard(tmp_path: Path) -> Path:
+    path = tmp_path / "shard.txt"
+    path.write_text(SENTENCES)
+    return path
+
+
+@pytest.fixture
+def vocabulary(tmp_path: Path) -> Path:
+    path = tmp_path / "vocab.txt"
+    Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys(SENTENCES.split())]).write(path)
+    return path
+
+
+def settings(*changes: str) -> PretrainingConfig:
+    fast = ("num_steps=12", "checkpoint_every=5", "log_every=2", "precision=float32", "lstm_dim=40")
+    return with_settings(recipe("tiny"), [*fast, *changes])
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_learns_four_sentences_by_heart(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    config = with_settings(recipe("tiny"), ["precision=float32"])
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    learnt = measure(str(run), [shard])
+    best = 4 ** (4 / 37)  # which of the four sentences it is cannot be known; every other of 37 predictions can
+    assert learnt.backward is not None
+    assert best * 0.99 < learnt.forward.perplexity < 1.25
+    assert best * 0.99 < learnt.backward.perplexity < 1.25
+
+
+@pytest.mark.parametrize("kind", ["sampled", "full"])
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw"])
+def test_a_resumed_run_gives_the_same_bits(
+    shard: Path, vocabulary: Path, tmp_path: Path, optimizer: str, kind: str
+) -> None:
+    config = settings(f"optimizer={optimizer}", f"softmax={kind}", "num_negatives=6", "dropout_rate=0.1")
+    whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
+
+    halted = tmp_path / "halted"
+    save = train.save_checkpoint
+
+    def stop_after_the_first(*arguments: object, **named: object) -> None:
+        save(*arguments, **named)  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train, "save_checkpoint", stop_after_the_first)
+        with pytest.raises(KeyboardInterrupt):
+            pretrain([shard], vocabulary_path=vocabulary, run_dir=halted, config=config)
+    assert [path.name for path in (halted / "checkpoints").iterdir()] == ["step-00000005"]
+    resume(halted)
+
+    for name in ("model.safetensors", "training.safetensors"):
+        one, other = (run / "checkpoints" / "step-00000012" / name for run in (whole, halted))
+        assert sha256(one) == sha256(other)
+    assert sha256(whole / "model.safetensors") == sha256(halted / "model.safetensors")
+    assert _losses(whole) == _losses(halted)
+
+
+def _losses(run: Path) -> list[tuple[int, float]]:
+    lines = (run / "metrics.jsonl").read_text().splitlines()
+    return [(entry["step"], entry["loss"]) for entry in map(json.loads, lines)]
+
+
+def test_steps_after_the_last_checkpoint_are_made_again_and_logged_once(
+    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = settings()
+    run = tmp_path / "run"
+    one_step = train._Run._one_step
+
+    def stop_at_nine(self: train._Run, batch: object) -> object:
+        if self.step == 9:
+            raise KeyboardInterrupt
+        return one_step(self, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train._Run, "_one_step", stop_at_nine)
+        with pytest.raises(KeyboardInterrupt):
+            pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config)
+    assert [step for step, _ in _losses(run)][-1] == 8
+    resume(run)
+    whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
+    assert [step for step, _ in _losses(run)] == [2, 4, 6, 8, 10, 12]
+    assert _losses(run) == _losses(whole)
+
+
+def test_old_checkpoints_go_and_the_newest_stay(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    config = settings("checkpoint_every=3", "keep_checkpoints=2")
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000009", "step-00000012"]
+
+
+def test_a_full_disk_leaves_the_checkpoint_before(
+    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from elmokit.pretraining import checkpoints
+
+    write = checkpoints.save_file
+
+    def full_from_the_second_on(tensors: object, path: Path, **named: object) -> None:
+        if "00000010" in str(path) and path.name == "training.safetensors":
+            path.write_bytes(b"torn")
+            raise OSError(28, "No space left on device", str(path))
+        write(tensors, path, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(checkpoints, "save_file", full_from_the_second_on)
+    run = tmp_path / "run"
+    with pytest.raises(OSError, match="No space left"):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
+    assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005"]
+    monkeypatch.setattr(checkpoints, "save_file", write)
+    resume(run)
+    assert (run / "checkpoints" / "step-00000012").is_dir()
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(
+    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_step = train._Run._one_step
+
+    def poison_at_seven(self: train._Run, batch: object) -> object:
+        if self.step == 7:
+            with torch.no_grad():
+                self.bilm.backward_lstm.layers[1].bias[0] = float("nan")  # type: ignore[union-attr, index, operator]
+        return one_step(self, batch)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(train._Run, "_one_step", poison_at_seven)
+    run = tmp_path / "run"
+    with pytest.raises(DivergenceError, match="step 7: the backward loss is not finite"):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
+    assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005"]
+
+
+def test_a_forward_model_trains_and_is_measured(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    config = settings("bidirectional=false")
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    assert measure(str(run), [shard]).backward is None
+
+
+def test_a_folder_that_holds_a_run_is_not_overwritten(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1"))
+    with pytest.raises(ValueError, match="already holds a run; resume it with --resume"):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
+
+
+def test_nothing_is_written_for_a_corpus_that_cannot_be_read(vocabulary: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"caf\xe9\n")
+    with pytest.raises(ValueError, match=r"bad\.txt, line 1"):
+        pretrain([bad], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_resumed_run_keeps_its_model(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1"))
+    with pytest.raises(ValueError, match="keeps its model"):
+        resume(run, ["lstm_dim=64"])
+    resume(run, ["num_steps=3"])
+    assert (run / "checkpoints" / "step-00000003").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("num_step=3", r"unknown field 'num_step'; did you mean num_steps"),
+        ("num_steps", "has no '='"),
+        ("num_steps=many", "expected int"),
+        ("num_steps=1.5", "expected int"),
+        ("num_steps=0", "at least 1"),
+        ("dropout_rate=1", "below 1"),
+        ("optimizer=sgd", "expected one of adagrad, adam, adamw"),
+        ("reset_state=maybe", "expected bool"),
+        ("lstm_dim=8", "wider than lstm_dim"),
+        ("filters=[[0,1]]", "all positive"),
+    ],
+)
+def test_bad_settings_are_refused_with_their_reason(setting: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        with_settings(recipe("tiny"), [setting])
+
+
+def test_settings_reach_the_run_and_the_model() -> None:
+    config = with_settings(
+        recipe("mini"), ["num_steps=3", "reset_state=false", "learning_rate=1", "cell_clip=none", "filters=[[1, 4]]"]
+    )
+    assert (config.num_steps, config.reset_state, config.learning_rate) == (3, False, 1.0)
+    assert (config.bilm.cell_clip, config.bilm.filters) == (None, ((1, 4),))
+
+
+@pytest.mark.parametrize(("name", "millions"), [("small", 13.593296), ("medium", 28.027728), ("original", 93.600848)])
+def test_published_recipes_have_the_published_sizes(name: str, millions: float) -> None:
+    assert recipe(name).bilm.num_parameters == round(millions * 1e6)  # reference/bilm.md, section 16
+
+
+def test_every_config_survives_its_json() -> None:
+    for make in RECIPES.values():
+        assert PretrainingConfig.from_json(json.loads(json.dumps(make().to_json()))) == make()
+
+
+def test_the_schedule_rises_stays_and_falls() -> None:
+    config = with_settings(
+        recipe("mini"), ["num_steps=100", "warmup_steps=10", "decay_steps=50", "schedule=linear", "learning_rate=1"]
+    )
+    rates = [config.learning_rate_at(step) for step in (0, 9, 10, 50, 75, 99)]
+    assert rates == pytest.approx([0.1, 1.0, 1.0, 1.0, 0.5, 0.02])
+    cosine = with_settings(config, ["schedule=cosine"])
+    assert [cosine.learning_rate_at(step) for step in (50, 75)] == pytest.approx([1.0, 0.5])
