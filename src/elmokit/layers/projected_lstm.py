@@ -1,4 +1,4 @@
-"""The biLM's LSTM: clipped cells, a clipped linear projection, skip connections (Sak et al., 2014; Peters et al., 2018).
+"""The biLM's LSTM: clipped cells, a clipped projection, skip connections (Sak et al., 2014; Peters et al., 2018).
 
 One direction, time first. `torch.nn.LSTM(proj_size=...)` cannot clip, so the recurrence is written here, together with
 its backward through time: the input products of all steps are one matrix product, and so is each weight's gradient.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,7 @@ FORGET_BIAS = 1.0  # TensorFlow adds this while running; the published weights c
 
 @dataclass(frozen=True)
 class LSTMState:
-    """What one layer carries from step to step: `cell` (B,H) and `output` (B,D), the output before the skip connection."""
+    """What one layer carries from step to step: `cell` (B,H), and `output` (B,D) before the skip connection."""
 
     cell: Float[Tensor, "B H"]
     output: Float[Tensor, "B D"]
@@ -138,17 +138,9 @@ class ProjectedLSTMLayer(nn.Module):
             projection_clip=self.projection_clip if self.projection_weight is not None else None,
             product_dtype=product_dtype or inputs.dtype,
         )
-        outputs, cell, output = _Recurrence.apply(
-            settings,
-            inputs,
-            state.cell,
-            state.output,
-            self.input_weight,
-            self.recurrent_weight,
-            self.bias,
-            self.projection_weight,
-            keep,
-        )
+        weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)
+        made = _Recurrence.apply(settings, inputs, state.cell, state.output, *weights, keep)
+        outputs, cell, output = cast("tuple[Tensor, Tensor, Tensor]", made)
         return outputs, LSTMState(cell, output)
 
 
@@ -164,7 +156,7 @@ class _Recurrence(torch.autograd.Function):
     """All steps of one layer, and their gradient by backpropagation through time."""
 
     @staticmethod
-    def forward(  # noqa: PLR0913 - the signature is autograd's
+    def forward(
         ctx: Any,
         settings: _Settings,
         inputs: Tensor,
@@ -209,7 +201,7 @@ class _Recurrence(torch.autograd.Function):
             gate.copy_(low_gates[:rows])
             gate[:, : 3 * lstm_dim].sigmoid_()
             gate[:, 3 * lstm_dim :].tanh_()
-            i, f, o, j = gate.split(lstm_dim, dim=1)
+            i, f, o, j = _quarters(gate)
             c.mul_(f).addcmul_(i, j)
             if settings.cell_clip is not None:
                 c.clamp_(-settings.cell_clip, settings.cell_clip)
@@ -249,8 +241,8 @@ class _Recurrence(torch.autograd.Function):
         for step in reversed(range(num_steps)):
             rows = settings.num_rows[step]
             gate, tanh_c, dz = gates[step, :rows], squashed[step, :rows], to_gates[:rows]
-            i, f, o, j = gate.split(lstm_dim, dim=1)
-            di, df, do, dj = dz.split(lstm_dim, dim=1)
+            i, f, o, j = _quarters(gate)
+            di, df, do, dj = _quarters(dz)
             c_before = cells[step - 1, :rows] if step > 0 else first_cell[:rows]
             if keep is not None:
                 c_before = c_before * keep[step, :rows]
@@ -295,6 +287,12 @@ class _Recurrence(torch.autograd.Function):
             to_projection,
             None,
         )
+
+
+def _quarters(gates: Float[Tensor, "B G"]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Views (B,H) of input gate, forget gate, output gate and candidate."""
+    size = gates.shape[1] // 4
+    return gates[:, :size], gates[:, size : 2 * size], gates[:, 2 * size : 3 * size], gates[:, 3 * size :]
 
 
 def _stop_where_clipped(gradient: Tensor, clipped: Tensor, limit: float | None) -> None:

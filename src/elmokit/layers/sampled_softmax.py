@@ -1,4 +1,4 @@
-"""Softmax over the vocabulary, in full or sampled with log-uniform negatives (Jean et al., 2015; TensorFlow's semantics)."""
+"""Softmax over the vocabulary, in full or sampled by log-uniform rank, as TensorFlow has it (Jean et al., 2015)."""
 
 from __future__ import annotations
 
@@ -90,14 +90,10 @@ def sampled_softmax_loss(
     true_logits = (hidden * weight).sum(dim=1) + bias - log_expected_count(targets, **counts).to(hidden)
     offsets = negative_rows[1] - log_expected_count(negatives.ids, **counts).to(hidden)
     hits = _accidental_hits(targets, negatives.ids, num_tokens=num_tokens)
-    return _LossOverClasses.apply(
-        hidden, true_logits, negative_rows[0], offsets, hits, product_dtype or hidden.dtype
-    )  # type: ignore[no-any-return]
+    return _LossOverClasses.apply(hidden, true_logits, negative_rows[0], offsets, hits, product_dtype or hidden.dtype)  # type: ignore[no-any-return]
 
 
-def _accidental_hits(
-    targets: Int[Tensor, " N"], negatives: Int[Tensor, " S"], *, num_tokens: int
-) -> Int[Tensor, " N"]:
+def _accidental_hits(targets: Int[Tensor, " N"], negatives: Int[Tensor, " S"], *, num_tokens: int) -> Int[Tensor, " N"]:
     """For each position the column of the negative that equals its target, or -1."""
     columns = torch.full((num_tokens,), -1, dtype=torch.long, device=targets.device)
     columns[negatives] = torch.arange(len(negatives), device=targets.device)
@@ -105,10 +101,10 @@ def _accidental_hits(
 
 
 class _LossOverClasses(torch.autograd.Function):
-    """Mean of `logsumexp([true, hidden @ weight.T + offsets]) - true`; the gradients are made with the loss, rows at a time."""
+    """Mean of `logsumexp([true, hidden @ weight.T + offsets]) - true`; loss and gradients are made together by rows."""
 
     @staticmethod
-    def forward(  # type: ignore[override]  # noqa: PLR0913 - the signature is autograd's
+    def forward(  # type: ignore[override]
         ctx: torch.autograd.function.FunctionCtx,
         hidden: Tensor,
         true_logits: Tensor,
@@ -152,7 +148,8 @@ class _LossOverClasses(torch.autograd.Function):
     ) -> tuple[Tensor | None, ...]:
         scale = gradients[0]
         saved: tuple[Tensor, ...] = ctx.saved_tensors  # type: ignore[attr-defined]
-        return (*(gradient * scale for gradient in saved), None, None)
+        to_hidden, to_true, to_weight, to_offsets = saved
+        return (to_hidden * scale, to_true * scale, to_weight * scale, to_offsets * scale, None, None)
 
 
 def full_softmax_losses(

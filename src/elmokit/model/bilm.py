@@ -1,10 +1,10 @@
-"""The biLM: a forward and a backward language model that share their char encoder (Peters et al., 2018, section 3.1)."""
+"""The biLM: a forward and a backward language model that share a char encoder (Peters et al., 2018, section 3.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BiLMState:
-    """What each direction's layers carry from one batch to the next, row by row; `backward` is empty of a forward model."""
+    """What each direction's layers carry from batch to batch, row by row; `backward` is empty of a forward model."""
 
     forward: tuple[LSTMState, ...]
     backward: tuple[LSTMState, ...]
@@ -64,7 +64,9 @@ class BiLM(nn.Module):
         mask = (character_ids > 0).any(dim=2)
         lengths = mask.sum(dim=1)
         if not torch.equal(mask, _mask(lengths, mask.shape[1])):
-            raise ValueError("a padding token (a row of zeros) stands before a real one; padding goes behind a sentence")
+            raise ValueError(
+                "a padding token (a row of zeros) stands before a real one; padding goes behind a sentence"
+            )
         tokens = self.char_encoder.embedding.weight.new_zeros(*mask.shape, self.config.projection_dim)
         tokens[mask] = self.encode_tokens(character_ids[mask]).to(tokens.dtype)
         return self.contextualise(tokens, lengths.cpu(), state)
@@ -83,7 +85,8 @@ class BiLM(nn.Module):
         position = torch.argsort(order).to(tokens.device)
         lengths, order = lengths[order], order.to(tokens.device)
         num_steps = tokens.shape[1]
-        num_rows = (lengths[None, :] > torch.arange(num_steps)[:, None]).sum(dim=1).tolist()
+        alive = lengths[None, :] > torch.arange(num_steps)[:, None]
+        num_rows = cast("list[int]", alive.sum(dim=1).tolist())
         steps = tokens[order].transpose(0, 1)
         mask = _mask(lengths, num_steps).to(tokens.device)
 

@@ -82,9 +82,7 @@ class BiLMConfig:
 
     def tensor_shapes(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of every weight but the softmax, as `BiLM.state_dict()` and the native format have them."""
-        shapes: dict[str, tuple[int, ...]] = {
-            "char_encoder.embedding.weight": (NUM_CHARACTER_ROWS, self.character_dim)
-        }
+        shapes: dict[str, tuple[int, ...]] = {"char_encoder.embedding.weight": (NUM_CHARACTER_ROWS, self.character_dim)}
         for index, (width, number) in enumerate(self.filters):
             shapes[f"char_encoder.convolutions.{index}.weight"] = (number, self.character_dim, width)
             shapes[f"char_encoder.convolutions.{index}.bias"] = (number,)

@@ -43,8 +43,7 @@ class PackerState:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come: optimiser steps, corpus tokens read per direction, seconds spent, the position in the
-    text, and each direction's losses in the steps since the last line of metrics.jsonl."""
+    """How far a run has come: steps, corpus tokens read, seconds spent, text positions, losses not yet logged."""
 
     step: int
     num_tokens: int

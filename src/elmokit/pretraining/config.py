@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 from elmokit.model.config import BiLMConfig
 
@@ -110,11 +111,12 @@ class PretrainingConfig:
         bilm = settings.pop("bilm", {})
         if not isinstance(bilm, dict):
             raise ValueError(f"bilm is {bilm!r}; expected an object of biLM fields")
+        sizes = cast("dict[str, Any]", bilm)
         for name in settings:
-            _check_known(name, [field.name for field in dataclasses.fields(cls)])
-        for name in bilm:
+            _check_known(name, [entry.name for entry in dataclasses.fields(cls)])
+        for name in sizes:
             _check_known(name, BiLMConfig.field_names())
-        return cls(bilm=BiLMConfig(**bilm), **settings)  # type: ignore[arg-type]
+        return cls(bilm=BiLMConfig(**sizes), **cast("dict[str, Any]", settings))
 
 
 def with_settings(config: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:

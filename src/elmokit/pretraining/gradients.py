@@ -5,10 +5,11 @@ On a CPU the two directions run on a thread each, with one core each: that is fa
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor
@@ -20,9 +21,12 @@ from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.pretraining.batches import Batch, Targets
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Float, Int
 
     from elmokit.pretraining.config import PretrainingConfig
+
+Part = TypeVar("Part")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,8 @@ class GradientMaker:
         `step` seeds negatives and dropout together with the config's seed, so a step can be repeated alone.
         """
         ids = torch.from_numpy(batch.character_ids).to(self.device)
-        with self._autocast():
-            tokens = self.bilm.encode_tokens(ids).to(self.softmax.weight.dtype)
-        seen = tokens.detach()
+        pieces = self._side_by_side(self._encode, ids.tensor_split(1 if self.threads is None else 2))
+        seen = torch.cat([piece.detach() for piece in pieces])
         lstms = [lstm for lstm in (self.bilm.forward_lstm, self.bilm.backward_lstm) if lstm is not None]
         states = [None, None] if state is None else [state.forward, state.backward]
 
@@ -79,14 +82,8 @@ class GradientMaker:
                 lstms[index], seen, batch.directions[index], states[index], seed=self._seed(step, index)
             )
 
-        if self.threads is not None:
-            results = list(self.threads.map(direction, range(len(lstms))))
-        else:
-            results = [direction(index) for index in range(len(lstms))]
-
-        for parameter in self.bilm.char_encoder.parameters():
-            parameter.grad = None
-        tokens.backward(torch.stack([result.grad_tokens for result in results]).sum(dim=0))
+        results = self._side_by_side(direction, range(len(lstms)))
+        self._fill_char_encoder(pieces, torch.stack([result.grad_tokens for result in results]).sum(dim=0))
         for lstm, result in zip(lstms, results, strict=True):
             for parameter, gradient in zip(lstm.parameters(), result.grad_parameters, strict=True):
                 parameter.grad = gradient
@@ -130,7 +127,7 @@ class GradientMaker:
         )
         return self._sampled(hidden, ids, negatives, lstm, leaf, last)
 
-    def _sampled(  # noqa: PLR0913
+    def _sampled(
         self,
         hidden: Tensor,
         targets: Tensor,
@@ -164,7 +161,7 @@ class GradientMaker:
         loss = functional.cross_entropy(products.to(hidden.dtype) + bias, targets)
         return self._differentiate(loss, lstm, leaf, state, None, (weight, bias))
 
-    def _differentiate(  # noqa: PLR0913
+    def _differentiate(
         self,
         loss: Tensor,
         lstm: ProjectedLSTM,
@@ -185,6 +182,21 @@ class GradientMaker:
             grad_softmax_bias=gradients[2],
             grad_parameters=list(gradients[3:]),
         )
+
+    def _encode(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
+        with self._autocast():
+            return self.bilm.encode_tokens(character_ids).to(self.softmax.weight.dtype)
+
+    def _fill_char_encoder(self, pieces: list[Tensor], gradient: Float[Tensor, "N D"]) -> None:
+        parameters = list(self.bilm.char_encoder.parameters())
+        parts = list(zip(pieces, gradient.split([len(piece) for piece in pieces]), strict=True))
+        made = self._side_by_side(lambda part: torch.autograd.grad(part[0], parameters, part[1]), parts)
+        for parameter, gradients in zip(parameters, zip(*made, strict=True), strict=True):
+            parameter.grad = torch.stack(gradients).sum(dim=0)
+
+    def _side_by_side(self, function: Callable[[Part], Made], parts: Iterable[Part]) -> list[Made]:
+        """On a thread each, where there are threads; results in the order of the parts."""
+        return list(map(function, parts) if self.threads is None else self.threads.map(function, parts))
 
     def _fill_softmax(self, results: list[_DirectionResult]) -> None:
         """Sum both directions' gradients; with sampling most rows of the buffer were, and stay, zero."""

@@ -81,9 +81,7 @@ class Perplexity:
         return "\n".join(lines)
 
 
-def measure(
-    model: str, shards: Sequence[Path], *, carry_state: bool = False, weights: str | None = None
-) -> Perplexity:
+def measure(model: str, shards: Sequence[Path], *, carry_state: bool = False, weights: str | None = None) -> Perplexity:
     """Perplexity of a stored model (folder, run, or options + weights) on text shards, one tokenised sentence a line.
 
     Raises ValueError when the model has no softmax or no vocabulary, and when the text is empty.
@@ -91,7 +89,9 @@ def measure(
     bilm, softmax, vocabulary = read_bilm(model, options=weights, with_softmax=True)
     if softmax is None or vocabulary is None:
         missing = "softmax" if softmax is None else "vocabulary"
-        raise ValueError(f"{model} has no {missing}; perplexity needs the softmax and the vocabulary it was trained with")
+        raise ValueError(
+            f"{model} has no {missing}; perplexity needs the softmax and the vocabulary it was trained with"
+        )
     bilm.eval()
     return perplexity(bilm, softmax, vocabulary, shards, carry_state=carry_state)
 
@@ -163,7 +163,7 @@ def _chunks(sentences: Iterable[list[str]]) -> Iterator[list[list[str]]]:
 def _alone(
     bilm: BiLM, vocabulary: Vocabulary, sentences: list[list[str]]
 ) -> Iterator[tuple[int, Float[Tensor, "N D"], Int[Tensor, " N"]]]:
-    """(direction, top activations, targets) of sentences that start from zero state; sorted by length to save padding."""
+    """(direction, top activations, targets) of sentences that start from zeros, sorted by length to save padding."""
     dim = bilm.config.projection_dim
     padded = sorted(([BEGIN_SENTENCE, *sentence, END_SENTENCE] for sentence in sentences), key=len)
     start = 0

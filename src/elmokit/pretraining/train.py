@@ -36,7 +36,12 @@ METRICS_FILE = "metrics.jsonl"
 
 
 def pretrain(
-    shards: Sequence[Path], *, vocabulary_path: Path, run_dir: Path, config: PretrainingConfig, device: str | None = None
+    shards: Sequence[Path],
+    *,
+    vocabulary_path: Path,
+    run_dir: Path,
+    config: PretrainingConfig,
+    device: str | None = None,
 ) -> Path:
     """Train a biLM on text shards (one tokenised sentence a line) and return the run folder.
 
@@ -67,7 +72,9 @@ def resume(run_dir: Path, settings: Sequence[str] = (), *, device: str | None = 
     before = PretrainingConfig.from_json(record)
     config = with_settings(before, settings)
     if config.bilm != before.bilm or config.batch_size != before.batch_size or config.optimizer != before.optimizer:
-        raise ValueError("a resumed run keeps its model, its batch_size and its optimizer; start a new run to change them")
+        raise ValueError(
+            "a resumed run keeps its model, its batch_size and its optimizer; start a new run to change them"
+        )
     run = _Run(shards, Vocabulary.read(run_dir / VOCABULARY_FILE), run_dir, config, device=_device(device))
     run.load(newest_checkpoint(run_dir))
     _write_config(run_dir, shards, config)
@@ -290,7 +297,7 @@ def _product_seconds(dtype: torch.dtype) -> float:
     times: list[float] = []
     for _ in range(20):
         began = time.perf_counter()
-        left @ right
+        torch.mm(left, right)
         times.append(time.perf_counter() - began)
     return min(times)
 

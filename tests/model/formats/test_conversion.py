@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from elmokit.model.formats import bilm_tf
 from elmokit.model.formats.bilm_tf import write_bilm_tf
 from elmokit.model.formats.conversion import convert
+from elmokit.model.formats.native import write_native
 from elmokit.model.formats.recognise import read_stored
 from elmokit.model.formats.stored import FormatError, StoredBiLM
 
@@ -61,16 +62,21 @@ def test_a_target_that_is_there_stays_as_it_is(folder: Path, pair: Path) -> None
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_failure_leaves_nothing_behind(make_stored: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full_disk(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    for step in ("write_hdf5", "write_vocabulary", "write_text"):
-        with monkeypatch.context() as patch:
-            patch.setattr(bilm_tf, step, full_disk)
-            with pytest.raises(OSError, match="No space left"):
-                write_bilm_tf(tmp_path / "model", make_stored())
-        assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("most_bytes", [100, 3000, 9000])
+@pytest.mark.parametrize("write", [write_bilm_tf, write_native])
+def test_a_full_disk_is_an_error_and_leaves_nothing_behind(
+    make_stored: Make, tmp_path: Path, write: Callable[[Path, StoredBiLM], None], most_bytes: int
+) -> None:
+    """HDF5 itself crashes the process when it cannot write."""
+    stored, before = make_stored(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as error:
+            write(tmp_path / "model", stored)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+    assert error.value.filename in (str(tmp_path / "model"), None)
 
 
 def test_arguments_that_make_no_sense_are_refused(pair: Path, tmp_path: Path) -> None:

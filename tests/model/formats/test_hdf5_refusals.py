@@ -322,7 +322,7 @@ def test_a_file_cut_short_is_refused_wherever_it_is_cut(pair: Path) -> None:
 
 
 def test_a_file_with_flipped_bytes_is_read_or_refused_but_nothing_else(pair: Path) -> None:
-    """In a process of its own, for a crash in the HDF5 library would end it; that has not been seen in 50,000 files."""
+    """In a process of its own, for a crash in the HDF5 library would end it; that has not been seen in 49,000 files."""
     program = f"""
 import random
 from pathlib import Path

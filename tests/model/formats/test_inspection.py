@@ -35,7 +35,7 @@ def test_a_native_model(folder: Path) -> None:
     text = str(inspection)
     for words in (
         "native",
-        "model.safetensors  14.",
+        "model.safetensors  ",
         "2 layers of 10 cells projected to 6, forward and backward, skip connections",
         "3,622 (3,762 with the softmax)",
         "20 tokens",

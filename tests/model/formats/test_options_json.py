@@ -155,7 +155,7 @@ def test_refuses(pair: Path, change: Change, message: str) -> None:
         ('{"lstm": {}, "lstm": {}}', 'the key "lstm" stands there twice'),
         ('{"lstm": ' * 100_000, "is nested too deeply"),
         ('{"lstm": {"dim": 4096', "is not valid JSON"),
-        ("{" + " " * (2 << 20) + "}", r"expected an options.json|more than 1\.0 MiB"),
+        ("{" + " " * (5 << 20) + "}", r"expected an options.json|more than 4\.0 MiB"),
         ("[]", "is a text file; expected an options.json"),
         ("null", "is a text file; expected an options.json"),
         ("", "is an empty file"),

@@ -80,7 +80,7 @@ def test_a_half_of_a_pair_says_what_is_missing(pair: Path, tmp_path: Path) -> No
 
 def _tar(mode: str) -> bytes:
     target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode=mode) as archive:  # pyright: ignore[reportArgumentType, reportCallIssue]
+    with tarfile.open(fileobj=target, mode=mode) as archive:
         archive.addfile(tarfile.TarInfo("weights.th"), io.BytesIO())
     return target.getvalue()
 

@@ -12,7 +12,7 @@ from elmokit.model.formats.recognise import StrPath, read_stored
 FORMATS = ("native", "bilm_tf")
 
 
-def convert(  # noqa: PLR0913 - one for each thing that the command lets one choose
+def convert(
     source: StrPath,
     target: StrPath,
     *,

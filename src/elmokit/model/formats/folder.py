@@ -33,8 +33,10 @@ def new_folder(path: Path) -> Generator[Path]:
         if path.exists():
             path.rmdir()
         os.replace(staging, path)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(staging, ignore_errors=True)
+        if isinstance(error, OSError) and error.filename is not None:
+            error.filename = str(path)  # nobody knows the temporary name
         raise
 
 

@@ -1,7 +1,7 @@
 """HDF5 files of float32 weights that a stranger may have written: all is looked at before anything is allocated.
 
 HDF5 can follow links into other files, read any file of the disk as a dataset, and declare terabytes in a kilobyte.
-None of that is in a file of weights, so all of it is refused. Only this module imports h5py.
+None of that is in a file of weights, so all of it is refused.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ import h5py as _h5py
 import numpy as np
 
 from elmokit.model.formats.stored import Array, FormatError, readable_bytes, shown
+from elmokit.model.hdf5_output import new_hdf5
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
+
+    from elmokit.model.hdf5_output import Disk
 
 h5py: Any = _h5py  # has no type stubs; everything that comes out of it is cast below
 
@@ -100,10 +103,12 @@ def open_hdf5(path: Path) -> Generator[HDF5File]:
 
 
 def write_hdf5(path: Path, datasets: Iterable[tuple[str, Array]]) -> None:
-    """A file of float32 datasets, neither chunked nor compressed, as bilm-tf writes it."""
-    with h5py.File(path, "w") as file:
+    """A file of float32 datasets, neither chunked nor compressed, as bilm-tf writes it. OSError if the disk is full."""
+    with new_hdf5(path) as opened:
+        file, disk = cast("tuple[Any, Disk]", opened)
         for name, array in datasets:
-            file.create_dataset(name, data=np.ascontiguousarray(array, dtype=np.float32))
+            if disk.error is None:
+                file.create_dataset(name, data=np.ascontiguousarray(array, dtype=np.float32))
 
 
 def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:

@@ -13,24 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-MAX_BYTES = 1 << 20
-"""A config has some hundred bytes."""
+MAX_BYTES = 4 << 20
+"""A config has some hundred bytes, or, of a run, the names of thousands of shards."""
 
 _T = TypeVar("_T")
-_PAIR = re.compile(
-    r"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]"
-)  # of filters: reads better on one line; no string has a line break
+_PAIR = re.compile(r"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]")
+"""A filter, which reads better on one line; a line break is never within a string."""
 
 
 def read_json_object(path: Path, *, max_bytes: int = MAX_BYTES) -> dict[str, object]:
     """The object in a file; `FormatError` for anything else. A byte order mark is allowed."""
     if not path.is_file():  # a pipe would keep us waiting
         raise FileNotFoundError(f"{path}: there is no such file")
-    with path.open("rb") as file:
-        content = file.read(max_bytes + 1)
-    if len(content) > max_bytes:
+    if path.stat().st_size > max_bytes:
         raise FormatError(path, f"has more than {readable_bytes(max_bytes)}; a config is far smaller")
-    return parse_json_object(path, content)
+    return parse_json_object(path, path.read_bytes())
 
 
 def parse_json_object(path: Path, content: bytes, *, part: str | None = None) -> dict[str, object]:

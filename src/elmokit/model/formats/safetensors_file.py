@@ -93,7 +93,10 @@ def write_tensors(path: Path, tensors: dict[str, Array], *, dtype: str) -> None:
     """Write in float32 or float16 (then `require_float16` first), whole or not at all."""
     converted = {name: np.ascontiguousarray(array, dtype=dtype) for name, array in tensors.items()}
     with atomic_write(path) as temporary:
-        save_file(converted, temporary, metadata={"format": "elmokit"})
+        try:
+            save_file(converted, temporary, metadata={"format": "elmokit"})
+        except SafetensorError as error:  # a full disk, for what else could be wrong has been checked
+            raise OSError(f"{path.name} cannot be written: {error}") from error
 
 
 def require_float16(path: Path, tensors: dict[str, Array]) -> None:

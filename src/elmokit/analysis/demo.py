@@ -1,0 +1,58 @@
+"""`elmokit demo`: what contextual vectors know about words of two senses; offline, from a model that is at hand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from elmokit.analysis import demo_html, demo_svg, demo_text
+from elmokit.analysis.findings import look
+from elmokit.analysis.polysemes import read_polysemes
+from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
+from elmokit.model.elmo import Elmo
+from elmokit.runs import atomic_write
+
+if TYPE_CHECKING:
+    from elmokit.analysis.findings import Findings
+
+CODE = """\
+from elmokit import Elmo
+elmo = Elmo.from_pretrained()
+vectors = elmo.encode(["We sat on the bank of the river.", "The bank raised its rates."])  # arrays (tokens, 256)
+"""
+
+
+def run(html_path: Path, *, model: str | None = None, output: TextIO | None = None) -> None:
+    """Print the findings to `output` (stdout) and write them as a web page, whole or not at all.
+
+    model: a name or a path as for `Elmo.from_pretrained`; by default the bundled one. FileNotFoundError without it.
+    """
+    stream = output or sys.stdout
+    with atomic_write(html_path) as unfinished:
+        findings = _findings(model)
+        print(f"elmokit demo: {findings.model}, {findings.num_parameters:,} parameters\n", file=stream)
+        for line in demo_text.describe(findings, colours=demo_text.shows_colours(stream)):
+            print(line, file=stream)
+        unfinished.write_text(demo_html.page(findings, code=_code(findings)), encoding="utf-8")
+    print(f"\nThe same with pictures: {html_path}\n\nIn Python:\n\n{_code(findings)}", file=stream, flush=True)
+
+
+def picture(svg_path: Path, *, model: str | None = None) -> None:
+    """Write the picture of the README: a few words in the plane, and the measured rates."""
+    with atomic_write(svg_path) as unfinished:
+        unfinished.write_text(demo_svg.picture(_findings(model)), encoding="utf-8")
+
+
+def _findings(model: str | None) -> Findings:
+    if model is None and DEFAULT_MODEL not in bundled_models():
+        raise FileNotFoundError(
+            f"the demo needs the bundled model {DEFAULT_MODEL!r}, which this installation lacks: install elmokit again "
+            "(in a clone: git pull, then pip install .)"
+        )
+    name = model or DEFAULT_MODEL
+    return look(Elmo.from_pretrained(name), read_polysemes(), model=Path(name).name)
+
+
+def _code(findings: Findings) -> str:
+    return CODE.replace("256", str(findings.dim))

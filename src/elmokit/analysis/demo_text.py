@@ -1,0 +1,123 @@
+"""The demo's findings as lines for a terminal, 80 columns wide; heat-maps have colours if it can show them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, TextIO
+
+from elmokit.analysis.polysemes import words_of
+from elmokit.analysis.polysemy import num_triples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from elmokit.analysis.findings import CloseUp, Findings
+    from elmokit.analysis.neighbours import Context
+    from elmokit.analysis.polysemes import Occurrence
+
+WIDTH = 80
+
+_BLUES = (255, 189, 153, 117, 75, 39, 32, 26, 25, 24)
+"""Backgrounds of the 256-colour palette, light to dark."""
+_NUM_LIGHT = 6  # of these, that black text is read on
+
+
+def shows_colours(output: TextIO) -> bool:
+    """A terminal that is not told otherwise (https://no-color.org)."""
+    return output.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def describe(findings: Findings, *, colours: bool) -> Iterator[str]:
+    """The lines, from one word in detail to the rates over all."""
+    for close_up in findings.close_ups:
+        yield from _describe_word(close_up, findings.occurrences, colours=colours)
+        yield ""
+    yield from _describe_rates(findings)
+    yield ""
+    yield from _describe_words(findings)
+
+
+def _describe_rates(findings: Findings) -> Iterator[str]:
+    """The table of the rates over the whole list, with 95 % intervals."""
+    occurrences = findings.occurrences
+    num_words = len(words_of(occurrences))
+    yield f"Measured over the whole list: {num_words} words of two senses, {len(occurrences)} sentences"
+    yield ""
+    yield f"  {'':22}{'nearest one has its sense':33}same sense is nearer"
+    for one in findings.measured:
+        yield f"  {one.name:22}{one.nearest_rate()!s:33}{one.triple_rate().percent()}"
+    yield ""
+    yield "  Left: is the nearest other occurrence of the word one with the same sense?"
+    yield f"  Right: over all {num_triples(occurrences):,} triples (word, one of its sense, one of the other), is the"
+    yield "  same sense nearer? [95 % intervals]. The static vector is layer 0, the same in"
+    yield "  every sentence: all are tied, and that is chance. The bag is the mean of the"
+    yield "  static vectors of the other words. `encode` gives the average of the layers."
+
+
+def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours: bool) -> Iterator[str]:
+    shown = [occurrences[index] for index in close_up.shown]
+    yield f"{close_up.word}: {' or '.join(close_up.senses)}?"
+    yield ""
+    num_columns = [sum(one.sense == sense for one in shown) for sense in close_up.senses]
+    heads = "".join(
+        f"{sense[: 5 * num - 1]:{5 * num}}" for sense, num in zip(close_up.senses, num_columns, strict=True)
+    )
+    numbers = "".join(f"{label.split()[-1]:5}" for label in close_up.labels)
+    yield f"  {'cosines':48}{heads}".rstrip()
+    yield f"  {'(average of the layers)':48}{numbers}".rstrip()
+    table = zip(close_up.labels, shown, close_up.cosines, close_up.shades(len(_BLUES)), strict=True)
+    for label, one, values, shades in table:
+        cells = " ".join(_cell(value, shade, colours=colours) for value, shade in zip(values, shades, strict=True))
+        yield f"  {label[:12]:13}{snippet(one.tokens, one.index, 34):35}{cells}"
+    yield f"  {'static vector':48}1.00 in every place"
+    yield ""
+    for nearest in close_up.nearest:
+        one = occurrences[nearest.occurrence]
+        yield f"  nearest to {snippet(one.tokens, one.index, 50)} ({one.sense})"
+        for context in nearest.same_word:
+            yield _describe_context(context, occurrences, occurrences[context.sentence].sense)
+        for context in nearest.other_words:
+            yield _describe_context(context, occurrences, "")
+    neighbours = ", ".join(f"{word.token} {word.cosine:.2f}" for word in close_up.static)
+    yield f"  nearest to the static vector: {neighbours}"
+
+
+def _describe_context(context: Context, occurrences: list[Occurrence], sense: str) -> str:
+    tokens = occurrences[context.sentence].tokens
+    return f"    {context.cosine:.2f}  {snippet(tokens, context.index, 50):51} {sense}".rstrip()
+
+
+def _describe_words(findings: Findings) -> Iterator[str]:
+    """For every word, how many of its occurrences have a nearest one of their sense; also where it does not work."""
+    average = findings.measured[-1]
+    yield "Word by word, for the average of the layers (of 16, chance is 7.5):"
+    line = " "
+    for word in words_of(findings.occurrences):
+        rate = average.nearest_rate(findings.members(word))
+        part = f" {word} {rate.correct:.3g}"
+        if len(line) + len(part) > WIDTH:
+            yield line
+            line = " "
+        line += part + ","
+    yield line.rstrip(",")
+
+
+def snippet(tokens: Sequence[str], index: int, width: int) -> str:
+    """The word in brackets, with as many of those around it as fit."""
+    first, last = index, index + 1
+    text = f"[{tokens[index]}]"
+    for _ in tokens:
+        for before, after in ((1, 0), (0, 1)):
+            if first >= before and last + after <= len(tokens):
+                left, right = tokens[first - before : index], tokens[index + 1 : last + after]
+                longer = " ".join([*left, f"[{tokens[index]}]", *right])
+                if len(longer) <= width:
+                    first, last, text = first - before, last + after, longer
+    return text
+
+
+def _cell(value: float, shade: int, *, colours: bool) -> str:
+    text = f"{value:.2f}".replace("-0.", "-.")
+    if not colours:
+        return text
+    return f"\x1b[48;5;{_BLUES[shade]}m\x1b[38;5;{16 if shade < _NUM_LIGHT else 231}m{text}\x1b[0m"

@@ -1,0 +1,152 @@
+"""What the demo shows, computed: a model's vectors of the list of polysemes, its rates, neighbours and planes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elmokit.analysis.neighbours import Contexts, StaticWords, most_frequent_words
+from elmokit.analysis.polysemes import senses_of, words_of
+from elmokit.analysis.polysemy import measure
+from elmokit.analysis.vectors import cosines, principal_plane
+
+if TYPE_CHECKING:
+    from elmokit.analysis.neighbours import Context, Word
+    from elmokit.analysis.polysemes import Occurrence
+    from elmokit.analysis.polysemy import Measured
+    from elmokit.model.elmo import Elmo
+
+Floats = NDArray[np.float64]
+
+NUM_CLOSE_UPS = 5
+"""The first words of the list are shown in detail: bank, play, spring, match, park. Chosen before there was a model."""
+NUM_SHOWN = 3
+"""The first sentences of each sense are in the tables of a close-up."""
+NUM_NEIGHBOURS = 3
+
+
+@dataclass(frozen=True)
+class Plane:
+    """All occurrences of a word, seen from where they differ most."""
+
+    word: str
+    contrast: str
+    senses: list[str]
+    members: list[int]
+    """Which occurrences of the list these are."""
+    points: Floats
+    """(N,2), in the order of the members."""
+    share: float
+    """Of the variance, that these two directions hold."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """An occurrence and the contexts nearest to it."""
+
+    occurrence: int
+    same_word: list[Context]
+    other_words: list[Context]
+
+
+@dataclass(frozen=True)
+class CloseUp:
+    """A word in detail: cosines of a few occurrences, nearest contexts, and the neighbours of its static vector."""
+
+    word: str
+    senses: list[str]
+    shown: list[int]
+    labels: list[str]
+    """Of those shown: the sense and a number."""
+    cosines: Floats
+    nearest: list[Nearest]
+    static: list[Word]
+
+    def shades(self, number: int) -> NDArray[np.int64]:
+        """Each cosine as a shade from 0 to number - 1, spread over those of two different occurrences."""
+        others = self.cosines[~np.eye(len(self.cosines), dtype=bool)]
+        spread = max(float(others.max() - others.min()), 1e-6)
+        shades = np.floor((self.cosines - others.min()) / spread * number)
+        return np.clip(shades, 0, number - 1).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything but the rates is of the average of the layers, which is what `Elmo.encode` gives by default."""
+
+    model: str
+    num_parameters: int
+    dim: int
+    occurrences: list[Occurrence]
+    measured: list[Measured]
+    planes: list[Plane]
+    close_ups: list[CloseUp]
+
+    def members(self, word: str) -> list[int]:
+        return _members(word, self.occurrences)
+
+
+def look(elmo: Elmo, occurrences: list[Occurrence], *, model: str) -> Findings:
+    """Run the model over the list; `model` is its name, to be shown."""
+    sentences = [list(occurrence.tokens) for occurrence in occurrences]
+    encoded = elmo.encode(sentences, layers="all", show_progress=False)
+    averages = [array.mean(axis=0) for array in encoded]
+    targets = np.stack([array[one.index] for array, one in zip(averages, occurrences, strict=True)]).astype(np.float64)
+    contexts = Contexts(averages, sentences)
+    words = words_of(occurrences)
+    if elmo.vocabulary is None:
+        candidates = sorted({token for sentence in sentences for token in sentence})
+    else:
+        candidates = most_frequent_words(elmo.vocabulary)
+    static = StaticWords(elmo.bilm, candidates)
+    return Findings(
+        model=model,
+        num_parameters=elmo.config.num_parameters,
+        dim=elmo.config.output_dim,
+        occurrences=occurrences,
+        measured=measure(encoded, occurrences),
+        planes=[_plane(word, occurrences, targets) for word in words],
+        close_ups=[_close_up(word, occurrences, targets, contexts, static) for word in words[:NUM_CLOSE_UPS]],
+    )
+
+
+def _plane(word: str, occurrences: list[Occurrence], targets: Floats) -> Plane:
+    members = _members(word, occurrences)
+    points, share = principal_plane(targets[members])
+    return Plane(word, occurrences[members[0]].contrast, senses_of(word, occurrences), members, points, share)
+
+
+def _close_up(
+    word: str, occurrences: list[Occurrence], targets: Floats, contexts: Contexts, static: StaticWords
+) -> CloseUp:
+    senses = senses_of(word, occurrences)
+    members = _members(word, occurrences)
+    by_sense = [[index for index in members if occurrences[index].sense == sense] for sense in senses]
+    shown = [index for group in by_sense for index in group[:NUM_SHOWN]]
+    return CloseUp(
+        word=word,
+        senses=senses,
+        shown=shown,
+        labels=[
+            f"{occurrences[group[0]].sense} {n}" for group in by_sense for n in range(1, len(group[:NUM_SHOWN]) + 1)
+        ],
+        cosines=cosines(targets[shown]),
+        nearest=[_nearest(group[0], occurrences, contexts) for group in by_sense],
+        static=static.nearest(word, number=2 * NUM_NEIGHBOURS),
+    )
+
+
+def _nearest(occurrence: int, occurrences: list[Occurrence], contexts: Contexts) -> Nearest:
+    index = occurrences[occurrence].index
+    return Nearest(
+        occurrence,
+        same_word=contexts.nearest(occurrence, index, among="same word", number=NUM_NEIGHBOURS),
+        other_words=contexts.nearest(occurrence, index, among="other words", number=NUM_NEIGHBOURS),
+    )
+
+
+def _members(word: str, occurrences: list[Occurrence]) -> list[int]:
+    return [index for index, occurrence in enumerate(occurrences) if occurrence.word == word]

@@ -1,0 +1,98 @@
+"""Nearest contexts of a token in a sentence, and nearest words of a static vector (Peters et al., 2018, table 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from elmokit.analysis.vectors import unit
+from elmokit.model.token_encoder import TokenEncoder
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.vocabulary import UNKNOWN, Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elmokit.model.bilm import BiLM
+
+Floats = NDArray[np.float64]
+
+Among = Literal["any word", "same word", "other words"]
+
+
+@dataclass(frozen=True)
+class Context:
+    """A token in a sentence, and how near it is."""
+
+    sentence: int
+    index: int
+    cosine: float
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word by itself, and how near it is."""
+
+    token: str
+    cosine: float
+
+
+class Contexts:
+    """Every token of every sentence with its vector, to be searched by cosine."""
+
+    def __init__(self, vectors: Sequence[NDArray[np.float32]], sentences: Sequence[Sequence[str]]) -> None:
+        """vectors: an array (T,E) for each sentence, as `Elmo.encode` gives them."""
+        self.sentences = sentences
+        self._unit = unit(np.concatenate(vectors).astype(np.float64))
+        self._tokens = np.array([token for sentence in sentences for token in sentence])
+        self._sentence = np.repeat(np.arange(len(sentences)), [len(sentence) for sentence in sentences])
+        self._starts = np.cumsum([0, *(len(sentence) for sentence in sentences)])
+        if len(self._unit) != len(self._tokens):
+            raise ValueError(f"{len(self._unit)} vectors for {len(self._tokens)} tokens; expected one for each")
+
+    def nearest(self, sentence: int, index: int, *, among: Among = "any word", number: int = 5) -> list[Context]:
+        """The nearest tokens of other sentences, nearest first; a word's form counts as it is written."""
+        row = int(self._starts[sentence]) + index
+        nearness = self._unit @ self._unit[row]
+        allowed = self._sentence != sentence
+        if among != "any word":
+            allowed &= (self._tokens == self._tokens[row]) == (among == "same word")
+        nearness[~allowed] = -np.inf
+        best = np.argsort(-nearness, kind="stable")[: min(number, int(allowed.sum()))]
+        return [
+            Context(int(self._sentence[row]), int(row - self._starts[self._sentence[row]]), float(nearness[row]))
+            for row in map(int, best)
+        ]
+
+
+class StaticWords:
+    """Words with their token representations, the biLM's layer 0: what a vector without context has for neighbours."""
+
+    def __init__(self, bilm: BiLM, tokens: Sequence[str]) -> None:
+        self.tokens = list(tokens)
+        self._encode_tokens = TokenEncoder(bilm)
+        self._unit = self._vectors(self.tokens)
+
+    def nearest(self, token: str, *, number: int = 5) -> list[Word]:
+        """The nearest of the words but the token itself, nearest first."""
+        nearness = self._unit @ self._vectors([token])[0]
+        order = np.argsort(-nearness, kind="stable")
+        best = [row for row in map(int, order[: number + 1]) if self.tokens[row] != token][:number]
+        return [Word(self.tokens[row], float(nearness[row])) for row in best]
+
+    @torch.no_grad()
+    def _vectors(self, tokens: list[str]) -> Floats:
+        vectors, _ = self._encode_tokens([tokens])
+        return unit(vectors[0].double().cpu().numpy())
+
+
+def most_frequent_words(vocabulary: Vocabulary, *, number: int = 5000) -> list[str]:
+    """The first tokens of a vocabulary that have a letter: it is in the order of frequency."""
+    specials = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
+    words = (token for token in vocabulary.tokens if token not in specials and any(map(str.isalpha, token)))
+    return list(islice(words, number))

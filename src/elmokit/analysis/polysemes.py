@@ -1,0 +1,66 @@
+"""A fixed list of words of two senses in sentences, by which contextual vectors are judged (polysemes.tsv)."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from elmokit.text.lines import read_lines
+
+THE_LIST = Path(__file__).with_name("polysemes.tsv")
+
+_COLUMNS = ("word", "contrast", "sense", "index", "tokens")
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """A word in a sentence, with the sense that it has there."""
+
+    word: str
+    contrast: str
+    """The parts of speech of the word's senses, in their order: noun/noun, noun/verb, ..."""
+    sense: str
+    index: int
+    """Of the word among the tokens."""
+    tokens: tuple[str, ...]
+
+
+def read_polysemes(path: str | os.PathLike[str] = THE_LIST) -> list[Occurrence]:
+    """The occurrences of a list, in its order; a line that begins with # is a comment.
+
+    ValueError names the line that is not five columns between tabs, or whose index does not point at the word; or the
+    sense that has fewer than two sentences, or a word without another sense.
+    """
+    occurrences = [
+        _occurrence(line, f"{os.fspath(path)}, line {number}")
+        for number, line in enumerate(read_lines(path), start=1)
+        if line and not line.startswith("#")
+    ]
+    sizes = Counter((occurrence.word, occurrence.sense) for occurrence in occurrences)
+    for word in words_of(occurrences):
+        senses = senses_of(word, occurrences)
+        if len(senses) < 2 or any(sizes[word, sense] < 2 for sense in senses):
+            raise ValueError(f"{os.fspath(path)}: {word!r} needs two senses with two sentences each")
+    return occurrences
+
+
+def words_of(occurrences: list[Occurrence]) -> list[str]:
+    """Each word once, in the order of the list."""
+    return list(dict.fromkeys(occurrence.word for occurrence in occurrences))
+
+
+def senses_of(word: str, occurrences: list[Occurrence]) -> list[str]:
+    return list(dict.fromkeys(occurrence.sense for occurrence in occurrences if occurrence.word == word))
+
+
+def _occurrence(line: str, place: str) -> Occurrence:
+    columns = line.split("\t")
+    if len(columns) != len(_COLUMNS):
+        raise ValueError(f"{place}: {len(columns)} columns; expected {', '.join(_COLUMNS)}, with tabs between them")
+    word, contrast, sense, index, text = columns
+    tokens = tuple(text.split(" "))
+    if not index.isdecimal() or int(index) >= len(tokens) or tokens[int(index)] != word:
+        raise ValueError(f"{place}: index {index} is not where {word!r} stands in {text!r}")
+    return Occurrence(word, contrast, sense, int(index), tokens)

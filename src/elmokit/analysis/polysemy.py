@@ -1,0 +1,167 @@
+"""How often vectors tell the senses of a word apart: two rates over a whole list of occurrences, beside baselines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elmokit.analysis.vectors import cosines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from elmokit.analysis.polysemes import Occurrence
+
+    Vectors = NDArray[np.float32]
+
+Floats = NDArray[np.float64]
+
+TIE = 1e-6
+"""Cosines that differ by less are equal: float32 vectors say no more."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of occurrences, with its 95 % interval (Wilson, 1927)."""
+
+    correct: float
+    """Occurrences judged right; one that is tied or counted over triples adds a fraction."""
+    total: int
+
+    @property
+    def share(self) -> float:
+        return self.correct / self.total
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        z2 = 1.96**2
+        centre = self.share + z2 / (2 * self.total)
+        spread = 1.96 * sqrt(self.share * (1 - self.share) / self.total + z2 / (4 * self.total**2))
+        return (centre - spread) / (1 + z2 / self.total), (centre + spread) / (1 + z2 / self.total)
+
+    def percent(self) -> str:
+        """As in `84.9 % [80.1, 88.7]`."""
+        low, high = self.interval
+        return f"{100 * self.share:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+
+    def __str__(self) -> str:
+        """As in `231/272 = 84.9 % [80.1, 88.7]`."""
+        return f"{round(self.correct, 1):g}/{self.total} = {self.percent()}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one kind of vector gets right of a list: a number from 0 to 1 for each of its occurrences."""
+
+    name: str
+    nearest: Floats
+    """Whether the nearest other occurrence of the same word has the same sense."""
+    triples: Floats
+    """The share of pairs (same sense, other sense) in which the same sense is nearer."""
+
+    def nearest_rate(self, chosen: Sequence[int] | slice = slice(None)) -> Rate:
+        """Over all occurrences, or those chosen."""
+        return rate(self.nearest[chosen])
+
+    def triple_rate(self, chosen: Sequence[int] | slice = slice(None)) -> Rate:
+        """The interval is that of as many independent numbers as there are occurrences, not triples."""
+        return rate(self.triples[chosen])
+
+
+def measure(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> list[Measured]:
+    """Chance, two baselines without context-dependent vectors, every LSTM layer, and the average of all layers.
+
+    encoded: an array (L,T,E) for the sentence of each occurrence, as `Elmo.encode(..., layers="all")` gives them.
+    """
+    layers = target_vectors(encoded, occurrences)
+    kinds = {
+        "static vector": layers[0],
+        "bag of context words": context_bags(encoded, occurrences),
+        **{f"lstm{number}": layers[number] for number in range(1, len(layers))},
+        "average": layers.mean(axis=0),
+    }
+    measured = [
+        Measured(name, nearest_hits(vectors, occurrences), triple_hits(vectors, occurrences))
+        for name, vectors in kinds.items()
+    ]
+    return [chance(occurrences), *measured]
+
+
+def target_vectors(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> Floats:
+    """The word's own vectors at every layer, (L,N,E); layer 0 is static: the same in every sentence."""
+    targets = [array[:, occurrence.index] for array, occurrence in zip(encoded, occurrences, strict=True)]
+    return np.stack(targets, axis=1).astype(np.float64)
+
+
+def context_bags(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> Floats:
+    """The mean of the static vectors of a sentence's other tokens, (N,E): context without order, zeros without any."""
+    bags: list[Floats] = []
+    for array, occurrence in zip(encoded, occurrences, strict=True):
+        others = np.delete(array[0].astype(np.float64), occurrence.index, axis=0)
+        bags.append(others.sum(axis=0) / max(len(others), 1))
+    return np.stack(bags)
+
+
+def nearest_hits(vectors: Floats, occurrences: Sequence[Occurrence]) -> Floats:
+    """For each occurrence 1 if its nearest by cosine among the word's others has its sense, else 0.
+
+    Where several are equally near, the share of them that has it.
+    """
+
+    def share(same: Floats, other: Floats) -> float:
+        nearest = max(same.max(), other.max()) - TIE
+        num_right, num_wrong = int((same >= nearest).sum()), int((other >= nearest).sum())
+        return num_right / (num_right + num_wrong)
+
+    return _for_each(vectors, occurrences, share)
+
+
+def triple_hits(vectors: Floats, occurrences: Sequence[Occurrence]) -> Floats:
+    """For each occurrence the share of all pairs (same sense, other sense) with the first nearer; ties are half."""
+
+    def share(same: Floats, other: Floats) -> float:
+        nearer = same[:, None] - other[None, :]
+        return float(np.where(np.abs(nearer) <= TIE, 0.5, nearer > 0).mean())
+
+    return _for_each(vectors, occurrences, share)
+
+
+def num_triples(occurrences: Sequence[Occurrence]) -> int:
+    return sum(same * other for same, other in _group_sizes(occurrences))
+
+
+def chance(occurrences: Sequence[Occurrence]) -> Measured:
+    """What guessing gets: 7 of 15 nearest ones are right where a word has eight sentences for each of two senses."""
+    guessed = [same / (same + other) for same, other in _group_sizes(occurrences)]
+    return Measured("chance", np.array(guessed), np.full(len(guessed), 0.5))
+
+
+def rate(hits: Floats) -> Rate:
+    return Rate(float(hits.sum()), len(hits))
+
+
+def _for_each(vectors: Floats, occurrences: Sequence[Occurrence], share: Callable[[Floats, Floats], float]) -> Floats:
+    """`share` of an occurrence's cosines with the word's others of its own sense, and with those of another sense."""
+    nearness = cosines(vectors)
+    words = np.array([occurrence.word for occurrence in occurrences])
+    senses = np.array([occurrence.sense for occurrence in occurrences])
+    hits: list[float] = []
+    for index in range(len(occurrences)):
+        same = (words == words[index]) & (senses == senses[index])
+        same[index] = False
+        other = (words == words[index]) & (senses != senses[index])
+        hits.append(share(nearness[index, same], nearness[index, other]))
+    return np.array(hits)
+
+
+def _group_sizes(occurrences: Sequence[Occurrence]) -> list[tuple[int, int]]:
+    """For each occurrence the number of the word's others with its sense, and with another."""
+    words = Counter(occurrence.word for occurrence in occurrences)
+    senses = Counter((occurrence.word, occurrence.sense) for occurrence in occurrences)
+    sizes = [(senses[occurrence.word, occurrence.sense], words[occurrence.word]) for occurrence in occurrences]
+    return [(same - 1, every - same) for same, every in sizes]
