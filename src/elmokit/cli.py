@@ -32,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "run" not in arguments:
         parser.print_help()
         return 2
+    if arguments.run is not _doctor:  # which tells what Python programs find here
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that spin on busy cores are up to 30 times slower
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
@@ -80,13 +82,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", type=Path, default=Path("demo.html"), help="the picture (default: %(default)s)")
+    parser.add_argument("--model", metavar="M", help="a bundled model's name or a folder (default: the bundled model)")
 
 
 def _demo(arguments: argparse.Namespace) -> None:
     """See contextual word vectors of the bundled model, offline; writes a picture."""
     from elmokit.analysis import demo
 
-    demo.run(arguments.html)
+    demo.run(arguments.html, model=arguments.model)
 
 
 def _add_embed(parser: argparse.ArgumentParser) -> None:

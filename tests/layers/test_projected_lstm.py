@@ -139,3 +139,21 @@ def test_bfloat16_products_stay_near_and_keep_the_cells_in_float32() -> None:
 def test_growing_rows_are_refused() -> None:
     with pytest.raises(ValueError, match="never grow"):
         random_layer()(torch.zeros(2, B, D, dtype=torch.float64), num_rows=[1, 2])
+
+
+def test_without_gradients_no_step_is_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = random_layer()
+    saved: list[int] = []
+    allocate = torch.Tensor.new_empty
+
+    def spy(tensor: Tensor, *size: int, **named: object) -> Tensor:
+        if len(size) == 3:
+            saved.append(size[0])
+        return allocate(tensor, *size, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(torch.Tensor, "new_empty", spy)
+    with torch.no_grad():
+        layer(torch.zeros(T, B, D, dtype=torch.float64))
+    assert set(saved) == {1}
+    layer(torch.zeros(T, B, D, dtype=torch.float64))
+    assert T in saved

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 CODE = """\
 from elmokit import Elmo
-elmo = Elmo.from_pretrained()
-vectors = elmo.encode(["We sat on the bank of the river.", "The bank raised its rates."])  # arrays (tokens, 256)
+elmo = Elmo.from_pretrained({model})
+vectors = elmo.encode(["We sat on the river bank.", "The bank raised its rates."])
+# float32 arrays, one for each sentence: (tokens, {dim})
 """
 
 
@@ -34,8 +35,8 @@ def run(html_path: Path, *, model: str | None = None, output: TextIO | None = No
         print(f"elmokit demo: {findings.model}, {findings.num_parameters:,} parameters\n", file=stream)
         for line in demo_text.describe(findings, colours=demo_text.shows_colours(stream)):
             print(line, file=stream)
-        unfinished.write_text(demo_html.page(findings, code=_code(findings)), encoding="utf-8")
-    print(f"\nThe same with pictures: {html_path}\n\nIn Python:\n\n{_code(findings)}", file=stream, flush=True)
+        unfinished.write_text(demo_html.page(findings, code=_code(findings, model)), encoding="utf-8")
+    print(f"\nThe same with pictures: {html_path}\n\nIn Python:\n\n{_code(findings, model)}", file=stream, flush=True)
 
 
 def picture(svg_path: Path, *, model: str | None = None) -> None:
@@ -54,5 +55,5 @@ def _findings(model: str | None) -> Findings:
     return look(Elmo.from_pretrained(name), read_polysemes(), model=Path(name).name)
 
 
-def _code(findings: Findings) -> str:
-    return CODE.replace("256", str(findings.dim))
+def _code(findings: Findings, model: str | None) -> str:
+    return CODE.format(model="" if model is None else repr(model), dim=findings.dim)

@@ -31,6 +31,7 @@ _PAGE_STYLE = """
   td.number { text-align: right; white-space: nowrap; } thead th { vertical-align: bottom; }
   caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
   .heat td { text-align: center; } .heat th { font-weight: 400; } .heat .sentence { min-width: 16rem; }
+  .heat td, .heat thead th + th { width: 3.6rem; } .scroll { margin-bottom: .75rem; }
   .side { display: flex; flex-wrap: wrap; gap: 1.5rem; align-items: flex-start; }
   .grid { display: grid; gap: 1.5rem; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); }
   .soft, summary { color: var(--soft); font-size: .9rem; } mark { background: none; color: inherit; font-weight: 700; }
@@ -68,11 +69,11 @@ def _opening(findings: Findings) -> Iterator[str]:
     words = words_of(findings.occurrences)
     yield "<h1>One word, many vectors</h1>"
     yield (
-        "<p>A static word vector is the same in every sentence. A biLM (ELMo; Peters et al., 2018) reads the sentence and "
-        f"gives each occurrence a vector of its own. Here the model <b>{escape(findings.model)}</b> "
+        "<p>A static word vector is the same in every sentence. A biLM (ELMo; Peters et al., 2018) reads the sentence "
+        f"and gives each occurrence a vector of its own. Here the model <b>{escape(findings.model)}</b> "
         f"({findings.num_parameters:,} parameters, vectors of {findings.dim} numbers) has read "
-        f"{len(findings.occurrences)} sentences with {len(words)} words of two senses. The sentences were written before "
-        "any model was run on them, and all of them are counted.</p>"
+        f"{len(findings.occurrences)} sentences with {len(words)} words of two senses. The sentences were written "
+        "before any model was run on them, and all of them are counted.</p>"
     )
 
 
@@ -91,12 +92,12 @@ def _rates(findings: Findings) -> Iterator[str]:
         )
     yield f"</tbody></table></div>{_svg(bars(findings.measured), 'Bars of the rates in the table beside')}</div>"
     yield (
-        '<p class="soft">First column: is the nearest other occurrence of the word (by cosine) one with the same sense? '
-        f"Second: over all {num_triples(findings.occurrences):,} triples of an occurrence, one of the same and one of the "
-        "other sense, is the same sense nearer? Ties count in part. The static vector is the biLM's layer 0: all its "
-        "occurrences are tied, which is chance. The bag of context words is the mean of the static vectors of the "
-        "sentence's other words. The average is that of all layers, which <code>encode</code> gives; everything below is "
-        "of it.</p>"
+        '<p class="soft">First column: is the nearest other occurrence of the word (by cosine) one of the same sense? '
+        f"Second: over all {num_triples(findings.occurrences):,} triples of an occurrence, one of the same and one of "
+        "the other sense, is the same sense nearer? Ties count in part. The static vector is the biLM's layer 0: all "
+        "its occurrences are tied, which is chance. The bag of context words is the mean of the static vectors of the "
+        "sentence's other words. The average is that of all layers, which <code>encode</code> gives if not told "
+        'otherwise. Everything below is of the top layer, <code>layers="top"</code>, as in the paper\'s table 4.</p>'
     )
 
 
@@ -167,8 +168,7 @@ def _word_table(findings: Findings) -> Iterator[str]:
             + "".join(f'<td class="number">{round(count.correct, 1):g}/{count.total}</td>' for count in counts)
             + "</tr>"
         )
-    for contrast in dict.fromkeys(plane.contrast for plane in findings.planes):
-        members = [index for plane in findings.planes if plane.contrast == contrast for index in plane.members]
+    for contrast, members in findings.contrasts().items():
         yield (
             f'<tr><th scope="row" colspan="3">all {escape(contrast)}</th>'
             + "".join(f'<td class="number">{one.nearest_rate(members).percent()}</td>' for one in findings.measured)
@@ -194,8 +194,8 @@ def _sentence(tokens: tuple[str, ...], index: int) -> str:
 def _heat_style() -> str:
     """Shades from the page's frame to blue; text turns white where they are dark."""
     rules = [
-        f"  .heat .h{shade} {{ background: hsl(208 {45 + 4 * shade}% {94 - 8 * shade}%); "
-        f"color: {'#10151c' if shade < 5 else '#ffffff'}; }}"
+        f"  .heat .h{shade} {{ background: hsl(208 {45 + 4 * shade}% {94 - 8.5 * shade:g}%); "
+        f"color: {'#10151c' if shade < 6 else '#ffffff'}; }}"
         for shade in range(_NUM_SHADES)
     ]
     return "\n".join(rules) + "\n"

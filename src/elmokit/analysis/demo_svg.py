@@ -19,11 +19,11 @@ PANEL = (300, 232)
 
 COLOURS = """
   --paper: #ffffff; --ink: #1b2330; --soft: #5b6675; --line: #d5dae1; --frame: #f6f7f9;
-  --first: #1767a8; --second: #b4450f; --third: #2e7d32; --bar: #7d93ab; --best: #1767a8;
+  --first: #1767a8; --second: #b4450f; --third: #2e7d32; --bar: #a9b6c4; --own: #5b9bd0;
 """
 DARK_COLOURS = """
   --paper: #14181e; --ink: #e8ebef; --soft: #a2acb9; --line: #3a434f; --frame: #1c222a;
-  --first: #6fb7f0; --second: #f2955c; --third: #7fc983; --bar: #5f748b; --best: #6fb7f0;
+  --first: #6fb7f0; --second: #f2955c; --third: #7fc983; --bar: #5f748b; --own: #6fb7f0;
 """
 STYLE = """
   svg text { font-family: system-ui, sans-serif; font-size: 12px; fill: var(--ink); }
@@ -32,7 +32,7 @@ STYLE = """
   svg .frame { fill: var(--frame); stroke: var(--line); }
   svg .sense0 { fill: var(--first); } svg .sense1 { fill: var(--second); } svg .sense2 { fill: var(--third); }
   svg .mark { stroke: var(--frame); stroke-width: 1; }
-  svg .bar { fill: var(--bar); } svg .best { fill: var(--best); }
+  svg .bar { fill: var(--bar); } svg .own { fill: var(--own); }
   svg .whisker { stroke: var(--ink); stroke-width: 1.2; } svg .chance { stroke: var(--soft); stroke-dasharray: 3 3; }
 """
 
@@ -53,14 +53,14 @@ def scatter(plane: Plane, occurrences: Sequence[Occurrence], *, note: str) -> st
         for index, (x, y) in zip(plane.members, _fit(plane, width, height - top, margin), strict=True)
     )
     legend: list[str] = []
-    left = 22.0
+    left = 8.0
     for number, sense in enumerate(plane.senses):
         legend.append(_mark(number, left, 34, None))
         legend.append(f'<text x="{left + 11:g}" y="38">{escape(sense)}</text>')
-        left += 34 + 6.6 * len(sense)
+        left += 34 + 7.5 * len(sense)
     frame = f'<rect class="frame" width="{width}" height="{height - top}" rx="6"/>'
     return (
-        f'<text class="word" x="16" y="18">{escape(plane.word)}</text>'
+        f'<text class="word" x="2" y="18">{escape(plane.word)}</text>'
         f'<text class="soft" x="{width - 2}" y="18" text-anchor="end">{escape(note)}</text>{"".join(legend)}'
         f'<g transform="translate(0 {top})">{frame}{marks}</g>'
     )
@@ -69,27 +69,28 @@ def scatter(plane: Plane, occurrences: Sequence[Occurrence], *, note: str) -> st
 def bars(measured: Sequence[Measured]) -> str:
     """The share of occurrences whose nearest one has the same sense, with intervals: a group of PANEL's size."""
     width, _ = PANEL
-    left, right, top, step = 132, 46, 58, 29
+    left, right, top, step = 142, 46, 58, 29
     scale = width - left - right
     rows: list[str] = []
     for number, one in enumerate(measured[1:]):
         rate = one.nearest_rate()
         low, high = rate.interval
         y = top + number * step
-        style = "best" if one is measured[-1] else "bar"
+        whisker = f'<path class="whisker" d="M{left + scale * low:.1f} {y + 9}H{left + scale * high:.1f}"/>'
+        style = "own" if number >= 2 else "bar"
         rows.append(
             f'<text x="{left - 8}" y="{y + 13}" text-anchor="end">{escape(one.name)}</text>'
             f'<rect class="{style}" x="{left}" y="{y}" width="{scale * rate.share:.1f}" height="18" rx="2">'
             f"<title>{escape(f'{one.name}: {rate}')}</title></rect>"
-            f'<path class="whisker" d="M{left + scale * low:.1f} {y + 9}H{left + scale * high:.1f}"/>'
+            f"{whisker if not rate.guessed else ''}"
             f'<text x="{width}" y="{y + 13}" text-anchor="end">{100 * rate.share:.1f} %</text>'
         )
     guess = left + scale * measured[0].nearest_rate().share
     end = top + (len(measured) - 1) * step - 6
     note = f"all {len(measured[0].nearest)} sentences, 95 % intervals; dashed: chance"
     return (
-        '<text class="word" x="16" y="18">Nearest one has the same sense</text>'
-        f'<text class="soft" x="16" y="38">{note}</text>'
+        '<text class="word" x="2" y="18">Nearest one has the same sense</text>'
+        f'<text class="soft" x="2" y="38">{note}</text>'
         f'{"".join(rows)}<path class="chance" d="M{guess:.1f} {top - 5}V{end}"/>'
     )
 
@@ -97,7 +98,6 @@ def bars(measured: Sequence[Measured]) -> str:
 def picture(findings: Findings) -> str:
     """The close-ups' scatters and the bars, as one file that can stand by itself."""
     chosen = {close_up.word for close_up in findings.close_ups}
-    average = findings.measured[-1]
     panels = [
         scatter(plane, findings.occurrences, note=score(findings, plane.word))
         for plane in findings.planes
@@ -119,7 +119,7 @@ def picture(findings: Findings) -> str:
     )
     label = (
         f"Scatter plots of the occurrences of {', '.join(sorted(chosen))} by sense, and bars: the nearest one has the "
-        f"same sense in {average.nearest_rate().percent()} of {len(findings.occurrences)} sentences"
+        f"same sense in {findings.top.nearest_rate().percent()} of {len(findings.occurrences)} sentences"
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total[0]} {total[1]}" width="{total[0]}" '
@@ -131,8 +131,8 @@ def picture(findings: Findings) -> str:
 
 
 def score(findings: Findings, word: str) -> str:
-    """As in `15/16`: of the word's occurrences, those whose nearest one has the same sense, by the average."""
-    rate = findings.measured[-1].nearest_rate(findings.members(word))
+    """As in `15/16`: of the word's occurrences, those whose nearest one has the same sense, by the top layer."""
+    rate = findings.top.nearest_rate(findings.members(word))
     return f"{round(rate.correct, 1):g}/{rate.total}"
 
 

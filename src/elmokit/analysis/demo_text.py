@@ -48,10 +48,11 @@ def _describe_rates(findings: Findings) -> Iterator[str]:
         yield f"  {one.name:22}{one.nearest_rate()!s:33}{one.triple_rate().percent()}"
     yield ""
     yield "  Left: is the nearest other occurrence of the word one with the same sense?"
-    yield f"  Right: over all {num_triples(occurrences):,} triples (word, one of its sense, one of the other), is the"
-    yield "  same sense nearer? [95 % intervals]. The static vector is layer 0, the same in"
-    yield "  every sentence: all are tied, and that is chance. The bag is the mean of the"
-    yield "  static vectors of the other words. `encode` gives the average of the layers."
+    yield f"  Right: over all {num_triples(occurrences):,} triples (a word, one of its sense, one of the other),"
+    yield "  is the same sense nearer? In brackets 95 % intervals. The static vector is"
+    yield "  layer 0, the same in every sentence: all are tied, and that is chance. The bag"
+    yield "  is the mean of the static vectors of the other words. `encode` gives the"
+    yield "  average of the layers."
 
 
 def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours: bool) -> Iterator[str]:
@@ -64,7 +65,7 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
     )
     numbers = "".join(f"{label.split()[-1]:5}" for label in close_up.labels)
     yield f"  {'cosines':48}{heads}".rstrip()
-    yield f"  {'(average of the layers)':48}{numbers}".rstrip()
+    yield f"  {'(top layer)':48}{numbers}".rstrip()
     table = zip(close_up.labels, shown, close_up.cosines, close_up.shades(len(_BLUES)), strict=True)
     for label, one, values, shades in table:
         cells = " ".join(_cell(value, shade, colours=colours) for value, shade in zip(values, shades, strict=True))
@@ -79,7 +80,7 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
         for context in nearest.other_words:
             yield _describe_context(context, occurrences, "")
     neighbours = ", ".join(f"{word.token} {word.cosine:.2f}" for word in close_up.static)
-    yield f"  nearest to the static vector: {neighbours}"
+    yield f"  static vector: {neighbours}"
 
 
 def _describe_context(context: Context, occurrences: list[Occurrence], sense: str) -> str:
@@ -89,13 +90,16 @@ def _describe_context(context: Context, occurrences: list[Occurrence], sense: st
 
 def _describe_words(findings: Findings) -> Iterator[str]:
     """For every word, how many of its occurrences have a nearest one of their sense; also where it does not work."""
-    average = findings.measured[-1]
-    yield "Word by word, for the average of the layers (of 16, chance is 7.5):"
+    yield "Nearest one has its sense, by the kind of senses, for the top layer:"
+    for contrast, members in findings.contrasts().items():
+        yield f"  {contrast:22}{findings.top.nearest_rate(members)}"
+    yield ""
+    yield "Word by word, for the top layer (of 16, chance is 7.5):"
     line = " "
     for word in words_of(findings.occurrences):
-        rate = average.nearest_rate(findings.members(word))
+        rate = findings.top.nearest_rate(findings.members(word))
         part = f" {word} {rate.correct:.3g}"
-        if len(line) + len(part) > WIDTH:
+        if len(line) + len(part) >= WIDTH:
             yield line
             line = " "
         line += part + ","

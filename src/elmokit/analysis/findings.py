@@ -26,6 +26,7 @@ NUM_CLOSE_UPS = 5
 NUM_SHOWN = 3
 """The first sentences of each sense are in the tables of a close-up."""
 NUM_NEIGHBOURS = 3
+NUM_STATIC_NEIGHBOURS = 4
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class CloseUp:
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything but the rates is of the average of the layers, which is what `Elmo.encode` gives by default."""
+    """Planes and close-ups are of the top layer, as section 5.3 and table 4 of the paper look at senses."""
 
     model: str
     num_parameters: int
@@ -85,17 +86,29 @@ class Findings:
     planes: list[Plane]
     close_ups: list[CloseUp]
 
+    @property
+    def top(self) -> Measured:
+        """The rates of the layer that the planes and close-ups show."""
+        return self.measured[-2]
+
     def members(self, word: str) -> list[int]:
         return _members(word, self.occurrences)
+
+    def contrasts(self) -> dict[str, list[int]]:
+        """The occurrences of the words with each contrast of parts of speech."""
+        groups: dict[str, list[int]] = {}
+        for index, occurrence in enumerate(self.occurrences):
+            groups.setdefault(occurrence.contrast, []).append(index)
+        return groups
 
 
 def look(elmo: Elmo, occurrences: list[Occurrence], *, model: str) -> Findings:
     """Run the model over the list; `model` is its name, to be shown."""
     sentences = [list(occurrence.tokens) for occurrence in occurrences]
     encoded = elmo.encode(sentences, layers="all", show_progress=False)
-    averages = [array.mean(axis=0) for array in encoded]
-    targets = np.stack([array[one.index] for array, one in zip(averages, occurrences, strict=True)]).astype(np.float64)
-    contexts = Contexts(averages, sentences)
+    top = [array[-1] for array in encoded]
+    targets = np.stack([array[one.index] for array, one in zip(top, occurrences, strict=True)]).astype(np.float64)
+    contexts = Contexts(top, sentences)
     words = words_of(occurrences)
     if elmo.vocabulary is None:
         candidates = sorted({token for sentence in sentences for token in sentence})
@@ -135,7 +148,7 @@ def _close_up(
         ],
         cosines=cosines(targets[shown]),
         nearest=[_nearest(group[0], occurrences, contexts) for group in by_sense],
-        static=static.nearest(word, number=2 * NUM_NEIGHBOURS),
+        static=static.nearest(word, number=NUM_STATIC_NEIGHBOURS),
     )
 
 

@@ -32,6 +32,8 @@ class Rate:
     correct: float
     """Occurrences judged right; one that is tied or counted over triples adds a fraction."""
     total: int
+    guessed: bool = False
+    """All were tied: this is chance itself, and has no interval."""
 
     @property
     def share(self) -> float:
@@ -46,6 +48,8 @@ class Rate:
 
     def percent(self) -> str:
         """As in `84.9 % [80.1, 88.7]`."""
+        if self.guessed:
+            return f"{100 * self.share:.1f} %"
         low, high = self.interval
         return f"{100 * self.share:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
@@ -64,13 +68,18 @@ class Measured:
     triples: Floats
     """The share of pairs (same sense, other sense) in which the same sense is nearer."""
 
+    @property
+    def guessed(self) -> bool:
+        """No occurrence has one nearest other: all are tied."""
+        return not np.isin(self.nearest, (0.0, 1.0)).any()
+
     def nearest_rate(self, chosen: Sequence[int] | slice = slice(None)) -> Rate:
         """Over all occurrences, or those chosen."""
-        return rate(self.nearest[chosen])
+        return rate(self.nearest[chosen], guessed=self.guessed)
 
     def triple_rate(self, chosen: Sequence[int] | slice = slice(None)) -> Rate:
         """The interval is that of as many independent numbers as there are occurrences, not triples."""
-        return rate(self.triples[chosen])
+        return rate(self.triples[chosen], guessed=self.guessed)
 
 
 def measure(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> list[Measured]:
@@ -141,8 +150,8 @@ def chance(occurrences: Sequence[Occurrence]) -> Measured:
     return Measured("chance", np.array(guessed), np.full(len(guessed), 0.5))
 
 
-def rate(hits: Floats) -> Rate:
-    return Rate(float(hits.sum()), len(hits))
+def rate(hits: Floats, *, guessed: bool = False) -> Rate:
+    return Rate(float(hits.sum()), len(hits), guessed)
 
 
 def _for_each(vectors: Floats, occurrences: Sequence[Occurrence], share: Callable[[Floats, Floats], float]) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -88,11 +88,13 @@ class CharEncoder(nn.Module):
         return torch.cat(pieces)[torch.argsort(order)]
 
     def _convolve(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N K"]:
+        convolve_and_max = cast("Callable[..., Tensor]", _ConvolveAndMax.apply)
         pooled: list[Tensor] = []
         for convolution in self.convolutions:
             assert isinstance(convolution, nn.Conv1d) and convolution.bias is not None
-            made = _ConvolveAndMax.apply(character_ids, self.embedding.weight, convolution.weight)
-            pooled.append(cast("Tensor", made) + convolution.bias)
+            weights = (self.embedding.weight, convolution.weight)
+            largest = convolve_and_max(character_ids, *weights, torch.is_grad_enabled())
+            pooled.append(largest + convolution.bias)
         return torch.cat(pooled, dim=1)
 
 
@@ -105,7 +107,7 @@ class _ConvolveAndMax(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, character_ids: Tensor, embedding: Tensor, weight: Tensor) -> Tensor:
+    def forward(ctx: Any, character_ids: Tensor, embedding: Tensor, weight: Tensor, save_for_backward: bool) -> Tensor:
         num_filters, dim, width = weight.shape
         num_tokens, size = character_ids.shape
         positions = size - width + 1
@@ -115,25 +117,24 @@ class _ConvolveAndMax(torch.autograd.Function):
         kernel = weight.to(dtype).transpose(1, 2).reshape(num_filters, width * dim)
         responses = (windows.view(-1, width * dim) @ kernel.t()).view(num_tokens, positions, num_filters)
         largest = responses.amax(dim=1)
-        if any(ctx.needs_input_grad):
+        if save_for_backward and any(ctx.needs_input_grad):
             ctx.save_for_backward(character_ids, embedding, weight, _first_equal(responses, largest))
         return largest.to(weight.dtype)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor]:
-        saved: tuple[Tensor, ...] = ctx.saved_tensors
-        character_ids, embedding, weight, where = saved
-        num_filters, dim, width = weight.shape
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor, None]:
+        character_ids, embedding, weight, where = cast("tuple[Tensor, ...]", ctx.saved_tensors)
+        num_filters, _, width = weight.shape
         to_embedding = torch.zeros_like(embedding)
         to_weight = torch.empty_like(weight)
-        positions, ids = where, character_ids.long()
+        ids = character_ids.long()
         for tap in range(width):
-            characters = ids.gather(1, positions + tap)
+            characters = ids.gather(1, where + tap)
             to_table = embedding.new_zeros(len(embedding), num_filters).scatter_add_(0, characters, gradients[0])
             to_embedding.addmm_(to_table, weight[:, :, tap])
             to_weight[:, :, tap] = to_table.t() @ embedding
         to_embedding[0] = 0.0  # the padding token stays zero
-        return None, to_embedding, to_weight
+        return None, to_embedding, to_weight, None
 
 
 def _first_equal(responses: Float[Tensor, "N P K"], largest: Float[Tensor, "N K"]) -> Int[Tensor, "N K"]:

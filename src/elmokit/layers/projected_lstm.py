@@ -6,7 +6,7 @@ its backward through time: the input products of all steps are one matrix produc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -137,10 +137,11 @@ class ProjectedLSTMLayer(nn.Module):
             cell_clip=self.cell_clip,
             projection_clip=self.projection_clip if self.projection_weight is not None else None,
             product_dtype=product_dtype or inputs.dtype,
+            save_for_backward=torch.is_grad_enabled(),
         )
         weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)
-        made = _Recurrence.apply(settings, inputs, state.cell, state.output, *weights, keep)
-        outputs, cell, output = cast("tuple[Tensor, Tensor, Tensor]", made)
+        apply = cast("Callable[..., tuple[Tensor, Tensor, Tensor]]", _Recurrence.apply)
+        outputs, cell, output = apply(settings, inputs, state.cell, state.output, *weights, keep)
         return outputs, LSTMState(cell, output)
 
 
@@ -150,6 +151,7 @@ class _Settings:
     cell_clip: float | None
     projection_clip: float | None
     product_dtype: torch.dtype
+    save_for_backward: bool
 
 
 class _Recurrence(torch.autograd.Function):
@@ -179,7 +181,8 @@ class _Recurrence(torch.autograd.Function):
         recurrent = recurrent_weight.to(dtype).t()
         projection = None if projection_weight is None else projection_weight.to(dtype).t()
 
-        num_saved = num_steps if any(ctx.needs_input_grad) else 1  # without gradients every step overwrites the last
+        saving = settings.save_for_backward and any(ctx.needs_input_grad)
+        num_saved = num_steps if saving else 1  # without gradients every step overwrites the last
         gates = inputs.new_empty(num_saved, batch_size, 4 * lstm_dim)
         cells = inputs.new_empty(num_saved, batch_size, lstm_dim)
         squashed = inputs.new_empty(num_saved, batch_size, lstm_dim)
@@ -212,7 +215,7 @@ class _Recurrence(torch.autograd.Function):
             if settings.projection_clip is not None:
                 h.clamp_(-settings.projection_clip, settings.projection_clip)
             outputs[step, :rows] = h
-        if any(ctx.needs_input_grad):
+        if saving:
             ctx.settings = settings
             ctx.save_for_backward(
                 *(input_weight, recurrent_weight, projection_weight, keep, cell),

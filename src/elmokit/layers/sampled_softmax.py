@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -90,7 +91,8 @@ def sampled_softmax_loss(
     true_logits = (hidden * weight).sum(dim=1) + bias - log_expected_count(targets, **counts).to(hidden)
     offsets = negative_rows[1] - log_expected_count(negatives.ids, **counts).to(hidden)
     hits = _accidental_hits(targets, negatives.ids, num_tokens=num_tokens)
-    return _LossOverClasses.apply(hidden, true_logits, negative_rows[0], offsets, hits, product_dtype or hidden.dtype)  # type: ignore[no-any-return]
+    apply = cast("Callable[..., Tensor]", _LossOverClasses.apply)
+    return apply(hidden, true_logits, negative_rows[0], offsets, hits, product_dtype or hidden.dtype)
 
 
 def _accidental_hits(targets: Int[Tensor, " N"], negatives: Int[Tensor, " S"], *, num_tokens: int) -> Int[Tensor, " N"]:
@@ -104,8 +106,8 @@ class _LossOverClasses(torch.autograd.Function):
     """Mean of `logsumexp([true, hidden @ weight.T + offsets]) - true`; loss and gradients are made together by rows."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
-        ctx: torch.autograd.function.FunctionCtx,
+    def forward(
+        ctx: Any,
         hidden: Tensor,
         true_logits: Tensor,
         weight: Tensor,
@@ -143,12 +145,9 @@ class _LossOverClasses(torch.autograd.Function):
         return (total / len(hidden)).to(hidden.dtype)
 
     @staticmethod
-    def backward(  # type: ignore[override]
-        ctx: torch.autograd.function.FunctionCtx, *gradients: Tensor
-    ) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         scale = gradients[0]
-        saved: tuple[Tensor, ...] = ctx.saved_tensors  # type: ignore[attr-defined]
-        to_hidden, to_true, to_weight, to_offsets = saved
+        to_hidden, to_true, to_weight, to_offsets = cast("tuple[Tensor, ...]", ctx.saved_tensors)
         return (to_hidden * scale, to_true * scale, to_weight * scale, to_offsets * scale, None, None)
 
 

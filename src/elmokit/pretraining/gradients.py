@@ -189,7 +189,7 @@ class GradientMaker:
 
     def _fill_char_encoder(self, pieces: list[Tensor], gradient: Float[Tensor, "N D"]) -> None:
         parameters = list(self.bilm.char_encoder.parameters())
-        parts = list(zip(pieces, gradient.split([len(piece) for piece in pieces]), strict=True))
+        parts = list(zip(pieces, gradient.tensor_split(len(pieces)), strict=True))
         made = self._side_by_side(lambda part: torch.autograd.grad(part[0], parameters, part[1]), parts)
         for parameter, gradients in zip(parameters, zip(*made, strict=True), strict=True):
             parameter.grad = torch.stack(gradients).sum(dim=0)

@@ -1,0 +1,133 @@
+"""The biLM: what a sentence's activations depend on, and what they do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.text.characters import batch_character_ids
+
+CONFIG = BiLMConfig(
+    filters=((1, 4), (3, 8)), character_dim=4, num_highway_layers=1, projection_dim=6, lstm_dim=10, num_layers=2
+)
+SENTENCES = [["a"], ["the", "river", "bank"], ["밥", "눈"], [], ["x" * 60, "y"] * 4]
+
+
+def made(config: BiLMConfig = CONFIG) -> BiLM:
+    torch.manual_seed(0)
+    return BiLM(config).eval()
+
+
+def ids(sentences: list[list[str]]) -> torch.Tensor:
+    return torch.from_numpy(batch_character_ids(sentences, add_boundaries=True))
+
+
+def test_shapes_mask_and_zeros_at_padding() -> None:
+    output = made()(ids(SENTENCES))
+    assert output.layers.shape == (3, 5, 10, 12)
+    assert output.mask.sum(dim=1).tolist() == [3, 5, 4, 2, 10]
+    assert (output.layers[:, ~output.mask] == 0).all()
+    assert (output.layers[:, output.mask] != 0).any(dim=-1).all()
+
+
+def test_layer_zero_is_the_token_representation_twice() -> None:
+    bilm, batch = made(), ids([["the", "river"]])
+    tokens = bilm.encode_tokens(batch[0])
+    torch.testing.assert_close(bilm(batch).layers[0, 0], torch.cat([tokens, tokens], dim=1))
+
+
+@given(order=st.permutations(range(len(SENTENCES))), size=st.integers(1, 5))
+def test_neither_batch_nor_order_nor_padding_changes_a_sentence(order: list[int], size: int) -> None:
+    bilm = made()
+    with torch.no_grad():
+        for start in range(0, len(order), size):
+            rows = order[start : start + size]
+            together = bilm(ids([SENTENCES[row] for row in rows])).layers
+            for position, row in enumerate(rows):
+                alone = bilm(ids([SENTENCES[row]])).layers[:, 0]
+                torch.testing.assert_close(together[:, position, : alone.shape[1]], alone, rtol=0, atol=2e-6)
+
+
+def test_forward_sees_the_past_alone_and_backward_the_future_alone() -> None:
+    bilm = made()
+    with torch.no_grad():
+        one = bilm(ids([["a", "b", "c", "d"]])).layers[1:, 0]
+        other = bilm(ids([["a", "b", "X", "d"]])).layers[1:, 0]
+    changed = (one != other).any(dim=0)
+    assert changed[:, :6].any(dim=1).tolist() == [False, False, False, True, True, True]
+    assert changed[:, 6:].any(dim=1).tolist() == [True, True, True, True, False, False]
+
+
+def test_carried_state_is_per_row_and_survives_padding() -> None:
+    bilm = made()
+    first, second = [["a", "b"], ["c", "d", "e", "f"]], [["g"], ["h", "i"]]
+    with torch.no_grad():
+        state = bilm(ids(first)).state
+        together = bilm(ids(second), state).layers
+        for row in range(2):
+            own = bilm(ids([first[row]])).state
+            alone = bilm(ids([second[row]]), own).layers[:, 0]
+            torch.testing.assert_close(together[:, row, : alone.shape[1]], alone, rtol=0, atol=2e-6)
+            fresh = bilm(ids([second[row]])).layers[:, 0]
+            assert (fresh - alone).abs().max() > 1e-3
+
+
+def test_the_same_call_gives_the_same_bits() -> None:
+    bilm, batch = made(), ids(SENTENCES)
+    assert torch.equal(bilm(batch).layers, bilm(batch).layers)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"num_highway_layers": 0},
+        {"projection_dim": 12},
+        {"lstm_dim": 6},
+        {"activation": "tanh"},
+        {"num_layers": 1},
+        {"num_layers": 3},
+        {"cell_clip": None, "projection_clip": None},
+        {"use_skip_connections": False},
+        {"bidirectional": False},
+        {"num_characters": 261},
+        {"max_characters_per_token": 12},
+    ],
+    ids=str,
+)
+def test_every_published_option_builds_the_tensors_it_names(change: dict[str, int]) -> None:
+    config = replace(CONFIG, **({"lstm_dim": 12} if "projection_dim" in change else {}), **change)
+    bilm = made(config)
+    assert {name: tuple(tensor.shape) for name, tensor in bilm.state_dict().items()} == config.tensor_shapes()
+    sentence = batch_character_ids([["a", "b"]], max_characters_per_token=config.max_characters_per_token)
+    layers = bilm(torch.from_numpy(sentence)).layers
+    assert layers.shape == (config.num_layers + 1, 1, 2, config.output_dim)
+
+
+def test_gradients_reach_every_weight() -> None:
+    bilm = made().train()
+    bilm(ids(SENTENCES)).layers.square().sum().backward()
+    for name, parameter in bilm.named_parameters():
+        assert parameter.grad is not None and (parameter.grad != 0).any(), name
+    assert (bilm.char_encoder.embedding.weight.grad[0] == 0).all()  # type: ignore[index]
+
+
+def test_padding_inside_a_sentence_is_refused() -> None:
+    batch = ids([["a", "b"]])
+    batch[0, 1] = 0
+    with pytest.raises(ValueError, match="padding goes behind a sentence"):
+        made()(batch)
+
+
+def test_a_wrong_shape_and_a_state_of_other_rows_are_refused() -> None:
+    bilm = made()
+    with pytest.raises(ValueError, match=r"expected \(sentences, tokens, 50\)"):
+        bilm(torch.ones(2, 3, 20, dtype=torch.int32))
+    state = bilm(ids([["a"]])).state
+    with pytest.raises(ValueError, match="the state has 1 rows, the batch 2"):
+        bilm(ids([["a"], ["b"]]), state)
