@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-export OMP_WAIT_POLICY := passive  # idle threads that spin cost more than they give on few cores
+# Idle threads that spin cost more than they give on few cores.
+export OMP_WAIT_POLICY := passive
 
 .PHONY: demo test check clean
 

@@ -105,8 +105,7 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layers",
         type=_layers,
-        default="average",
-        help="average, all (what the released dump_bilm_embeddings writes), top, or a number (default: %(default)s)",
+        help="average, all, top, or a number (default: all in *.h5, as dump_bilm_embeddings wrote it, else average)",
     )
     parser.add_argument("--batch-size", type=int, default=64, help="sentences run at once (default: %(default)s)")
     parser.add_argument(

@@ -173,6 +173,14 @@ def test_a_process_that_was_really_killed_can_be_resumed_by_another(text: Path, 
     assert output.read_bytes() == (tmp_path / "whole.npz").read_bytes()
 
 
+def test_hdf5_holds_all_layers_by_default_as_the_released_tool_wrote_it(text: Path, tmp_path: Path):
+    embed_file(ELMO, text, tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert file["0"].shape == (3, len(LINES[0].split()), ELMO.config.output_dim)
+    embed_file(ELMO, text, tmp_path / "out.npy")
+    assert np.load(tmp_path / "out.npy").ndim == 2
+
+
 def test_a_job_killed_while_the_output_is_written_only_writes_it_again(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tqdm import tqdm
 
-from elmokit.model.embedding_files import writer
+from elmokit.model.embedding_files import WRITERS, write_hdf5, writer
 from elmokit.model.partial_vectors import FLOAT, PartialVectors
 from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
@@ -41,7 +41,7 @@ def embed_file(
     input_path: str | Path,
     output_path: str | Path,
     *,
-    layers: Layers = "average",
+    layers: Layers | None = None,
     batch_size: int = 64,
     raw_text: bool = False,
     resume: bool = False,
@@ -49,6 +49,7 @@ def embed_file(
 ) -> EmbeddedFile:
     """Embed every line of a text file (plain, gzip or xz; `-` is stdin) as a sentence. Formats: `embedding_files`.
 
+    layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, else their average.
     raw_text: tokenise the lines; otherwise their tokens stand between spaces.
     resume: go on with a job that was killed, whose finished lines are in `OUTPUT.partial`; the bytes are those of a job
         that was not. Another model, other options, or other text in the finished lines are refused. A job started with
@@ -59,6 +60,8 @@ def embed_file(
     output = Path(output_path)
     write = writer(output)
     _check_place(output)
+    if layers is None:
+        layers = "all" if WRITERS[output.suffix] is write_hdf5 else "average"
     split = tokenize if raw_text else split_tokens
     shape = elmo.encode([], layers=layers, pooling="mean").shape[1:]
     total = _count_tokens(input_path, split)

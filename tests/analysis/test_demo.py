@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmokit.analysis import demo, demo_html, demo_text
+from elmokit.analysis.demo_svg import picture
+from elmokit.analysis.findings import CloseUp, Findings, look
+from elmokit.analysis.polysemes import Occurrence, read_polysemes, words_of
+from elmokit.model.bilm import BiLM
+from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
+from elmokit.model.config import BiLMConfig
+from elmokit.model.elmo import Elmo
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
+from elmokit.text.vocabulary import Vocabulary
+
+THE_LIST = read_polysemes()
+VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "bank", "banks", "shore", "play", "a", "tree"])
+
+
+def random_bilm() -> BiLM:
+    torch.manual_seed(7)
+    bilm = BiLM(BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16))
+    with torch.no_grad():
+        for parameter in bilm.parameters():
+            parameter.normal_(std=0.4)
+        bilm.char_encoder.embedding.weight[0] = 0.0
+    return bilm
+
+
+@pytest.fixture(scope="module")
+def findings() -> Findings:
+    return look(Elmo(random_bilm(), VOCABULARY), THE_LIST, model="random")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("model") / "random"
+    write_native(folder, to_stored(random_bilm(), vocabulary=VOCABULARY))
+    return str(folder)
+
+
+class Page(HTMLParser):
+    """Every tag with its attributes, and whether the tags are closed in the order in which they were opened."""
+
+    VOID = ("meta", "rect", "path", "circle")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta",):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_writes_a_page_prints_the_findings_and_ends_with_python_to_copy(model: str, tmp_path: Path):
+    output = io.StringIO()
+    demo.run(tmp_path / "demo.html", model=model, output=output)
+    shown = output.getvalue()
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.html"]
+    assert str(tmp_path / "demo.html") in shown
+    code = shown.partition("In Python:\n\n")[2]
+    names: dict[str, list] = {}
+    exec(code, names)
+    assert [vectors.shape for vectors in names["vectors"]] == [(7, 12), (6, 12)]
+    assert "(tokens, 12)" in code
+    assert f"from_pretrained({model!r})" in code
+
+
+def test_the_text_has_the_rates_with_baselines_counts_and_every_word(findings: Findings):
+    lines = list(demo_text.describe(findings, colours=False))
+    text = "\n".join(lines)
+    for one in findings.measured:
+        assert f"{one.name:22}{one.nearest_rate()}" in text and one.triple_rate().percent() in text
+    assert "24 words of two senses, 384 sentences" in text and "21,504 triples" in text
+    for word in words_of(THE_LIST):
+        assert re.search(rf" {word} [\d.]+[,\n]|{word} [\d.]+$", text)
+    for contrast in ("noun/noun", "noun/verb", "noun/adjective"):
+        assert contrast in text
+    assert max(map(len, lines)) <= demo_text.WIDTH
+    assert text.isascii() and "\x1b" not in text
+
+
+def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sense(findings: Findings):
+    assert [close_up.word for close_up in findings.close_ups] == ["bank", "play", "spring", "match", "park"]
+    bank = findings.close_ups[0]
+    assert bank.shown == [0, 1, 2, 8, 9, 10]
+    assert bank.labels == ["river 1", "river 2", "river 3", "money 1", "money 2", "money 3"]
+    assert [len(nearest.same_word) for nearest in bank.nearest] == [3, 3]
+    assert "bank" not in [word.token for word in bank.static]
+
+
+def test_without_a_vocabulary_the_words_of_the_list_are_the_neighbours():
+    close_up = look(Elmo(random_bilm()), THE_LIST[:32], model="random").close_ups[0]
+    assert len(close_up.static) == 4
+
+
+def test_what_is_found_does_not_change_from_run_to_run(findings: Findings):
+    again = look(Elmo(random_bilm(), VOCABULARY), THE_LIST, model="random")
+    assert demo_html.page(again, code="") == demo_html.page(findings, code="")
+
+
+def test_colours_only_on_a_terminal_that_wants_them(findings: Findings, monkeypatch: pytest.MonkeyPatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert demo_text.shows_colours(Terminal()) and not demo_text.shows_colours(io.StringIO())
+    monkeypatch.setenv("TERM", "dumb")
+    assert not demo_text.shows_colours(Terminal())
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not demo_text.shows_colours(Terminal())
+    coloured = list(demo_text.describe(findings, colours=True))
+    plain = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured]
+    assert plain == list(demo_text.describe(findings, colours=False))
+    assert plain != coloured
+
+
+def test_shades_are_spread_over_the_cosines_of_different_occurrences():
+    cosines = torch.tensor([[1, 0.5, 0.7], [0.5, 1, 0.9], [0.7, 0.9, 1]]).double().numpy()
+    assert shades(cosines, 4) == [[3, 0, 2], [0, 3, 3], [2, 3, 3]]
+    assert shades(cosines * 0 + 1, 4) == [[0, 0, 0]] * 3
+
+
+def shades(cosines, number: int) -> list[list[int]]:
+    close_up = CloseUp("bank", [], [], [], cosines, [], [])
+    return close_up.shades(number).tolist()
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [(3, "[c]"), (7, "b [c] d"), (9, "a b [c] d"), (99, "a b [c] d e f g")],
+)
+def test_a_snippet_grows_on_both_sides_while_there_is_room(width: int, expected: str):
+    assert demo_text.snippet(list("abcdefg"), 2, width) == expected
+
+
+def test_the_page_needs_nothing_from_elsewhere(findings: Findings):
+    text = demo_html.page(findings, code="from elmokit import Elmo")
+    page = Page(text)
+    assert page.open == []
+    tags = {tag for tag, _ in page.tags}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
+    attributes = {name for _, values in page.tags for name in values}
+    assert not {name for name in attributes if name.startswith("on")} and not attributes & {"src", "href", "style"}
+    assert "url(" not in text and "@import" not in text
+    assert not re.search(r"https?://", text)
+
+
+def test_the_page_can_be_read_without_seeing_its_pictures(findings: Findings):
+    page = Page(demo_html.page(findings, code=""))
+    drawings = [values for tag, values in page.tags if tag == "svg"]
+    assert len(drawings) == 25  # a scatter for each word, and the bars
+    assert all(values["role"] == "img" and values["aria-label"] for values in drawings)
+    assert sum(tag == "details" for tag, _ in page.tags) == 24  # the sentences, for those who cannot hover
+    assert ("html", {"lang": "en"}) in page.tags
+    assert any(values.get("name") == "viewport" for tag, values in page.tags if tag == "meta")
+
+
+def test_the_page_shows_every_word_and_every_sentence(findings: Findings):
+    text = re.sub(r"</?mark>", "", demo_html.page(findings, code=""))
+    for one in THE_LIST:
+        assert demo_html.escape(" ".join(one.tokens)) in text
+    for one in findings.measured:
+        assert str(one.nearest_rate()) in text
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_text_is_escaped_in_the_page_and_in_the_picture():
+    bad = "<blink>&\"x'"
+    occurrences = [
+        Occurrence("a<i>", bad, sense, 1, (word, "a<i>", bad)) for sense in ("<u>", "</svg>") for word in ("x", "y")
+    ]
+    found = look(Elmo(random_bilm()), occurrences, model="</style>")
+    page = demo_html.page(found, code="<script>")
+    assert Page(page).open == []
+    ElementTree.fromstring(picture(found))
+    for text in (page, picture(found)):
+        for raw in ("<blink>", "<i>", "<u>", "</style>", "<script>"):
+            assert raw not in text.replace("</style>", "", 1)
+        assert "a&lt;i&gt;" in text
+
+
+def test_the_picture_stands_by_itself(findings: Findings, model: str, tmp_path: Path):
+    demo.picture(tmp_path / "demo.svg", model=model)
+    text = (tmp_path / "demo.svg").read_text()
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg" and root.get("role") == "img"
+    assert "bank, match, park, play, spring" in (root.get("aria-label") or "")
+    assert re.findall(r"https?://[^\"]*", text) == ["http://www.w3.org/2000/svg"]
+    marks = [element for element in root.iter() if element.get("class", "").startswith("mark")]
+    assert len(marks) == 5 * (16 + 2)  # the occurrences, and the legend
+
+
+def test_without_the_bundled_model_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(demo, "bundled_models", dict)
+    with pytest.raises(FileNotFoundError, match="the demo needs the bundled model 'mini-en', .* install elmokit again"):
+        demo.run(tmp_path / "demo.html", output=io.StringIO())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_cannot_be_written_is_said_before_anything_is_computed(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="the folder .* does not exist"):
+        demo.run(tmp_path / "nowhere" / "demo.html", model="no model", output=io.StringIO())
+
+
+@pytest.mark.skipif(DEFAULT_MODEL not in bundled_models(), reason="the bundled model is not in this installation")
+def test_the_bundled_model_tells_senses_apart_better_than_its_baselines(tmp_path: Path):
+    output = io.StringIO()
+    demo.run(tmp_path / "demo.html", output=output)
+    assert "elmo = Elmo.from_pretrained()\n" in output.getvalue()
+    found = look(Elmo.from_pretrained(), THE_LIST, model=DEFAULT_MODEL)
+    rates = {one.name: one.nearest_rate() for one in found.measured}
+    assert rates["static vector"].share == pytest.approx(7 / 15)
+    best_baseline = max(rates["chance"].share, rates["bag of context words"].interval[1])
+    assert rates["average"].interval[0] > best_baseline
+    assert rates["lstm2"].interval[0] > best_baseline

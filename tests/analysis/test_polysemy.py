@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.analysis.polysemes import Occurrence, read_polysemes, senses_of, words_of
+from elmokit.analysis.polysemy import (
+    Rate,
+    chance,
+    context_bags,
+    measure,
+    nearest_hits,
+    num_triples,
+    rate,
+    target_vectors,
+    triple_hits,
+)
+from elmokit.text.tokenizer import tokenize
+
+THE_LIST = read_polysemes()
+
+
+def occurrence(sense: str, *, word: str = "bank", index: int = 0) -> Occurrence:
+    tokens = (*"abcdefgh"[:index], word, ".")
+    return Occurrence(word, "noun/noun", sense, index, tokens)
+
+
+def at_degrees(*angles: float) -> np.ndarray:
+    radians = np.deg2rad(angles)
+    return np.stack([np.cos(radians), np.sin(radians)], axis=1)
+
+
+FOUR = [occurrence(sense) for sense in ("river", "river", "money", "money")]
+
+
+def test_senses_that_lie_apart_are_all_told_apart():
+    vectors = at_degrees(0, 10, 80, 90)
+    assert nearest_hits(vectors, FOUR).tolist() == [1, 1, 1, 1]
+    assert triple_hits(vectors, FOUR).tolist() == [1, 1, 1, 1]
+
+
+def test_rates_worked_out_by_hand():
+    """At 0, 30, 40 and 90 degrees: the nearest of 30 is 40, of 40 is 30; those at the ends have a neighbour inside."""
+    vectors = at_degrees(0, 30, 40, 90)
+    assert nearest_hits(vectors, FOUR).tolist() == [1, 0, 0, 1]  # 30 for 0; 40 for 30; 30 for 40; 40 for 90
+    assert triple_hits(vectors, FOUR).tolist() == [1, 0.5, 0, 1]  # 30: its partner is 30 away, the others 10 and 60
+    assert rate(triple_hits(vectors, FOUR)).share == 0.625
+
+
+def test_length_does_not_count_only_direction():
+    vectors = at_degrees(0, 30, 40, 90) * np.array([[1e-3], [1.0], [50.0], [7.0]])
+    assert nearest_hits(vectors, FOUR).tolist() == [1, 0, 0, 1]
+
+
+def test_a_word_is_compared_with_itself_only():
+    others = [occurrence(sense, word="play") for sense in ("drama", "drama", "game", "game")]
+    mixed = np.concatenate([at_degrees(0, 10, 80, 90), at_degrees(0, 10, 80, 90)])
+    assert nearest_hits(mixed, FOUR + others).tolist() == [1] * 8
+
+
+def test_ties_are_shared_out_so_one_static_vector_gets_exactly_chance():
+    vectors = np.ones((4, 3))
+    assert nearest_hits(vectors, FOUR) == pytest.approx([1 / 3] * 4)
+    assert triple_hits(vectors, FOUR).tolist() == [0.5] * 4
+    assert nearest_hits(vectors, FOUR) == pytest.approx(chance(FOUR).nearest)
+    assert triple_hits(vectors + 1e-9 * np.arange(12).reshape(4, 3), FOUR).tolist() == [0.5] * 4
+
+
+def test_half_of_a_tie_counts_in_a_triple():
+    vectors = at_degrees(0, 20, 20, 90)  # one other sense as near as the same sense, one further away
+    assert triple_hits(vectors, FOUR)[0] == 0.75
+    assert nearest_hits(vectors, FOUR)[0] == 0.5
+
+
+def test_chance_is_the_share_of_the_others_that_have_the_sense():
+    assert chance(FOUR).nearest == pytest.approx([1 / 3] * 4)
+    assert chance(THE_LIST).nearest_rate().share == pytest.approx(7 / 15)
+    assert chance(THE_LIST).triple_rate().share == 0.5
+
+
+def test_vectors_of_the_word_and_of_its_context():
+    one, other = occurrence("river", index=1), occurrence("money", index=0)
+    encoded = [np.arange(12, dtype=np.float32).reshape(2, 3, 2), np.arange(8, dtype=np.float32).reshape(2, 2, 2)]
+    assert target_vectors(encoded, [one, other]).tolist() == [[[2, 3], [0, 1]], [[8, 9], [4, 5]]]
+    assert context_bags(encoded, [one, other]).tolist() == [[2, 3], [2, 3]]  # (0, 1) and (4, 5) of layer 0; (2, 3)
+    alone = Occurrence("bank", "noun/noun", "river", 0, ("bank",))
+    assert context_bags([np.ones((1, 1, 2), dtype=np.float32)], [alone]).tolist() == [[0, 0]]
+
+
+def test_measure_puts_baselines_beside_every_layer():
+    occurrences = [occurrence(sense, index=2) for sense in ("river", "river", "money", "money")]
+    encoded: list[np.ndarray] = []
+    for angle, (x, y) in zip((0, 30, 40, 90), at_degrees(0, 10, 80, 90), strict=True):
+        static = np.array([[x, y], [x, y], [1, 1], [x, y]])  # around the word, context that separates
+        contextual = np.concatenate([static[:2], at_degrees(angle), static[3:]])
+        encoded.append(np.stack([static, contextual]).astype(np.float32))
+    measured = {one.name: one for one in measure(encoded, occurrences)}
+    assert list(measured) == ["chance", "static vector", "bag of context words", "lstm1", "average"]
+    assert measured["static vector"].nearest_rate().correct == pytest.approx(4 / 3)
+    assert measured["static vector"].guessed and measured["chance"].guessed and not measured["lstm1"].guessed
+    assert measured["bag of context words"].nearest_rate().correct == 4
+    assert measured["lstm1"].nearest_rate().correct == 2
+    assert measured["lstm1"].nearest_rate([0, 1, 3]).correct == 2
+    assert measured["lstm1"].triple_rate().share == 0.625
+
+
+def test_the_interval_is_wilsons():
+    assert Rate(231, 272).interval == pytest.approx((0.802, 0.887), abs=5e-4)
+    assert Rate(0, 10).interval == pytest.approx((0, 0.2775), abs=5e-4)
+    assert Rate(10, 10).interval == pytest.approx((0.7225, 1), abs=5e-4)
+
+
+def test_a_rate_as_text():
+    assert str(Rate(231, 272)) == "231/272 = 84.9 % [80.2, 88.7]"
+    assert str(Rate(179.2, 384, guessed=True)) == "179.2/384 = 46.7 %"
+
+
+def test_the_list_has_enough_words_senses_and_sentences():
+    assert len(words_of(THE_LIST)) >= 16
+    assert {one.contrast for one in THE_LIST} >= {"noun/noun", "noun/verb"}
+    for word in words_of(THE_LIST):
+        assert len(senses_of(word, THE_LIST)) == 2
+        assert len({one.contrast for one in THE_LIST if one.word == word}) == 1
+    assert min(Counter((one.word, one.sense) for one in THE_LIST).values()) >= 8
+    assert num_triples(THE_LIST) == 24 * 16 * 7 * 8
+
+
+def test_each_sentence_is_a_new_one_tokenised_as_ours_with_the_word_in_it_once():
+    for one in THE_LIST:
+        assert tuple(tokenize(" ".join(one.tokens))) == one.tokens
+        assert one.tokens.count(one.word) == 1 and one.tokens[one.index] == one.word
+        assert 6 <= sum(any(map(str.isalnum, token)) for token in one.tokens) <= 20
+    assert len({" ".join(one.tokens).lower() for one in THE_LIST}) == len(THE_LIST)
+
+
+@pytest.mark.parametrize("where", ["sentence", "neighbour"])
+@pytest.mark.parametrize("word", words_of(THE_LIST))
+def test_no_other_word_gives_the_sense_away(word: str, where: str):
+    """A rule on one word, in the sentence or beside the target, is right in three of four at best."""
+    cues: dict[str, Counter[tuple[str, int]]] = {sense: Counter() for sense in senses_of(word, THE_LIST)}
+    for one in (one for one in THE_LIST if one.word == word):
+        around = ["<S>", *(token.lower() for token in one.tokens), "</S>"]
+        if where == "sentence":
+            cues[one.sense].update({(token, 0) for token in around if token != word})
+        else:
+            cues[one.sense].update({(around[one.index], -1), (around[one.index + 2], 1)})
+    first, second = cues.values()
+    assert all(abs(first[cue] - second[cue]) <= 4 for cue in {*first, *second})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("bank\tnoun/noun\triver\t1\n", "line 2: 4 columns; expected word, contrast, sense, index, tokens"),
+        ("bank\tnoun/noun\triver\t0\tthe bank\n", "line 2: index 0 is not where 'bank' stands in 'the bank'"),
+        ("bank\tnoun/noun\triver\t-1\tthe bank\n", "line 2: index -1 "),
+        ("bank\tnoun/noun\triver\t2\tthe bank\n", "line 2: index 2 "),
+        ("bank\tnoun/noun\triver\t1\tthe bank\nbank\tnoun/noun\triver\t0\tbank it\n", "'bank' needs two senses"),
+        ("bank\tn\triver\t0\tbank\nbank\tn\triver\t0\tbank\nbank\tn\tmoney\t0\tbank\n", "'bank' needs two senses"),
+    ],
+)
+def test_a_list_that_cannot_be_used_is_refused(tmp_path: Path, text: str, message: str):
+    path = tmp_path / "list.tsv"
+    path.write_text(f"# a comment\n{text}")
+    with pytest.raises(ValueError) as error:
+        read_polysemes(path)
+    assert message in str(error.value) and str(error.value).startswith(str(path))
