@@ -119,8 +119,8 @@ def card(results: dict[str, Any], run: Path) -> str:
     return f"""# mini-en
 
 A small English ELMo: a bidirectional character-CNN LSTM language model (Peters et al., 2018), trained by elmokit.
-5.4 million parameters without the softmax: 512 character filters of widths 1 to 5, one highway layer, two LSTM layers of
-1024 cells projected to 128 in each direction, skip connection. Vectors have 256 numbers, layers are 3.
+5.4 million parameters without the softmax: 512 character filters of widths 1 to 5, one highway layer, two LSTM layers
+of 1024 cells projected to 128 in each direction, skip connection. Vectors have 256 numbers, layers are 3.
 
 **Data.** {results["tokens"] / 1e6:.1f} million tokens, each predicted in both directions, out of 38.7 million of openly
 licensed or public-domain English: Wikipedia (CC BY-SA 3.0), Wikinews (CC BY 2.5), old novels and classic books (public
@@ -131,8 +131,8 @@ has a vector.
 
 **Training.** {results["steps"]:,} steps of {settings["batch_size"]} streams x {settings["bptt_steps"]} tokens,
 {settings["num_negatives"]:,} sampled negatives, {settings["optimizer"]} with a learning rate of
-{settings["learning_rate"]}, warm-up over {settings["warmup_steps"]} steps and a {settings["schedule"]} fall over the last
-{settings["decay_steps"]:,}, no dropout, {settings["precision"]} matrix products, state reset at sentence starts.
+{settings["learning_rate"]}, warm-up over {settings["warmup_steps"]} steps, a {settings["schedule"]} fall to 0 over the
+last {settings["decay_steps"]:,} steps, no dropout, {settings["precision"]} matrix products, state reset at sentence starts.
 {results["optimisation_minutes"]:.0f} minutes of optimisation ({results["tokens_per_second"]:,} tokens/s) on
 {results["hardware"]}. How it went: `experiments/LOG.md`, `experiments/2026-11-20-mini-en/`.
 

@@ -67,6 +67,8 @@ def _parser() -> argparse.ArgumentParser:
     for name, add_arguments, run in (
         ("demo", _add_demo, _demo),
         ("embed", _add_embed, _embed),
+        ("prepare", _add_prepare, _prepare),
+        ("vocabulary", _add_vocabulary, _vocabulary),
         ("pretrain", _add_pretrain, _pretrain),
         ("perplexity", _add_perplexity, _perplexity),
         ("convert", _add_convert, _convert),
@@ -134,6 +136,71 @@ def _embed(arguments: argparse.Namespace) -> None:
     )
     size = arguments.output.stat().st_size / 1e6
     print(f"{arguments.output}: {done.num_lines:,} lines, {done.num_tokens:,} tokens, {size:,.1f} MB")
+
+
+def _add_prepare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "raw", nargs="+", type=Path, metavar="RAW", help="text: plain, .gz or .xz; a blank line ends a document"
+    )
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="a new folder")
+    parser.add_argument(
+        "--language",
+        choices=("en", "ko", "other"),
+        default="other",
+        help="en and ko drop sentences that are mostly in another script (default: other, which drops none)",
+    )
+    parser.add_argument(
+        "--unit",
+        choices=("eojeol", "morphemes"),
+        default="eojeol",
+        help="tokens of Korean: as it is spaced, punctuation split (the default), or morphemes (needs 'elmokit[ko]')",
+    )
+    parser.add_argument("--min-tokens", type=int, metavar="N", help="drop shorter sentences (default: 4)")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="drop longer sentences (default: 100)")
+    parser.add_argument("--keep-duplicates", action="store_true", help="keep sentences that were there before")
+    parser.add_argument("--no-nfc", action="store_true", help="keep each character's spelling (default: Unicode's NFC)")
+    parser.add_argument(
+        "--held-out", type=_share, metavar="SHARE", help="of the documents, as 0.5%% or 0.005 (default: 0.5%%)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of shuffling and holding out (default: %(default)s)")
+    parser.add_argument(
+        "--shard-megabytes", type=float, metavar="N", help="text in a shard, before it is packed (default: 40)"
+    )
+
+
+def _prepare(arguments: argparse.Namespace) -> None:
+    """Make a corpus of raw text: sentences, tokens, no duplicates, shuffled shards and held-out text."""
+    from elmokit.pretraining.prepare import Preparation, prepare
+
+    given = {name: getattr(arguments, name) for name in ("min_tokens", "max_tokens", "held_out", "shard_megabytes")}
+    how = Preparation(
+        language=arguments.language,
+        unit=arguments.unit,
+        nfc=not arguments.no_nfc,
+        keep_duplicates=arguments.keep_duplicates,
+        seed=arguments.seed,
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    print(prepare(arguments.raw, arguments.output, how).text())
+    print(arguments.output)
+
+
+def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shards", nargs="+", type=Path, metavar="SHARD", help="tokenised text, one sentence a line")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="one token a line")
+    parser.add_argument("--min-count", type=int, default=1, metavar="N", help="leave out rarer tokens (default: 1)")
+    parser.add_argument("--max-size", type=int, metavar="N", help="lines at most, <S>, </S> and <UNK> among them")
+
+
+def _vocabulary(arguments: argparse.Namespace) -> None:
+    """Count the tokens of text; write them, the most frequent first."""
+    from elmokit.pretraining.vocabulary_counts import write_vocabulary
+
+    summary = write_vocabulary(
+        arguments.shards, arguments.output, min_count=arguments.min_count, max_size=arguments.max_size
+    )
+    print(summary.text())
+    print(arguments.output)
 
 
 def _add_pretrain(parser: argparse.ArgumentParser) -> None:
@@ -283,6 +350,11 @@ def _message(error: ValueError | OSError) -> str:
 
 def _layers(text: str) -> Layers:
     return int(text) if text.isdecimal() else text  # type: ignore[return-value]  # Elmo.encode refuses what is neither
+
+
+def _share(text: str) -> float:
+    """`0.5%` or `0.005`; argparse makes a line of the ValueError."""
+    return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
 
 
 def _show_warning(

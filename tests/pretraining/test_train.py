@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -158,6 +161,83 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(
     with pytest.raises(DivergenceError, match="step 7: the backward loss is not finite"):
         pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005"]
+
+
+def test_a_damaged_checkpoint_is_passed_over_with_a_warning(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
+    expected = sha256(run / "model.safetensors")
+    newest = run / "checkpoints" / "step-00000012" / "training.safetensors"
+    newest.write_bytes(newest.read_bytes()[:1000])
+    with pytest.warns(UserWarning, match="step-00000012 cannot be read"):
+        resume(run)
+    assert sha256(run / "model.safetensors") == expected
+
+
+def test_a_run_killed_before_its_first_checkpoint_starts_again(
+    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(train._Run, "_one_step", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
+    resume(run)
+    whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
+    assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
+
+
+def _interrupt(self: train._Run, batch: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_sigterm_saves_and_stops_and_the_rest_is_the_same(
+    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_step = train._Run._one_step
+
+    def terminated_at_seven(self: train._Run, batch: object) -> object:
+        if self.step == 7:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return one_step(self, batch)  # type: ignore[arg-type]
+
+    run = tmp_path / "run"
+    before = signal.getsignal(signal.SIGTERM)
+    with monkeypatch.context() as patch:
+        patch.setattr(train._Run, "_one_step", terminated_at_seven)
+        with pytest.raises(SystemExit) as stopped:
+            pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
+    assert stopped.value.code == 143
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert (run / "checkpoints" / "step-00000008").is_dir()
+    resume(run)
+    whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
+    assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
+    assert _losses(run) == _losses(whole)
+
+
+def test_a_vocabulary_smaller_than_the_negatives_gets_the_full_softmax(
+    shard: Path, vocabulary: Path, tmp_path: Path
+) -> None:
+    config = settings("softmax=sampled", "num_negatives=4096", "num_steps=1")
+    with pytest.warns(UserWarning, match="training with the full softmax"):
+        run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    assert json.loads((run / "config.json").read_text())["pretraining"]["softmax"] == "full"
+
+
+def test_a_run_leaves_the_callers_random_numbers_alone(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1"))
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_log_file_gets_whole_lines(
+    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=2"))
+    line = capsys.readouterr().err.strip()
+    assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", line)
 
 
 def test_a_forward_model_trains_and_is_measured(shard: Path, vocabulary: Path, tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ def save_checkpoint(
         save_file(_optimizer_tensors(optimizer) | _state_tensors(state), writing / TENSORS_FILE)
         (writing / PROGRESS_FILE).write_text(json.dumps(asdict(progress), ensure_ascii=True), encoding="utf-8")
         for file in writing.iterdir():
+            shutil.copymode(writing / PROGRESS_FILE, file)  # safetensors makes files that only their owner can read
             _sync(file)
         _sync(writing)
         if final.exists():
@@ -85,17 +86,14 @@ def save_checkpoint(
         raise
     _sync(parent)
     _publish(final / MODEL_FILE, run_dir / MODEL_FILE)
-    for old in sorted(parent.glob("step-*"))[:-keep]:
+    for old in checkpoints(run_dir)[keep:]:
         shutil.rmtree(old)
     return final
 
 
-def newest_checkpoint(run_dir: Path) -> Path:
-    """The newest checkpoint of a run; ValueError when there is none."""
-    found = sorted((run_dir / "checkpoints").glob("step-*"))
-    if not found:
-        raise ValueError(f"{run_dir} has no checkpoint to resume from; start it again with --run in a new folder")
-    return found[-1]
+def checkpoints(run_dir: Path) -> list[Path]:
+    """The checkpoints of a run, newest first."""
+    return sorted((run_dir / "checkpoints").glob("step-*"), reverse=True)
 
 
 def load_checkpoint(

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
+import signal
 import sys
+import threading
 import time
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from tqdm import tqdm
+from safetensors import SafetensorError
 
-from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
 from elmokit.model.bilm import BiLM, BiLMState
-from elmokit.pretraining.batches import Packer, batches
-from elmokit.pretraining.checkpoints import (
-    PackerState,
-    Progress,
-    load_checkpoint,
-    newest_checkpoint,
-    save_checkpoint,
-)
+from elmokit.pretraining.batches import Batch, Packer, batches
+from elmokit.pretraining.checkpoints import PackerState, Progress, checkpoints, load_checkpoint, save_checkpoint
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.corpus import SentenceStream
 from elmokit.pretraining.gradients import GradientMaker, StepResult
+from elmokit.pretraining.progress_line import LossWindow, ProgressLine
+from elmokit.pretraining.setup import find_device, new_optimizer, new_softmax, resolved
 from elmokit.runs import append_json_line, atomic_write
 from elmokit.text.vocabulary import Vocabulary
 
 CONFIG_FILE = "config.json"
 VOCABULARY_FILE = "vocabulary.txt"
 METRICS_FILE = "metrics.jsonl"
+CARD_FILE = "README.md"
 
 
 def pretrain(
@@ -54,29 +52,36 @@ def pretrain(
         if not shard.is_file():
             raise FileNotFoundError(f"no shard {shard}; expected a text file of one tokenised sentence a line")
     vocabulary = Vocabulary.read(vocabulary_path)
-    config = dataclasses.replace(config, precision=_resolved_precision(config.precision, _device(device)))
-    run = _Run(list(shards), vocabulary, run_dir, config, device=_device(device))
+    found = find_device(device)
+    config = resolved(config, num_tokens=len(vocabulary), device=found)
+    run = _Run(list(shards), vocabulary, run_dir, config, device=found)
     next(SentenceStream(run.shards, shuffle=False))  # an empty or unreadable corpus fails before anything is written
     run_dir.mkdir(parents=True, exist_ok=True)
     with atomic_write(run_dir / VOCABULARY_FILE) as temporary:
         vocabulary.write(temporary)
+    with atomic_write(run_dir / CARD_FILE) as temporary:
+        temporary.write_text(_card(run), encoding="utf-8")
     _write_config(run_dir, run.shards, config)
     run.train()
     return run_dir
 
 
 def resume(run_dir: Path, settings: Sequence[str] = (), *, device: str | None = None) -> Path:
-    """Go on from a run's newest checkpoint; `settings` (`field=value`) may change what does not change the model."""
+    """Go on from a run's newest checkpoint, or from its start if it was stopped before the first.
+
+    `settings` (`field=value`) may change what does not change the model or the text's order.
+    """
     record = _read_config(run_dir)
     shards = [Path(shard) for shard in record.pop("shards")]
     before = PretrainingConfig.from_json(record)
     config = with_settings(before, settings)
-    if config.bilm != before.bilm or config.batch_size != before.batch_size or config.optimizer != before.optimizer:
-        raise ValueError(
-            "a resumed run keeps its model, its batch_size and its optimizer; start a new run to change them"
-        )
-    run = _Run(shards, Vocabulary.read(run_dir / VOCABULARY_FILE), run_dir, config, device=_device(device))
-    run.load(newest_checkpoint(run_dir))
+    for name in ("bilm", "batch_size", "optimizer", "seed"):
+        if getattr(config, name) != getattr(before, name):
+            raise ValueError(
+                "a resumed run keeps its model, batch_size, optimizer and seed; start a new run to change them"
+            )
+    run = _Run(shards, Vocabulary.read(run_dir / VOCABULARY_FILE), run_dir, config, device=find_device(device))
+    run.load_newest()
     _write_config(run_dir, shards, config)
     run.train()
     return run_dir
@@ -102,46 +107,61 @@ class _Run:
         self.vocabulary = vocabulary
         self.run_dir = run_dir
         self.config = config
-        torch.manual_seed(config.seed)
-        self.bilm = BiLM(config.bilm).to(device)
-        self.softmax = _new_softmax(len(vocabulary), config).to(device)
-        self.optimizer = _optimizer(config, [*self.bilm.parameters(), *self.softmax.parameters()])
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.bilm = BiLM(config.bilm).to(device)
+            self.softmax = new_softmax(len(vocabulary), config).to(device)
+        self.optimizer = new_optimizer(config, [*self.bilm.parameters(), *self.softmax.parameters()])
         self.gradients = GradientMaker(self.bilm, self.softmax, config, device=device)
         self.state: BiLMState | None = None
         self.step = 0
         self.num_tokens = 0
         self.seconds = 0.0
-        self.window = _Window([])
+        self.window = LossWindow([])
         self.packers = [self._packer(backward, None) for backward in (False, True)[: config.bilm.num_directions]]
 
-    def load(self, checkpoint: Path) -> None:
+    def load_newest(self) -> None:
+        """The newest checkpoint that can be read; a damaged one is passed over with a warning."""
+        for checkpoint in checkpoints(self.run_dir):
+            try:
+                self._load(checkpoint)
+                break
+            except (OSError, ValueError, KeyError, SafetensorError) as error:
+                warnings.warn(f"{checkpoint} cannot be read ({error}); going back to the one before", stacklevel=3)
+        _drop_metrics_after(self.run_dir / METRICS_FILE, self.step)
+
+    def _load(self, checkpoint: Path) -> None:
         progress, self.state = load_checkpoint(
             checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer
         )
         self.step, self.num_tokens, self.seconds = progress.step, progress.num_tokens, progress.seconds
-        self.window = _Window(progress.unlogged_losses)
+        self.window = LossWindow(progress.unlogged_losses)
         self.packers = [self._packer(index == 1, saved) for index, saved in enumerate(progress.packers)]
-        _drop_metrics_after(self.run_dir / METRICS_FILE, self.step)
 
     def train(self) -> None:
+        """Step until the last one; SIGTERM ends the process after a step and a checkpoint."""
         config = self.config
         source = batches(self.packers, max_characters_per_token=config.bilm.max_characters_per_token)
         tokens_per_step = config.batch_size * config.bptt_steps
-        with tqdm(total=config.num_steps, initial=self.step, unit="step", file=sys.stderr, disable=None) as bar:
+        with ProgressLine(num_steps=config.num_steps, step=self.step) as line, _Termination() as termination:
             while self.step < config.num_steps:
                 began = time.monotonic()
                 result = self._one_step(next(source))
                 seconds = time.monotonic() - began
                 self.seconds += seconds
-                self.window.add(result, num_tokens=tokens_per_step, seconds=seconds)
-                bar.set_postfix_str(self.window.text(), refresh=False)
-                bar.update()
-                if self.step % config.log_every == 0 or self.step == config.num_steps:
+                self.window.add(result.losses, num_tokens=tokens_per_step, seconds=seconds)
+                line.advance(self.window)
+                last = self.step == config.num_steps
+                if last or self.step % config.log_every == 0:
+                    line.log(self.window)
                     self._log()
-                if self.step % config.checkpoint_every == 0 or self.step == config.num_steps:
+                if last or termination.asked or self.step % config.checkpoint_every == 0:
                     self._save()
+                if termination.asked and not last:
+                    print(f"\nstopped at step {self.step}; go on with --resume {self.run_dir}", file=sys.stderr)
+                    sys.exit(128 + signal.SIGTERM)
 
-    def _one_step(self, batch: Any) -> StepResult:
+    def _one_step(self, batch: Batch) -> StepResult:
         config = self.config
         result = self.gradients.run(batch, self.state, step=self.step)
         parameters = [*self.bilm.parameters(), *self.softmax.parameters()]
@@ -217,89 +237,38 @@ class _Run:
                 "seconds": round(self.seconds, 1),
             },
         )
-        self.window = _Window([])
+        self.window = LossWindow([])
 
 
-class _Window:
-    """What the progress line and metrics.jsonl say of the steps since the last line."""
+class _Termination:
+    """Notes SIGTERM, which schedulers send before they kill, instead of dying of it."""
 
-    def __init__(self, losses: list[list[float]]) -> None:
-        self.step_losses = losses
-        self.num_tokens = 0
-        self.seconds = 0.0
+    def __init__(self) -> None:
+        self.asked = False
 
-    def add(self, result: StepResult, *, num_tokens: int, seconds: float) -> None:
-        self.step_losses.append(list(result.losses))
-        self.num_tokens += num_tokens
-        self.seconds += seconds
+    def __enter__(self) -> _Termination:
+        self.in_main_thread = threading.current_thread() is threading.main_thread()
+        if self.in_main_thread:  # Python gives signals to no other
+            self.before = signal.signal(signal.SIGTERM, self._note)
+        return self
 
-    @property
-    def losses(self) -> list[float]:
-        """Mean of each direction."""
-        return [sum(column) / len(column) for column in zip(*self.step_losses, strict=True)]
+    def __exit__(self, *error: object) -> None:
+        if self.in_main_thread:
+            signal.signal(signal.SIGTERM, self.before)
 
-    @property
-    def loss(self) -> float:
-        return sum(self.losses) / len(self.losses)
-
-    @property
-    def tokens_per_second(self) -> float:
-        return self.num_tokens / max(self.seconds, 1e-9)
-
-    def text(self) -> str:
-        perplexity = math.exp(min(self.loss, 50.0))
-        return f"loss {self.loss:.3f}, perplexity {perplexity:.1f}, {self.tokens_per_second:,.0f} tokens/s"
+    def _note(self, number: int, frame: object) -> None:
+        self.asked = True
 
 
-def _new_softmax(num_tokens: int, config: PretrainingConfig) -> Softmax:
-    softmax = Softmax(num_tokens=num_tokens, dim=config.bilm.projection_dim)
-    with torch.no_grad():
-        softmax.weight.mul_(config.softmax_scale)
-        if config.zipf_bias:
-            softmax.bias.copy_(log_uniform_probability(torch.arange(num_tokens), num_tokens=num_tokens).log())
-    return softmax
-
-
-def _optimizer(config: PretrainingConfig, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
-    if config.optimizer == "adagrad":
-        return torch.optim.Adagrad(
-            parameters, lr=config.learning_rate, initial_accumulator_value=1.0, eps=0.0, fused=_can_fuse(parameters)
-        )
-    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimizer]
-    return kind(
-        parameters,
-        lr=config.learning_rate,
-        betas=config.adam_betas,
-        weight_decay=config.weight_decay if config.optimizer == "adamw" else 0.0,
-        fused=True,
+def _card(run: _Run) -> str:
+    config = run.config
+    return (
+        f"# {run.run_dir.name}\n\n"
+        f"A biLM ({config.bilm.num_parameters:,} parameters without the softmax) that `elmokit pretrain` is training, "
+        f"or has trained, for {config.num_steps:,} steps of {config.batch_size} x {config.bptt_steps} tokens on "
+        f"{', '.join(shard.name for shard in run.shards)}, with a vocabulary of {len(run.vocabulary):,} tokens.\n"
+        "`config.json` has all settings, `metrics.jsonl` how it goes.\n"
     )
-
-
-def _can_fuse(parameters: list[torch.nn.Parameter]) -> bool:
-    return all(parameter.device.type == "cpu" for parameter in parameters)  # CUDA has no fused Adagrad
-
-
-def _device(name: str | None) -> torch.device:
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
-
-
-def _resolved_precision(precision: str, device: torch.device) -> str:
-    """`auto` becomes bfloat16 on CUDA, and on a CPU that proves to multiply it at least 1.3 times as fast."""
-    if precision != "auto":
-        return precision
-    if device.type == "cuda":
-        return "bfloat16"
-    return "bfloat16" if _product_seconds(torch.float32) > 1.3 * _product_seconds(torch.bfloat16) else "float32"
-
-
-def _product_seconds(dtype: torch.dtype) -> float:
-    left, right = torch.ones(64, 1024, dtype=dtype), torch.ones(1024, 1024, dtype=dtype)
-    times: list[float] = []
-    for _ in range(20):
-        began = time.perf_counter()
-        torch.mm(left, right)
-        times.append(time.perf_counter() - began)
-    return min(times)
 
 
 def _write_config(run_dir: Path, shards: Sequence[Path], config: PretrainingConfig) -> None:
