@@ -132,8 +132,8 @@ has a vector.
 **Training.** {results["steps"]:,} steps of {settings["batch_size"]} streams x {settings["bptt_steps"]} tokens,
 {settings["num_negatives"]:,} sampled negatives, {settings["optimizer"]} with a learning rate of
 {settings["learning_rate"]}, warm-up over {settings["warmup_steps"]} steps, a {settings["schedule"]} fall to 0 over the
-last {settings["decay_steps"]:,} steps, no dropout, {settings["precision"]} matrix products, state reset at sentence starts.
-{results["optimisation_minutes"]:.0f} minutes of optimisation ({results["tokens_per_second"]:,} tokens/s) on
+last {settings["decay_steps"]:,} steps, no dropout, {settings["precision"]} matrix products, state reset at sentence
+starts. {results["optimisation_minutes"]:.0f} minutes of optimisation ({results["tokens_per_second"]:,} tokens/s) on
 {results["hardware"]}. How it went: `experiments/LOG.md`, `experiments/2026-11-20-mini-en/`.
 
 **Perplexity** of the float16 weights on held-out text: full softmax, each sentence by itself, n + 1 predictions for n

@@ -63,8 +63,8 @@ def exp_mean(predictions: list[tuple[int, float]], *, skip_unknown: bool) -> flo
 def test_equals_the_definition_in_both_directions(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bilm, softmax = random_model()
     expected = log_probabilities(bilm, softmax)
-    for tokens_per_batch, sentences_at_once in ((4096, 4096), (8, 2), (1, 1)):
-        monkeypatch.setattr(module, "TOKENS_PER_BATCH", tokens_per_batch)
+    for sentences_per_batch, sentences_at_once in ((64, 4096), (3, 4), (1, 2)):
+        monkeypatch.setattr(module, "SENTENCES_PER_BATCH", sentences_per_batch)
         monkeypatch.setattr(module, "SENTENCES_AT_ONCE", sentences_at_once)
         measured = perplexity(bilm, softmax, VOCABULARY, [text])
         assert measured.num_sentences == 5

@@ -111,7 +111,8 @@ class _ConvolveAndMax(torch.autograd.Function):
         num_filters, dim, width = weight.shape
         num_tokens, size = character_ids.shape
         positions = size - width + 1
-        dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else weight.dtype
+        device = weight.device.type
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
         embedded = functional.embedding(character_ids, embedding.to(dtype))
         windows = torch.cat([embedded[:, start : start + positions] for start in range(width)], dim=2)
         kernel = weight.to(dtype).transpose(1, 2).reshape(num_filters, width * dim)

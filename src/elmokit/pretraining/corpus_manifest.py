@@ -1,4 +1,4 @@
-"""What a prepared corpus is made of: what came in, what was dropped and why, what was written; as JSON and for people."""
+"""The manifest of a prepared corpus: what came in, what was dropped and why, what was written; as JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -130,7 +130,8 @@ class CorpusManifest:
             return "Nothing is held out."
         return (
             f"Held out: {self.held_out.sentences:,} sentences, {self.held_out.tokens:,} tokens of "
-            f"{_plural(self.held_out_documents, 'whole document')}, in their order; none of these sentences is in a shard."
+            f"{_plural(self.held_out_documents, 'whole document')}, in their order; "
+            "none of these sentences is in a shard."
         )
 
 

@@ -13,22 +13,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax, full_softmax_losses
 from elmokit.model.bilm import BiLM
+from elmokit.model.elmo import batches_by_length
 from elmokit.model.formats.read import read_bilm
+from elmokit.model.token_encoder import TokenEncoder
 from elmokit.pretraining.batches import Packer, batches
 from elmokit.pretraining.corpus import SentenceStream
-from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 SENTENCES_AT_ONCE = 4096  # read and sorted by length together
-TOKENS_PER_BATCH = 4096
+SENTENCES_PER_BATCH = 64
 CARRIED_ROWS = 256  # parallel rows of the released tool's evaluation
 
 
@@ -109,9 +111,10 @@ def perplexity(
                 sums[direction].add(full_softmax_losses(hidden, softmax, targets=targets), targets)
         else:
             num_sentences = 0
+            encode = TokenEncoder(bilm)
             for sentences in _chunks(stream):
                 num_sentences += len(sentences)
-                for direction, hidden, targets in _alone(bilm, vocabulary, sentences):
+                for direction, hidden, targets in _alone(bilm, encode, vocabulary, sentences):
                     sums[direction].add(full_softmax_losses(hidden, softmax, targets=targets), targets)
     if sums[0].count == 0:
         raise ValueError(
@@ -161,29 +164,19 @@ def _chunks(sentences: Iterable[list[str]]) -> Iterator[list[list[str]]]:
 
 
 def _alone(
-    bilm: BiLM, vocabulary: Vocabulary, sentences: list[list[str]]
+    bilm: BiLM, encode: TokenEncoder, vocabulary: Vocabulary, sentences: list[list[str]]
 ) -> Iterator[tuple[int, Float[Tensor, "N D"], Int[Tensor, " N"]]]:
-    """(direction, top activations, targets) of sentences that start from zeros, sorted by length to save padding."""
+    """(direction, top activations, targets) of sentences that start from zeros, those of similar length together."""
     dim = bilm.config.projection_dim
-    padded = sorted(([BEGIN_SENTENCE, *sentence, END_SENTENCE] for sentence in sentences), key=len)
-    start = 0
-    while start < len(padded):
-        longest = len(padded[min(len(padded), start + TOKENS_PER_BATCH // len(padded[start])) - 1])
-        group = padded[start : start + max(1, TOKENS_PER_BATCH // longest)]
-        start += len(group)
-        distinct: dict[str, int] = {}
-        lengths = torch.tensor([len(sentence) for sentence in group])
-        words = torch.zeros(len(group), int(lengths.max()), dtype=torch.long)
-        targets = torch.zeros_like(words)
-        for row, sentence in enumerate(group):
-            words[row, : len(sentence)] = torch.tensor([distinct.setdefault(t, len(distinct)) for t in sentence])
-            targets[row, : len(sentence)] = torch.from_numpy(vocabulary.ids(sentence))
-        ids = character_ids(list(distinct), max_characters_per_token=bilm.config.max_characters_per_token)
-        tokens = bilm.encode_tokens(torch.from_numpy(ids))
-        output = bilm.contextualise(tokens[words], lengths)
+    bounded = [[BEGIN_SENTENCE, *sentence, END_SENTENCE] for sentence in sentences]
+    for batch in batches_by_length([len(sentence) for sentence in bounded], batch_size=SENTENCES_PER_BATCH):
+        group = [bounded[index] for index in batch]
+        output = bilm.contextualise(*encode(group))
         top = output.layers[-1]
-        # Forward: what position k says of k + 1; backward: what k + 1 says of k.
-        inside = output.mask[:, 1:]
+        targets = nn.utils.rnn.pad_sequence(
+            [torch.from_numpy(vocabulary.ids(sentence)) for sentence in group], batch_first=True
+        )
+        inside = output.mask[:, 1:]  # forward: what position k says of k + 1; backward: what k + 1 says of k
         yield 0, top[:, :-1, :dim][inside], targets[:, 1:][inside]
         if bilm.config.bidirectional:
             yield 1, top[:, 1:, dim:][inside], targets[:, :-1][inside]

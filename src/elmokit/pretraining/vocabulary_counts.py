@@ -58,7 +58,7 @@ class VocabularySummary:
         """A few lines for people."""
         return (
             f"{self.num_sentences:,} sentences, {self.num_tokens:,} tokens, {self.num_types:,} types\n"
-            f"kept {self.num_kept:,} types and {len(SPECIALS)} specials; the rarest occurs {self.rarest_count:,} times\n"
+            f"kept {self.num_kept:,} types and {len(SPECIALS)} specials; the rarest has count {self.rarest_count:,}\n"
             f"they cover {self.coverage:.2%} of the tokens; OOV rate {self.unknown_rate:.2%}\n"
             f"cut at 50 characters: {self.num_cut_tokens:,} tokens ({self.num_cut_tokens / self.num_tokens:.4%})"
         )
@@ -178,7 +178,8 @@ class _Counted:
                 size += sum(map(sys.getsizeof, islice(reversed(counter), num_new))) + num_new * _TYPE_OVERHEAD
                 if size >= memory_bytes:
                     partial.add_sorted(_records(counter))
-                    counter, size, spilled = Counter(), 0, True
+                    counter.clear()
+                    size, spilled = 0, True
         if not spilled:
             yield from counter.items()
             return
