@@ -20,7 +20,7 @@ from elmokit.model.formats.read import to_stored
 if TYPE_CHECKING:
     from pathlib import Path
 
-VERBS = ("demo", "embed", "pretrain", "perplexity", "convert", "inspect", "doctor")
+VERBS = ("demo", "prepare", "vocabulary", "pretrain", "perplexity", "embed", "convert", "inspect", "doctor")
 
 
 @pytest.fixture

@@ -57,7 +57,9 @@ def test_every_command_is_one_that_there_is():
             verbs.add(arguments[0])
         else:
             assert [program, *arguments] in (["pip", "install", "."], ["make", "demo"], ["make", "test"])
-    assert verbs == {"demo", "embed", "pretrain", "perplexity", "convert", "inspect", "doctor"}
+    assert verbs == {
+        *("demo", "prepare", "vocabulary", "pretrain", "perplexity", "embed", "convert", "inspect", "doctor")
+    }
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])

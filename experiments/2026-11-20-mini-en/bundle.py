@@ -19,6 +19,9 @@ from typing import Any
 import torch
 
 import elmokit
+from elmokit import Elmo
+from elmokit.analysis.findings import look
+from elmokit.analysis.polysemes import read_polysemes
 from elmokit.model.formats.conversion import convert
 from elmokit.pretraining.perplexity import Perplexity, measure
 
@@ -56,11 +59,26 @@ def main(run: Path, heldout: Path, name: str = "mini-en") -> None:
         "hardware": f"{torch.get_num_threads()} cores of {_processor()}, no GPU",
         "torch": torch.__version__,
         "perplexity": table,
+        "polysemes": _polysemes(target),
     }
     (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     shutil.copyfile(run / "metrics.jsonl", HERE / "metrics.jsonl")
     (target / "README.md").write_text(card(results, run), encoding="utf-8")
     print(json.dumps(results, indent=2))
+
+
+def _polysemes(model: Path) -> dict[str, dict[str, str]]:
+    """1-nearest-neighbour rates over the fixed list of polysemes, as the demo shows them."""
+    findings = look(Elmo.from_pretrained(model), read_polysemes(), model=model.name)
+    contrasts = findings.contrasts()
+    return {
+        one.name: {
+            "all": str(one.nearest_rate()),
+            "triples": one.triple_rate().percent(),
+            **{contrast: str(one.nearest_rate(members)) for contrast, members in contrasts.items()},
+        }
+        for one in findings.measured
+    }
 
 
 def _row(result: Perplexity) -> dict[str, Any]:

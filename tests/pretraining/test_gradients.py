@@ -15,6 +15,7 @@ from elmokit.pretraining.batches import Batch, Targets
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.gradients import GradientMaker
 from elmokit.pretraining.recipes import tiny
+from elmokit.pretraining.setup import new_optimizer
 from elmokit.text.characters import character_ids
 
 V, B, T = 40, 3, 4
@@ -153,3 +154,33 @@ def test_gradients_of_a_step_do_not_pile_up_on_those_of_the_step_before(config: 
         rounds.append([parameter.grad.clone() for parameter in (*bilm.parameters(), *softmax.parameters())])  # type: ignore[union-attr]
     for first, second in zip(*rounds, strict=True):
         assert torch.equal(first, second)
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw"])
+def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(
+    config: PretrainingConfig, optimizer: str
+) -> None:
+    # Fused optimisers read a gradient's memory as it lies, also that of a slice: a step must not depend on its strides.
+    weights: list[list[torch.Tensor]] = []
+    for fused in (True, False):
+        bilm, softmax = made(config)
+        bilm, softmax = bilm.float(), softmax.float()
+        parameters = [*bilm.parameters(), *softmax.parameters()]
+        made_optimizer = new_optimizer(replace(config, optimizer=optimizer, learning_rate=0.1), parameters)
+        for group in made_optimizer.param_groups:
+            assert group["fused"]
+            group["fused"] = fused
+        GradientMaker(bilm, softmax, config, device=torch.device("cpu")).run(random_batch(), None, step=1)
+        made_optimizer.step()
+        weights.append([parameter.detach() for parameter in parameters])
+    for one, other in zip(*weights, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
+
+
+def test_every_gradient_lies_in_memory_as_its_weight_does(config: PretrainingConfig) -> None:
+    bilm, softmax = made(config)
+    maker = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+    maker.dtype = torch.float64
+    maker.run(random_batch(), None, step=1)
+    for parameter in (*bilm.parameters(), *softmax.parameters()):
+        assert parameter.grad is not None and parameter.grad.stride() == parameter.stride()

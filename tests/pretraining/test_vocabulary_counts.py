@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from elmokit.cli import main
@@ -71,7 +71,8 @@ def test_tokens_that_lose_their_ends_are_counted(tmp_path: Path):
     assert write_vocabulary([tmp_path / "shard"], tmp_path / "vocabulary.txt").num_cut_tokens == 3
 
 
-@given(SENTENCES, st.integers(1, 3), st.sampled_from([1, 500, 10**6]))
+@given(SENTENCES, st.integers(1, 3), st.sampled_from([1, 500, 2000, 10**6]))
+@example([["a", "b", "c"], ["a"]], 1, 500)  # the last "a" is still in memory in the end
 def test_counts_are_exact_in_any_memory(sentences: list[list[str]], min_count: int, memory_bytes: int):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(spilled_sort, "RUNS_AT_ONCE", 3)

@@ -284,8 +284,8 @@ class _Recurrence(torch.autograd.Function):
             (flat @ input_weight.to(dtype)).view_as(outputs).to(outputs.dtype),
             to_cell,
             to_output,
-            to_weights[:, :dim],
-            to_weights[:, dim:],
+            to_weights[:, :dim].contiguous(),  # fused optimisers read memory as it lies, whatever the strides say
+            to_weights[:, dim:].contiguous(),
             to_bias.squeeze(0).to(input_weight.dtype),
             to_projection,
             None,

@@ -29,6 +29,9 @@ Part = TypeVar("Part")
 Made = TypeVar("Made")
 
 
+DROPOUT_SEED = 2**62  # the masks do not follow the same random numbers as the negatives
+
+
 @dataclass(frozen=True)
 class StepResult:
     """Mean loss in nats per predicted token of each direction, and the state that the next batch starts from."""
@@ -103,7 +106,7 @@ class GradientMaker:
         *,
         seed: int,
     ) -> _DirectionResult:
-        generator = torch.Generator(self.device).manual_seed(seed)
+        generator = torch.Generator(self.device).manual_seed(seed + DROPOUT_SEED)
         leaf = tokens.detach().requires_grad_()
         words = torch.from_numpy(targets.words).to(self.device)
         inputs = functional.embedding(words, leaf)
@@ -220,7 +223,7 @@ class GradientMaker:
         return torch.empty_like(like).bernoulli_(kept, generator=generator).div_(kept)
 
     def _seed(self, step: int, direction: int) -> int:
-        return ((self.config.seed * 1_000_003 + step) * 2 + direction) % 2**63
+        return ((self.config.seed * 1_000_003 + step) * 2 + direction) % 2**62
 
     def _autocast(self) -> torch.autocast | nullcontext[None]:
         if self.dtype == torch.bfloat16:

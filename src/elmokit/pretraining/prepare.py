@@ -101,9 +101,9 @@ def prepare(
     tokenizer = _tokenizer(how)
     with new_folder(folder) as staging:
         with temporary_folder(staging / "corpus") as sorting:
-            found = _Sentences(how, SpilledSort(sorting, memory_bytes=memory_bytes))
+            found = _Sentences(how, SpilledSort(sorting, memory_bytes=memory_bytes // 2))
             sources = [found.read(index, path, tokenizer) for index, path in enumerate(raw)]
-            shuffled = SpilledSort(sorting, memory_bytes=memory_bytes)
+            shuffled = SpilledSort(sorting, memory_bytes=memory_bytes // 2)
             for record in found.without_duplicates():
                 shuffled.add(record)
             held_out, shards = _write_corpus(staging, shuffled, shard_bytes=round(how.shard_megabytes * 1e6))

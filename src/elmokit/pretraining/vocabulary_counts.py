@@ -137,8 +137,8 @@ class _Counted:
         self.num_cut_tokens = 0
         self.num_boundary_tokens = 0
         """Tokens of the text that are `<S>` or `</S>`; one that is `<UNK>` is unknown."""
-        self._by_count = SpilledSort(folder, memory_bytes=memory_bytes)
-        for token, count in self._types(shards, SpilledSort(folder), memory_bytes=memory_bytes):
+        self._by_count = SpilledSort(folder, memory_bytes=memory_bytes // 2)
+        for token, count in self._types(shards, SpilledSort(folder), memory_bytes=memory_bytes // 2):
             self._add(token, count)
 
     def most_frequent(self, *, min_count: int, max_size: int | None) -> Iterator[tuple[str, int]]:

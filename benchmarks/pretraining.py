@@ -1,0 +1,281 @@
+"""Speed and memory of one optimisation step, beside the same step written in the plain way, in one interleaved run.
+
+    python benchmarks/pretraining.py SHARD VOCABULARY [--recipes mini small] [--rounds 5] [--output FILE]
+
+The plain step has the same model, loss and batches: autograd through a loop over the time steps, the char encoder on
+every token over all positions, one direction after the other, float32, the optimiser as torch has it by default.
+Shares are of the arithmetic that the step needs (three products for each one of the forward pass) over the measured
+peak of this machine's matrix products in that type. Peak memory is that of a process of its own for each variant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from elmokit.layers.char_encoder import CharEncoder
+from elmokit.layers.projected_lstm import ProjectedLSTM
+from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected_count
+from elmokit.model.bilm import BiLM
+from elmokit.pretraining.batches import Batch, Packer, batches
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.corpus import SentenceStream
+from elmokit.pretraining.gradients import GradientMaker
+from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.setup import find_device, new_optimizer, new_softmax
+from elmokit.text.vocabulary import Vocabulary
+
+VARIANTS = ("plain float32", "float32", "bfloat16")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One variant of one recipe; times are medians over the rounds."""
+
+    recipe: str
+    variant: str
+    tokens_per_second: float
+    tokens_per_cpu_second: float
+    times_plain: float
+    share_of_peak: float
+    peak_megabytes: int
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("shard", type=Path)
+    parser.add_argument("vocabulary", type=Path)
+    parser.add_argument("--recipes", nargs="+", default=["mini", "small"])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--memory-of", nargs=2, metavar=("RECIPE", "VARIANT"), help="used by the script itself")
+    arguments = parser.parse_args()
+    if arguments.memory_of:
+        name, variant = arguments.memory_of
+        step = Bench(name, arguments.shard, arguments.vocabulary).steps[variant]
+        for number in range(3):
+            step(number)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+        return
+    peaks = {dtype: matrix_peak(dtype) for dtype in (torch.float32, torch.bfloat16)}
+    rows = [row for name in arguments.recipes for row in measure(name, arguments, peaks)]
+    print_table(rows, peaks)
+    if arguments.output:
+        record = {
+            "command": " ".join(["python", *sys.argv]),
+            "machine": f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads",
+            "torch": torch.__version__,
+            "peak_gflops": {str(dtype): round(peak / 1e9) for dtype, peak in peaks.items()},
+            "rows": [asdict(row) for row in rows],
+        }
+        arguments.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+class Bench:
+    """The variants of a recipe over the same batches of real text; each has a model and an optimiser of its own."""
+
+    def __init__(self, name: str, shard: Path, vocabulary_path: Path) -> None:
+        self.device = find_device(None)
+        config = recipe(name)
+        vocabulary = Vocabulary.read(vocabulary_path)
+        packers = [
+            Packer(
+                SentenceStream([shard], purpose=purpose),
+                vocabulary,
+                batch_size=config.batch_size,
+                bptt_steps=config.bptt_steps,
+                backward=purpose == "backward",
+            )
+            for purpose in ("forward", "backward")
+        ]
+        source = batches(packers, max_characters_per_token=config.bilm.max_characters_per_token)
+        self.batches = [next(source) for _ in range(4)]
+        self.config = config
+        self.num_tokens = len(vocabulary)
+        self.steps: dict[str, Callable[[int], None]] = {
+            "plain float32": self._plain(replace(config, precision="float32")),
+            "float32": self._ours(replace(config, precision="float32")),
+            "bfloat16": self._ours(replace(config, precision="bfloat16")),
+        }
+
+    def _model(self, config: PretrainingConfig) -> tuple[BiLM, Softmax]:
+        torch.manual_seed(0)
+        return BiLM(config.bilm).to(self.device), new_softmax(self.num_tokens, config).to(self.device)
+
+    def _ours(self, config: PretrainingConfig) -> Callable[[int], None]:
+        bilm, softmax = self._model(config)
+        maker = GradientMaker(bilm, softmax, config, device=self.device)
+        parameters = [*bilm.parameters(), *softmax.parameters()]
+        optimizer = new_optimizer(config, parameters)
+
+        def step(number: int) -> None:
+            maker.run(self.batches[number % len(self.batches)], None, step=number)
+            torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+            optimizer.step()
+            self._wait()
+
+        return step
+
+    def _plain(self, config: PretrainingConfig) -> Callable[[int], None]:
+        bilm, softmax = self._model(config)
+        parameters = [*bilm.parameters(), *softmax.parameters()]
+        kind = {"adagrad": torch.optim.Adagrad, "adamw": torch.optim.AdamW}[config.optimizer]
+        optimizer = kind(parameters, lr=config.learning_rate)
+
+        def step(number: int) -> None:
+            optimizer.zero_grad()
+            loss = plain_loss(bilm, softmax, config, self.batches[number % len(self.batches)], step=number)
+            (loss * config.bptt_steps).backward()
+            torch.nn.utils.clip_grad_norm_(parameters, config.clip_norm)
+            optimizer.step()
+            self._wait()
+
+        return step
+
+    def _wait(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+
+def plain_loss(bilm: BiLM, softmax: Softmax, config: PretrainingConfig, batch: Batch, *, step: int) -> Tensor:
+    """Mean of both directions' sampled losses, from the definitions."""
+    device = softmax.weight.device
+    losses: list[Tensor] = []
+    for index, lstm in enumerate((bilm.forward_lstm, bilm.backward_lstm)):
+        assert lstm is not None
+        part = batch.directions[index]
+        ids = torch.from_numpy(batch.character_ids[part.words.reshape(-1)]).to(device)
+        steps = plain_encoder(bilm.char_encoder, ids).view(*part.words.shape, -1)
+        starts = torch.from_numpy(part.starts).to(device)
+        hidden = plain_lstm(lstm, steps, starts if config.reset_state else None).flatten(0, 1)
+        targets = torch.from_numpy(part.targets).to(device).flatten()
+        num_tokens = len(softmax.bias)
+        negatives = draw_negatives(
+            config.num_negatives, num_tokens=num_tokens, generator=torch.Generator().manual_seed(2 * step + index)
+        )
+        ids_drawn = negatives.ids.to(device)
+        counts = {"num_draws": negatives.num_draws, "num_tokens": num_tokens}
+        true = (hidden * softmax.weight[targets]).sum(1) + softmax.bias[targets] - log_expected_count(targets, **counts)
+        sampled = hidden @ softmax.weight[ids_drawn].t() + softmax.bias[ids_drawn]
+        sampled = sampled - log_expected_count(ids_drawn, **counts)
+        sampled = sampled.masked_fill(targets[:, None] == ids_drawn[None, :], -torch.inf)
+        classes = torch.cat([true[:, None], sampled], dim=1)
+        losses.append(functional.cross_entropy(classes, torch.zeros_like(targets)))
+    return torch.stack(losses).mean()
+
+
+def plain_encoder(encoder: CharEncoder, ids: Tensor) -> Tensor:
+    embedded = encoder.embedding(ids).transpose(1, 2)
+    pooled = torch.cat([convolution(embedded).amax(dim=2) for convolution in encoder.convolutions], dim=1)
+    hidden = encoder.activation(pooled)
+    for highway in encoder.highways:
+        hidden = highway(hidden)
+    return hidden if encoder.projection is None else encoder.projection(hidden)
+
+
+def plain_lstm(lstm: ProjectedLSTM, steps: Tensor, starts: Tensor | None) -> Tensor:
+    for number, layer in enumerate(lstm.layers):
+        h = steps.new_zeros(steps.shape[1], steps.shape[2])
+        c = steps.new_zeros(steps.shape[1], len(layer.bias) // 4)
+        outputs: list[Tensor] = []
+        for time_step in range(len(steps)):
+            if starts is not None:
+                kept = ~starts[time_step][:, None]
+                c, h = c * kept, h * kept
+            gates = steps[time_step] @ layer.input_weight.T + h @ layer.recurrent_weight.T + layer.bias
+            i, f, o, j = gates.chunk(4, dim=1)
+            c = (torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(j)).clamp(-3, 3)
+            h = ((torch.sigmoid(o) * torch.tanh(c)) @ layer.projection_weight.T).clamp(-3, 3)
+            outputs.append(h)
+        steps = torch.stack(outputs) + steps if number > 0 else torch.stack(outputs)
+    return steps
+
+
+def measure(name: str, arguments: argparse.Namespace, peaks: dict[torch.dtype, float]) -> list[Row]:
+    bench = Bench(name, arguments.shard, arguments.vocabulary)
+    times: dict[str, list[tuple[float, float]]] = {variant: [] for variant in VARIANTS}
+    for number in range(arguments.rounds + 1):
+        for variant in VARIANTS:
+            wall, cpu = time.perf_counter(), time.process_time()
+            bench.steps[variant](number)
+            if number > 0:  # the first round warms up
+                times[variant].append((time.perf_counter() - wall, time.process_time() - cpu))
+    tokens = bench.config.batch_size * bench.config.bptt_steps
+    flops = statistics.mean(step_flops(bench.config, batch) for batch in bench.batches)
+    medians = {
+        variant: [statistics.median(column) for column in zip(*times[variant], strict=True)] for variant in VARIANTS
+    }
+    return [
+        Row(
+            recipe=name,
+            variant=variant,
+            tokens_per_second=round(tokens / wall),
+            tokens_per_cpu_second=round(tokens / cpu),
+            times_plain=round(medians["plain float32"][0] / wall, 2),
+            share_of_peak=round(flops / wall / peaks[torch.bfloat16 if variant == "bfloat16" else torch.float32], 3),
+            peak_megabytes=_peak_megabytes(name, variant, arguments),
+        )
+        for variant, (wall, cpu) in medians.items()
+    ]
+
+
+def _peak_megabytes(name: str, variant: str, arguments: argparse.Namespace) -> int:
+    command = [sys.executable, __file__, str(arguments.shard), str(arguments.vocabulary), "--memory-of", name, variant]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def step_flops(config: PretrainingConfig, batch: Batch) -> float:
+    """Multiplications and additions of the products that one step needs, the char encoder once per distinct word."""
+    bilm = config.bilm
+    per_token = (
+        bilm.num_layers * 2 * (2 * bilm.projection_dim * 4 * bilm.lstm_dim + bilm.lstm_dim * bilm.projection_dim)
+    )
+    per_token += 2 * bilm.projection_dim * (config.num_negatives + 1)
+    lengths = (batch.character_ids != 261).sum(axis=1)
+    per_position = 2 * bilm.character_dim * sum(width * number for width, number in bilm.filters)
+    per_word = 2 * bilm.num_filters * (bilm.num_highway_layers * 2 * bilm.num_filters + bilm.projection_dim)
+    encoder = float(lengths.sum()) * per_position + len(lengths) * per_word
+    return 3 * (bilm.num_directions * config.batch_size * config.bptt_steps * per_token + encoder)
+
+
+def matrix_peak(dtype: torch.dtype) -> float:
+    """FLOP/s of the fastest of some large square products on all threads."""
+    device = find_device(None)
+    size = 2048 if device.type == "cpu" else 8192
+    left, right = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
+    best = 0.0
+    for _ in range(8):
+        began = time.perf_counter()
+        torch.mm(left, right)
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        best = max(best, 2 * size**3 / (time.perf_counter() - began))
+    return best
+
+
+def print_table(rows: list[Row], peaks: dict[torch.dtype, float]) -> None:
+    print(", ".join(f"{dtype} peak {peak / 1e9:,.0f} GFLOP/s" for dtype, peak in peaks.items()))
+    print("| recipe | step | tokens/s | per CPU-second | x plain | share of peak | peak MB |")
+    print("|---|---|---:|---:|---:|---:|---:|")
+    for row in rows:
+        print(
+            f"| {row.recipe} | {row.variant} | {row.tokens_per_second:,.0f} | {row.tokens_per_cpu_second:,.0f} "
+            f"| {row.times_plain:.2f} | {100 * row.share_of_peak:.0f} % | {row.peak_megabytes:,} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
