@@ -87,3 +87,19 @@ def test_a_full_disk_leaves_no_part_of_a_line(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(OSError, match="No space left"):
         append_json_line(path, {"step": 2})
     assert path.read_text() == '{"step": 1}\n'
+
+
+def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path: Path):
+    path = tmp_path / "result.txt"
+    for expected in (0o666 & ~_umask(), 0o640):
+        with atomic_write(path) as unfinished:
+            unfinished.write_text("text")
+            unfinished.chmod(0o600)  # as safetensors makes its files
+        assert path.stat().st_mode & 0o777 == expected
+        path.chmod(0o640)
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask

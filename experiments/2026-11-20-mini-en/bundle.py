@@ -140,7 +140,7 @@ A small English ELMo: a bidirectional character-CNN LSTM language model (Peters 
 5.4 million parameters without the softmax: 512 character filters of widths 1 to 5, one highway layer, two LSTM layers
 of 1024 cells projected to 128 in each direction, skip connection. Vectors have 256 numbers, layers are 3.
 
-**Data.** {results["tokens"] / 1e6:.1f} million tokens, each predicted in both directions, out of 38.7 million of openly
+**Data.** {results["tokens"] / 1e6:.1f} million tokens read, each predicted in both directions, out of 38.7 million of openly
 licensed or public-domain English: Wikipedia (CC BY-SA 3.0), Wikinews (CC BY 2.5), old novels and classic books (public
 domain; 100 English novels, ELTeC CC BY 4.0), OpenStax textbooks (CC BY 4.0), Changelog podcast transcripts (CC BY-SA
 4.0), US presidential speeches (public domain). Shards {", ".join(Path(shard).name for shard in settings["shards"])}.
@@ -152,7 +152,10 @@ has a vector.
 {settings["learning_rate"]}, warm-up over {settings["warmup_steps"]} steps, a {settings["schedule"]} fall to 0 over the
 last {settings["decay_steps"]:,} steps, no dropout, {settings["precision"]} matrix products, state reset at sentence
 starts. {results["optimisation_minutes"]:.0f} minutes of optimisation ({results["tokens_per_second"]:,} tokens/s) on
-{results["hardware"]}. How it went: `experiments/LOG.md`, `experiments/2026-11-20-mini-en/`.
+{results["hardware"]}. A mistake in the trainer spoilt the LSTM weights of the first 11,000 steps; they were drawn anew
+there, on the char encoder and softmax that these steps had made. So the LSTMs have learnt from
+{(results["steps"] - 11_000) * 1280 / 1e6:.1f} million tokens. How it went: `experiments/LOG.md`,
+`experiments/2026-11-20-mini-en/`.
 
 **Perplexity** of the float16 weights on held-out text: full softmax, each sentence by itself, n + 1 predictions for n
 words, `<UNK>` as a target; beside an interpolated Kneser-Ney 5-gram of all 38.7 million tokens and the same vocabulary.

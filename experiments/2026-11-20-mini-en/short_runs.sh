@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Which settings: runs of 300 steps (384,000 tokens) with one difference each, judged by the full softmax on 1,500
+# Which settings: runs of 200 steps (256,000 tokens) with one difference each, judged by the full softmax on 500
 # held-out sentences. Run from the repository's root:  bash experiments/2026-11-20-mini-en/short_runs.sh DATA_FOLDER
 set -euo pipefail
 data=$1
 sample=$(mktemp --suffix .txt)
-xz -dc "$data/heldout.txt.xz" | shuf -n 1500 --random-source=<(yes) > "$sample"
+xz -dc "$data/heldout.txt.xz" | shuf -n 500 --random-source=<(yes) > "$sample"
 run() {
   name=$1; shift
   .venv/bin/elmokit pretrain "$data"/train-*.txt.xz --vocabulary "$data/vocab.txt.xz" --run "runs/short-$name" \
-    --recipe mini --set num_steps=300 warmup_steps=50 checkpoint_every=300 "$@" 2> /dev/null
+    --recipe mini --set num_steps=200 warmup_steps=50 checkpoint_every=200 "$@" 2> /dev/null
   echo "== $name: $*"
   .venv/bin/elmokit perplexity "runs/short-$name" "$sample"
 }

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import secrets
+import stat
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,12 +32,22 @@ def atomic_write(path: str | os.PathLike[str]) -> Generator[Path]:
     unfinished = target.with_name(f".{target.stem}.{os.getpid()}-{secrets.token_hex(4)}{target.suffix}")
     try:
         yield unfinished
+        unfinished.chmod(_mode(target))
         with unfinished.open("r+b") as file:
             os.fsync(file.fileno())
         unfinished.replace(target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _mode(target: Path) -> int:
+    """Permissions of the file that is replaced, or of a new one; some writers make files for their owner alone."""
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
 
 
 def append_json_line(path: str | os.PathLike[str], record: Mapping[str, object]) -> None:
