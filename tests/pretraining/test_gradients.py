@@ -157,9 +157,7 @@ def test_gradients_of_a_step_do_not_pile_up_on_those_of_the_step_before(config: 
 
 
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw"])
-def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(
-    config: PretrainingConfig, optimizer: str
-) -> None:
+def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(config: PretrainingConfig, optimizer: str) -> None:
     # Fused optimisers read a gradient's memory as it lies, also that of a slice: a step must not depend on its strides.
     weights: list[list[torch.Tensor]] = []
     for fused in (True, False):
