@@ -142,8 +142,9 @@ of 1024 cells projected to 128 in each direction, skip connection. Vectors have 
 
 **Data.** {results["tokens"] / 1e6:.1f} million tokens read, each predicted in both directions, out of 38.7 million of
 openly licensed or public-domain English: Wikipedia (CC BY-SA 3.0), Wikinews (CC BY 2.5), old novels and classic books
-(public domain; 100 English novels, ELTeC CC BY 4.0), OpenStax textbooks (CC BY 4.0), Changelog podcast transcripts (CC BY-SA
-4.0), US presidential speeches (public domain). Shards {", ".join(Path(shard).name for shard in settings["shards"])}.
+(public domain; 100 English novels, ELTeC CC BY 4.0), OpenStax textbooks (CC BY 4.0), Changelog podcast transcripts
+(CC BY-SA 4.0), US presidential speeches (public domain).
+Shards {", ".join(Path(shard).name for shard in settings["shards"])}.
 Tokens are Penn-Treebank-like (`elmokit.tokenize`); the vocabulary of {98_841:,} types serves the softmax only: any word
 has a vector.
 
