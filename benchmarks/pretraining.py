@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -65,10 +64,11 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.memory_of:
         name, variant = arguments.memory_of
-        step = Bench(name, arguments.shard, arguments.vocabulary).steps[variant]
+        step = Bench(name, arguments.shard, arguments.vocabulary).step(variant)
         for number in range(3):
             step(number)
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+        status = Path("/proc/self/status").read_text()  # getrusage would count the parent's pages too
+        print(int(status.split("VmHWM:")[1].split()[0]) // 1024)
         return
     peaks = {dtype: matrix_peak(dtype) for dtype in (torch.float32, torch.bfloat16)}
     rows = [row for name in arguments.recipes for row in measure(name, arguments, peaks)]
@@ -105,11 +105,12 @@ class Bench:
         self.batches = [next(source) for _ in range(4)]
         self.config = config
         self.num_tokens = len(vocabulary)
-        self.steps: dict[str, Callable[[int], None]] = {
-            "plain float32": self._plain(replace(config, precision="float32")),
-            "float32": self._ours(replace(config, precision="float32")),
-            "bfloat16": self._ours(replace(config, precision="bfloat16")),
-        }
+
+    def step(self, variant: str) -> Callable[[int], None]:
+        """A function of the step's number that makes one; its model is made here."""
+        if variant == "plain float32":
+            return self._plain(replace(self.config, precision="float32"))
+        return self._ours(replace(self.config, precision=variant))
 
     def _model(self, config: PretrainingConfig) -> tuple[BiLM, Softmax]:
         torch.manual_seed(0)
@@ -206,11 +207,12 @@ def plain_lstm(lstm: ProjectedLSTM, steps: Tensor, starts: Tensor | None) -> Ten
 
 def measure(name: str, arguments: argparse.Namespace, peaks: dict[torch.dtype, float]) -> list[Row]:
     bench = Bench(name, arguments.shard, arguments.vocabulary)
+    steps = {variant: bench.step(variant) for variant in VARIANTS}
     times: dict[str, list[tuple[float, float]]] = {variant: [] for variant in VARIANTS}
     for number in range(arguments.rounds + 1):
         for variant in VARIANTS:
             wall, cpu = time.perf_counter(), time.process_time()
-            bench.steps[variant](number)
+            steps[variant](number)
             if number > 0:  # the first round warms up
                 times[variant].append((time.perf_counter() - wall, time.process_time() - cpu))
     tokens = bench.config.batch_size * bench.config.bptt_steps
