@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
     from elmokit.pretraining.config import PretrainingConfig
 
+DROPOUT_SEED = 2**62  # the masks do not follow the same random numbers as the negatives
+
 Part = TypeVar("Part")
 Made = TypeVar("Made")
-
-
-DROPOUT_SEED = 2**62  # the masks do not follow the same random numbers as the negatives
 
 
 @dataclass(frozen=True)
