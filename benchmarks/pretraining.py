@@ -120,7 +120,7 @@ class Bench:
         bilm, softmax = self._model(config)
         maker = GradientMaker(bilm, softmax, config, device=self.device)
         parameters = [*bilm.parameters(), *softmax.parameters()]
-        optimizer = new_optimizer(config, parameters)
+        optimizer = new_optimizer(config, bilm, softmax)
 
         def step(number: int) -> None:
             maker.run(self.batches[number % len(self.batches)], None, step=number)

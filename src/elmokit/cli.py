@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     if arguments.run is not _doctor:  # which tells what Python programs find here
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that spin on busy cores are up to 30 times slower
+        os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # huge pages for large tensors: up to a third faster
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
@@ -70,7 +71,9 @@ def _parser() -> argparse.ArgumentParser:
         ("prepare", _add_prepare, _prepare),
         ("vocabulary", _add_vocabulary, _vocabulary),
         ("pretrain", _add_pretrain, _pretrain),
+        ("finetune", _add_finetune, _finetune),
         ("perplexity", _add_perplexity, _perplexity),
+        ("report", _add_report, _report),
         ("convert", _add_convert, _convert),
         ("inspect", _add_inspect, _inspect),
         ("doctor", _add_doctor, _doctor),
@@ -207,13 +210,25 @@ def _add_pretrain(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shards", nargs="*", type=Path, metavar="SHARD", help="tokenised text, one sentence a line")
     parser.add_argument("--vocabulary", type=Path, metavar="FILE", help="one token a line, most frequent first")
     parser.add_argument(
-        "--run", type=Path, dest="run_dir", metavar="DIR", help="a new folder for all that the run writes"
+        *("--run", "--run-dir"),  # torchrun takes --run for its own --run-path
+        type=Path,
+        dest="run_dir",
+        metavar="DIR",
+        help="a new folder for all that the run writes",
     )
     parser.add_argument(
         "--recipe", metavar="NAME", help="tiny, mini, small, medium or original: the sizes and settings (default: mini)"
     )
     parser.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="change settings of the recipe"
+    )
+    parser.add_argument(
+        "--held-out",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="text to measure on: every evaluate_every steps, and after the last",
     )
     parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with the run in this folder")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
@@ -235,6 +250,7 @@ def _pretrain(arguments: argparse.Namespace) -> None:
             vocabulary_path=arguments.vocabulary,
             run_dir=arguments.run_dir,
             config=with_settings(recipe(arguments.recipe or "mini"), arguments.set),
+            held_out=arguments.held_out,
             device=arguments.device,
         )
     print(run_dir)
@@ -247,33 +263,130 @@ def _check_pretrain(arguments: argparse.Namespace) -> None:
         "--run DIR": arguments.run_dir,
     }
     if arguments.resume:
-        superfluous = [name for name, value in (given | {"--recipe NAME": arguments.recipe}).items() if value]
+        own = given | {"--recipe NAME": arguments.recipe, "--held-out FILE": arguments.held_out}
+        superfluous = [name for name, value in own.items() if value]
         if superfluous:
             raise ValueError(f"--resume takes the run's own; leave out {', '.join(superfluous)}")
     elif missing := [name for name, value in given.items() if not value]:
         raise ValueError(f"a new run needs {', '.join(missing)} too (to go on with an old one: --resume DIR)")
 
 
-def _add_perplexity(parser: argparse.ArgumentParser) -> None:
+def _add_finetune(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a bundled model's name, a folder, or an options.json")
     parser.add_argument("shards", nargs="+", type=Path, metavar="SHARD", help="tokenised text, one sentence a line")
+    parser.add_argument(
+        *("--run", "--run-dir"), type=Path, dest="run_dir", required=True, metavar="DIR", help="a new folder"
+    )
+    parser.add_argument(
+        "--held-out", nargs="+", type=Path, default=[], metavar="FILE", help="text that says when to stop"
+    )
+    parser.add_argument(
+        "--vocabulary", type=Path, metavar="FILE", help="of the domain, for a new softmax (default: the model's own)"
+    )
+    parser.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="change settings of the training"
+    )
+    parser.add_argument("--weights", metavar="FILE", help="the HDF5 weights, if MODEL is an options.json")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    parser.set_defaults(when_interrupted="; elmokit pretrain --resume DIR goes on from the last checkpoint")
+
+
+def _finetune(arguments: argparse.Namespace) -> None:
+    """Let a trained biLM go on with the text of a domain; stops when held-out text gets no better."""
+    from elmokit.pretraining.finetune import finetune
+
+    run_dir = finetune(
+        arguments.model,
+        arguments.shards,
+        run_dir=arguments.run_dir,
+        settings=arguments.set,
+        weights=arguments.weights,
+        vocabulary_path=arguments.vocabulary,
+        held_out=arguments.held_out,
+        device=arguments.device,
+    )
+    print(run_dir)
+
+
+def _add_perplexity(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a bundled model's name, a folder, or an options.json")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="tokenised text, one sentence a line; several have a row each, and one together",
+    )
     parser.add_argument("--weights", metavar="FILE", help="the HDF5 weights, if MODEL is an options.json")
     parser.add_argument(
         "--carry-state",
         action="store_true",
-        help="read the text as a stream, as bilm-tf does, not sentence by sentence",
+        help="read each file as a stream, as bilm-tf does, not sentence by sentence",
+    )
+    parser.add_argument(
+        "--bands", action="store_true", help="split by how frequent the predicted word is: its rank in the vocabulary"
+    )
+    parser.add_argument(
+        "--top",
+        type=int,
+        metavar="N",
+        help="name the N words that cost most in each direction: by the sum of their losses, <UNK> and </S> included",
+    )
+    parser.add_argument(
+        "--top-min-count",
+        type=int,
+        default=1,
+        metavar="N",
+        help="leave words out of these that were predicted fewer than N times (default: 1, which leaves out none)",
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="write everything there too; bands and top words of every file",
     )
 
 
 def _perplexity(arguments: argparse.Namespace) -> None:
     """Measure how well a model predicts text, in both directions, with the full softmax."""
-    from elmokit.model.bundled import find_model
-    from elmokit.pretraining.perplexity import measure
+    from contextlib import nullcontext
 
-    measured = measure(
-        str(find_model(arguments.model)), arguments.shards, carry_state=arguments.carry_state, weights=arguments.weights
+    from elmokit.model.bundled import find_model
+    from elmokit.pretraining.perplexity_table import measure_files
+    from elmokit.runs import atomic_write
+
+    with atomic_write(arguments.json) if arguments.json else nullcontext() as unfinished:
+        table = measure_files(
+            str(find_model(arguments.model)),
+            arguments.files,
+            num_words=arguments.top,
+            min_count=arguments.top_min_count,
+            carry_state=arguments.carry_state,
+            weights=arguments.weights,
+        )
+        if unfinished:
+            unfinished.write_text(table.to_json(), encoding="utf-8")
+    print(table.text(bands=arguments.bands))
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run, or its metrics.jsonl")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("docs"),
+        metavar="FOLDER",
+        help="for training.md and training-curve.svg (default: %(default)s)",
     )
-    print(measured.text())
+
+
+def _report(arguments: argparse.Namespace) -> None:
+    """Draw the training curves of runs, and write tables of how they went."""
+    from elmokit.report import report_training
+
+    for path in report_training(arguments.runs, arguments.output):
+        print(path)
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:

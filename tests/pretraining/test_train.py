@@ -7,16 +7,20 @@ import json
 import os
 import re
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-from elmokit.pretraining import train
+from elmokit.pretraining import run as run_module
+from elmokit.pretraining.batches import batches
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.perplexity import measure
+from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
-from elmokit.pretraining.train import DivergenceError, pretrain, resume
+from elmokit.pretraining.run import DivergenceError, Run
+from elmokit.pretraining.train import pretrain, resume
 from elmokit.text.vocabulary import Vocabulary
 
 SENTENCES = """the boat lay by the bank of the river
@@ -60,7 +64,7 @@ def test_learns_four_sentences_by_heart(shard: Path, vocabulary: Path, tmp_path:
 
 
 @pytest.mark.parametrize("kind", ["sampled", "full"])
-@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw"])
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw", "muon"])
 def test_a_resumed_run_gives_the_same_bits(
     shard: Path, vocabulary: Path, tmp_path: Path, optimizer: str, kind: str
 ) -> None:
@@ -68,14 +72,14 @@ def test_a_resumed_run_gives_the_same_bits(
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
 
     halted = tmp_path / "halted"
-    save = train.save_checkpoint
+    save = run_module.save_checkpoint
 
     def stop_after_the_first(*arguments: object, **named: object) -> None:
         save(*arguments, **named)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(train, "save_checkpoint", stop_after_the_first)
+        patch.setattr(run_module, "save_checkpoint", stop_after_the_first)
         with pytest.raises(KeyboardInterrupt):
             pretrain([shard], vocabulary_path=vocabulary, run_dir=halted, config=config)
     assert [path.name for path in (halted / "checkpoints").iterdir()] == ["step-00000005"]
@@ -98,15 +102,15 @@ def test_steps_after_the_last_checkpoint_are_made_again_and_logged_once(
 ) -> None:
     config = settings()
     run = tmp_path / "run"
-    one_step = train._Run._one_step
+    one_step = Run._one_step
 
-    def stop_at_nine(self: train._Run, batch: object) -> object:
+    def stop_at_nine(self: Run, batch: object) -> object:
         if self.step == 9:
             raise KeyboardInterrupt
         return one_step(self, batch)
 
     with monkeypatch.context() as patch:
-        patch.setattr(train._Run, "_one_step", stop_at_nine)
+        patch.setattr(Run, "_one_step", stop_at_nine)
         with pytest.raises(KeyboardInterrupt):
             pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config)
     assert [step for step, _ in _losses(run)][-1] == 8
@@ -148,15 +152,15 @@ def test_a_full_disk_leaves_the_checkpoint_before(
 def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(
     shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one_step = train._Run._one_step
+    one_step = Run._one_step
 
-    def poison_at_seven(self: train._Run, batch: object) -> object:
+    def poison_at_seven(self: Run, batch: object) -> object:
         if self.step == 7:
             with torch.no_grad():
                 self.bilm.backward_lstm.layers[1].bias[0] = float("nan")  # type: ignore[union-attr, index, operator]
         return one_step(self, batch)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(train._Run, "_one_step", poison_at_seven)
+    monkeypatch.setattr(Run, "_one_step", poison_at_seven)
     run = tmp_path / "run"
     with pytest.raises(DivergenceError, match="step 7: the backward loss is not finite"):
         pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
@@ -178,7 +182,7 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(
 ) -> None:
     run = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(train._Run, "_one_step", _interrupt)
+        patch.setattr(Run, "_one_step", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
     resume(run)
@@ -186,16 +190,16 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
 
-def _interrupt(self: train._Run, batch: object) -> None:
+def _interrupt(self: Run, batch: object) -> None:
     raise KeyboardInterrupt
 
 
 def test_sigterm_saves_and_stops_and_the_rest_is_the_same(
     shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one_step = train._Run._one_step
+    one_step = Run._one_step
 
-    def terminated_at_seven(self: train._Run, batch: object) -> object:
+    def terminated_at_seven(self: Run, batch: object) -> object:
         if self.step == 7:
             os.kill(os.getpid(), signal.SIGTERM)
         return one_step(self, batch)  # type: ignore[arg-type]
@@ -203,7 +207,7 @@ def test_sigterm_saves_and_stops_and_the_rest_is_the_same(
     run = tmp_path / "run"
     before = signal.getsignal(signal.SIGTERM)
     with monkeypatch.context() as patch:
-        patch.setattr(train._Run, "_one_step", terminated_at_seven)
+        patch.setattr(Run, "_one_step", terminated_at_seven)
         with pytest.raises(SystemExit) as stopped:
             pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
     assert stopped.value.code == 143
@@ -238,6 +242,60 @@ def test_a_log_file_gets_whole_lines(
     pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=2"))
     line = capsys.readouterr().err.strip()
     assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", line)
+
+
+def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    config = settings("precision=float64", "softmax=full", "batch_size=2", "bptt_steps=3")
+    run = Run(tmp_path, config, [shard], Vocabulary.read(vocabulary), ranks=Ranks(torch.device("cpu")))
+    source = batches(run.packers, max_characters_per_token=config.bilm.max_characters_per_token)
+    group = [next(source) for _ in range(3)]
+    losses = run._fill_gradients(group)
+    together = [parameter.grad.clone() for parameter in run.parameters if parameter.grad is not None]
+
+    apart = [torch.zeros_like(parameter) for parameter in run.parameters]
+    state, sums = None, torch.zeros(2)
+    for index, batch in enumerate(group):
+        result = run.gradients.run(batch, state, step=index)
+        state = result.state
+        sums += torch.tensor(result.losses) / 3
+        for total, parameter in zip(apart, run.parameters, strict=True):
+            assert parameter.grad is not None
+            total += parameter.grad / 3
+    assert losses == pytest.approx(sums.tolist())
+    for one, other in zip(together, apart, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-12, rtol=0)
+
+
+def test_the_best_weights_are_kept_beside_the_newest(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    config = settings("num_steps=12", "evaluate_every=4", "evaluate_sentences=3")
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config, held_out=[shard])
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    evaluated = [line for line in lines if "heldout" in line]
+    assert [line["step"] for line in evaluated] == [4, 8, 12]
+    assert len((run / "heldout.txt").read_text().splitlines()) == 3
+    best = min(line["heldout"]["mean"] for line in evaluated)
+    assert measure(str(run / "best"), [run / "heldout.txt"]).mean == pytest.approx(best, rel=1e-6)
+
+
+def test_the_log_is_tensorboards_too(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="needs the extra: pip install 'elmokit[tb]'")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    config = settings("tensorboard=true")
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config, held_out=[shard])
+    events = EventAccumulator(str(run / "tensorboard")).Reload()
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    logged = [(scalar.step, scalar.value) for scalar in events.Scalars("loss")]
+    assert logged == [(line["step"], pytest.approx(line["loss"])) for line in lines if "loss" in line]
+    assert len(events.Scalars("heldout/mean")) == 1
+
+
+def test_tensorboard_that_is_not_there_is_named(
+    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
+    with pytest.raises(ValueError, match=r"pip install 'elmokit\[tb\]'"):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("tensorboard=true"))
 
 
 def test_a_forward_model_trains_and_is_measured(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
@@ -277,7 +335,7 @@ def test_a_resumed_run_keeps_its_model(shard: Path, vocabulary: Path, tmp_path: 
         ("num_steps=1.5", "expected int"),
         ("num_steps=0", "at least 1"),
         ("dropout_rate=1", "below 1"),
-        ("optimizer=sgd", "expected one of adagrad, adam, adamw"),
+        ("optimizer=sgd", "expected one of adagrad, adam, adamw, muon"),
         ("reset_state=maybe", "expected bool"),
         ("lstm_dim=8", "wider than lstm_dim"),
         ("filters=[[0,1]]", "all positive"),

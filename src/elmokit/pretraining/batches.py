@@ -39,7 +39,10 @@ class Batch:
 
 
 class Packer:
-    """One direction's rows. `state` is all there is to know to go on from here in another process."""
+    """One direction's rows, of which a batch gets `own`: all of them, or the share of one process among several.
+
+    Every process moves all rows on, so the same text goes to the same row however many processes there are.
+    """
 
     def __init__(
         self,
@@ -50,6 +53,7 @@ class Packer:
         bptt_steps: int,
         backward: bool,
         rows: list[list[str]] | None = None,
+        own: slice = slice(None),
     ) -> None:
         self.sentences = sentences
         self.vocabulary = vocabulary
@@ -57,24 +61,28 @@ class Packer:
         self.backward = backward
         self.rows: list[list[str]] = rows if rows is not None else [[] for _ in range(batch_size)]
         """What is left of each row's sentence; the first token is the next to be read, and never the last one."""
+        self.own = range(len(self.rows))[own]
 
     def next(self, distinct: dict[str, int]) -> Targets:
         """The next (T,B) positions; new words are numbered on in `distinct`. Raises StopIteration at the end."""
-        shape = (self.bptt_steps, len(self.rows))
+        shape = (self.bptt_steps, len(self.own))
         words = np.empty(shape, dtype=np.int64)
         targets = np.empty(shape, dtype=np.int64)
         starts = np.zeros(shape, dtype=np.bool_)
         for row in range(len(self.rows)):
+            column = row - self.own.start if row in self.own else None
             filled = 0
             while filled < self.bptt_steps:
                 tokens = self.rows[row]
-                if len(tokens) < 2:
+                new_sentence = len(tokens) < 2
+                if new_sentence:
                     tokens = self._next_sentence()
-                    starts[filled, row] = True
                 count = min(self.bptt_steps - filled, len(tokens) - 1)
-                span = slice(filled, filled + count)
-                words[span, row] = [distinct.setdefault(token, len(distinct)) for token in tokens[:count]]
-                targets[span, row] = self.vocabulary.ids(tokens[1 : count + 1])
+                if column is not None:
+                    span = slice(filled, filled + count)
+                    starts[filled, column] = new_sentence
+                    words[span, column] = [distinct.setdefault(token, len(distinct)) for token in tokens[:count]]
+                    targets[span, column] = self.vocabulary.ids(tokens[1 : count + 1])
                 self.rows[row] = tokens[count:]
                 filled += count
         return Targets(words=words, targets=targets, starts=starts)

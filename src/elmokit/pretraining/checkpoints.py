@@ -1,8 +1,8 @@
 """A checkpoint: everything that a run needs to go on as if it had never stopped, in a folder written atomically.
 
 `model.safetensors` holds the weights, softmax included, in the native format; `training.safetensors` the optimiser's
-averages and the carried LSTM states; `training.json` the step and the position in the text. Random numbers follow from
-the seed and the step, so there is no generator to save. No pickle anywhere.
+averages and the carried LSTM states; `training.json` the step, the position in the text and the best perplexity. Random
+numbers follow from the seed and the step, so there is no generator to save. No pickle anywhere.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,9 @@ from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.pretraining.batches import Packer
 from elmokit.pretraining.corpus import CorpusPosition
+from elmokit.pretraining.evaluation import BestSoFar
+from elmokit.pretraining.muon import Together
+from elmokit.runs import atomic_write
 
 MODEL_FILE = "model.safetensors"
 TENSORS_FILE = "training.safetensors"
@@ -50,6 +53,7 @@ class Progress:
     seconds: float
     packers: list[PackerState]
     unlogged_losses: list[list[float]]
+    best: BestSoFar = field(default_factory=BestSoFar)
 
 
 def save_checkpoint(
@@ -57,7 +61,7 @@ def save_checkpoint(
     *,
     bilm: BiLM,
     softmax: Softmax,
-    optimizer: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer | Together,
     state: BiLMState | None,
     progress: Progress,
     keep: int,
@@ -85,7 +89,7 @@ def save_checkpoint(
         shutil.rmtree(writing, ignore_errors=True)
         raise
     _sync(parent)
-    _publish(final / MODEL_FILE, run_dir / MODEL_FILE)
+    publish(final / MODEL_FILE, run_dir / MODEL_FILE)
     for old in checkpoints(run_dir)[keep:]:
         shutil.rmtree(old)
     return final
@@ -97,7 +101,7 @@ def checkpoints(run_dir: Path) -> list[Path]:
 
 
 def load_checkpoint(
-    checkpoint: Path, *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer
+    checkpoint: Path, *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer | Together
 ) -> tuple[Progress, BiLMState | None]:
     """Fill model, softmax and optimiser from a checkpoint; returns the progress and the carried LSTM states."""
     weights = load_file(checkpoint / MODEL_FILE)
@@ -109,7 +113,14 @@ def load_checkpoint(
     _load_optimizer(optimizer, tensors)
     record: dict[str, Any] = json.loads((checkpoint / PROGRESS_FILE).read_text(encoding="utf-8"))
     packers = [PackerState(CorpusPosition(**entry["position"]), entry["rows"]) for entry in record.pop("packers")]
-    return Progress(packers=packers, **record), _read_state(tensors, bilm)
+    best = BestSoFar(**record.pop("best", {}))
+    return Progress(packers=packers, best=best, **record), _read_state(tensors, bilm)
+
+
+def save_model(path: Path, bilm: BiLM, softmax: Softmax, *, step: int) -> None:
+    """Write the weights alone, as a native model's `model.safetensors`."""
+    with atomic_write(path) as temporary:
+        save_file(_weights(bilm, softmax), temporary, metadata={"step": str(step)})
 
 
 def _weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
@@ -117,7 +128,7 @@ def _weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
     return {name: tensor.contiguous() for name, tensor in named.items()}
 
 
-def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+def _optimizer_tensors(optimizer: torch.optim.Optimizer | Together) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {}
     for index, slots in optimizer.state_dict()["state"].items():
         for name, value in slots.items():
@@ -125,7 +136,7 @@ def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     return tensors
 
 
-def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+def _load_optimizer(optimizer: torch.optim.Optimizer | Together, tensors: dict[str, Tensor]) -> None:
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         if key.startswith("optimizer."):
@@ -162,7 +173,7 @@ def _read_state(tensors: dict[str, Tensor], bilm: BiLM) -> BiLMState | None:
     return BiLMState(layers("forward", count), layers("backward", count if bilm.config.bidirectional else 0))
 
 
-def _publish(source: Path, target: Path) -> None:
+def publish(source: Path, target: Path) -> None:
     """Let `target` be the same file as `source`, or a copy where the file system has no hard links."""
     temporary = target.with_name(f".{target.name}.new")
     temporary.unlink(missing_ok=True)

@@ -14,9 +14,9 @@ from elmokit.model.config import BiLMConfig
 
 CHOICES = {
     "softmax": ("sampled", "full"),
-    "optimizer": ("adagrad", "adam", "adamw"),
+    "optimizer": ("adagrad", "adam", "adamw", "muon"),
     "schedule": ("constant", "linear", "cosine"),
-    "precision": ("float32", "bfloat16", "auto"),
+    "precision": ("float32", "bfloat16", "float64", "auto"),
     "activation": ("relu", "tanh"),
 }
 
@@ -30,9 +30,11 @@ class PretrainingConfig:
     num_steps: int = 1_000_000
     """Optimiser steps of the whole run."""
     batch_size: int = 128
-    """Parallel streams of text, per direction."""
+    """Parallel streams of text, per direction, over all processes together."""
     bptt_steps: int = 20
     """Tokens between truncations of backpropagation, per stream."""
+    accumulate: int = 1
+    """Batches whose gradients are averaged into one step, where memory does not hold a larger one."""
     reset_state: bool = False
     """True forgets the state at every sentence start, as stateless embedding does; the released runs carry it on."""
     softmax: str = "sampled"
@@ -44,11 +46,11 @@ class PretrainingConfig:
     zipf_bias: bool = False
     """True starts the softmax bias at the log of the log-uniform (Zipf) probability; the released runs start at 0."""
     optimizer: str = "adagrad"
-    """adagrad (accumulator from 1, no epsilon), adam or adamw."""
+    """adagrad (accumulator from 1, no epsilon), adam, adamw, or muon (of the LSTMs' matrices, adamw of the rest)."""
     learning_rate: float = 0.2
     """Highest learning rate of the schedule."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
-    """Decay of Adam's two averages."""
+    """Decay of Adam's two averages, adamw's and muon's too."""
     weight_decay: float = 0.0
     """AdamW's decoupled decay, per step and learning rate."""
     schedule: str = "constant"
@@ -62,7 +64,8 @@ class PretrainingConfig:
     dropout_rate: float = 0.1
     """At every LSTM layer's input and at the top output."""
     precision: str = "auto"
-    """Type of the matrix products: float32, bfloat16, or auto (bfloat16 where the processor multiplies it)."""
+    """Type of the matrix products: float32, bfloat16, or auto (bfloat16 where the processor multiplies it); float64
+    is for the weights too, and for tests of exactness."""
     seed: int = 0
     """Of initial weights, shuffling, negatives and dropout."""
     checkpoint_every: int = 1250
@@ -71,13 +74,23 @@ class PretrainingConfig:
     """Newest checkpoints that stay on disk."""
     log_every: int = 50
     """Steps between lines in metrics.jsonl."""
+    evaluate_every: int = 0
+    """Steps between perplexities of the held-out text, if there is any; 0 measures after the last step alone."""
+    evaluate_sentences: int = 1000
+    """Held-out sentences that are measured each time, spread evenly over the text; 0 means all."""
+    patience: int = 0
+    """Evaluations in a row without a better perplexity after which the run ends; 0 goes on to the last step."""
+    tensorboard: bool = False
+    """True writes the losses for TensorBoard too (pip install 'elmokit[tb]')."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adam_betas", tuple(self.adam_betas))
-        for name in ("num_steps", "batch_size", "bptt_steps", "checkpoint_every", "keep_checkpoints", "log_every"):
+        counts = ("num_steps", "batch_size", "bptt_steps", "accumulate")
+        for name in (*counts, "checkpoint_every", "keep_checkpoints", "log_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        for name in ("warmup_steps", "decay_steps", "seed", "weight_decay", "softmax_scale"):
+        amounts = ("warmup_steps", "decay_steps", "seed", "weight_decay", "softmax_scale")
+        for name in (*amounts, "evaluate_every", "evaluate_sentences", "patience"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
         for name in ("learning_rate", "clip_norm", "num_negatives"):
@@ -88,6 +101,10 @@ class PretrainingConfig:
         for name in ("softmax", "optimizer", "schedule", "precision"):
             if getattr(self, name) not in CHOICES[name]:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(CHOICES[name])}")
+
+    @property
+    def tokens_per_step(self) -> int:
+        return self.batch_size * self.bptt_steps * self.accumulate
 
     def learning_rate_at(self, step: int) -> float:
         """Learning rate of optimiser step `step`, counted from 0."""

@@ -57,12 +57,15 @@ class _DirectionResult:
 class GradientMaker:
     """Fills `.grad` of a biLM and its softmax from batches; made once a run, for its threads and its buffers."""
 
-    def __init__(self, bilm: BiLM, softmax: Softmax, config: PretrainingConfig, *, device: torch.device) -> None:
+    def __init__(
+        self, bilm: BiLM, softmax: Softmax, config: PretrainingConfig, *, device: torch.device, rank: int = 0
+    ) -> None:
+        self.rank = rank
         self.bilm = bilm
         self.softmax = softmax
         self.config = config
         self.device = device
-        self.dtype = {"bfloat16": torch.bfloat16, "float32": torch.float32}[config.precision]
+        self.dtype = getattr(torch, config.precision)
         self.threads: ThreadPoolExecutor | None = None
         if device.type == "cpu" and bilm.backward_lstm is not None and torch.get_num_threads() > 1:
             share = max(1, torch.get_num_threads() // 2)
@@ -71,7 +74,8 @@ class GradientMaker:
     def run(self, batch: Batch, state: BiLMState | None, *, step: int) -> StepResult:
         """Gradients of loss x bptt_steps, as the released tool takes them, for one batch.
 
-        `step` seeds negatives and dropout together with the config's seed, so a step can be repeated alone.
+        `step` seeds negatives and dropout together with the config's seed, so a step can be repeated alone. Processes
+        that train together draw the same negatives and, with another `rank` each, other dropout.
         """
         ids = torch.from_numpy(batch.character_ids).to(self.device)
         pieces = self._side_by_side(self._encode, ids.tensor_split(1 if self.threads is None else 2))
@@ -105,7 +109,7 @@ class GradientMaker:
         *,
         seed: int,
     ) -> _DirectionResult:
-        generator = torch.Generator(self.device).manual_seed(seed + DROPOUT_SEED)
+        generator = torch.Generator(self.device).manual_seed((seed + DROPOUT_SEED) ^ (self.rank << 32))
         leaf = tokens.detach().requires_grad_()
         words = torch.from_numpy(targets.words).to(self.device)
         inputs = functional.embedding(words, leaf)

@@ -46,11 +46,17 @@ class LossWindow:
 class ProgressLine:
     """Steps, loss, perplexity (of the training loss, so sampled where the softmax is), tokens/s and time left."""
 
-    def __init__(self, *, num_steps: int, step: int) -> None:
+    def __init__(self, *, num_steps: int, step: int, shown: bool = True) -> None:
         self.num_steps = num_steps
         self.step = step
+        self.shown = shown
         self.bar: tqdm[NoReturn] = tqdm(
-            total=num_steps, initial=step, unit="step", file=sys.stderr, disable=None, dynamic_ncols=True
+            total=num_steps,
+            initial=step,
+            unit="step",
+            file=sys.stderr,
+            disable=None if shown else True,
+            dynamic_ncols=True,
         )
 
     def __enter__(self) -> ProgressLine:
@@ -68,7 +74,7 @@ class ProgressLine:
 
     def log(self, window: LossWindow) -> None:
         """A whole line, where stderr is a file and has no moving one."""
-        if self.bar.disable:
+        if self.shown and self.bar.disable:
             seconds_per_step = window.seconds / max(len(window.step_losses), 1)
             left = timedelta(seconds=round(seconds_per_step * (self.num_steps - self.step)))
             print(f"step {self.step}/{self.num_steps}: {window.text()}, {left} left", file=sys.stderr, flush=True)

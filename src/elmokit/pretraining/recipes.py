@@ -71,6 +71,20 @@ def tiny() -> PretrainingConfig:
     )
 
 
+def finetuning(bilm: BiLMConfig) -> PretrainingConfig:
+    """For a trained biLM of any size that goes on with a domain's text: an epoch or two, stopped on held-out text."""
+    return replace(
+        mini(),
+        bilm=bilm,
+        num_steps=2_000,
+        learning_rate=1e-3,
+        dropout_rate=0.1,
+        evaluate_every=200,
+        patience=3,
+        checkpoint_every=200,
+    )
+
+
 RECIPES: dict[str, Callable[[], PretrainingConfig]] = {
     "tiny": tiny,
     "mini": mini,

@@ -9,7 +9,9 @@ from dataclasses import replace
 import torch
 
 from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
+from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.muon import Muon, Together
 
 
 def find_device(name: str | None) -> torch.device:
@@ -47,18 +49,31 @@ def new_softmax(num_tokens: int, config: PretrainingConfig) -> Softmax:
     return softmax
 
 
-def new_optimizer(config: PretrainingConfig, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
+def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> torch.optim.Optimizer | Together:
+    """The optimiser of all weights; with `muon` it is Muon for the LSTMs' matrices and AdamW for everything else."""
+    parameters = [*bilm.parameters(), *softmax.parameters()]
     if config.optimizer == "adagrad":
         on_cpu = all(parameter.device.type == "cpu" for parameter in parameters)  # CUDA has no fused Adagrad
         return torch.optim.Adagrad(
             parameters, lr=config.learning_rate, initial_accumulator_value=1.0, eps=0.0, fused=on_cpu
         )
-    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimizer]
+    if config.optimizer == "muon":
+        lstms = [lstm for lstm in (bilm.forward_lstm, bilm.backward_lstm) if lstm is not None]
+        matrices = [parameter for lstm in lstms for parameter in lstm.parameters() if parameter.ndim == 2]
+        own = set(map(id, matrices))
+        others = [parameter for parameter in parameters if id(parameter) not in own]
+        return Together(_adam(torch.optim.AdamW, config, others), Muon(matrices, lr=config.learning_rate))
+    return _adam({"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimizer], config, parameters)
+
+
+def _adam(
+    kind: type[torch.optim.Adam], config: PretrainingConfig, parameters: list[torch.nn.Parameter]
+) -> torch.optim.Adam:
     return kind(
         parameters,
         lr=config.learning_rate,
         betas=config.adam_betas,
-        weight_decay=config.weight_decay if config.optimizer == "adamw" else 0.0,
+        weight_decay=0.0 if config.optimizer == "adam" else config.weight_decay,
         fused=True,
     )
 

@@ -1,0 +1,59 @@
+"""Held-out perplexity while a run goes on: which weights are the best so far, and when to stop early."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM
+from elmokit.pretraining.corpus import SentenceStream
+from elmokit.pretraining.perplexity import perplexity
+from elmokit.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class HeldOutPerplexity:
+    """Full softmax, each sentence by itself; `backward` is None of a forward model."""
+
+    forward: float
+    backward: float | None
+
+    @property
+    def mean(self) -> float:
+        return self.forward if self.backward is None else (self.forward + self.backward) / 2
+
+    def to_json(self) -> dict[str, float | None]:
+        return {"forward": self.forward, "backward": self.backward, "mean": self.mean}
+
+
+@dataclass(frozen=True)
+class BestSoFar:
+    """The lowest mean perplexity of the evaluations, and how many there were after it."""
+
+    perplexity: float | None = None
+    num_evaluations_since: int = 0
+
+    def after(self, measured: HeldOutPerplexity) -> BestSoFar:
+        if self.perplexity is None or measured.mean < self.perplexity:
+            return BestSoFar(measured.mean)
+        return replace(self, num_evaluations_since=self.num_evaluations_since + 1)
+
+
+def sample_sentences(paths: Sequence[Path], *, most: int) -> list[str]:
+    """At most `most` sentences, spread evenly over the text so that every part of it counts; 0 takes all."""
+    sentences = [" ".join(tokens) for tokens in SentenceStream(paths, shuffle=False, num_epochs=1)]
+    if not most or len(sentences) <= most:
+        return sentences
+    return [sentences[index * len(sentences) // most] for index in range(most)]
+
+
+def held_out_perplexity(bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, text: Path) -> HeldOutPerplexity:
+    bilm.eval()
+    try:
+        measured = perplexity(bilm, softmax, vocabulary, [text])
+    finally:
+        bilm.train()
+    backward = None if measured.backward is None else measured.backward.perplexity
+    return HeldOutPerplexity(measured.forward.perplexity, backward)

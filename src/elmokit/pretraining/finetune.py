@@ -1,0 +1,87 @@
+"""Fine-tuning: a trained biLM goes on with text of a domain of its own (Peters et al., 2018, table 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM
+from elmokit.model.bundled import find_model
+from elmokit.model.formats.read import from_stored
+from elmokit.model.formats.recognise import read_stored
+from elmokit.pretraining.config import PretrainingConfig, with_settings
+from elmokit.pretraining.recipes import finetuning
+from elmokit.pretraining.run_folder import RunRecord
+from elmokit.pretraining.setup import new_softmax
+from elmokit.pretraining.train import begin
+from elmokit.text.vocabulary import Vocabulary
+
+
+def finetune(
+    model: str,
+    shards: Sequence[Path],
+    *,
+    run_dir: Path,
+    settings: Sequence[str] = (),
+    weights: str | None = None,
+    vocabulary_path: Path | None = None,
+    held_out: Sequence[Path] = (),
+    device: str | None = None,
+) -> Path:
+    """Train a bundled model, a folder or a released pair on text shards of a domain; returns the run folder.
+
+    The recipe is `finetuning`; `settings` (`field=value`) change it, the model's sizes excepted. With the model's own
+    vocabulary the softmax goes on too. A vocabulary of the domain keeps the encoder and the LSTMs; its softmax begins
+    with the rows of the tokens that the model knows, and with new ones for the others. Resume it as any run.
+    Raises ValueError when the model has no vocabulary, or no softmax, and none is given.
+    """
+    found = str(find_model(model))
+    new_vocabulary = None if vocabulary_path is None else Vocabulary.read(vocabulary_path)
+    bilm, softmax, vocabulary = _read(found, weights, needs_softmax=new_vocabulary is None)
+    config = _config(bilm, settings, patient=bool(held_out))
+    if new_vocabulary is not None:
+        softmax = adapted_softmax(softmax, vocabulary, new_vocabulary, config)
+        vocabulary = new_vocabulary
+    assert softmax is not None and vocabulary is not None
+    record = RunRecord(config, list(shards), started_from=model)
+    return begin(record, vocabulary, run_dir, held_out=held_out, start=(bilm, softmax), device=device)
+
+
+def adapted_softmax(
+    softmax: Softmax | None, vocabulary: Vocabulary | None, new_vocabulary: Vocabulary, config: PretrainingConfig
+) -> Softmax:
+    """A softmax over `new_vocabulary`: trained rows where there are any, freshly drawn ones elsewhere."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        adapted = new_softmax(len(new_vocabulary), config)
+    if softmax is None or vocabulary is None:
+        return adapted
+    known = [row for row, token in enumerate(new_vocabulary.tokens) if token in vocabulary]
+    rows = torch.from_numpy(vocabulary.ids([new_vocabulary.tokens[row] for row in known]))
+    with torch.no_grad():
+        adapted.weight[known] = softmax.weight[rows]
+        adapted.bias[known] = softmax.bias[rows]
+    return adapted
+
+
+def _read(model: str, weights: str | None, *, needs_softmax: bool) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
+    stored = read_stored(model, weights, with_softmax=None)
+    if needs_softmax and (stored.vocabulary is None or not stored.has_softmax):
+        missing = "vocabulary" if stored.vocabulary is None else "softmax"
+        raise ValueError(
+            f"{model} has no {missing}, so its softmax cannot go on; give --vocabulary FILE to train a new one "
+            "(elmokit vocabulary makes it from the shards)"
+        )
+    return from_stored(stored)
+
+
+def _config(bilm: BiLM, settings: Sequence[str], *, patient: bool) -> PretrainingConfig:
+    before = finetuning(bilm.config)
+    config = with_settings(before if patient else replace(before, patience=0), settings)
+    if config.bilm != bilm.config:
+        raise ValueError("a fine-tuned model keeps its sizes; set the fields of the training only")
+    return config

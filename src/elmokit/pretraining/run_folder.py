@@ -1,0 +1,108 @@
+"""The files of a pretraining run: config.json with the resolved settings, vocabulary, held-out sentences, card, log.
+
+A run's folder is a model in the native format as soon as it has a checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elmokit.model.formats.native import CARD_NAME, CONFIG_NAME, FORMAT, VERSION, VOCABULARY_NAME
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.runs import atomic_write
+from elmokit.text.vocabulary import Vocabulary
+
+METRICS_NAME = "metrics.jsonl"
+HELD_OUT_NAME = "heldout.txt"
+START_KEY = "started_from"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What config.json says of a run."""
+
+    config: PretrainingConfig
+    shards: list[Path]
+    started_from: str | None = None
+    """The model that a fine-tuning run began with."""
+
+
+def check_is_free(run_dir: Path) -> None:
+    """ValueError when the folder already holds a run, or checkpoints that a new one could take for its own."""
+    checkpoints = {path.name for path in (run_dir / "checkpoints").glob("step-*")}
+    if (run_dir / CONFIG_NAME).exists() or checkpoints - {"step-00000000"}:  # which a start that was cut short leaves
+        raise ValueError(f"{run_dir} already holds a run; resume it with --resume {run_dir}, or choose another folder")
+
+
+def check_files(paths: Sequence[Path], what: str) -> None:
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(f"no {what} {path}; expected a text file of one tokenised sentence a line")
+
+
+def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
+    """Write what a run knows before its first step; config.json comes last, so a folder with one is complete."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    with atomic_write(run_dir / VOCABULARY_NAME) as temporary:
+        vocabulary.write(temporary)
+    with atomic_write(run_dir / CARD_NAME) as temporary:
+        temporary.write_text(_card(run_dir.name, record, len(vocabulary)), encoding="utf-8")
+    if held_out:
+        with atomic_write(run_dir / HELD_OUT_NAME) as temporary:
+            temporary.write_text("".join(sentence + "\n" for sentence in held_out), encoding="utf-8")
+    write_record(run_dir, record)
+
+
+def write_record(run_dir: Path, record: RunRecord) -> None:
+    settings = record.config.to_json()
+    pretraining = {"shards": [str(shard) for shard in record.shards]}
+    if record.started_from is not None:
+        pretraining |= {START_KEY: record.started_from}
+    values = {
+        "format": FORMAT,
+        "version": VERSION,
+        "bilm": settings.pop("bilm"),
+        "pretraining": {**settings, **pretraining},
+    }
+    with atomic_write(run_dir / CONFIG_NAME) as temporary:
+        temporary.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+
+
+def read_record(run_dir: Path) -> RunRecord:
+    """FileNotFoundError where there is no run; ValueError for a model that was made in another way."""
+    path = run_dir / CONFIG_NAME
+    if not path.is_file():
+        raise FileNotFoundError(f"{run_dir} is no run: it has no {CONFIG_NAME}")
+    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    settings: dict[str, Any] = values.get("pretraining") or {}
+    if "shards" not in settings:
+        raise ValueError(f"{path} describes a model, not a pretraining run; there is nothing to resume")
+    shards = [Path(shard) for shard in settings.pop("shards")]
+    started_from = settings.pop(START_KEY, None)
+    return RunRecord(PretrainingConfig.from_json({**settings, "bilm": values["bilm"]}), shards, started_from)
+
+
+def drop_metrics_after(run_dir: Path, step: int) -> None:
+    """Lines of steps that the checkpoint does not know are of a future that will be made again."""
+    path = run_dir / METRICS_NAME
+    if not path.exists():
+        return
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if json.loads(line)["step"] <= step]
+    with atomic_write(path) as temporary:
+        temporary.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+
+
+def _card(name: str, record: RunRecord, num_tokens: int) -> str:
+    config = record.config
+    start = "" if record.started_from is None else f", going on from {record.started_from},"
+    return (
+        f"# {name}\n\n"
+        f"A biLM ({config.bilm.num_parameters:,} parameters without the softmax) that `elmokit` is training, "
+        f"or has trained{start} for {config.num_steps:,} steps of {config.tokens_per_step:,} tokens on "
+        f"{', '.join(shard.name for shard in record.shards)}, with a vocabulary of {num_tokens:,} tokens.\n"
+        "`config.json` has all settings, `metrics.jsonl` how it goes.\n"
+    )

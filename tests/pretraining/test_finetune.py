@@ -1,0 +1,164 @@
+"""Fine-tuning: a model goes on with a domain, stops in time, and may change its vocabulary."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.formats.conversion import convert
+from elmokit.model.formats.read import read_bilm
+from elmokit.pretraining.config import with_settings
+from elmokit.pretraining.finetune import adapted_softmax, finetune
+from elmokit.pretraining.perplexity import measure
+from elmokit.pretraining.recipes import recipe, tiny
+from elmokit.pretraining.run import Run
+from elmokit.pretraining.train import pretrain, resume
+from elmokit.text.vocabulary import Vocabulary
+
+GENERAL = "the boat lay by the bank of the river\nshe put the money in the bank\n"
+DOMAIN = "the court hears the case of the boat\nthe judge put the case in the court\n"
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("text")
+    paths = folder / "general.txt", folder / "domain.txt"
+    for path, text in zip(paths, (GENERAL, DOMAIN), strict=True):
+        path.write_text(text)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def model(shards: tuple[Path, Path]) -> Path:
+    folder = shards[0].parent
+    vocabulary = folder / "vocab.txt"
+    Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys((GENERAL + DOMAIN).split())]).write(vocabulary)
+    config = with_settings(recipe("tiny"), ["precision=float32", "num_steps=40", "lstm_dim=48"])
+    return pretrain([shards[0]], vocabulary_path=vocabulary, run_dir=folder / "model", config=config)
+
+
+FAST = ["num_steps=60", "evaluate_every=20", "batch_size=4", "bptt_steps=10", "precision=float32", "warmup_steps=5"]
+
+
+def test_a_domain_is_learnt_from_what_the_model_knew(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
+    before = measure(str(model), [shards[1]]).mean
+    settings = [*FAST, "softmax=full", "dropout_rate=0", "learning_rate=0.01"]
+    run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, held_out=[shards[1]])
+    assert measure(str(run), [shards[1]]).mean < before / 4
+    record = json.loads((run / "config.json").read_text())
+    assert record["pretraining"]["started_from"] == str(model)
+    assert record["bilm"] == json.loads((model / "config.json").read_text())["bilm"]
+
+
+def test_starts_with_the_weights_of_the_model(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
+    settings = [*FAST, "softmax=full", "num_steps=1", "learning_rate=1e-30", "warmup_steps=0"]
+    run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
+    assert measure(str(run), list(shards)).mean == pytest.approx(measure(str(model), list(shards)).mean, rel=1e-6)
+
+
+def test_stops_when_patience_ends_and_keeps_the_best(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
+    settings = [*FAST, "softmax=full", "num_steps=400", "evaluate_every=5", "patience=2", "learning_rate=0.01"]
+    run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, held_out=[shards[0]])
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    evaluated = [(line["step"], line["heldout"]["mean"]) for line in lines if "heldout" in line]
+    best_step, best = min(evaluated, key=lambda pair: pair[1])
+    assert [step for step, _ in evaluated] == list(range(5, best_step + 11, 5))
+    assert measure(str(run / "best"), [shards[0]]).mean == pytest.approx(best, rel=1e-6)
+    assert measure(str(run), [shards[0]]).mean > best
+    size = (run / "metrics.jsonl").stat().st_size
+    resume(run)  # it has ended, and a resumed run knows
+    assert (run / "metrics.jsonl").stat().st_size == size
+
+
+def test_a_start_that_was_cut_short_can_be_made_again(
+    model: Path, shards: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from elmokit.pretraining import train
+
+    def killed(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    settings = [*FAST, "softmax=full", "num_steps=3"]
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "create_run", killed)
+        with pytest.raises(KeyboardInterrupt):
+            finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
+    with pytest.raises(FileNotFoundError, match="is no run"):
+        resume(tmp_path / "run")
+    finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
+
+
+def test_stopped_before_a_step_it_goes_on_from_the_model_not_from_chance(
+    model: Path, shards: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = [*FAST, "softmax=full", "num_steps=3", "learning_rate=1e-30", "warmup_steps=0"]
+
+    def killed(self: Run) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "train", killed)
+        with pytest.raises(KeyboardInterrupt):
+            finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
+    resume(tmp_path / "run")
+    assert measure(str(tmp_path / "run"), list(shards)).mean == pytest.approx(
+        measure(str(model), list(shards)).mean, rel=1e-6
+    )
+
+
+def test_a_new_vocabulary_keeps_the_encoder_and_the_rows_it_knows(
+    model: Path, shards: tuple[Path, Path], tmp_path: Path
+) -> None:
+    own = tmp_path / "domain-vocab.txt"
+    Vocabulary(["<S>", "</S>", "<UNK>", "the", "court", "gavel"]).write(own)
+    bilm, softmax, vocabulary = read_bilm(str(model), with_softmax=True)
+    assert softmax is not None and vocabulary is not None
+    settings = [*FAST, "softmax=full", "num_steps=1", "learning_rate=1e-30", "warmup_steps=0"]
+    run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, vocabulary_path=own)
+    new_bilm, new_softmax, new_vocabulary = read_bilm(str(run), with_softmax=True)
+    assert new_softmax is not None and new_vocabulary is not None and len(new_softmax.bias) == 6
+    for name, tensor in bilm.state_dict().items():
+        torch.testing.assert_close(new_bilm.state_dict()[name], tensor)
+    for token in ("the", "court"):
+        row, old_row = new_vocabulary.id(token), vocabulary.id(token)
+        torch.testing.assert_close(new_softmax.weight[row], softmax.weight[old_row])
+        torch.testing.assert_close(new_softmax.bias[row], softmax.bias[old_row])
+    assert not torch.equal(new_softmax.weight[5], softmax.weight[vocabulary.unknown_id])
+
+
+def test_rows_of_unknown_tokens_are_drawn_from_the_seed() -> None:
+    old = Softmax(num_tokens=4, dim=32)
+    known = Vocabulary(["<S>", "</S>", "<UNK>", "sea"])
+    new = Vocabulary(["<S>", "</S>", "<UNK>", "land", "sea"])
+    first, again, other = (
+        adapted_softmax(old, known, new, replace(tiny(), seed=seed)).weight.detach() for seed in (1, 1, 2)
+    )
+    assert torch.equal(first, again)
+    assert torch.equal(first[4], old.weight[3]) and not torch.equal(first[3], other[3])
+
+
+def test_a_model_without_softmax_asks_for_a_vocabulary(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
+    convert(model, tmp_path / "bare", to="native", include_softmax=False)
+    with pytest.raises(ValueError, match="has no softmax, so its softmax cannot go on; give --vocabulary"):
+        finetune(str(tmp_path / "bare"), [shards[1]], run_dir=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    own = tmp_path / "domain-vocab.txt"
+    Vocabulary(["<S>", "</S>", "<UNK>", "the", "court"]).write(own)
+    settings = [*FAST, "softmax=full", "num_steps=1"]
+    finetune(str(tmp_path / "bare"), [shards[1]], run_dir=tmp_path / "run", settings=settings, vocabulary_path=own)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"), [(["lstm_dim=64"], "keeps its sizes"), (["patience=2"], "give held-out text")]
+)
+def test_what_cannot_be_is_refused(
+    model: Path, shards: tuple[Path, Path], tmp_path: Path, settings: list[str], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=[*FAST, "softmax=full", *settings])
+    assert not (tmp_path / "run").exists()

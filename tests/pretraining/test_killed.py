@@ -1,0 +1,176 @@
+"""`kill -9` at any moment: the run goes on and ends with the same bits (benchmarks/resume_torture.py does it at length)."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from elmokit.pretraining import checkpoints
+from elmokit.pretraining.config import with_settings
+from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.train import pretrain, resume
+
+SETTINGS = (
+    *("num_steps=15", "checkpoint_every=3", "log_every=2", "precision=float32", "softmax=sampled", "num_negatives=6"),
+    *("dropout_rate=0.1", "reset_state=false", "lstm_dim=40", "bptt_steps=3"),
+)
+
+# Runs commands one after the other, each in a fork of a process that has imported torch and computed nothing.
+FORKS = """
+import json, os, sys
+import torch._dynamo  # which a first optimiser imports
+import elmokit.pretraining.train
+from elmokit.cli import main
+
+for command in sys.stdin:
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(2, 1)
+        os._exit(main(json.loads(command)))
+    print(pid, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+class Forks:
+    """`elmokit` commands; `start` one, kill it if that is what it is for, and `wait` for its exit code."""
+
+    def __init__(self, server: subprocess.Popen[str]) -> None:
+        self.server = server
+
+    def start(self, *command: object) -> int:
+        assert self.server.stdin is not None
+        self.server.stdin.write(json.dumps([str(word) for word in command]) + "\n")
+        self.server.stdin.flush()
+        return self._answer()
+
+    def wait(self) -> int:
+        return self._answer()
+
+    def _answer(self) -> int:
+        assert self.server.stdout is not None
+        return int(self.server.stdout.readline())
+
+
+@pytest.fixture
+def forks() -> Iterator[Forks]:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", FORKS]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as server:  # ends with its input
+        yield Forks(server)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> list[Path]:
+    """Three shards that a run goes through several times, and their vocabulary."""
+    randomness = random.Random(0)
+    words = [f"word{number}" for number in range(50)]
+    shards = [tmp_path / f"shard-{number}.txt" for number in range(3)]
+    for shard in shards:
+        shard.write_text("".join(" ".join(randomness.choices(words, k=number % 7 + 1)) + "\n" for number in range(9)))
+    vocabulary = tmp_path / "vocabulary.txt"
+    vocabulary.write_text("\n".join(["<S>", "</S>", "<UNK>", *words, ""]))
+    return [*shards, vocabulary]
+
+
+def test_a_run_killed_at_random_moments_ends_with_the_same_bits(text: list[Path], forks: Forks, tmp_path: Path) -> None:
+    seed = secrets.randbits(32)
+    randomness = random.Random(seed)
+    *shards, vocabulary = text
+    start = ["pretrain", *shards, "--vocabulary", vocabulary, "--recipe", "tiny", "--set", *SETTINGS, "--run"]
+    (tmp_path / "whole").mkdir()
+    whole, run = tmp_path / "whole" / "run", tmp_path / "run"  # the card has the folder's name
+    forks.start(*start, whole)
+    began = time.monotonic()
+    assert forks.wait() == 0
+    seconds = time.monotonic() - began
+
+    in_a_save = randomness.randrange(3)
+    for number in range(3):
+        is_run = (run / "config.json").exists()
+        process = forks.start("pretrain", "--resume", run) if is_run else forks.start(*start, run)
+        deadline = time.monotonic() + randomness.uniform(0, seconds / 3)
+        while time.monotonic() < deadline or (number == in_a_save and not _ended(process) and not _saving(run)):
+            time.sleep(0.0005)
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+        assert forks.wait() in (0, -signal.SIGKILL), f"seed {seed}, kill {number}"
+
+    last = ["pretrain", "--resume", run] if (run / "config.json").exists() else [*start, run]
+    forks.start(*last)
+    assert forks.wait() == 0, f"seed {seed}"
+    expected, got = _contents(whole), _contents(run)
+    assert {name for name in expected if got.get(name) != expected[name]} == set(), f"seed {seed}"
+
+
+def _ended(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def _saving(run: Path) -> bool:
+    return any((run / "checkpoints").glob(".writing-*"))
+
+
+def _contents(run: Path) -> dict[str, object]:
+    """Every file's bytes, or its records without the times."""
+    files: dict[str, object] = {}
+    for path in filter(Path.is_file, run.rglob("*")):
+        content: object = path.read_bytes()
+        if path.name in ("training.json", "metrics.jsonl"):
+            records = map(json.loads, path.read_text().splitlines())
+            times = ("seconds", "tokens_per_second")
+            content = [{key: value for key, value in record.items() if key not in times} for record in records]
+        files[str(path.relative_to(run))] = content
+    return files
+
+
+def test_a_run_killed_before_it_had_a_config_is_no_run_and_can_be_started(text: list[Path], tmp_path: Path) -> None:
+    *shards, vocabulary = text
+    run = tmp_path / "run"
+    config = with_settings(recipe("tiny"), [*SETTINGS, "num_steps=1"])
+    pretrain(shards, vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
+    run.mkdir()
+    (run / "vocabulary.txt").write_bytes((tmp_path / "whole" / "vocabulary.txt").read_bytes())
+    with pytest.raises(FileNotFoundError, match="is no run: it has no config.json"):
+        resume(run)
+    pretrain(shards, vocabulary_path=vocabulary, run_dir=run, config=config)
+    assert (run / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
+
+
+def test_a_run_killed_after_its_last_checkpoint_and_before_its_model_gets_it_when_resumed(
+    text: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *shards, vocabulary = text
+    run = tmp_path / "run"
+    publish = checkpoints._publish
+
+    def killed_at_the_last(source: Path, target: Path) -> None:
+        if "00000015" in str(source):
+            raise KeyboardInterrupt
+        publish(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "_publish", killed_at_the_last)
+        with pytest.raises(KeyboardInterrupt):
+            config = with_settings(recipe("tiny"), SETTINGS)
+            pretrain(shards, vocabulary_path=vocabulary, run_dir=run, config=config)
+    resume(run)
+    last = run / "checkpoints" / "step-00000015" / "model.safetensors"
+    assert (run / "model.safetensors").read_bytes() == last.read_bytes()

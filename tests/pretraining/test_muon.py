@@ -1,0 +1,65 @@
+"""Muon: orthogonal steps, the same as torch's own, and a state that is saved like any other."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from elmokit.pretraining.muon import Muon, Together, orthogonal
+
+
+@pytest.mark.parametrize("shape", [(40, 8), (8, 40), (12, 12)])
+def test_singular_values_come_near_one_and_the_directions_stay(shape: tuple[int, int]) -> None:
+    matrix = torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    left, _, right = torch.linalg.svd(matrix, full_matrices=False)
+    found = left.t() @ orthogonal(matrix) @ right.t()
+    values = found.diagonal()
+    assert (values > 0.6).all() and (values < 1.3).all()
+    torch.testing.assert_close(found, torch.diag(values), atol=1e-9, rtol=0)
+
+
+def test_zeros_stay_zeros() -> None:
+    assert torch.equal(orthogonal(torch.zeros(6, 3)), torch.zeros(6, 3))
+
+
+def test_makes_the_steps_of_torchs_muon() -> None:
+    start = torch.randn(48, 8, generator=torch.Generator().manual_seed(2))
+    ours, theirs = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())
+    optimizers = (
+        Muon([ours], lr=0.01),
+        torch.optim.Muon([theirs], lr=0.01, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
+    )
+    for step in range(5):
+        gradient = torch.randn(48, 8, generator=torch.Generator().manual_seed(10 + step))
+        for parameter, optimizer in zip((ours, theirs), optimizers, strict=True):
+            parameter.grad = gradient.clone()
+            optimizer.step()
+    moved = (ours - start).norm()
+    assert (ours - theirs).norm() < 0.02 * moved  # torch iterates in bfloat16
+
+
+def test_two_optimisers_share_one_state() -> None:
+    def made() -> tuple[list[torch.nn.Parameter], Together]:
+        parameters = [torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(4, 2))]
+        return parameters, Together(torch.optim.AdamW(parameters[:1], lr=0.1), Muon(parameters[1:], lr=0.1))
+
+    def step(parameters: list[torch.nn.Parameter], optimizer: Together, seed: int) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        for parameter in parameters:
+            parameter.grad = torch.randn(parameter.shape, generator=generator)
+        optimizer.step()
+
+    parameters, optimizer = made()
+    step(parameters, optimizer, 1)
+    again, restored = made()
+    for parameter, other in zip(parameters, again, strict=True):
+        other.data.copy_(parameter.data)
+    state = optimizer.state_dict()
+    assert sorted(state["state"]) == [0, 1]
+    restored.load_state_dict(copy.deepcopy(state))  # as a file would: torch shares what it is given
+    for pair in ((parameters, optimizer), (again, restored)):
+        step(*pair, 2)
+    for parameter, other in zip(parameters, again, strict=True):
+        assert torch.equal(parameter, other)

@@ -1,0 +1,88 @@
+"""Several processes train what one process trains: the same losses, the same weights, and resumed by any number."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from elmokit.pretraining.ranks import Ranks
+from elmokit.text.vocabulary import Vocabulary
+
+WORDS = "the boat bank river money judge court case ball game play actors king queen park she put lay by of".split()  # noqa: SIM905
+SETTINGS = (
+    *("precision=float64", "softmax=sampled", "num_negatives=6", "reset_state=false", "dropout_rate=0"),
+    *("batch_size=4", "bptt_steps=5", "num_steps=50", "checkpoint_every=25", "log_every=1", "evaluate_every=25"),
+    *("lstm_dim=12", "projection_dim=8", "filters=[[1,4],[2,4]]", "optimizer=muon", "accumulate=2"),
+)
+
+
+def pretrain(num_processes: int, *arguments: str) -> None:
+    """In processes of their own, on one thread each."""
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(num_processes)]
+    command = [sys.executable, *(launcher if num_processes > 1 else []), "-m", "elmokit", "pretrain", *arguments]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def losses(run: Path) -> list[tuple[int, list[float]]]:
+    lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    return [(line["step"], line["losses"]) for line in lines if "losses" in line]
+
+
+def assert_same_losses(run: Path, other: Path) -> None:
+    assert len(losses(run)) == 50
+    for (step, one), (other_step, two) in zip(losses(run), losses(other), strict=True):
+        assert step == other_step
+        assert one == pytest.approx(two, abs=1e-9)
+
+
+@pytest.mark.timeout(400)
+def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path: Path) -> None:
+    shard, vocabulary = tmp_path / "shard.txt", tmp_path / "vocab.txt"
+    generator = torch.Generator().manual_seed(3)
+    lengths = torch.randint(2, 12, (200,), generator=generator).tolist()
+    picks = [torch.randint(len(WORDS), (length,), generator=generator).tolist() for length in lengths]
+    shard.write_text("".join(" ".join(WORDS[word] for word in sentence) + "\n" for sentence in picks))
+    Vocabulary(["<S>", "</S>", "<UNK>", *WORDS]).write(vocabulary)
+    begin = [str(shard), "--vocabulary", str(vocabulary), "--recipe", "tiny", "--held-out", str(shard)]
+    alone, together = tmp_path / "alone", tmp_path / "together"
+    pretrain(1, *begin, "--run-dir", str(alone), "--set", *SETTINGS)
+    pretrain(2, *begin, "--run-dir", str(together), "--set", *SETTINGS)
+    assert_same_losses(alone, together)
+    weights, others = (load_file(run / "model.safetensors") for run in (alone, together))
+    for name, tensor in weights.items():
+        torch.testing.assert_close(tensor, others[name], atol=1e-9, rtol=0)
+
+    for num_processes in (1, 2):
+        halfway = tmp_path / f"resumed-by-{num_processes}"
+        shutil.copytree(together, halfway)
+        shutil.rmtree(halfway / "checkpoints" / "step-00000050")
+        pretrain(num_processes, "--resume", str(halfway))
+        assert_same_losses(alone, halfway)
+    same = (tmp_path / "resumed-by-2" / "model.safetensors").read_bytes()
+    assert same == (together / "model.safetensors").read_bytes()
+
+
+def test_streams_are_shared_out_evenly_or_not_at_all() -> None:
+    cpu = torch.device("cpu")
+    assert [Ranks(cpu, rank, 3).share(12) for rank in range(3)] == [slice(0, 4), slice(4, 8), slice(8, 12)]
+    with pytest.raises(ValueError, match="batch_size is 10, which 3 processes cannot split evenly"):
+        Ranks(cpu, 0, 3).share(10)
+
+
+def test_one_process_alone_needs_no_group() -> None:
+    alone = Ranks(torch.device("cpu"))
+    tensor = torch.ones(2)
+    alone.average([tensor])
+    alone.wait()
+    assert torch.equal(tensor, torch.ones(2)) and alone.mean([1.0, 2.0]) == (1.0, 2.0)
+    assert alone.any(True) and not alone.any(False) and alone.first_says("x") == "x"
