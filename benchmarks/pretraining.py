@@ -3,7 +3,8 @@
     python benchmarks/pretraining.py SHARD VOCABULARY [--recipes mini small] [--rounds 5] [--output FILE]
 
 The plain step has the same model, loss and batches: autograd through a loop over the time steps, the char encoder on
-every token over all positions, one direction after the other, float32, the optimiser as torch has it by default.
+every token over all positions, one direction after the other, float32, the optimiser as torch has it by default
+(AdamW where ours is Muon). Both have the huge pages that `elmokit` asks torch for.
 Shares are of the arithmetic that the step needs (three products for each one of the forward pass) over the measured
 peak of this machine's matrix products in that type. Peak memory is that of a process of its own for each variant.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import statistics
 import subprocess
@@ -20,6 +22,8 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # before torch, as the command line does
 
 import torch
 from torch import Tensor
@@ -34,10 +38,10 @@ from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.corpus import SentenceStream
 from elmokit.pretraining.gradients import GradientMaker
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.setup import find_device, new_optimizer, new_softmax
+from elmokit.pretraining.setup import find_device, new_optimizer, new_softmax, resolved
 from elmokit.text.vocabulary import Vocabulary
 
-VARIANTS = ("plain float32", "float32", "bfloat16")
+PLAIN = "plain float32"
 
 
 @dataclass(frozen=True)
@@ -70,18 +74,33 @@ def main() -> None:
         status = Path("/proc/self/status").read_text()  # getrusage would count the parent's pages too
         print(int(status.split("VmHWM:")[1].split()[0]) // 1024)
         return
-    peaks = {dtype: matrix_peak(dtype) for dtype in (torch.float32, torch.bfloat16)}
+    arguments.variants = variants()
+    dtypes = [torch.float32, *([torch.bfloat16] if "bfloat16" in arguments.variants else [])]
+    peaks = {dtype: matrix_peak(dtype) for dtype in dtypes}
     rows = [row for name in arguments.recipes for row in measure(name, arguments, peaks)]
     print_table(rows, peaks)
     if arguments.output:
         record = {
             "command": " ".join(["python", *sys.argv]),
-            "machine": f"{platform.processor() or platform.machine()}, {torch.get_num_threads()} threads",
+            "machine": f"{processor()}, {torch.get_num_threads()} threads",
             "torch": torch.__version__,
             "peak_gflops": {str(dtype): round(peak / 1e9) for dtype, peak in peaks.items()},
             "rows": [asdict(row) for row in rows],
         }
         arguments.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def variants() -> list[str]:
+    """The plain step and ours; in bfloat16 too, where `precision="auto"` would choose it."""
+    chosen = resolved(recipe("mini"), num_tokens=1_000_000, device=find_device(None)).precision
+    return [PLAIN, "float32", *(["bfloat16"] if chosen == "bfloat16" else [])]
+
+
+def processor() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 class Bench:
@@ -108,7 +127,7 @@ class Bench:
 
     def step(self, variant: str) -> Callable[[int], None]:
         """A function of the step's number that makes one; its model is made here."""
-        if variant == "plain float32":
+        if variant == PLAIN:
             return self._plain(replace(self.config, precision="float32"))
         return self._ours(replace(self.config, precision=variant))
 
@@ -133,7 +152,7 @@ class Bench:
     def _plain(self, config: PretrainingConfig) -> Callable[[int], None]:
         bilm, softmax = self._model(config)
         parameters = [*bilm.parameters(), *softmax.parameters()]
-        kind = {"adagrad": torch.optim.Adagrad, "adamw": torch.optim.AdamW}[config.optimizer]
+        kind = torch.optim.Adagrad if config.optimizer == "adagrad" else torch.optim.AdamW
         optimizer = kind(parameters, lr=config.learning_rate)
 
         def step(number: int) -> None:
@@ -206,11 +225,12 @@ def plain_lstm(lstm: ProjectedLSTM, steps: Tensor, starts: Tensor | None) -> Ten
 
 
 def measure(name: str, arguments: argparse.Namespace, peaks: dict[torch.dtype, float]) -> list[Row]:
+    names: list[str] = arguments.variants
     bench = Bench(name, arguments.shard, arguments.vocabulary)
-    steps = {variant: bench.step(variant) for variant in VARIANTS}
-    times: dict[str, list[tuple[float, float]]] = {variant: [] for variant in VARIANTS}
+    steps = {variant: bench.step(variant) for variant in names}
+    times: dict[str, list[tuple[float, float]]] = {variant: [] for variant in names}
     for number in range(arguments.rounds + 1):
-        for variant in VARIANTS:
+        for variant in names:
             wall, cpu = time.perf_counter(), time.process_time()
             steps[variant](number)
             if number > 0:  # the first round warms up
@@ -218,7 +238,7 @@ def measure(name: str, arguments: argparse.Namespace, peaks: dict[torch.dtype, f
     tokens = bench.config.batch_size * bench.config.bptt_steps
     flops = statistics.mean(step_flops(bench.config, batch) for batch in bench.batches)
     medians = {
-        variant: [statistics.median(column) for column in zip(*times[variant], strict=True)] for variant in VARIANTS
+        variant: [statistics.median(column) for column in zip(*times[variant], strict=True)] for variant in names
     }
     return [
         Row(
@@ -226,7 +246,7 @@ def measure(name: str, arguments: argparse.Namespace, peaks: dict[torch.dtype, f
             variant=variant,
             tokens_per_second=round(tokens / wall),
             tokens_per_cpu_second=round(tokens / cpu),
-            times_plain=round(medians["plain float32"][0] / wall, 2),
+            times_plain=round(medians[PLAIN][0] / wall, 2),
             share_of_peak=round(flops / wall / peaks[torch.bfloat16 if variant == "bfloat16" else torch.float32], 3),
             peak_megabytes=_peak_megabytes(name, variant, arguments),
         )

@@ -14,7 +14,7 @@ from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.recipes import RECIPES, mini
 
 PAGE = (Path(__file__).parents[2] / "docs" / "pretraining.md").read_text(encoding="utf-8")
-SMALLER = {"mini": "tiny", "num_steps=20000": "num_steps=2"}
+SMALLER = {"mini": "tiny", "num_steps=20000": "num_steps=20", "num_steps=1000": "num_steps=2"}
 
 
 def blocks(language: str) -> list[str]:
@@ -39,11 +39,13 @@ def test_the_way_from_raw_text_to_vectors_can_be_walked(tmp_path: Path, monkeypa
         Path(f"raw/{number}.txt").write_text("\n".join(sentences))
     Path("sentences.txt").write_text("I sat on the bank of the river.\n")
     verbs: list[str] = []
+    Path("domain").symlink_to("corpus")
     for program, verb, *arguments in commands():
         assert program == "elmokit"
         assert main([verb, *(word for given in arguments for word in as_the_shell_reads(given))]) == 0
         verbs.append(verb)
-    assert verbs == ["prepare", "vocabulary", "pretrain", "pretrain", "perplexity", "embed", "convert", "inspect"]
+    use = ("perplexity", "embed", "convert", "inspect")
+    assert verbs == ["prepare", "vocabulary", "pretrain", "report", "pretrain", *use, "finetune"]
     (code,) = blocks("python")
     names: dict[str, object] = {}
     exec(code, names)
@@ -59,6 +61,6 @@ def test_the_fields_have_the_values_it_says():
     ]
     settings = {entry.name: str(getattr(mini(), entry.name)) for entry in fields(PretrainingConfig)}
     fields_said = [(name, value) for name, value in said if name in settings]
-    assert len(fields_said) == 9
+    assert len(fields_said) == 13
     assert fields_said == [(name, settings[name]) for name, _ in fields_said]
     assert {name for name, _ in said} & RECIPES.keys() >= {"tiny", "mini", "small"}

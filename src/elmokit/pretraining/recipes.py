@@ -40,7 +40,7 @@ def mini() -> PretrainingConfig:
         num_negatives=4096,
         softmax_scale=0.1,
         zipf_bias=True,
-        optimizer="adamw",
+        optimizer="muon",
         learning_rate=3e-3,
         schedule="cosine",
         warmup_steps=100,

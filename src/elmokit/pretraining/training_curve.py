@@ -39,6 +39,7 @@ STYLE = """
   svg .mark { fill: var(--own); stroke: var(--frame); stroke-width: 1; } svg .dashed { stroke-dasharray: 7 3; }
 """
 _WITHIN_A_DECADE: tuple[tuple[float, ...], ...] = (
+    tuple(twentieth / 20 for twentieth in range(20, 200)),
     tuple(half / 2 for half in range(2, 20)),
     (1, 1.5, 2, 3, 4, 5, 6, 8),
     (1, 2, 5),
