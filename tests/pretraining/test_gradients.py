@@ -164,7 +164,7 @@ def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(config: Pre
         bilm, softmax = made(config)
         bilm, softmax = bilm.float(), softmax.float()
         parameters = [*bilm.parameters(), *softmax.parameters()]
-        made_optimizer = new_optimizer(replace(config, optimizer=optimizer, learning_rate=0.1), parameters)
+        made_optimizer = new_optimizer(replace(config, optimizer=optimizer, learning_rate=0.1), bilm, softmax)
         for group in made_optimizer.param_groups:
             assert group["fused"]
             group["fused"] = fused

@@ -188,7 +188,7 @@ class _Recurrence(torch.autograd.Function):
         squashed = inputs.new_empty(num_saved, batch_size, lstm_dim)
         hidden = low_inputs.new_zeros(num_saved, batch_size, lstm_dim)
         previous = low_inputs.new_zeros(num_saved, batch_size, dim)
-        low_gates = low_inputs.new_empty(batch_size, 4 * lstm_dim)
+        low_gates = None if dtype == inputs.dtype else low_inputs.new_empty(batch_size, 4 * lstm_dim)
         outputs = inputs.new_zeros(num_steps, batch_size, dim)
         running_cell, running_output = cell.clone(), output.clone()
 
@@ -200,8 +200,10 @@ class _Recurrence(torch.autograd.Function):
                 h.mul_(keep[step, :rows])
             low_h, gate, m = previous[at, :rows], gates[at, :rows], hidden[at, :rows]
             low_h.copy_(h)
-            torch.addmm(from_inputs[step, :rows], low_h, recurrent, out=low_gates[:rows])
-            gate.copy_(low_gates[:rows])
+            if low_gates is None:
+                torch.addmm(from_inputs[step, :rows], low_h, recurrent, out=gate)
+            else:
+                gate.copy_(torch.addmm(from_inputs[step, :rows], low_h, recurrent, out=low_gates[:rows]))
             gate[:, : 3 * lstm_dim].sigmoid_()
             gate[:, 3 * lstm_dim :].tanh_()
             i, f, o, j = _quarters(gate)
@@ -210,7 +212,10 @@ class _Recurrence(torch.autograd.Function):
                 c.clamp_(-settings.cell_clip, settings.cell_clip)
             cells[at, :rows] = c
             torch.tanh(c, out=squashed[at, :rows])
-            m.copy_(torch.mul(squashed[at, :rows], o))
+            if low_gates is None:
+                torch.mul(squashed[at, :rows], o, out=m)
+            else:
+                m.copy_(torch.mul(squashed[at, :rows], o))
             h.copy_(m if projection is None else m @ projection)
             if settings.projection_clip is not None:
                 h.clamp_(-settings.projection_clip, settings.projection_clip)
@@ -237,13 +242,14 @@ class _Recurrence(torch.autograd.Function):
         low_gates = low_inputs.new_zeros(num_steps, batch_size, 4 * lstm_dim)
         low_projected = low_inputs.new_zeros(num_steps, batch_size, dim)
         to_cell, to_output = grad_cell.clone(), grad_output.clone()
-        to_gates = gates.new_empty(batch_size, 4 * lstm_dim)
+        to_gates = None if dtype == gates.dtype else gates.new_empty(batch_size, 4 * lstm_dim)
         scratch = gates.new_empty(batch_size, 4 * lstm_dim)
         low_output = low_inputs.new_empty(batch_size, dim)
 
         for step in reversed(range(num_steps)):
             rows = settings.num_rows[step]
-            gate, tanh_c, dz = gates[step, :rows], squashed[step, :rows], to_gates[:rows]
+            gate, tanh_c = gates[step, :rows], squashed[step, :rows]
+            dz = low_gates[step, :rows] if to_gates is None else to_gates[:rows]
             i, f, o, j = _quarters(gate)
             di, df, do, dj = _quarters(dz)
             c_before = cells[step - 1, :rows] if step > 0 else first_cell[:rows]
@@ -267,7 +273,8 @@ class _Recurrence(torch.autograd.Function):
             sigmoids = slice(0, 3 * lstm_dim)  # sigmoid' = s - s^2; below, tanh' of the candidate
             torch.addcmul(scaled[:, sigmoids], scaled[:, sigmoids], gate[:, sigmoids], value=-1, out=dz[:, sigmoids])
             dj.addcmul_(scaled[:, 3 * lstm_dim :], j, value=-1)
-            low_gates[step, :rows] = dz
+            if to_gates is not None:
+                low_gates[step, :rows] = dz
             dh.copy_(torch.mm(low_gates[step, :rows], recurrent, out=low_output[:rows]))
             if keep is not None:
                 dc.mul_(keep[step, :rows])
