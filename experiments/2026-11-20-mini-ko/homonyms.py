@@ -1,0 +1,56 @@
+"""How often a Korean model tells the senses of homonym_ko apart, overall and word by word, beside its baselines.
+
+    python experiments/2026-11-20-mini-ko/homonyms.py MODEL FOLDER
+
+FOLDER holds the task's train.jsonl and test.jsonl. Senses there were assigned by collocation patterns, which favours
+the bag of context words. Forms differ by particle, and particles tell some senses apart, even to a static vector; so
+the rates are given once more for occurrences of one form.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit import Elmo
+from elmokit.analysis.homonyms import as_record, measure_homonyms, of_one_form, read_homonyms
+from elmokit.analysis.polysemes import senses_of, words_of
+
+if TYPE_CHECKING:
+    from elmokit.analysis.polysemy import Rate
+
+Record = dict[str, dict[str, float]]
+
+
+def main(model: str, folder: Path) -> dict[str, Record | dict[str, Record]]:
+    """Print the tables. The demo reads `homonym_ko` and `homonym_ko_same_form` of the result in measurements.json."""
+    train, test = (read_homonyms(folder / f"{half}.jsonl") for half in ("train", "test"))
+    elmo = Elmo.from_pretrained(model)
+    measured = measure_homonyms(elmo, train, test)
+    overall = {one.name: one.nearest_rate() for one in measured}
+    _show(f"{model}: {len(test):,} occurrences, each judged by the nearest of {len(train):,} others", overall)
+    same_form = {one.name: one.nearest_rate() for one in measure_homonyms(elmo, *of_one_form(train, test))}
+    _show("Of the same form, particle included", same_form)
+    words: dict[str, Record] = {}
+    for word in words_of(test):
+        chosen = [index for index, occurrence in enumerate(test) if occurrence.word == word]
+        rates = {one.name: one.nearest_rate(chosen) for one in measured}
+        _show(f"{word} ({', '.join(senses_of(word, test))})", rates)
+        words[word] = as_record(rates)
+    return {
+        "homonym_ko": as_record(overall),
+        "homonym_ko_same_form": as_record(same_form),
+        "homonym_ko_words": words,
+    }
+
+
+def _show(title: str, rates: dict[str, Rate]) -> None:
+    print(f"{title}\n")
+    for name, rate in rates.items():
+        print(f"  {name:22}{rate}")
+    print()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

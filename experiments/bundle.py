@@ -1,0 +1,225 @@
+"""Make a bundled model out of a run: float16 weights, split softmax, perplexities of held-out text, sense rates, card.
+
+    python experiments/bundle.py mini-ko RUN HELDOUT_FOLDER RESULTS_FOLDER [--homonyms FOLDER]
+
+measures the bundled float16 weights, not the run's, and writes `results.json` and the run's `metrics.jsonl` into the
+results folder. HELDOUT_FOLDER has `heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl, test.jsonl) are for Korean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shutil
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import elmokit
+from elmokit import Elmo
+from elmokit.analysis.findings import look
+from elmokit.analysis.homonyms import MEASUREMENTS, as_record, measure_homonyms, of_one_form, read_homonyms
+from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
+from elmokit.model.formats.conversion import convert
+from elmokit.pretraining.perplexity import Perplexity, read_for_measuring, text_losses, union
+
+BUNDLED = Path(elmokit.__file__).parent / "bundled"
+MAX_FILE_BYTES = 16_000_000
+TEXTS = Path(__file__).with_name("cards")
+
+
+@dataclass(frozen=True)
+class Language:
+    """What is measured in a language; 5-gram perplexities (forward, backward): ../shared/reference/ngram-baselines.md."""
+
+    five_gram: dict[str, tuple[float, float]]
+    """By domain, `all` first."""
+    five_gram_tokens: str
+
+
+LANGUAGES = {
+    "mini-en": Language(
+        {
+            "all": (163.4, 163.6),
+            "encyclopedia": (191.8, 192.0),
+            "fiction": (154.8, 155.1),
+            "news": (154.3, 154.5),
+            "speech": (88.8, 89.0),
+            "textbook": (149.3, 149.2),
+        },
+        "38.7",
+    ),
+    "mini-ko": Language(
+        {
+            "all": (372.7, 371.7),
+            "wiki": (352.9, 351.6),
+            "nsmc": (414.2, 414.4),
+            "petitions": (465.3, 463.7),
+            "bible": (524.7, 527.0),
+        },
+        "21.0",
+    ),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("name", choices=LANGUAGES)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("heldout", type=Path)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--homonyms", type=Path)
+    arguments = parser.parse_args()
+    target = BUNDLED / arguments.name
+    if target.exists():
+        shutil.rmtree(target)
+    convert(arguments.run, target, to="native", dtype="float16", max_file_bytes=MAX_FILE_BYTES)
+    _forget_local_paths(target / "config.json")
+
+    log_lines = (arguments.run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    log = [entry for entry in map(json.loads, log_lines) if "loss" in entry]
+    results = {
+        "steps": log[-1]["step"],
+        "tokens": log[-1]["num_tokens"],
+        "optimisation_minutes": round(log[-1]["seconds"] / 60, 1),
+        "tokens_per_second": round(log[-1]["num_tokens"] / log[-1]["seconds"]),
+        "hardware": f"{torch.get_num_threads()} cores of {_processor()}, no GPU",
+        "torch": torch.__version__,
+        "perplexity": _perplexities(target, arguments.heldout, list(LANGUAGES[arguments.name].five_gram)[1:]),
+        "polysemes": _polysemes(target),
+    }
+    command = " ".join(["python", *sys.argv])
+    if arguments.homonyms:
+        rates = _homonyms(target, arguments.homonyms)
+        results |= rates
+        text = json.dumps({**rates, "command": command}, indent=2, ensure_ascii=False)
+        (target / MEASUREMENTS).write_text(text + "\n", encoding="utf-8")
+    arguments.results.mkdir(exist_ok=True)
+    text = json.dumps({"command": command, **results}, indent=2, ensure_ascii=False)
+    (arguments.results / "results.json").write_text(text + "\n", encoding="utf-8")
+    shutil.copyfile(arguments.run / "metrics.jsonl", arguments.results / "metrics.jsonl")
+    card = _card(arguments.name, results, target, arguments.results.name)
+    (target / "README.md").write_text(card, encoding="utf-8")
+    print(text)
+
+
+def _perplexities(model: Path, heldout: Path, domains: list[str]) -> dict[str, dict[str, Any]]:
+    bilm, softmax, vocabulary = read_for_measuring(str(model))
+    losses = [text_losses(bilm, softmax, vocabulary, [heldout / f"heldout_{domain}.txt.xz"]) for domain in domains]
+    named = zip(["all", *domains], [union(losses), *losses], strict=True)
+    return {name: _row(one.perplexity()) for name, one in named}
+
+
+def _row(result: Perplexity) -> dict[str, Any]:
+    record = asdict(result)
+    return {key: record[key] for key in ("forward", "backward", "num_sentences", "num_predictions", "num_unknown")}
+
+
+def _polysemes(model: Path) -> dict[str, dict[str, str]]:
+    """1-nearest-neighbour rates over the fixed list of polysemes, as the demo shows them."""
+    elmo = Elmo.from_pretrained(model)
+    findings = look(elmo, read_polysemes(LISTS[language_of(elmo.vocabulary)]), model=model.name)
+    contrasts = findings.contrasts()
+    return {
+        one.name: {
+            "all": str(one.nearest_rate()),
+            "triples": one.triple_rate().percent(),
+            **{contrast: str(one.nearest_rate(members)) for contrast, members in contrasts.items()},
+        }
+        for one in findings.measured
+    }
+
+
+def _homonyms(model: Path, folder: Path) -> dict[str, Any]:
+    train, test = (read_homonyms(folder / f"{half}.jsonl") for half in ("train", "test"))
+    elmo = Elmo.from_pretrained(model)
+    return {
+        name: as_record({one.name: one.nearest_rate() for one in measure_homonyms(elmo, *halves)})
+        for name, halves in (("homonym_ko", (train, test)), ("homonym_ko_same_form", of_one_form(train, test)))
+    }
+
+
+def _forget_local_paths(config: Path) -> None:
+    record = json.loads(config.read_text(encoding="utf-8"))
+    record["pretraining"]["shards"] = [Path(shard).name for shard in record["pretraining"]["shards"]]
+    config.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    flags = next((line.split() for line in lines if line.startswith("flags")), [])
+    known = {"avx2": "AVX2", "avx512f": "AVX-512", "avx512_bf16": "bfloat16"}
+    kinds = [kind for flag, kind in known.items() if flag in flags]
+    return f"{names[0] if names else platform.processor()} ({', '.join(kinds)})"
+
+
+def _card(name: str, results: dict[str, Any], model: Path, results_folder: str) -> str:
+    """The model card: the words of `cards/NAME.md`, every number from `results` and the run's config."""
+    settings = json.loads((model / "config.json").read_text(encoding="utf-8"))["pretraining"]
+    words = {
+        "millions": f"{results['tokens'] / 1e6:.1f}",
+        "minutes": f"{results['optimisation_minutes']:.0f}",
+        "steps": f"{results['steps']:,}",
+        "speed": f"{results['tokens_per_second']:,}",
+        "hardware": results["hardware"],
+        "shards": ", ".join(settings["shards"]),
+        "batch": f"{settings['batch_size']} streams x {settings['bptt_steps']} tokens",
+        "negatives": f"{settings['num_negatives']:,}",
+        "optimizer": settings["optimizer"],
+        "rate": str(settings["learning_rate"]),
+        "warmup": str(settings["warmup_steps"]),
+        "schedule": settings["schedule"],
+        "decay": f"{settings['decay_steps']:,}",
+        "precision": settings["precision"],
+        "dropout": str(settings["dropout_rate"]),
+        "results": f"experiments/{results_folder}/",
+        "perplexities": _perplexity_table(name, results["perplexity"]),
+        "senses": _sense_table(results),
+    }
+    text = (TEXTS / f"{name}.md").read_text(encoding="utf-8")
+    for key, value in words.items():
+        text = text.replace(f"@{key}@", value)
+    assert "@" not in text, text[text.index("@") :][:40]
+    return text
+
+
+def _perplexity_table(name: str, measured: dict[str, dict[str, Any]]) -> str:
+    language = LANGUAGES[name]
+    rows = [
+        f"Beside an interpolated Kneser-Ney 5-gram of all {language.five_gram_tokens} million tokens:\n",
+        "| held-out text | predictions | `<UNK>` | forward | backward | 5-gram fwd | 5-gram bwd | fwd without UNK "
+        "| bwd without UNK |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for domain, five_gram in language.five_gram.items():
+        part = measured[domain]
+        forward, backward = part["forward"], part["backward"]
+        rows.append(
+            f"| {domain} | {part['num_predictions']:,} | {part['num_unknown'] / part['num_predictions']:.1%} "
+            f"| {forward['perplexity']:.1f} | {backward['perplexity']:.1f} | {five_gram[0]} | {five_gram[1]} "
+            f"| {forward['perplexity_without_unknown']:.1f} | {backward['perplexity_without_unknown']:.1f} |"
+        )
+    return "\n".join(rows)
+
+
+def _sense_table(results: dict[str, Any]) -> str:
+    columns = {"our list": {name: rates["all"] for name, rates in results["polysemes"].items()}}
+    for key in ("homonym_ko", "homonym_ko_same_form"):
+        if key in results:
+            columns[key] = {
+                name: f"{rate['hits']:g} of {rate['total']} = {rate['hits'] / rate['total']:.1%}"
+                for name, rate in results[key].items()
+            }
+    names = list(dict.fromkeys(name for column in columns.values() for name in column))
+    rows = [f"| | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
+    rows += [f"| {name} | {' | '.join(column.get(name, '') for column in columns.values())} |" for name in names]
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    main()
