@@ -1,14 +1,14 @@
-"""Peak memory of `elmokit pretrain` over corpora of growing size, of its resuming deep in them, and of reading them all.
+"""Peak memory of `elmokit pretrain` over corpora of growing size, of resuming deep in them, and of reading them whole.
 
-    python benchmarks/pretraining_memory.py [--gigabytes 0.1 1 4] [--steps 1000] [--limit 50] [--output FILE]
+    python benchmarks/pretraining_memory.py [--gigabytes 0.1 1 4] [--steps 200] [--limit 50] [--output FILE]
 
-The text is synthetic, in plain shards of 200 MB, nested (the smaller corpora are the first part of the largest) and
-deleted at the end. For each corpus three processes of their own tell their peak resident memory:
+The text is made up, in plain shards of 200 MB that the corpora share, and deleted at the end. For each corpus four
+processes tell their peak resident memory:
 
-    train    steps from the start, through several blocks of lines
-    resume   a few steps from a position, written by hand into the checkpoint, near the end of the last shard; timed
-             beside the same from the first sentence
-    read     both directions' streams to the end of the epoch, without training
+    train   steps from the start, through several blocks of lines in each direction
+    first   a few steps of that run resumed, its position in the text set by hand to the first sentence,
+    deep    and to the last block of lines in the last shard
+    read    one direction's stream to the end of the epoch, without training
 
 Exits with 1 if one kind's peaks are further apart than the limit.
 """
@@ -38,8 +38,8 @@ from elmokit.pretraining.corpus import BLOCK_LINES, CorpusPosition, SentenceStre
 SHARD_BYTES = 200_000_000
 STEPS_AFTER_RESUMING = 5
 SETTINGS = (
-    *("batch_size=128", "bptt_steps=20", "softmax=sampled", "num_negatives=512", "precision=float32"),
-    *("lstm_dim=32", "projection_dim=16", "num_layers=1", "checkpoint_every=1000000", "log_every=100"),
+    *("batch_size=1024", "bptt_steps=20", "softmax=sampled", "num_negatives=64", "precision=float32"),
+    *("lstm_dim=32", "projection_dim=16", "num_layers=1", "checkpoint_every=1000000", "log_every=50"),
 )
 
 
@@ -59,19 +59,19 @@ class Row:
     gigabytes: float
     num_shards: int
     train: Peak
-    resume_first: Peak
-    resume_deep: Peak
+    first: Peak
+    deep: Peak
     read: Peak
 
     @property
     def peaks(self) -> dict[str, Peak]:
-        return {"train": self.train, "first": self.resume_first, "deep": self.resume_deep, "read": self.read}
+        return {"train": self.train, "first": self.first, "deep": self.deep, "read": self.read}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--gigabytes", type=float, nargs="+", default=[0.1, 1.0, 4.0])
-    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--limit", type=float, default=50.0, help="megabytes (default: %(default)s)")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--peak-of", nargs="+", help="used by the script itself")
@@ -111,25 +111,26 @@ def measure(text: Text, gigabytes: float, *, num_steps: int) -> Row:
     checkpoint = run / "checkpoints" / f"step-{num_steps:08d}"
     with shards[-1].open("rb") as file:
         last_block = sum(1 for _ in file) // BLOCK_LINES
-    resumed: list[Peak] = []
-    for position in (CorpusPosition(), CorpusPosition(0, len(shards) - 1, last_block)):
-        set_position(checkpoint, position)
-        resumed.append(_peak("resume", str(run), str(num_steps + STEPS_AFTER_RESUMING)))
-        shutil.rmtree(run / "checkpoints" / f"step-{num_steps + STEPS_AFTER_RESUMING:08d}")
+    first = resume_at(CorpusPosition(), checkpoint)
+    deep = resume_at(CorpusPosition(0, len(shards) - 1, last_block), checkpoint)
     shutil.rmtree(run)
-    row = Row(gigabytes, len(shards), train, *resumed, _peak("read", *corpus))
+    row = Row(gigabytes, len(shards), train, first, deep, read=_peak("read", *corpus))
     told = (f"{kind} {peak.megabytes:.0f} MB in {peak.seconds:.1f} s" for kind, peak in row.peaks.items())
     print(f"{gigabytes} GB in {len(shards)} shards: {', '.join(told)}", flush=True)
     return row
 
 
-def set_position(checkpoint: Path, position: CorpusPosition) -> None:
-    """Let both directions go on from there."""
+def resume_at(position: CorpusPosition, checkpoint: Path) -> Peak:
+    """Go on from a checkpoint for a few steps, with both directions at this position."""
     path = checkpoint / "training.json"
     record = json.loads(path.read_text(encoding="utf-8"))
     for packer in record["packers"]:
         packer["position"] = asdict(position)
     path.write_text(json.dumps(record), encoding="utf-8")
+    last_step = record["step"] + STEPS_AFTER_RESUMING
+    peak = _peak("resume", str(checkpoint.parents[1]), str(last_step))
+    shutil.rmtree(checkpoint.with_name(f"step-{last_step:08d}"))
+    return peak
 
 
 def _peak(*what: str) -> Peak:
@@ -153,8 +154,7 @@ def peak_of(kind: str, *rest: str) -> Peak:
         code = elmokit(["pretrain", "--resume", run, "--set", f"num_steps={num_steps}"])
     else:
         paths = [Path(shard) for shard in rest]
-        streams = [SentenceStream(paths, purpose=purpose, num_epochs=1) for purpose in ("forward", "backward")]
-        code = 0 if sum(1 for _ in zip(*streams, strict=True)) else 1
+        code = 0 if sum(1 for _ in SentenceStream(paths, num_epochs=1)) else 1
     if code:
         sys.exit(code)
     status = Path("/proc/self/status").read_text(encoding="utf-8")  # getrusage would count the parent's pages too

@@ -44,7 +44,7 @@ KEEP_CHECKPOINTS = 2
 SETTINGS = (
     *(f"num_steps={NUM_STEPS}", "checkpoint_every=3", f"keep_checkpoints={KEEP_CHECKPOINTS}", "log_every=2"),
     *("precision=float32", "softmax=sampled", "num_negatives=64", "dropout_rate=0.1", "reset_state=false"),
-    *("lstm_dim=48", "batch_size=8", "bptt_steps=3"),
+    *("lstm_dim=48", "batch_size=8", "bptt_steps=3", "evaluate_every=7", "evaluate_sentences=5"),
 )
 TIMES = ("seconds", "tokens_per_second")
 MOMENTS = (
@@ -96,7 +96,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="resume-torture-"))
     runs = Runs(folder)
     whole = runs.whole()
-    print(f"a run takes {whole.processor_seconds:.2f} processor seconds, a save {1000 * whole.seconds_per_save:.0f} ms", flush=True)
+    print(f"a run: {whole.processor_seconds:.2f} processor seconds, {whole.num_operations} file operations", flush=True)
     kills: Counter[str] = Counter()
     inside_a_save = 0
     results: Counter[str] = Counter()
@@ -258,8 +258,8 @@ class Runs:
 
     def _start(self, run_dir: Path) -> list[str]:
         shards = map(str, self.shards)
-        to = ["--vocabulary", str(self.vocabulary), "--run", str(run_dir)]
-        return ["pretrain", *shards, *to, "--recipe", "tiny", "--set", *SETTINGS]
+        files = ["--vocabulary", str(self.vocabulary), "--held-out", str(self.shards[0]), "--run", str(run_dir)]
+        return ["pretrain", *shards, *files, "--recipe", "tiny", "--set", *SETTINGS]
 
     def _fork(self, command: list[str], *, die_at: int = 0) -> ForkProcess:
         log = _log(Path(command[command.index("--run" if "--run" in command else "--resume") + 1]))

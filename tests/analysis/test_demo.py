@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import io
+import json
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +14,7 @@ import torch
 from elmokit.analysis import demo, demo_html, demo_text
 from elmokit.analysis.demo_svg import picture
 from elmokit.analysis.findings import CloseUp, Findings, look
-from elmokit.analysis.polysemes import Occurrence, read_polysemes, words_of
+from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, words_of
 from elmokit.model.bilm import BiLM
 from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
 from elmokit.model.config import BiLMConfig
@@ -116,6 +118,77 @@ def test_without_a_vocabulary_the_words_of_the_list_are_the_neighbours():
 def test_what_is_found_does_not_change_from_run_to_run(findings: Findings):
     again = look(Elmo(random_bilm(), VOCABULARY), THE_LIST, model="random")
     assert demo_html.page(again, code="") == demo_html.page(findings, code="")
+
+
+@pytest.fixture(scope="module")
+def korean(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random model whose vocabulary is Korean; nothing else says so, its name least of all."""
+    folder = tmp_path_factory.mktemp("model") / "en"
+    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", ".", "그", "눈이", "배를", "하지만", "the"])
+    write_native(folder, to_stored(random_bilm(), vocabulary=vocabulary))
+    return folder
+
+
+def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tmp_path: Path):
+    output = io.StringIO()
+    demo.run(tmp_path / "demo.html", model=str(korean), output=output)
+    shown, _, code = output.getvalue().partition("In Python:\n\n")
+    titles = re.findall(r"^(\S+): (.+)\?$", shown, flags=re.MULTILINE)
+    assert [word for word, _ in titles] == ["눈이", "배를", "말을", "사과를", "잘한다"]
+    assert titles[1][1] == "ship or pear or belly" and titles[4][1] == "praise or sarcasm"
+    assert "11 words of two or three senses, 184 sentences" in shown
+    assert "(of 16, chance is 7.5; of 24, chance is 7.3)" in shown
+    assert "homonym_ko" not in shown
+    names: dict[str, list] = {}
+    exec(code, names)
+    assert [vectors.shape for vectors in names["vectors"]] == [(4, 12), (5, 12)]
+    text = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.open == []
+    assert ("span", {"lang": "ko"}) in page.tags and '<h2><span lang="ko">눈이</span>: eye or snow?</h2>' in text
+
+
+def test_korean_columns_stand_under_each_other_within_the_width(korean: Path):
+    found = look(Elmo.from_pretrained(korean), read_polysemes(LISTS["ko"]), model="ko", language="ko")
+    lines = list(demo_text.describe(found, colours=False))
+    assert max(map(demo_text.columns, lines)) <= demo_text.WIDTH
+    for close_up in found.close_ups:
+        start = lines.index(f"{close_up.word}: {' or '.join(close_up.senses)}?") + 4
+        table = lines[start : start + len(close_up.shown) + 1]
+        assert len(close_up.shown) == 6 and table[-1].startswith("  static vector")
+        assert {demo_text.columns(line) for line in table[:-1]} == {2 + 48 + 6 * 5 - 1}
+
+
+def test_a_korean_syllable_takes_two_columns():
+    assert demo_text.columns("눈 eye。") == 2 + 4 + 2
+    assert demo_text.snippet(["하얀", "눈이", "온다", "."], 1, 11) == "하얀 [눈이]"
+    assert demo_text.snippet(["하얀", "눈이", "온다", "."], 1, 16) == "하얀 [눈이] 온다"
+
+
+def test_what_was_measured_when_the_model_was_bundled_is_shown_with_its_source(korean: Path, tmp_path: Path):
+    folder = tmp_path / "model"
+    shutil.copytree(korean, folder)
+    measurements = {
+        "homonym_ko": {"lstm1": {"hits": 231, "total": 272}, "chance": {"hits": 90.5, "total": 272, "guessed": True}},
+        "homonym_ko_same_form": {"lstm1": {"hits": 50, "total": 100}},
+        "command": "python bundle.py <RUN>",
+    }
+    (folder / "measurements.json").write_text(json.dumps(measurements), encoding="utf-8")
+    output = io.StringIO()
+    demo.run(tmp_path / "demo.html", model=str(folder), output=output)
+    assert f"  {'lstm1':22}{'231/272 = 84.9 % [80.2, 88.7]':36}50.0 % [40.4, 59.6]\n" in output.getvalue()
+    assert f"  {'chance':22}90.5/272 = 33.3 %\n" in output.getvalue()
+    assert f"  Source: {folder / 'measurements.json'}\n  Command: python bundle.py <RUN>\n" in output.getvalue()
+    text = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert Page(text).open == []
+    assert "231/272 = 84.9 % [80.2, 88.7]" in text and "python bundle.py &lt;RUN&gt;" in text
+    assert "90.5/272 = 33.3 %</td></tr>" in text
+
+
+def test_a_model_that_is_not_there_is_named_and_leaves_no_page(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="no model 'mini-xx': it is neither a path that exists nor a bundled"):
+        demo.run(tmp_path / "demo.html", model="mini-xx", output=io.StringIO())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_colours_only_on_a_terminal_that_wants_them(findings: Findings, monkeypatch: pytest.MonkeyPatch):

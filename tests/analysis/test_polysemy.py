@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from elmokit.analysis.polysemes import Occurrence, read_polysemes, senses_of, words_of
+from elmokit.analysis.polysemes import LISTS, Occurrence, language_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import (
     Rate,
     chance,
@@ -19,8 +20,10 @@ from elmokit.analysis.polysemy import (
     triple_hits,
 )
 from elmokit.text.tokenizer import tokenize
+from elmokit.text.vocabulary import Vocabulary
 
 THE_LIST = read_polysemes()
+KOREAN = read_polysemes(LISTS["ko"])
 
 
 def occurrence(sense: str, *, word: str = "bank", index: int = 0) -> Occurrence:
@@ -73,6 +76,16 @@ def test_half_of_a_tie_counts_in_a_triple():
     vectors = at_degrees(0, 20, 20, 90)  # one other sense as near as the same sense, one further away
     assert triple_hits(vectors, FOUR)[0] == 0.75
     assert nearest_hits(vectors, FOUR)[0] == 0.5
+
+
+def test_with_known_ones_the_rest_is_judged_by_them_alone():
+    """Known at 0 (river), 90 and 104 degrees (money); of the rivers at 10, 80 and 60 only the first is nearest to 0."""
+    occurrences = [occurrence(sense) for sense in ("river", "money", "money", "river", "river", "river")]
+    vectors = at_degrees(0, 90, 104, 10, 80, 60)
+    assert nearest_hits(vectors, occurrences, num_known=3).tolist() == [1, 0, 0]
+    assert triple_hits(vectors, occurrences, num_known=3).tolist() == [1, 0, 0]
+    assert nearest_hits(vectors, occurrences).tolist() == [1, 0, 1, 1, 0, 1]
+    assert chance(occurrences, num_known=3).nearest == pytest.approx([1 / 3] * 3)
 
 
 def test_chance_is_the_share_of_the_others_that_have_the_sense():
@@ -128,27 +141,63 @@ def test_the_list_has_enough_words_senses_and_sentences():
     assert num_triples(THE_LIST) == 24 * 16 * 7 * 8
 
 
-def test_each_sentence_is_a_new_one_tokenised_as_ours_with_the_word_in_it_once():
-    for one in THE_LIST:
+def test_the_korean_list_has_its_words_with_eight_sentences_a_sense():
+    words = "눈이 배를 말을 사과를 잘한다 밤이 차를 다리를 병을 의사를 연기를"
+    assert words_of(KOREAN) == words.split()
+    assert {word for word in words_of(KOREAN) if len(senses_of(word, KOREAN)) != 2} == {"배를"}
+    assert set(Counter((one.word, one.sense) for one in KOREAN).values()) == {8}
+    assert num_triples(KOREAN) == 10 * 16 * 7 * 8 + 24 * 7 * 16
+
+
+@pytest.mark.parametrize(("occurrences", "least"), [(THE_LIST, 6), (KOREAN, 5)], ids=["en", "ko"])
+def test_each_sentence_is_a_new_one_tokenised_as_ours_with_the_word_in_it_once(
+    occurrences: list[Occurrence], least: int
+):
+    for one in occurrences:
         assert tuple(tokenize(" ".join(one.tokens))) == one.tokens
         assert one.tokens.count(one.word) == 1 and one.tokens[one.index] == one.word
-        assert 6 <= sum(any(map(str.isalnum, token)) for token in one.tokens) <= 20
-    assert len({" ".join(one.tokens).lower() for one in THE_LIST}) == len(THE_LIST)
+        assert least <= sum(any(map(str.isalnum, token)) for token in one.tokens) <= 20
+    assert len({" ".join(one.tokens).lower() for one in occurrences}) == len(occurrences)
 
 
 @pytest.mark.parametrize("where", ["sentence", "neighbour"])
-@pytest.mark.parametrize("word", words_of(THE_LIST))
+@pytest.mark.parametrize("word", [*words_of(THE_LIST), *words_of(KOREAN)])
 def test_no_other_word_gives_the_sense_away(word: str, where: str):
-    """A rule on one word, in the sentence or beside the target, is right in three of four at best."""
-    cues: dict[str, Counter[tuple[str, int]]] = {sense: Counter() for sense in senses_of(word, THE_LIST)}
-    for one in (one for one in THE_LIST if one.word == word):
+    """A rule on one word, in the sentence or beside the target, is right in three of four at best.
+
+    Of Korean also a rule on a word's first two syllables, which it keeps when it is inflected.
+    """
+    cues: dict[str, Counter[tuple[str, int]]] = {}
+    for one in (one for one in [*THE_LIST, *KOREAN] if one.word == word):
         around = ["<S>", *(token.lower() for token in one.tokens), "</S>"]
         if where == "sentence":
-            cues[one.sense].update({(token, 0) for token in around if token != word})
+            found = {(token, 0) for token in around if token != word}
         else:
-            cues[one.sense].update({(around[one.index], -1), (around[one.index + 2], 1)})
-    first, second = cues.values()
-    assert all(abs(first[cue] - second[cue]) <= 4 for cue in {*first, *second})
+            found = {(around[one.index], -1), (around[one.index + 2], 1)}
+        if one in KOREAN:
+            found |= {(f"{token[:2]}*", place) for token, place in found}
+        cues.setdefault(one.sense, Counter()).update(found)
+    for first, second in combinations(cues.values(), 2):
+        assert all(abs(first[cue] - second[cue]) <= 4 for cue in {*first, *second})
+
+
+@pytest.mark.parametrize(
+    ("tokens", "language"),
+    [
+        ("the of and 눈이", "en"),
+        (". , 1990 그 눈이 the of 것이", "ko"),
+        ("것이 그 the of", "en"),
+        ("雪 が", "en"),
+    ],
+)
+def test_the_language_is_that_of_most_of_the_frequent_tokens(tokens: str, language: str):
+    assert language_of(Vocabulary(["<S>", "</S>", "<UNK>", *tokens.split()])) == language
+
+
+def test_rare_tokens_and_no_vocabulary_say_nothing_of_the_language():
+    frequent, rare = [f"w{number}" for number in range(1000)], [f"눈{number}" for number in range(3000)]
+    assert language_of(Vocabulary(["<S>", "</S>", "<UNK>", *frequent, *rare])) == "en"
+    assert language_of(None) == "en"
 
 
 @pytest.mark.parametrize(

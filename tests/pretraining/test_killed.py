@@ -1,4 +1,4 @@
-"""`kill -9` at any moment: the run goes on and ends with the same bits (benchmarks/resume_torture.py does it at length)."""
+"""`kill -9` at any moment: the run goes on and ends with the same bits; at length in benchmarks/resume_torture.py."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.pretraining import checkpoints
+from elmokit.pretraining import train
 from elmokit.pretraining.config import with_settings
+from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import pretrain, resume
 
 SETTINGS = (
     *("num_steps=15", "checkpoint_every=3", "log_every=2", "precision=float32", "softmax=sampled", "num_negatives=6"),
-    *("dropout_rate=0.1", "reset_state=false", "lstm_dim=40", "bptt_steps=3"),
+    *("dropout_rate=0.1", "reset_state=false", "lstm_dim=40", "bptt_steps=3", "evaluate_every=5"),
 )
 
 # Runs commands one after the other, each in a fork of a process that has imported torch and computed nothing.
@@ -40,6 +41,7 @@ for command in sys.stdin:
         os._exit(main(json.loads(command)))
     print(pid, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+os._exit(0)
 """
 
 
@@ -90,7 +92,8 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bits(text: list[Path]
     seed = secrets.randbits(32)
     randomness = random.Random(seed)
     *shards, vocabulary = text
-    start = ["pretrain", *shards, "--vocabulary", vocabulary, "--recipe", "tiny", "--set", *SETTINGS, "--run"]
+    files = ["--vocabulary", vocabulary, "--held-out", shards[0]]
+    start = ["pretrain", *shards, *files, "--recipe", "tiny", "--set", *SETTINGS, "--run"]
     (tmp_path / "whole").mkdir()
     whole, run = tmp_path / "whole" / "run", tmp_path / "run"  # the card has the folder's name
     forks.start(*start, whole)
@@ -102,7 +105,7 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bits(text: list[Path]
     for number in range(3):
         is_run = (run / "config.json").exists()
         process = forks.start("pretrain", "--resume", run) if is_run else forks.start(*start, run)
-        deadline = time.monotonic() + randomness.uniform(0, seconds / 3)
+        deadline = time.monotonic() + randomness.uniform(0, seconds / 2)
         while time.monotonic() < deadline or (number == in_a_save and not _ended(process) and not _saving(run)):
             time.sleep(0.0005)
         with suppress(ProcessLookupError):
@@ -154,23 +157,34 @@ def test_a_run_killed_before_it_had_a_config_is_no_run_and_can_be_started(text: 
     assert (run / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
 
 
-def test_a_run_killed_after_its_last_checkpoint_and_before_its_model_gets_it_when_resumed(
+def test_a_run_killed_between_its_last_checkpoint_and_its_model_gets_it_when_resumed(
+    text: list[Path], tmp_path: Path
+) -> None:
+    *shards, vocabulary = text
+    config = with_settings(recipe("tiny"), SETTINGS)
+    run = pretrain(shards, vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    before, last = sorted((run / "checkpoints").glob("step-*/model.safetensors"))
+    (run / "model.safetensors").unlink()
+    (run / "model.safetensors").hardlink_to(before)  # as the kill leaves it
+    resume(run)
+    assert (run / "model.safetensors").read_bytes() == last.read_bytes()
+
+
+def test_a_fine_tuning_killed_before_it_had_a_config_can_be_started_again(
     text: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     *shards, vocabulary = text
     run = tmp_path / "run"
-    publish = checkpoints._publish
-
-    def killed_at_the_last(source: Path, target: Path) -> None:
-        if "00000015" in str(source):
-            raise KeyboardInterrupt
-        publish(source, target)
-
+    config = with_settings(recipe("tiny"), [*SETTINGS, "num_steps=1"])
+    model = pretrain(shards, vocabulary_path=vocabulary, run_dir=tmp_path / "model", config=config)
+    settings = ["num_steps=1", "batch_size=4", "bptt_steps=3", "softmax=full", "precision=float32"]
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoints, "_publish", killed_at_the_last)
+        patch.setattr(train, "create_run", _killed)
         with pytest.raises(KeyboardInterrupt):
-            config = with_settings(recipe("tiny"), SETTINGS)
-            pretrain(shards, vocabulary_path=vocabulary, run_dir=run, config=config)
-    resume(run)
-    last = run / "checkpoints" / "step-00000015" / "model.safetensors"
-    assert (run / "model.safetensors").read_bytes() == last.read_bytes()
+            finetune(str(model), shards, run_dir=run, settings=settings)
+    finetune(str(model), shards, run_dir=run, settings=settings)
+    assert (run / "checkpoints" / "step-00000001").is_dir()
+
+
+def _killed(*arguments: object) -> None:
+    raise KeyboardInterrupt

@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING, TextIO
 
 from elmokit.analysis import demo_html, demo_svg, demo_text
 from elmokit.analysis.findings import look
-from elmokit.analysis.polysemes import read_polysemes
-from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
+from elmokit.analysis.homonyms import read_recorded
+from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
+from elmokit.model.bundled import DEFAULT_MODEL, bundled_models, find_model
 from elmokit.model.elmo import Elmo
 from elmokit.runs import atomic_write
 
 if TYPE_CHECKING:
     from elmokit.analysis.findings import Findings
+    from elmokit.analysis.polysemes import Language
 
 CODE = """\
 from elmokit import Elmo
 elmo = Elmo.from_pretrained({model})
-vectors = elmo.encode(["We sat on the river bank.", "The bank raised its rates."])
+vectors = elmo.encode([{sentences}])
 # float32 arrays, one for each sentence: (tokens, {dim})
 """
+SENTENCES: dict[Language, str] = {
+    "en": '"We sat on the river bank.", "The bank raised its rates."',
+    "ko": '"마당에 눈이 쌓였다.", "먼지 때문에 눈이 따갑다."',
+}
 
 
 def run(html_path: Path, *, model: str | None = None, output: TextIO | None = None) -> None:
@@ -52,8 +58,17 @@ def _findings(model: str | None) -> Findings:
             "(in a clone: git pull, then pip install .)"
         )
     name = model or DEFAULT_MODEL
-    return look(Elmo.from_pretrained(name), read_polysemes(), model=Path(name).name)
+    elmo = Elmo.from_pretrained(name)
+    language = language_of(elmo.vocabulary)
+    return look(
+        elmo,
+        read_polysemes(LISTS[language]),
+        model=Path(name).name,
+        language=language,
+        recorded=read_recorded(find_model(name)),
+    )
 
 
 def _code(findings: Findings, model: str | None) -> str:
-    return CODE.format(model="" if model is None else repr(model), dim=findings.dim)
+    sentences = SENTENCES[findings.language]
+    return CODE.format(model="" if model is None else repr(model), sentences=sentences, dim=findings.dim)

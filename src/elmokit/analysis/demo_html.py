@@ -6,15 +6,16 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from elmokit.analysis.demo_svg import COLOURS, DARK_COLOURS, PANEL, STYLE, bars, scatter, score
-from elmokit.analysis.polysemes import words_of
+from elmokit.analysis.homonyms import WHAT_IT_IS
 from elmokit.analysis.polysemy import num_triples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from elmokit.analysis.findings import CloseUp, Findings, Nearest, Plane
+    from elmokit.analysis.homonyms import Recorded
     from elmokit.analysis.neighbours import Context
-    from elmokit.analysis.polysemes import Occurrence
+    from elmokit.analysis.polysemes import Language
 
 _NUM_SHADES = 8
 
@@ -53,6 +54,7 @@ def page(findings: Findings, *, code: str) -> str:
         *(f"<div>{_scatter(plane, findings)}</div>" for plane in findings.planes if plane.word not in close),
         "</div>",
         *_word_table(findings),
+        *_recorded(findings.recorded),
         "<h2>In Python</h2>",
         f"<pre><code>{escape(code)}</code></pre>",
     ]
@@ -66,13 +68,12 @@ def page(findings: Findings, *, code: str) -> str:
 
 
 def _opening(findings: Findings) -> Iterator[str]:
-    words = words_of(findings.occurrences)
     yield "<h1>One word, many vectors</h1>"
     yield (
         "<p>A static word vector is the same in every sentence. A biLM (ELMo; Peters et al., 2018) reads the sentence "
         f"and gives each occurrence a vector of its own. Here the model <b>{escape(findings.model)}</b> "
         f"({findings.num_parameters:,} parameters, vectors of {findings.dim} numbers) has read "
-        f"{len(findings.occurrences)} sentences with {len(words)} words of two senses. The sentences were written "
+        f"{len(findings.occurrences)} sentences with {findings.extent}. The sentences were written "
         "before any model was run on them, and all of them are counted.</p>"
     )
 
@@ -94,7 +95,7 @@ def _rates(findings: Findings) -> Iterator[str]:
     yield (
         '<p class="soft">First column: is the nearest other occurrence of the word (by cosine) one of the same sense? '
         f"Second: over all {num_triples(findings.occurrences):,} triples of an occurrence, one of the same and one of "
-        "the other sense, is the same sense nearer? Ties count in part. The static vector is the biLM's layer 0: all "
+        "another sense, is the same sense nearer? Ties count in part. The static vector is the biLM's layer 0: all "
         "its occurrences are tied, which is chance. The bag of context words is the mean of the static vectors of the "
         "sentence's other words. The average is that of all layers, which <code>encode</code> gives if not told "
         'otherwise. Everything below is of the top layer, <code>layers="top"</code>, as in the paper\'s table 4.</p>'
@@ -103,7 +104,8 @@ def _rates(findings: Findings) -> Iterator[str]:
 
 def _close_up(close_up: CloseUp, plane: Plane, findings: Findings) -> Iterator[str]:
     occurrences = findings.occurrences
-    yield f"<h2>{escape(close_up.word)}: {escape(' or '.join(close_up.senses))}?</h2>"
+    word = _in(findings.language, escape(close_up.word))
+    yield f"<h2>{word}: {escape(' or '.join(close_up.senses))}?</h2>"
     yield f'<div class="side"><div>{_scatter(plane, findings)}</div><div class="scroll"><table class="heat">'
     yield "<caption>Cosines of the first sentences of each sense (of static vectors: 1.00 everywhere)</caption>"
     heads = "".join(f'<th scope="col">{escape(label)}</th>' for label in close_up.labels)
@@ -111,29 +113,31 @@ def _close_up(close_up: CloseUp, plane: Plane, findings: Findings) -> Iterator[s
     table = zip(close_up.labels, close_up.shown, close_up.cosines, close_up.shades(_NUM_SHADES), strict=True)
     for label, index, values, shades in table:
         cells = "".join(f'<td class="h{shade}">{value:.2f}</td>' for value, shade in zip(values, shades, strict=True))
-        sentence = _sentence(occurrences[index].tokens, occurrences[index].index)
+        sentence = _sentence(findings, index, occurrences[index].index)
         yield f'<tr><th scope="row" class="sentence"><b>{escape(label)}</b> {sentence}</th>{cells}</tr>'
     yield "</tbody></table></div></div>"
     for nearest in close_up.nearest:
-        yield from _nearest(nearest, occurrences)
+        yield from _nearest(nearest, findings)
     neighbours = ", ".join(f"{escape(word.token)} {word.cosine:.2f}" for word in close_up.static)
+    neighbours = _in(findings.language, neighbours)
     yield f"<p><b>Beside it, the static vector's nearest words</b> (always these): {neighbours}.</p>"
 
 
-def _nearest(nearest: Nearest, occurrences: list[Occurrence]) -> Iterator[str]:
-    one = occurrences[nearest.occurrence]
+def _nearest(nearest: Nearest, findings: Findings) -> Iterator[str]:
+    one = findings.occurrences[nearest.occurrence]
+    sentence = _sentence(findings, nearest.occurrence, one.index)
     yield '<div class="scroll"><table>'
-    yield f"<caption>Nearest to <q>{_sentence(one.tokens, one.index)}</q> ({escape(one.sense)})</caption><tbody>"
+    yield f"<caption>Nearest to <q>{sentence}</q> ({escape(one.sense)})</caption><tbody>"
     for context in nearest.same_word:
-        sense = occurrences[context.sentence].sense
-        yield _context(context, occurrences, sense if sense == one.sense else f"{sense} (another sense)")
+        sense = findings.occurrences[context.sentence].sense
+        yield _context(context, findings, sense if sense == one.sense else f"{sense} (another sense)")
     for context in nearest.other_words:
-        yield _context(context, occurrences, "")
+        yield _context(context, findings, "")
     yield "</tbody></table></div>"
 
 
-def _context(context: Context, occurrences: list[Occurrence], sense: str) -> str:
-    sentence = _sentence(occurrences[context.sentence].tokens, context.index)
+def _context(context: Context, findings: Findings, sense: str) -> str:
+    sentence = _sentence(findings, context.sentence, context.index)
     return f'<tr><td class="number">{context.cosine:.2f}</td><td>{sentence}</td><td>{escape(sense)}</td></tr>'
 
 
@@ -144,7 +148,7 @@ def _scatter(plane: Plane, findings: Findings) -> str:
         f"{score(findings, plane.word)} the nearest one has the same sense"
     )
     items = "".join(
-        f"<li>{_sentence(findings.occurrences[index].tokens, findings.occurrences[index].index)} "
+        f"<li>{_sentence(findings, index, findings.occurrences[index].index)} "
         f"({escape(findings.occurrences[index].sense)})</li>"
         for index in plane.members
     )
@@ -163,8 +167,8 @@ def _word_table(findings: Findings) -> Iterator[str]:
     for plane in findings.planes:
         counts = [one.nearest_rate(plane.members) for one in findings.measured]
         yield (
-            f'<tr><th scope="row">{escape(plane.word)}</th><td>{escape(", ".join(plane.senses))}</td>'
-            f"<td>{escape(plane.contrast)}</td>"
+            f'<tr><th scope="row">{_in(findings.language, escape(plane.word))}</th>'
+            f"<td>{escape(', '.join(plane.senses))}</td><td>{escape(plane.contrast)}</td>"
             + "".join(f'<td class="number">{round(count.correct, 1):g}/{count.total}</td>' for count in counts)
             + "</tr>"
         )
@@ -177,6 +181,24 @@ def _word_table(findings: Findings) -> Iterator[str]:
     yield "</tbody></table></div>"
 
 
+def _recorded(recorded: Recorded | None) -> Iterator[str]:
+    """What was measured on sentences of others, with the file that says so; nothing if nothing was."""
+    if recorded is None:
+        return
+    same_particle = '<th scope="col">of those with the same particle</th>' if recorded.same_form else ""
+    yield "<h2>Measured when the model was bundled</h2>"
+    yield f'<p class="soft">{escape(WHAT_IT_IS)}</p>'
+    yield '<div class="scroll"><table><caption>homonym_ko; in brackets 95 % intervals</caption><thead><tr>'
+    yield '<th scope="col">vector</th><th scope="col">nearest one has the same sense</th>'
+    yield f"{same_particle}</tr></thead><tbody>"
+    for name, rate in recorded.rates.items():
+        same_form = f'<td class="number">{recorded.same_form[name]}</td>' if name in recorded.same_form else ""
+        yield f'<tr><th scope="row">{escape(name)}</th><td class="number">{rate}</td>{same_form}</tr>'
+    yield "</tbody></table></div>"
+    source, command = escape(str(recorded.path)), escape(recorded.command)
+    yield f'<p class="soft">Source: <code>{source}</code>, by <code>{command}</code></p>'
+
+
 def _svg(content: str, label: str) -> str:
     width, height = PANEL
     return (
@@ -185,10 +207,18 @@ def _svg(content: str, label: str) -> str:
     )
 
 
-def _sentence(tokens: tuple[str, ...], index: int) -> str:
-    return " ".join(
-        f"<mark>{escape(token)}</mark>" if at == index else escape(token) for at, token in enumerate(tokens)
+def _sentence(findings: Findings, number: int, marked: int) -> str:
+    """A sentence of the list with one of its tokens marked."""
+    tokens = findings.occurrences[number].tokens
+    text = " ".join(
+        f"<mark>{escape(token)}</mark>" if index == marked else escape(token) for index, token in enumerate(tokens)
     )
+    return _in(findings.language, text)
+
+
+def _in(language: Language, text: str) -> str:
+    """Says which language it is, to whoever reads it aloud, if it is not the page's."""
+    return text if language == "en" else f'<span lang="{language}">{text}</span>'
 
 
 def _heat_style() -> str:

@@ -113,9 +113,10 @@ def picture(findings: Findings) -> str:
         f'{margin + number // columns * (height + gap)})">{panel}</g>'
         for number, panel in enumerate(panels)
     )
+    sizes = sorted({len(plane.members) for plane in findings.planes if plane.word in chosen})
     note = (
         f"{findings.model}: each mark is one sentence's vector of the word, seen from where they differ most (PCA); "
-        "n/16: nearest one has the same sense"
+        f"{', '.join(f'n/{size}' for size in sizes)}: nearest one has the same sense"
     )
     label = (
         f"Scatter plots of the occurrences of {', '.join(sorted(chosen))} by sense, and bars: the nearest one has the "

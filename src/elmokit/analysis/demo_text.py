@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import unicodedata
+from textwrap import wrap
 from typing import TYPE_CHECKING, TextIO
 
+from elmokit.analysis.homonyms import WHAT_IT_IS
 from elmokit.analysis.polysemes import words_of
 from elmokit.analysis.polysemy import num_triples
 
@@ -12,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from elmokit.analysis.findings import CloseUp, Findings
+    from elmokit.analysis.homonyms import Recorded
     from elmokit.analysis.neighbours import Context
     from elmokit.analysis.polysemes import Occurrence
+    from elmokit.analysis.polysemy import Rate
 
 WIDTH = 80
 
@@ -35,20 +40,22 @@ def describe(findings: Findings, *, colours: bool) -> Iterator[str]:
     yield from _describe_rates(findings)
     yield ""
     yield from _describe_words(findings)
+    if findings.recorded is not None:
+        yield ""
+        yield from _describe_recorded(findings.recorded)
 
 
 def _describe_rates(findings: Findings) -> Iterator[str]:
     """The table of the rates over the whole list, with 95 % intervals."""
     occurrences = findings.occurrences
-    num_words = len(words_of(occurrences))
-    yield f"Measured over the whole list: {num_words} words of two senses, {len(occurrences)} sentences"
+    yield f"Measured over the whole list: {findings.extent}, {len(occurrences)} sentences"
     yield ""
     yield f"  {'':22}{'nearest one has its sense':33}same sense is nearer"
     for one in findings.measured:
         yield f"  {one.name:22}{one.nearest_rate()!s:33}{one.triple_rate().percent()}"
     yield ""
     yield "  Left: is the nearest other occurrence of the word one with the same sense?"
-    yield f"  Right: over all {num_triples(occurrences):,} triples (a word, one of its sense, one of the other),"
+    yield f"  Right: over all {num_triples(occurrences):,} triples (a word, one of its sense, one of another),"
     yield "  is the same sense nearer? In brackets 95 % intervals. The static vector is"
     yield "  layer 0, the same in every sentence: all are tied, and that is chance. The bag"
     yield "  is the mean of the static vectors of the other words. `encode` gives the"
@@ -69,7 +76,7 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
     table = zip(close_up.labels, shown, close_up.cosines, close_up.shades(len(_BLUES)), strict=True)
     for label, one, values, shades in table:
         cells = " ".join(_cell(value, shade, colours=colours) for value, shade in zip(values, shades, strict=True))
-        yield f"  {label[:12]:13}{snippet(one.tokens, one.index, 34):35}{cells}"
+        yield f"  {label[:12]:13}{_padded(snippet(one.tokens, one.index, 34), 35)}{cells}"
     yield f"  {'static vector':48}1.00 in every place"
     yield ""
     for nearest in close_up.nearest:
@@ -85,7 +92,7 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
 
 def _describe_context(context: Context, occurrences: list[Occurrence], sense: str) -> str:
     tokens = occurrences[context.sentence].tokens
-    return f"    {context.cosine:.2f}  {snippet(tokens, context.index, 50):51} {sense}".rstrip()
+    return f"    {context.cosine:.2f}  {_padded(snippet(tokens, context.index, 50), 51)} {sense}".rstrip()
 
 
 def _describe_words(findings: Findings) -> Iterator[str]:
@@ -94,16 +101,45 @@ def _describe_words(findings: Findings) -> Iterator[str]:
     for contrast, members in findings.contrasts().items():
         yield f"  {contrast:22}{findings.top.nearest_rate(members)}"
     yield ""
-    yield "Word by word, for the top layer (of 16, chance is 7.5):"
+    words = words_of(findings.occurrences)
+    guesses = [findings.measured[0].nearest_rate(findings.members(word)) for word in words]
+    chance = "; ".join(sorted({f"of {guess.total}, chance is {guess.correct:.2g}" for guess in guesses}))
+    yield f"Word by word, for the top layer ({chance}):"
     line = " "
-    for word in words_of(findings.occurrences):
+    for word in words:
         rate = findings.top.nearest_rate(findings.members(word))
         part = f" {word} {rate.correct:.3g}"
-        if len(line) + len(part) >= WIDTH:
+        if columns(line + part) >= WIDTH:
             yield line
             line = " "
         line += part + ","
     yield line.rstrip(",")
+
+
+def _describe_recorded(recorded: Recorded) -> Iterator[str]:
+    """The table of a file beside the model, with the file's name."""
+    yield "Measured when the model was bundled, on sentences of others (homonym_ko):"
+    yield ""
+    yield f"  {'':22}{'nearest one has its sense':36}{'of the same particle' if recorded.same_form else ''}".rstrip()
+    for name, rate in recorded.rates.items():
+        yield f"  {name:22}{rate!s:36}{_percent(recorded.same_form.get(name))}".rstrip()
+    yield ""
+    yield from (f"  {line}" for line in wrap(WHAT_IT_IS, WIDTH - 2))
+    yield f"  Source: {recorded.path}"
+    yield f"  Command: {recorded.command}"
+
+
+def _percent(rate: Rate | None) -> str:
+    return "" if rate is None else rate.percent()
+
+
+def columns(text: str) -> int:
+    """What a text takes of a terminal's line: two for each Hangul syllable, Han character or full-width mark."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - columns(text))
 
 
 def snippet(tokens: Sequence[str], index: int, width: int) -> str:
@@ -115,7 +151,7 @@ def snippet(tokens: Sequence[str], index: int, width: int) -> str:
             if first >= before and last + after <= len(tokens):
                 left, right = tokens[first - before : index], tokens[index + 1 : last + after]
                 longer = " ".join([*left, f"[{tokens[index]}]", *right])
-                if len(longer) <= width:
+                if columns(longer) <= width:
                     first, last, text = first - before, last + after, longer
     return text
 

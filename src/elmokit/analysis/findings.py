@@ -14,19 +14,22 @@ from elmokit.analysis.polysemy import measure
 from elmokit.analysis.vectors import cosines, principal_plane
 
 if TYPE_CHECKING:
+    from elmokit.analysis.homonyms import Recorded
     from elmokit.analysis.neighbours import Context, Word
-    from elmokit.analysis.polysemes import Occurrence
+    from elmokit.analysis.polysemes import Language, Occurrence
     from elmokit.analysis.polysemy import Measured
     from elmokit.model.elmo import Elmo
 
 Floats = NDArray[np.float64]
 
 NUM_CLOSE_UPS = 5
-"""The first words of the list are shown in detail: bank, play, spring, match, park. Chosen before there was a model."""
-NUM_SHOWN = 3
-"""The first sentences of each sense are in the tables of a close-up."""
+"""The first words of a list are shown in detail: bank, play, spring, ..., 눈이, 배를, ... Chosen before any model."""
+NUM_SHOWN = 6
+"""The first sentences of each sense are in the table of a close-up, so many of all senses together."""
 NUM_NEIGHBOURS = 3
 NUM_STATIC_NEIGHBOURS = 4
+
+_NUMERALS = {2: "two", 3: "three"}
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,22 @@ class Findings:
     measured: list[Measured]
     planes: list[Plane]
     close_ups: list[CloseUp]
+    language: Language = "en"
+    """Of the occurrences."""
+    recorded: Recorded | None = None
+    """What was measured when the model was bundled, on sentences that are not ours."""
 
     @property
     def top(self) -> Measured:
         """The rates of the layer that the planes and close-ups show."""
         return self.measured[-2]
+
+    @property
+    def extent(self) -> str:
+        """As in `24 words of two senses`."""
+        words = words_of(self.occurrences)
+        numbers = sorted({len(senses_of(word, self.occurrences)) for word in words})
+        return f"{len(words)} words of {' or '.join(_NUMERALS.get(number, str(number)) for number in numbers)} senses"
 
     def members(self, word: str) -> list[int]:
         return _members(word, self.occurrences)
@@ -102,8 +116,15 @@ class Findings:
         return groups
 
 
-def look(elmo: Elmo, occurrences: list[Occurrence], *, model: str) -> Findings:
-    """Run the model over the list; `model` is its name, to be shown."""
+def look(
+    elmo: Elmo,
+    occurrences: list[Occurrence],
+    *,
+    model: str,
+    language: Language = "en",
+    recorded: Recorded | None = None,
+) -> Findings:
+    """Run the model over the list; `model` is its name, to be shown, and `recorded` what is known of it besides."""
     sentences = [list(occurrence.tokens) for occurrence in occurrences]
     encoded = elmo.encode(sentences, layers="all", show_progress=False)
     top = [array[-1] for array in encoded]
@@ -123,6 +144,8 @@ def look(elmo: Elmo, occurrences: list[Occurrence], *, model: str) -> Findings:
         measured=measure(encoded, occurrences),
         planes=[_plane(word, occurrences, targets) for word in words],
         close_ups=[_close_up(word, occurrences, targets, contexts, static) for word in words[:NUM_CLOSE_UPS]],
+        language=language,
+        recorded=recorded,
     )
 
 
@@ -138,14 +161,13 @@ def _close_up(
     senses = senses_of(word, occurrences)
     members = _members(word, occurrences)
     by_sense = [[index for index in members if occurrences[index].sense == sense] for sense in senses]
-    shown = [index for group in by_sense for index in group[:NUM_SHOWN]]
+    first = [group[: max(NUM_SHOWN // len(senses), 1)] for group in by_sense]
+    shown = [index for group in first for index in group]
     return CloseUp(
         word=word,
         senses=senses,
         shown=shown,
-        labels=[
-            f"{occurrences[group[0]].sense} {n}" for group in by_sense for n in range(1, len(group[:NUM_SHOWN]) + 1)
-        ],
+        labels=[f"{sense} {n}" for sense, group in zip(senses, first, strict=True) for n in range(1, len(group) + 1)],
         cosines=cosines(targets[shown]),
         nearest=[_nearest(group[0], occurrences, contexts) for group in by_sense],
         static=static.nearest(word, number=NUM_STATIC_NEIGHBOURS),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -13,11 +12,12 @@ from numpy.typing import NDArray
 from elmokit.analysis.vectors import cosines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from elmokit.analysis.polysemes import Occurrence
 
     Vectors = NDArray[np.float32]
+    Mask = NDArray[np.bool_]
 
 Floats = NDArray[np.float64]
 
@@ -82,10 +82,14 @@ class Measured:
         return rate(self.triples[chosen], guessed=self.guessed)
 
 
-def measure(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> list[Measured]:
+def measure(
+    encoded: Sequence[Vectors], occurrences: Sequence[Occurrence], *, num_known: int | None = None
+) -> list[Measured]:
     """Chance, two baselines without context-dependent vectors, every LSTM layer, and the average of all layers.
 
     encoded: an array (L,T,E) for the sentence of each occurrence, as `Elmo.encode(..., layers="all")` gives them.
+    num_known: so many of the occurrences, the first ones, are known, and each of the rest is judged by them alone.
+        Without it each is judged by all others.
     """
     layers = target_vectors(encoded, occurrences)
     kinds = {
@@ -95,10 +99,14 @@ def measure(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> li
         "average": layers.mean(axis=0),
     }
     measured = [
-        Measured(name, nearest_hits(vectors, occurrences), triple_hits(vectors, occurrences))
+        Measured(
+            name,
+            nearest_hits(vectors, occurrences, num_known=num_known),
+            triple_hits(vectors, occurrences, num_known=num_known),
+        )
         for name, vectors in kinds.items()
     ]
-    return [chance(occurrences), *measured]
+    return [chance(occurrences, num_known=num_known), *measured]
 
 
 def target_vectors(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> Floats:
@@ -116,7 +124,7 @@ def context_bags(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) 
     return np.stack(bags)
 
 
-def nearest_hits(vectors: Floats, occurrences: Sequence[Occurrence]) -> Floats:
+def nearest_hits(vectors: Floats, occurrences: Sequence[Occurrence], *, num_known: int | None = None) -> Floats:
     """For each occurrence 1 if its nearest by cosine among the word's others has its sense, else 0.
 
     Where several are equally near, the share of them that has it.
@@ -127,26 +135,26 @@ def nearest_hits(vectors: Floats, occurrences: Sequence[Occurrence]) -> Floats:
         num_right, num_wrong = int((same >= nearest).sum()), int((other >= nearest).sum())
         return num_right / (num_right + num_wrong)
 
-    return _for_each(vectors, occurrences, share)
+    return _for_each(vectors, occurrences, share, num_known=num_known)
 
 
-def triple_hits(vectors: Floats, occurrences: Sequence[Occurrence]) -> Floats:
+def triple_hits(vectors: Floats, occurrences: Sequence[Occurrence], *, num_known: int | None = None) -> Floats:
     """For each occurrence the share of all pairs (same sense, other sense) with the first nearer; ties are half."""
 
     def share(same: Floats, other: Floats) -> float:
         nearer = same[:, None] - other[None, :]
         return float(np.where(np.abs(nearer) <= TIE, 0.5, nearer > 0).mean())
 
-    return _for_each(vectors, occurrences, share)
+    return _for_each(vectors, occurrences, share, num_known=num_known)
 
 
 def num_triples(occurrences: Sequence[Occurrence]) -> int:
-    return sum(same * other for same, other in _group_sizes(occurrences))
+    return sum(int(same.sum()) * int(other.sum()) for _, same, other in _comparisons(occurrences))
 
 
-def chance(occurrences: Sequence[Occurrence]) -> Measured:
+def chance(occurrences: Sequence[Occurrence], *, num_known: int | None = None) -> Measured:
     """What guessing gets: 7 of 15 nearest ones are right where a word has eight sentences for each of two senses."""
-    guessed = [same / (same + other) for same, other in _group_sizes(occurrences)]
+    guessed = [float(same.sum() / (same | other).sum()) for _, same, other in _comparisons(occurrences, num_known)]
     return Measured("chance", np.array(guessed), np.full(len(guessed), 0.5))
 
 
@@ -154,23 +162,29 @@ def rate(hits: Floats, *, guessed: bool = False) -> Rate:
     return Rate(float(hits.sum()), len(hits), guessed)
 
 
-def _for_each(vectors: Floats, occurrences: Sequence[Occurrence], share: Callable[[Floats, Floats], float]) -> Floats:
+def _for_each(
+    vectors: Floats,
+    occurrences: Sequence[Occurrence],
+    share: Callable[[Floats, Floats], float],
+    *,
+    num_known: int | None,
+) -> Floats:
     """`share` of an occurrence's cosines with the word's others of its own sense, and with those of another sense."""
     nearness = cosines(vectors)
+    return np.array(
+        [
+            share(nearness[index, same], nearness[index, other])
+            for index, same, other in _comparisons(occurrences, num_known)
+        ]
+    )
+
+
+def _comparisons(occurrences: Sequence[Occurrence], num_known: int | None = None) -> Iterator[tuple[int, Mask, Mask]]:
+    """Each occurrence to be judged, the word's others (or known ones) of its sense, and those of another."""
     words = np.array([occurrence.word for occurrence in occurrences])
     senses = np.array([occurrence.sense for occurrence in occurrences])
-    hits: list[float] = []
-    for index in range(len(occurrences)):
-        same = (words == words[index]) & (senses == senses[index])
-        same[index] = False
-        other = (words == words[index]) & (senses != senses[index])
-        hits.append(share(nearness[index, same], nearness[index, other]))
-    return np.array(hits)
-
-
-def _group_sizes(occurrences: Sequence[Occurrence]) -> list[tuple[int, int]]:
-    """For each occurrence the number of the word's others with its sense, and with another."""
-    words = Counter(occurrence.word for occurrence in occurrences)
-    senses = Counter((occurrence.word, occurrence.sense) for occurrence in occurrences)
-    sizes = [(senses[occurrence.word, occurrence.sense], words[occurrence.word]) for occurrence in occurrences]
-    return [(same - 1, every - same) for same, every in sizes]
+    for index in range(num_known or 0, len(occurrences)):
+        others = words == words[index]
+        others[index if num_known is None else slice(num_known, None)] = False
+        same = others & (senses == senses[index])
+        yield index, same, others & ~same
