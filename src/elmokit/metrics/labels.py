@@ -1,0 +1,62 @@
+"""One label an instance: accuracy, and precision, recall and F1 of each label, averaged over instances or labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from elmokit.metrics.score import Accuracy, Score, add_by_label, scores_by_label
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+L = TypeVar("L", bound="Hashable")
+
+
+@dataclass(frozen=True)
+class LabelScore(Generic[L]):
+    """Score of labels; `+` joins batches."""
+
+    by_label: dict[L, Score] = field(default_factory=dict[L, Score])
+    """Every label that is gold or predicted at least once."""
+
+    @property
+    def accuracy(self) -> Accuracy:
+        return Accuracy(correct=int(self.micro.correct), total=int(self.micro.gold))
+
+    @property
+    def micro(self) -> Score:
+        """Sum over the labels. With one label an instance, its precision, recall and F1 are the accuracy."""
+        return sum(self.by_label.values(), Score())
+
+    @property
+    def macro_precision(self) -> float:
+        """Mean over the labels, in percent, as are `macro_recall` and `macro_f1` (the mean of the labels' F1)."""
+        return _mean([score.precision for score in self.by_label.values()])
+
+    @property
+    def macro_recall(self) -> float:
+        return _mean([score.recall for score in self.by_label.values()])
+
+    @property
+    def macro_f1(self) -> float:
+        return _mean([score.f1 for score in self.by_label.values()])
+
+    def __add__(self, other: LabelScore[L]) -> LabelScore[L]:
+        return LabelScore(by_label=add_by_label(self.by_label, other.by_label))
+
+
+def score_labels(*, gold: Sequence[L], predicted: Sequence[L]) -> LabelScore[L]:
+    """Compare one predicted with one gold label an instance. Raises ValueError when their numbers differ."""
+    if len(gold) != len(predicted):
+        raise ValueError(
+            f"{len(gold)} gold labels but {len(predicted)} predicted ones; expected one of each an instance"
+        )
+    correct = Counter(label for label, guess in zip(gold, predicted, strict=True) if label == guess)
+    return LabelScore(by_label=scores_by_label(correct=correct, predicted=Counter(predicted), gold=Counter(gold)))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fmean(values) if values else 0.0

@@ -1,0 +1,164 @@
+"""Labelled spans: read from tags, written as tags, and scored as conlleval does (Perl, version of 2004-01-26)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from elmokit.metrics.score import Accuracy, Score, add_by_label, scores_by_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Prefix of a span's first, inner and last token, and of a span of one token.
+_PREFIXES = {"IOB1": "IIII", "BIO": "BIIB", "BIOUL": "BILU", "IOBES": "BIES"}
+_STARTS = frozenset("BUS")
+_ENDS = frozenset("LEUS")
+_KNOWN = frozenset("BILUES")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Tokens `first` to `last`, both included, under one label."""
+
+    label: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class SpanScore:
+    """Score of spans; `+` joins batches."""
+
+    by_label: dict[str, Score] = field(default_factory=dict[str, Score])
+    tokens: Accuracy = field(default_factory=Accuracy)
+    """How many tags are the same."""
+
+    @property
+    def overall(self) -> Score:
+        """Micro-average over all labels: conlleval's first line."""
+        return sum(self.by_label.values(), Score())
+
+    def __add__(self, other: SpanScore) -> SpanScore:
+        return SpanScore(
+            by_label=add_by_label(self.by_label, other.by_label),
+            tokens=self.tokens + other.tokens,
+        )
+
+
+def score_spans(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> SpanScore:
+    """Compare tags, one list a sentence: a span is right if label, first and last token are.
+
+    `spans_from_tags` reads both sides, in whatever scheme; `tokens` compares the tags as written, so use one scheme.
+    Raises ValueError when the numbers of sentences or of tags differ, or a tag is none.
+    """
+    if len(gold) != len(predicted):
+        raise ValueError(f"{len(gold)} sentences with gold tags but {len(predicted)} with predicted ones")
+    right, guessed, true = Counter[str](), Counter[str](), Counter[str]()
+    same = total = 0
+    for number, (gold_tags, predicted_tags) in enumerate(zip(gold, predicted, strict=True)):
+        if len(gold_tags) != len(predicted_tags):
+            raise ValueError(
+                f"sentence {number} has {len(gold_tags)} gold tags but {len(predicted_tags)} predicted ones"
+            )
+        try:
+            gold_spans, predicted_spans = set(spans_from_tags(gold_tags)), set(spans_from_tags(predicted_tags))
+        except ValueError as error:
+            raise ValueError(f"sentence {number}, {error}") from None
+        right.update(span.label for span in gold_spans & predicted_spans)
+        guessed.update(span.label for span in predicted_spans)
+        true.update(span.label for span in gold_spans)
+        same += sum(tag == guess for tag, guess in zip(gold_tags, predicted_tags, strict=True))
+        total += len(gold_tags)
+    return SpanScore(
+        by_label=scores_by_label(correct=right, predicted=guessed, gold=true),
+        tokens=Accuracy(correct=same, total=total),
+    )
+
+
+def spans_from_tags(tags: Sequence[str]) -> list[Span]:
+    """Spans of one sentence's tags, in IOB1, BIO (IOB2), BIOUL or IOBES, as forgivingly as conlleval reads them.
+
+    A span starts at B (U, S), and at any other tag but O whose forerunner is O, has another label or ended its span
+    (L, E, U, S); it goes on until the next start or O. Nothing is illegal here: after O, `I-PER` starts a span.
+    conlleval itself knows neither U, L nor S: BIOUL and IOBES are read as seqeval does, and legal tags give the spans
+    that conlleval finds in the same tags as BIO.
+    Raises ValueError for a tag without a known prefix.
+    """
+    spans: list[Span] = []
+    open_label: str | None = None  # of the span that the token before is in and has not ended
+    first = 0
+    for position, tag in enumerate(tags):
+        prefix, label = _split(tag, position)
+        if open_label is not None and (prefix == "O" or prefix in _STARTS or label != open_label):
+            spans.append(Span(open_label, first, position - 1))
+            open_label = None
+        if prefix == "O":
+            continue
+        if open_label is None:
+            first = position
+        if prefix in _ENDS:
+            spans.append(Span(label, first, position))
+            open_label = None
+        else:
+            open_label = label
+    if open_label is not None:
+        spans.append(Span(open_label, first, len(tags) - 1))
+    return spans
+
+
+def tags_from_spans(spans: Iterable[Span], *, num_tokens: int, scheme: str) -> list[str]:
+    """Tags of one sentence. The scheme is `IOB1`, `BIO` (also called IOB2), `BIOUL` or `IOBES`.
+
+    In IOB1, B marks only a span that directly follows another one of the same label. Raises ValueError for another
+    scheme, spans that overlap and spans outside the sentence.
+    """
+    if scheme not in _PREFIXES:
+        raise ValueError(f"the tagging scheme is {scheme!r}; expected one of {', '.join(_PREFIXES)}")
+    begin, inside, end, unit = _PREFIXES[scheme]
+    tags = ["O"] * num_tokens
+    before: Span | None = None
+    for span in sorted(spans, key=lambda span: span.first):
+        if not 0 <= span.first <= span.last < num_tokens:
+            raise ValueError(f"{span} does not lie within the {num_tokens} tokens of its sentence")
+        if before is not None and span.first <= before.last:
+            raise ValueError(f"{span} overlaps {before}; tags hold one span a token")
+        prefixes = [unit] if span.first == span.last else [begin, *inside * (span.last - span.first - 1), end]
+        if scheme == "IOB1" and before is not None and (before.label, before.last) == (span.label, span.first - 1):
+            prefixes[0] = "B"
+        suffix = f"-{span.label}" if span.label else ""
+        tags[span.first : span.last + 1] = [prefix + suffix for prefix in prefixes]
+        before = span
+    return tags
+
+
+def convert_tags(tags: Sequence[str], *, source: str, target: str) -> list[str]:
+    """One sentence's tags in another scheme (the names are those of `tags_from_spans`).
+
+    Raises ValueError, with the position, where the tags are illegal in the source's scheme. What conlleval would read
+    in such tags is `spans_from_tags(tags)`, to be written with `tags_from_spans`.
+    """
+    spans = spans_from_tags(tags)
+    for position, (given, legal) in enumerate(
+        zip(tags, tags_from_spans(spans, num_tokens=len(tags), scheme=source), strict=True)
+    ):
+        if given != legal:
+            before = repr(tags[position - 1]) if position else "the sentence's beginning"
+            after = repr(tags[position + 1]) if position + 1 < len(tags) else "the sentence's end"
+            raise ValueError(
+                f"token {position}: {given!r} between {before} and {after} is illegal in {source}; "
+                f"expected {legal!r} (is it another scheme?)"
+            )
+    return tags_from_spans(spans, num_tokens=len(tags), scheme=target)
+
+
+def _split(tag: str, position: int) -> tuple[str, str]:
+    """Prefix and label, parted by the first hyphen; spans of a single kind need no label (`B`)."""
+    prefix, _, label = tag.partition("-")
+    if tag != "O" and prefix not in _KNOWN:
+        raise ValueError(
+            f"token {position}: the tag {tag!r} is unknown; expected 'O', or a label after one of "
+            "B-, I- (IOB1, BIO), U-, L- (BIOUL), S-, E- (IOBES)"
+        )
+    return prefix, label

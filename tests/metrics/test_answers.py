@@ -1,0 +1,70 @@
+import pytest
+
+from elmokit.metrics.answers import AnswerScore, answer_f1, is_exact_match, normalise_answer, score_answers
+
+GOLD = {"q1": ["Denver Broncos", "The Denver Broncos", "Broncos"], "q2": ["2015"], "q3": ["in the golden gate"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "normalised"),
+    [
+        ("The  Denver\tBroncos!", "denver broncos"),
+        ("an apple a day", "apple day"),
+        ("theatre, another", "theatre another"),
+        ("U.S.A.", "usa"),
+        ("a-b", "ab"),  # punctuation goes first, so no article is left
+        ("the-", ""),
+        ("“Été” – 1 €", "“été” – 1 €"),  # only ASCII punctuation
+        ("A", ""),
+    ],
+)
+def test_normalising(text: str, normalised: str):
+    assert normalise_answer(text) == normalised
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "f1"),
+    [
+        ("the Denver Broncos", "Broncos", 2 * (1 / 2) * 1 / (1 / 2 + 1)),
+        ("new new york", "new york new jersey", 2 * 1 * (3 / 4) / (1 + 3 / 4)),
+        ("Santa Clara", "Denver", 0),
+        ("the", "a", 0),  # two empty answers match exactly and share no word
+    ],
+)
+def test_f1_counts_shared_words(predicted: str, gold: str, f1: float):
+    assert answer_f1(predicted, gold) == pytest.approx(f1)
+    assert answer_f1(gold, predicted) == pytest.approx(f1)
+
+
+def test_empty_answers_match():
+    assert is_exact_match("the", "")
+
+
+def test_the_best_gold_answer_counts():
+    score = score_answers(gold=GOLD, predicted={"q1": "the Broncos", "q2": "2016", "q3": "Golden Gate Park"})
+    assert (score.num_questions, score.num_exact) == (3, 1)
+    assert score.exact_match == pytest.approx(100 / 3)
+    assert score.f1 == pytest.approx(100 * (1 + 0 + 2 / 3) / 3)
+
+
+def test_missing_answers_are_wrong_and_others_do_not_count():
+    score = score_answers(gold=GOLD, predicted={"q1": "Broncos", "q9": "2015"})
+    assert score == AnswerScore(num_questions=3, num_exact=1, f1_sum=1.0, num_unanswered=2, num_skipped=1)
+
+
+def test_batches_add_up_to_the_whole():
+    predicted = {"q1": "Broncos", "q2": "in 2015"}
+    batches = [score_answers(gold={question: GOLD[question]}, predicted=predicted) for question in ("q1", "q2")]
+    total = sum(batches, AnswerScore())
+    assert (total.num_exact, total.f1_sum) == (1, pytest.approx(1 + 2 / 3))
+    assert (total.num_questions, total.num_unanswered, total.num_skipped) == (2, 0, 2)
+
+
+def test_no_questions_score_zero():
+    assert (AnswerScore().exact_match, AnswerScore().f1) == (0, 0)
+
+
+@pytest.mark.parametrize("answers", [[], "2015"])
+def test_refuses_a_question_without_gold_answers(answers: list[str]):
+    with pytest.raises(ValueError, match="question 'q1' has the gold answers .*; expected a list of at least one"):
+        score_answers(gold={"q1": answers}, predicted={})

@@ -1,0 +1,184 @@
+from fractions import Fraction
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.metrics.coreference import CoreferenceScore, best_alignment, score_coreference
+from elmokit.metrics.score import Score
+
+KEY_A = "a bc def"
+
+
+def score(gold: str, predicted: str) -> CoreferenceScore:
+    """Clusters are words, mentions their letters."""
+    return score_coreference(gold=gold.split(), predicted=predicted.split())
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> list[list[int]]:
+    numbers = draw(st.lists(st.integers(0, 4), max_size=9))  # of each mention's cluster; 0 is none
+    return [found for number in range(1, 5) if (found := [n for n, given in enumerate(numbers) if given == number])]
+
+
+Expected = tuple[float, float] | None
+
+# Key, response, and (recall, precision) of MUC, B-cubed and CEAF-e: the test cases of reference-coreference-scorers
+# (test/TestCases.README), which leave some out. In A7 to A9 the response has b more than once.
+PUBLISHED: dict[str, tuple[str, str, Expected, Expected, Expected]] = {
+    "A1": (KEY_A, "a bc def", (1, 1), (1, 1), (1, 1)),
+    "A2": (KEY_A, "a de", (1 / 3, 1), (7 / 18, 1), (1.8 / 3, 1.8 / 2)),
+    "A3": (KEY_A, "a bcx defy z", (1, 3 / 5), (1, 55 / 108), (0.88571, 0.66429)),
+    "A4": (KEY_A, "a bcx dy z", (1 / 3, 1 / 3), (5 / 9, 17 / 42), (2.2 / 3, 2.2 / 4)),
+    "A5": (KEY_A, "a bcxB dy z", (1 / 3, 1 / 4), (5 / 9, 5 / 16), (0.68889, 0.51667)),
+    "A6": (KEY_A, "a bcx dy Bz", (1 / 3, 1 / 4), (5 / 9, 17 / 48), (2.2 / 3, 2.2 / 4)),
+    "A7": (KEY_A, "a bcxb dy z", (1 / 3, 1 / 3), (5 / 9, 17 / 42), (2.2 / 3, 2.2 / 4)),
+    "A8": (KEY_A, "a bcx dy bz", (1 / 3, 1 / 3), (5 / 9, 17 / 42), (2.2 / 3, 2.2 / 4)),
+    "A9": (KEY_A, "a bcx dy bbbbbbbbbbz", (1 / 3, 1 / 3), (5 / 9, 17 / 42), (2.2 / 3, 2.2 / 4)),
+    "A10": (KEY_A, "a b c d e f", (0, 0), (3 / 6, 1), None),
+    "A11": (KEY_A, "abcdef", (1, 3 / 5), (1, 7 / 18), None),
+    "A12": (KEY_A, "a x y c d e z", (0, 0), (13 / 36, 4 / 7), None),
+    "A13": (KEY_A, "axycdez", (1 / 3, 1 / 6), (17 / 36, 6 / 49), None),
+    "D1": ("12345 67 89ABC", "12345 6789ABC", (1, 9 / 10), (1, 16 / 21), None),
+    "E1": ("12345 67 89ABC", "1234589ABC 67", (1, 9 / 10), (1, 7 / 12), None),
+    "F1": ("ABCD", "AB CD", (2 / 3, 1), None, None),
+    "G1": ("AB CD", "ABCD", (1, 2 / 3), None, None),
+    "J1": ("ABC", "AC", (1 / 2, 1), None, None),
+    "K1": ("BCDEGHJ", "ABC DEF GHI", (3 / 6, 3 / 6), None, None),
+    "L1": ("ABC DEFG", "AB CD FGH", (2 / 5, 2 / 4), None, None),
+    "M1": ("abcdef", "abcdef", (1, 1), (1, 1), (1, 1)),
+    "N1": ("a b c d e f", "a b c d e f", (0, 0), (1, 1), (1, 1)),
+}
+
+
+@pytest.mark.parametrize("case", PUBLISHED.values(), ids=PUBLISHED.keys())
+def test_the_reference_scorers_own_cases(case: tuple[str, str, Expected, Expected, Expected]):
+    gold, predicted, *expected = case
+    result = score(gold, predicted)
+    for metric, numbers in zip((result.muc, result.b_cubed, result.ceaf_e), expected, strict=True):
+        if numbers is not None:
+            assert (metric.recall, metric.precision) == pytest.approx([100 * number for number in numbers], abs=6e-4)
+
+
+def test_all_scores_of_one_document_by_hand():
+    result = score("abc defg", "ab cd fghi")
+    assert (result.muc.recall, result.muc.precision) == pytest.approx((100 * 2 / 5, 100 * 2 / 5))
+    assert result.b_cubed.recall == pytest.approx(100 / 7 * (2 * 2 / 3 + 1 / 3 + 1 / 4 + 2 * 2 / 4))
+    assert result.b_cubed.precision == pytest.approx(100 / 8 * (2 * 1 + 2 * 1 / 2 + 2 * 2 / 4))
+    assert result.ceaf_e.recall == pytest.approx(100 * (4 / 5 + 4 / 8) / 2)
+    assert result.ceaf_e.precision == pytest.approx(100 * (4 / 5 + 4 / 8) / 3)
+    assert result.average_f1 == pytest.approx((result.muc.f1 + result.b_cubed.f1 + result.ceaf_e.f1) / 3)
+    assert result.mentions == Score.of_matches(correct=6, predicted=8, gold=7)
+
+
+def test_documents_add_up_before_they_are_divided():
+    total = sum([score("ab", "ab"), score("abc", "cd")], CoreferenceScore())
+    assert (total.muc.recall, total.muc.precision) == pytest.approx((100 * 1 / 3, 100 * 1 / 2))
+    assert total.b_cubed == Score(correct=2.5, predicted=4, recalled=2 + 1 / 3, gold=5)
+    assert total.ceaf_e == Score.of_matches(correct=1 + 2 / 5, predicted=2, gold=2)
+
+
+def test_one_side_without_clusters():
+    assert score("ab cd", "").average_f1 == 0
+    assert score("", "ab cd").b_cubed == Score(correct=0, predicted=4, recalled=0, gold=0)
+    assert score("", "") == CoreferenceScore()
+
+
+def test_of_repeats_in_the_response_the_scorer_drops_gold_mentions_only():
+    result = score("ab", "ab b xx")  # as ab, xx
+    assert result.ceaf_e == Score.of_matches(correct=1, predicted=2, gold=1)
+    assert result.b_cubed == Score(correct=2, predicted=4, recalled=2, gold=2)
+    assert result.muc == Score.of_matches(correct=1, predicted=2, gold=1)
+
+
+def test_a_mention_twice_in_the_key_counts_twice_as_in_the_scorer():
+    result = score("ab bc", "ab c")  # b is looked up where the key has it last, so a and b are two parts here
+    assert result.muc == Score.of_matches(correct=0, predicted=1, gold=2)
+    assert result.b_cubed == Score(correct=2 / 2 + 1 / 2 + 1, predicted=3, recalled=2 / 2 + 1 / 2 + 1 / 2, gold=4)
+
+
+def test_mentions_are_whatever_tells_them_apart():
+    gold = [[(0, 1), (4, 4)], [(2, 2), (7, 9)]]
+    assert score_coreference(gold=gold, predicted=reversed(gold)).average_f1 == pytest.approx(100)
+
+
+def test_refuses_an_empty_cluster():
+    with pytest.raises(ValueError, match="predicted cluster 1 is empty"):
+        score_coreference(gold=[["a"]], predicted=[["a"], []])
+    with pytest.raises(ValueError, match="gold cluster 0 is empty"):
+        score_coreference(gold=[[]], predicted=[["a"]])
+
+
+def links_kept(clusters: list[list[int]], others: list[list[int]]) -> tuple[int, int]:
+    """MUC of Vilain et al. (1995): cluster by cluster, its mentions less its parts, and its mentions less one."""
+    kept = possible = 0
+    for cluster in clusters:
+        parts = [part for other in others if (part := set(cluster) & set(other))]
+        alone = len(set(cluster).difference(*others))
+        kept += len(cluster) - len(parts) - alone
+        possible += len(cluster) - 1
+    return kept, possible
+
+
+def shares_kept(clusters: list[list[int]], others: list[list[int]]) -> tuple[Fraction, int]:
+    """B-cubed of Bagga and Baldwin (1998), mention by mention."""
+    total = Fraction(0)
+    for cluster in clusters:
+        for mention in cluster:
+            other = next((other for other in others if mention in other), list[int]())
+            total += Fraction(len(set(cluster) & set(other)), len(cluster))
+    return total, sum(map(len, clusters))
+
+
+def best_sum(similarity: list[list[float]]) -> float:
+    """By trying out every alignment."""
+    if len(similarity) > len(similarity[0]):
+        similarity = [list(column) for column in zip(*similarity, strict=True)]
+    columns = range(len(similarity[0]))
+    return max(
+        sum(row[column] for row, column in zip(similarity, chosen, strict=True))
+        for chosen in permutations(columns, len(similarity))
+    )
+
+
+@given(clusters(), clusters())
+def test_agrees_with_the_definitions(gold: list[list[int]], predicted: list[list[int]]):
+    result = score_coreference(gold=gold, predicted=predicted)
+    assert (result.muc.recalled, result.muc.gold) == links_kept(gold, predicted)
+    assert (result.muc.correct, result.muc.predicted) == links_kept(predicted, gold)
+    assert (result.b_cubed.recalled, result.b_cubed.gold) == pytest.approx(shares_kept(gold, predicted))
+    assert (result.b_cubed.correct, result.b_cubed.predicted) == pytest.approx(shares_kept(predicted, gold))
+    if gold and predicted:
+        dice = [[2 * len({*key} & {*cluster}) / (len(key) + len(cluster)) for cluster in predicted] for key in gold]
+        assert result.ceaf_e.correct == pytest.approx(best_sum(dice))
+    assert (result.ceaf_e.predicted, result.ceaf_e.gold) == (len(predicted), len(gold))
+
+
+@given(clusters(), clusters())
+def test_swapping_the_sides_swaps_precision_and_recall(gold: list[list[int]], predicted: list[list[int]]):
+    there, back = score_coreference(gold=gold, predicted=predicted), score_coreference(gold=predicted, predicted=gold)
+    for one, other in ((there.muc, back.muc), (there.b_cubed, back.b_cubed), (there.ceaf_e, back.ceaf_e)):
+        assert (one.precision, one.recall) == pytest.approx((other.recall, other.precision))
+
+
+@given(
+    st.integers(1, 5).flatmap(
+        lambda width: st.lists(
+            st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]) | st.floats(-1, 1), min_size=width, max_size=width),
+            min_size=1,
+            max_size=5,
+        )
+    )
+)
+def test_no_alignment_is_better_than_the_best(similarity: list[list[float]]):
+    pairs = best_alignment(similarity)
+    rows, columns = zip(*pairs, strict=True)
+    assert len(set(rows)) == len(set(columns)) == len(pairs) == min(len(similarity), len(similarity[0]))
+    assert sum(similarity[row][column] for row, column in pairs) == pytest.approx(best_sum(similarity), abs=1e-9)
+
+
+def test_an_alignment_that_greed_would_miss():
+    assert best_alignment([[0.9, 0.8], [0.8, 0.1]]) == [(0, 1), (1, 0)]
+    assert best_alignment([[0.1], [0.7], [0.3]]) == [(1, 0)]
+    assert best_alignment([]) == best_alignment([[], []]) == []

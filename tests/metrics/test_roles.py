@@ -1,0 +1,143 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.metrics.roles import (
+    Argument,
+    RoleScore,
+    arguments_from_tags,
+    props_from_tags,
+    score_roles,
+    tags_from_props,
+)
+from elmokit.metrics.score import Score
+from elmokit.metrics.spans import Span, tags_from_spans
+
+
+def matches(correct: int, predicted: int, gold: int) -> Score:
+    return Score.of_matches(correct=correct, predicted=predicted, gold=gold)
+
+
+def score(gold: str, predicted: str) -> RoleScore:
+    """One predicate, its columns of brackets in one line each."""
+    columns = [tags_from_props(column.split()) for column in (gold, predicted)]
+    return score_roles(gold=[{0: columns[0]}], predicted=[{0: columns[1]}])
+
+
+def test_a_continuation_is_a_piece_of_the_last_argument_of_its_role():
+    tags = ["B-A1", "I-A1", "O", "B-C-A1", "B-A1", "B-V", "B-C-A1", "I-C-A1", "B-C-A1"]
+    assert arguments_from_tags(tags) == [
+        Argument("A1", ((0, 1), (3, 3))),
+        Argument("A1", ((4, 4), (6, 7), (8, 8))),
+        Argument("V", ((5, 5),)),
+    ]
+
+
+def test_a_continuation_of_nothing_is_an_argument_and_may_be_continued():
+    assert arguments_from_tags(["B-C-A2", "O", "B-C-A2"]) == [Argument("A2", ((0, 0), (2, 2)))]
+    assert arguments_from_tags(["B-A1", "B-C-A0"]) == [Argument("A1", ((0, 0),)), Argument("A0", ((1, 1),))]
+
+
+def test_a_reference_is_a_role_of_its_own():
+    assert arguments_from_tags(["B-A0", "B-R-A0", "B-C-A0"]) == [
+        Argument("A0", ((0, 0), (2, 2))),
+        Argument("R-A0", ((1, 1),)),
+    ]
+
+
+def test_a_score_counted_by_hand():
+    result = score(
+        gold="     (A0* *) (R-A0*) (V*) (A1* *) (AM-TMP*)",
+        predicted="(A0* *) (A0*)   (V*) (A1*) *  (AM-LOC*)",
+    )
+    assert result.by_role == {
+        "A0": matches(1, 2, 1),
+        "A1": matches(0, 1, 1),
+        "AM-LOC": matches(0, 1, 0),
+        "AM-TMP": matches(0, 0, 1),
+        "R-A0": matches(0, 0, 1),
+        "V": matches(1, 1, 1),
+    }
+    assert result.overall == matches(1, 4, 4)
+    assert (result.num_predicates, result.num_perfect) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "overall"),
+    [
+        ("(A1*) (V*) (C-A1*)  *", matches(1, 1, 1)),
+        ("(A1*) (V*) *        *", matches(0, 1, 1)),  # a piece is missing: the whole argument is wrong
+        ("(A1*) (V*) (C-A1*  *)", matches(0, 1, 1)),  # a piece is too long
+        ("(A1*     *     *)   *", matches(0, 1, 1)),  # the same first and last token, undivided
+        ("(A1*) (V*) (A1*)    *", matches(0, 2, 1)),
+        ("(A0*) (V*) (C-A1*)  *", matches(0, 2, 1)),  # the C-A1 stands alone and is an A1
+        ("(C-A1*) (V*) (C-A1*) *", matches(1, 1, 1)),  # so is the first one here
+    ],
+)
+def test_a_discontinuous_argument_matches_piece_by_piece(predicted: str, overall: Score):
+    assert score(gold="(A1*) (V*) (C-A1*) *", predicted=predicted).overall == overall
+
+
+def test_the_predicate_is_left_out_with_its_continuation():
+    result = score(gold="(V*) (A1*) (C-V*)", predicted="(V*) (A1*) *")
+    assert result.by_role == {"A1": matches(1, 1, 1), "V": matches(0, 1, 1)}
+    assert result.overall == matches(1, 1, 1)
+    assert result.num_perfect == 1
+
+
+def test_predicates_are_compared_one_by_one():
+    gold = [{0: ["B-V", "B-A1"], 1: ["B-A0", "B-V"]}, {}]
+    predicted = [{0: ["B-V", "B-A1"]}, {0: ["B-A0"]}]
+    result = score_roles(gold=gold, predicted=predicted)
+    assert result.overall == matches(1, 1, 2)  # the missing predicate's arguments are missed, the other's not counted
+    assert (result.num_predicates, result.num_perfect, result.num_missing, result.num_skipped) == (2, 1, 1, 1)
+    batches = [score_roles(gold=gold[n : n + 1], predicted=predicted[n : n + 1]) for n in range(2)]
+    assert sum(batches, RoleScore()) == result
+
+
+def test_props_become_tags_and_back():
+    column = ["(A0*", "*)", "*", "(V*)", "(C-A0*)", "(A1*A1)"]
+    tags = ["B-A0", "I-A0", "O", "B-V", "B-C-A0", "B-A1"]
+    assert tags_from_props(column) == tags
+    assert props_from_tags(tags) == [*column[:5], "(A1*)"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["A0", "C-A0", "R-A1", "V", ""]), st.integers(1, 3)), max_size=5))
+def test_props_hold_what_tags_hold(parts: list[tuple[str, int]]):
+    spans, start = list[Span](), 0
+    for role, length in parts:
+        if role:
+            spans.append(Span(role, start, start + length - 1))
+        start += length
+    tags = tags_from_spans(spans, num_tokens=start, scheme="BIO")
+    assert tags_from_props(props_from_tags(tags)) == tags
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ("* (A0* (A1* *) *)", r"token 2: '\(A1\*' opens an argument within A0, open since token 1; .* do not overlap"),
+        ("* (A0(A1* *))", r"token 1: '\(A0\(A1\*' is no cell of roles; .* do not nest"),
+        ("* (A0* *))", r"token 2: '\*\)\)' is no cell"),
+        ("* (A0", r"token 1: '\(A0' is no cell"),
+        ("* (*)", r"token 1: '\(\*\)' is no cell"),
+        ("* *)", r"token 1: '\*\)' closes an argument, but none is open"),
+        ("(A0* *A1)", r"token 1: '\*A1\)' closes A0, open since token 0"),
+        ("* (A0* *", "token 1: A0 opens here and is never closed"),
+    ],
+)
+def test_refuses_brackets_that_are_no_arguments(column: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        tags_from_props(column.split())
+
+
+def test_refuses_unequal_lengths():
+    with pytest.raises(ValueError, match="1 sentences with gold roles but 0 with predicted ones"):
+        score_roles(gold=[{}], predicted=[])
+    with pytest.raises(ValueError, match="sentence 1, predicate at token 3: 1 gold tags but 2 predicted ones"):
+        score_roles(gold=[{}, {3: ["B-V"]}], predicted=[{}, {3: ["B-V", "O"]}])
+
+
+def test_refuses_an_unknown_tag():
+    with pytest.raises(ValueError, match="sentence 0, predicate at token 1, token 1: the tag 'A0' is unknown"):
+        score_roles(gold=[{1: ["O", "B-V"]}], predicted=[{1: ["O", "A0"]}])

@@ -1,0 +1,168 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.metrics.score import Accuracy, Score
+from elmokit.metrics.spans import Span, SpanScore, convert_tags, score_spans, spans_from_tags, tags_from_spans
+
+SCHEMES = ["IOB1", "BIO", "BIOUL", "IOBES"]
+LABELS = st.sampled_from(["PER", "LOC", "ORG-X"])
+
+
+def tags_of(prefixes: str) -> st.SearchStrategy[list[str]]:
+    tag = st.just("O") | st.builds("{}-{}".format, st.sampled_from(prefixes), LABELS)
+    return st.lists(tag, max_size=8)
+
+
+@st.composite
+def spans_in_a_sentence(draw: st.DrawFn) -> tuple[list[Span], int]:
+    spans: list[Span] = []
+    start = 0
+    for gap, length, label in draw(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 4), LABELS), max_size=4)):
+        spans.append(Span(label, start + gap, start + gap + length - 1))
+        start += gap + length
+    return spans, start + draw(st.integers(0, 2))
+
+
+def read(tags: str) -> list[tuple[str, int, int]]:
+    return [(span.label, span.first, span.last) for span in spans_from_tags(tags.split())]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags"),
+    [
+        ("IOB1", "I-PER I-PER B-PER O I-LOC I-PER"),
+        ("BIO", "B-PER I-PER B-PER O B-LOC B-PER"),
+        ("BIOUL", "B-PER L-PER U-PER O U-LOC U-PER"),
+        ("IOBES", "B-PER E-PER S-PER O S-LOC S-PER"),
+    ],
+)
+def test_the_same_spans_in_each_scheme(scheme: str, tags: str):
+    spans = [Span("PER", 0, 1), Span("PER", 2, 2), Span("LOC", 4, 4), Span("PER", 5, 5)]
+    assert spans_from_tags(tags.split()) == spans
+    assert tags_from_spans(reversed(spans), num_tokens=6, scheme=scheme) == tags.split()
+
+
+def test_an_illegal_i_starts_a_span():
+    assert read("O I-PER I-PER") == [("PER", 1, 2)]
+    assert read("B-PER I-LOC I-LOC") == [("PER", 0, 0), ("LOC", 1, 2)]
+    assert read("I-PER O I-PER B-PER") == [("PER", 0, 0), ("PER", 2, 2), ("PER", 3, 3)]
+
+
+def test_illegal_ends_are_read_forgivingly():
+    assert read("O L-PER") == [("PER", 1, 1)]
+    assert read("B-PER O") == [("PER", 0, 0)]
+    assert read("B-PER L-LOC") == [("PER", 0, 0), ("LOC", 1, 1)]
+    assert read("B-PER E-PER I-PER") == [("PER", 0, 1), ("PER", 2, 2)]
+    assert read("B-PER U-PER") == [("PER", 0, 0), ("PER", 1, 1)]
+
+
+def test_a_label_may_hold_hyphens_or_be_missing():
+    assert read("B-C-A1 I-C-A1") == [("C-A1", 0, 1)]
+    assert read("B I B O") == [("", 0, 1), ("", 2, 2)]
+    assert convert_tags(["I", "B"], source="IOB1", target="BIOUL") == ["U", "U"]
+
+
+def test_a_score_counted_by_hand():
+    gold = [["B-PER", "I-PER", "O", "B-LOC"], ["B-LOC", "O", "B-ORG", "I-ORG"]]
+    predicted = [["B-PER", "I-PER", "O", "B-PER"], ["I-LOC", "O", "B-ORG", "O"]]
+    score = score_spans(gold=gold, predicted=predicted)
+    assert score.by_label == {
+        "LOC": Score.of_matches(correct=1, predicted=1, gold=2),  # I-LOC is a start here; the tag differs, the span not
+        "ORG": Score.of_matches(correct=0, predicted=1, gold=1),
+        "PER": Score.of_matches(correct=1, predicted=2, gold=1),
+    }
+    assert score.overall == Score.of_matches(correct=2, predicted=4, gold=4)
+    assert score.tokens == Accuracy(correct=5, total=8)
+
+
+def test_a_span_ends_with_its_sentence():
+    score = score_spans(gold=[["B-PER"], ["I-PER"]], predicted=[["I-PER"], ["B-PER"]])
+    assert score.overall == Score.of_matches(correct=2, predicted=2, gold=2)
+
+
+def test_batches_add_up_to_the_whole():
+    gold, predicted = [["B-PER"], ["B-LOC"]], [["B-PER"], ["B-PER"]]
+    batches = [score_spans(gold=[gold[n]], predicted=[predicted[n]]) for n in range(2)]
+    assert sum(batches, SpanScore()) == score_spans(gold=gold, predicted=predicted)
+
+
+def test_empty_sentences_count_nothing():
+    assert score_spans(gold=[[]], predicted=[[]]) == SpanScore()
+
+
+@given(spans_in_a_sentence(), st.sampled_from(SCHEMES), st.sampled_from(SCHEMES))
+def test_spans_survive_every_conversion(sentence: tuple[list[Span], int], source: str, target: str):
+    spans, num_tokens = sentence
+    tags = tags_from_spans(spans, num_tokens=num_tokens, scheme=source)
+    converted = convert_tags(tags, source=source, target=target)
+    assert spans_from_tags(converted) == spans
+    assert convert_tags(converted, source=target, target=source) == tags
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags", "message"),
+    [
+        ("BIO", "O I-PER", r"token 1: 'I-PER' between 'O' and the sentence's end is illegal in BIO; expected 'B-PER'"),
+        ("BIO", "B-PER I-LOC O", "token 1: 'I-LOC' between 'B-PER' and 'O'"),
+        ("BIO", "U-PER", "token 0: 'U-PER' between the sentence's beginning and"),
+        ("IOB1", "B-PER O", "token 0: 'B-PER'"),
+        ("BIOUL", "B-PER O", "token 0: 'B-PER'"),
+        ("BIOUL", "O U-PER L-PER", "token 2: 'L-PER'"),
+        ("BIOUL", "B-PER I-PER O", "token 1: 'I-PER'"),
+        ("IOBES", "B-PER L-PER", "token 1: 'L-PER'"),
+    ],
+)
+def test_a_conversion_refuses_illegal_tags(scheme: str, tags: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        convert_tags(tags.split(), source=scheme, target="BIO")
+
+
+def test_refuses_an_unknown_scheme():
+    with pytest.raises(ValueError, match="scheme is 'BILOU'; expected one of IOB1, BIO, BIOUL, IOBES"):
+        convert_tags(["O"], source="BIO", target="BILOU")
+
+
+@pytest.mark.parametrize("tag", ["X-PER", "PER", "O-PER", "", "b-PER"])
+def test_refuses_an_unknown_tag(tag: str):
+    with pytest.raises(ValueError, match=f"sentence 1, token 2: the tag '{tag}' is unknown"):
+        score_spans(gold=[["O"], ["O", "O", "O"]], predicted=[["O"], ["O", "O", tag]])
+
+
+def test_refuses_unequal_lengths():
+    with pytest.raises(ValueError, match="2 sentences with gold tags but 1 with predicted ones"):
+        score_spans(gold=[["O"], ["O"]], predicted=[["O"]])
+    with pytest.raises(ValueError, match="sentence 1 has 2 gold tags but 1 predicted ones"):
+        score_spans(gold=[["O"], ["O", "O"]], predicted=[["O"], ["O"]])
+
+
+def test_refuses_spans_that_no_tags_can_hold():
+    with pytest.raises(ValueError, match="overlaps"):
+        tags_from_spans([Span("PER", 0, 1), Span("LOC", 1, 2)], num_tokens=3, scheme="BIO")
+    with pytest.raises(ValueError, match="does not lie within the 2 tokens"):
+        tags_from_spans([Span("PER", 1, 2)], num_tokens=2, scheme="BIO")
+
+
+@given(tags_of("BIES"))
+def test_reads_as_seqeval(tags: list[str]):
+    oracle = pytest.importorskip(
+        "seqeval.metrics.sequence_labeling", reason="the oracle of forgiving reading is seqeval"
+    )
+    assert [(span.label, span.first, span.last) for span in spans_from_tags(tags)] == oracle.get_entities(tags)
+
+
+@given(tags_of("BI"))
+def test_spans_start_where_conlleval_says(tags: list[str]):
+    """The script's rule, as its documentation puts it: at B, or at I after O, the beginning or another label."""
+    labels = [tag.partition("-")[2] for tag in tags]
+    before = [("O", ""), *zip(tags, labels, strict=True)]
+    starts = [
+        position
+        for position, tag in enumerate(tags)
+        if tag[0] == "B" or (tag[0] == "I" and (before[position][0] == "O" or before[position][1] != labels[position]))
+    ]
+    spans = spans_from_tags(tags)
+    assert [span.first for span in spans] == starts
+    covered = {position for span in spans for position in range(span.first, span.last + 1)}
+    assert covered == {position for position, tag in enumerate(tags) if tag != "O"}
+    assert all(labels[position] == span.label for span in spans for position in range(span.first, span.last + 1))
