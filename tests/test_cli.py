@@ -20,7 +20,10 @@ from elmokit.model.formats.read import to_stored
 if TYPE_CHECKING:
     from pathlib import Path
 
-VERBS = ("demo", "prepare", "vocabulary", "pretrain", "perplexity", "embed", "convert", "inspect", "doctor")
+VERBS = (
+    *("demo", "embed", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
+    *("convert", "inspect", "doctor"),
+)
 
 
 @pytest.fixture
