@@ -106,29 +106,22 @@ def main() -> None:
         kills.update(moments)
         inside_a_save += "inside a save" in moments
         results["different" if different else "equal"] += 1
-        leftovers.update({re.sub(r"\d[\da-f-]*", "*", name) for name in superfluous})
+        leftovers.update({re.sub(r"\d[\da-f-]*", "*", name) for name in superfluous})  # without numbers of processes
         verdict = f"DIFFERENT, see {runs.folder / str(number)}: {', '.join(different)}" if different else "equal"
         print(f"round {number}: killed {', '.join(moments)}: {verdict}", flush=True)
-    for name in MOMENTS:
-        print(f"killed {name}: {kills[name]}")
-    print(f"rounds with a kill inside a save: {inside_a_save}")
-    print(f"rounds equal: {results['equal']}, different: {results['different']}")
-    for name, count in leftovers.most_common():
-        print(f"left over in {count} rounds: {name}")
+    record = {
+        "command": " ".join(["python", *sys.argv]),
+        "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, {arguments.threads} threads",
+        "torch": importlib.metadata.version("torch"),
+        "steps": NUM_STEPS,
+        "seconds": round(time.monotonic() - began),
+        "kills": {name: kills[name] for name in MOMENTS},
+        "rounds": {name: results[name] for name in ("equal", "different")},
+        "rounds_with_a_kill_inside_a_save": inside_a_save,
+        "rounds_that_left_a_file_over": dict(leftovers.most_common()),
+    }
+    print(json.dumps(record, indent=2))
     if arguments.output:
-        record = {
-            "command": " ".join(["python", *sys.argv]),
-            "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
-            f"{arguments.threads} threads",
-            "torch": importlib.metadata.version("torch"),
-            "steps": NUM_STEPS,
-            "processor_seconds_of_a_run": round(whole.processor_seconds, 2),
-            "seconds": round(time.monotonic() - began),
-            "kills": {name: kills[name] for name in MOMENTS},
-            "rounds": {"equal": results["equal"], "different": results["different"]},
-            "rounds_with_a_kill_inside_a_save": inside_a_save,
-            "rounds_with_leftovers": dict(leftovers.most_common()),
-        }
         arguments.output.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     if results["different"]:
         sys.exit(1)
@@ -205,9 +198,9 @@ class Runs:
         process = self._fork(self._start(forked_dir))
         saves: list[float] = []
         while process.is_alive():
-            if _saving(forked_dir):
+            if _half_written(forked_dir):
                 save_began = time.monotonic()
-                while _saving(forked_dir):
+                while _half_written(forked_dir):
                     time.sleep(0.0005)
                 saves.append(time.monotonic() - save_began)
             time.sleep(0.0005)
@@ -227,14 +220,14 @@ class Runs:
         is_run = (run_dir / "config.json").exists()
         if not is_run and run_dir.exists():
             self._check_refused(run_dir)
-        before = _signs_of_a_save(run_dir)
+        signs, half_written = _signs_of_a_save(run_dir), _half_written(run_dir)
         command = ["pretrain", "--resume", str(run_dir)] if is_run else self._start(run_dir)
         process = self._fork(command, die_at=kill.operation if kill else 0)
         if kill and kill.kind != "operation":
             while process.is_alive() and _processor_seconds(process) < kill.processor_seconds:
                 time.sleep(0.001)
             if kill.kind == "save":
-                while process.is_alive() and not _saving(run_dir):
+                while process.is_alive() and not _half_written(run_dir) - half_written:
                     time.sleep(0.0002)
                 time.sleep(kill.seconds_into_save)
             process.kill()
@@ -245,7 +238,7 @@ class Runs:
             raise DoesNotGoOnError(f"{_log(run_dir)} ended with {process.exitcode}")
         if not (run_dir / "config.json").exists():
             return "before config.json"
-        if _signs_of_a_save(run_dir) - before:
+        if _signs_of_a_save(run_dir) - signs:
             return "inside a save"
         return "between checkpoints" if _steps(run_dir) else "before the first checkpoint"
 
@@ -317,24 +310,22 @@ def _steps(run_dir: Path) -> list[Path]:
     return sorted((run_dir / "checkpoints").glob("step-*"))
 
 
-def _saving(run_dir: Path) -> bool:
+def _half_written(run_dir: Path) -> set[tuple[str, int]]:
+    """Checkpoints, with the time of their last change, because a resumed run may find that of a save before."""
     try:
-        return any(name.startswith(".writing-") for name in os.listdir(run_dir / "checkpoints"))
-    except FileNotFoundError:
-        return False
+        return {(str(path), path.stat().st_ctime_ns) for path in (run_dir / "checkpoints").glob(".writing-*")}
+    except FileNotFoundError:  # it has just become a whole one
+        return set()
 
 
 def _signs_of_a_save(run_dir: Path) -> set[tuple[str, int]]:
-    """Folders that a save would not leave: half written, whole but not the run's model yet, no longer to be kept.
-
-    With the time of their last change, because a resumed run may find those of the save before.
-    """
+    """What a save does not leave: half written checkpoints, one that is not the run's model, more than are kept."""
     steps = _steps(run_dir)
-    signs = [*(run_dir / "checkpoints").glob(".writing-*"), *steps[:-KEEP_CHECKPOINTS]]
+    signs = steps[:-KEEP_CHECKPOINTS]
     model = run_dir / "model.safetensors"
     if steps and not (model.exists() and model.samefile(steps[-1] / model.name)):
         signs.append(steps[-1])
-    return {(str(path), path.stat().st_ctime_ns) for path in signs}
+    return _half_written(run_dir) | {(str(path), path.stat().st_ctime_ns) for path in signs}
 
 
 def _log(run_dir: Path) -> Path:

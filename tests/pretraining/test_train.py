@@ -273,6 +273,7 @@ def test_the_best_weights_are_kept_beside_the_newest(shard: Path, vocabulary: Pa
     evaluated = [line for line in lines if "heldout" in line]
     assert [line["step"] for line in evaluated] == [4, 8, 12]
     assert len((run / "heldout.txt").read_text().splitlines()) == 3
+    assert {path.name for path in (run / "best").iterdir()} == {"config.json", "model.safetensors", "vocabulary.txt"}
     best = min(line["heldout"]["mean"] for line in evaluated)
     assert measure(str(run / "best"), [run / "heldout.txt"]).mean == pytest.approx(best, rel=1e-6)
 

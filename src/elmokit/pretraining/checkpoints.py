@@ -183,6 +183,7 @@ def publish(source: Path, target: Path) -> None:
         shutil.copyfile(source, temporary)
         _sync(temporary)
     os.replace(temporary, target)
+    temporary.unlink(missing_ok=True)  # which stays where both names were links to one file already
 
 
 def _sync(path: Path) -> None:
