@@ -177,6 +177,20 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_warning(shard: Path, vocabul
     assert sha256(run / "model.safetensors") == expected
 
 
+def test_a_run_killed_right_after_its_last_checkpoint_still_becomes_its_model(
+    shard: Path, vocabulary: Path, tmp_path: Path
+) -> None:
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
+    expected = sha256(run / "model.safetensors")
+    older = run / "checkpoints" / "step-00000010" / "model.safetensors"
+    (run / "model.safetensors").unlink()
+    os.link(older, run / "model.safetensors")
+    assert sha256(run / "model.safetensors") != expected
+    resume(run)
+    assert sha256(run / "model.safetensors") == expected
+    assert not list(run.glob(".*"))
+
+
 def test_a_run_killed_before_its_first_checkpoint_starts_again(
     shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,10 +90,12 @@ class Run:
         self.softmax.load_state_dict(softmax.state_dict())
 
     def load_newest(self) -> None:
-        """The newest checkpoint that can be read; a damaged one is passed over with a warning."""
+        """The newest checkpoint that can be read, whose weights are then the model's; a damaged one is passed over."""
         for checkpoint in checkpoints(self.run_dir):
             try:
                 self._load(checkpoint)
+                if self.ranks.first:  # a kill may have come between the checkpoint and this
+                    publish(checkpoint / WEIGHTS_NAME, self.run_dir / WEIGHTS_NAME)
                 break
             except (OSError, ValueError, KeyError, SafetensorError) as error:
                 warnings.warn(f"{checkpoint} cannot be read ({error}); going back to the one before", stacklevel=3)
