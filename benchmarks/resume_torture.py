@@ -141,7 +141,7 @@ def torture(runs: Runs, whole: Whole, number: int, *, seed: int) -> tuple[list[s
         runs.go_on_until(None, run_dir)
     except DoesNotGoOnError as error:
         return moments, [str(error)], []
-    files = contents(run_dir)
+    files = contents(run_dir, hidden=True)
     different = [name for name, content in whole.files.items() if files.get(name) != content]
     if not different:
         shutil.rmtree(run_dir.parent)
@@ -285,11 +285,11 @@ def run_forked(command: list[str], log: Path, die_at: int) -> None:
     sys.exit(code)
 
 
-def contents(run_dir: Path) -> dict[str, object]:
-    """Every file by name: its bytes, or the records in it without the times."""
+def contents(run_dir: Path, *, hidden: bool = False) -> dict[str, object]:
+    """Every file by name: its bytes, or the records in it without the times. Hidden files are unfinished ones."""
     files: dict[str, object] = {}
     for path in sorted(run_dir.rglob("*")):
-        if path.is_file():
+        if path.is_file() and (hidden or not path.name.startswith(".")):
             content: object = path.read_bytes()
             if path.name in ("training.json", "metrics.jsonl"):
                 records = map(json.loads, path.read_text(encoding="utf-8").splitlines())

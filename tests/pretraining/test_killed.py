@@ -130,9 +130,9 @@ def _saving(run: Path) -> bool:
 
 
 def _contents(run: Path) -> dict[str, object]:
-    """Every file's bytes, or its records without the times."""
+    """Every finished file's bytes, or its records without the times."""
     files: dict[str, object] = {}
-    for path in filter(Path.is_file, run.rglob("*")):
+    for path in (path for path in run.rglob("[!.]*") if path.is_file()):
         content: object = path.read_bytes()
         if path.name in ("training.json", "metrics.jsonl"):
             records = map(json.loads, path.read_text().splitlines())
@@ -166,6 +166,14 @@ def test_a_run_killed_between_its_last_checkpoint_and_its_model_gets_it_when_res
     (run / "model.safetensors").hardlink_to(before)  # as the kill leaves it
     resume(run)
     assert (run / "model.safetensors").read_bytes() == last.read_bytes()
+
+
+def test_a_run_that_nobody_killed_leaves_nothing_unfinished(text: list[Path], tmp_path: Path) -> None:
+    *shards, vocabulary = text
+    config = with_settings(recipe("tiny"), [*SETTINGS, "softmax=full", "dropout_rate=0"])
+    run = tmp_path / "run"
+    pretrain(shards, vocabulary_path=vocabulary, run_dir=run, config=config, held_out=shards)
+    assert list(run.rglob(".*")) == []
 
 
 def test_held_out_text_of_a_start_cut_short_is_not_the_next_ones(text: list[Path], tmp_path: Path) -> None:

@@ -1,0 +1,170 @@
+"""Attention of the task models: ESIM, BiDAF with self-attention, BCN, and the head words of spans.
+
+All of them leave padding out: it gets no weight, and where nothing is left to attend to, the result is zero.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.layers.masks import sentence_lengths
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+
+def masked_softmax(scores: Tensor, mask: Tensor, *, dim: int = -1) -> Tensor:
+    """Softmax over the places where the mask is True; zero elsewhere, so all zero where there is no such place."""
+    if mask.dtype != torch.bool:
+        raise ValueError(f"the mask is of type {mask.dtype}; expected torch.bool, True on what may be attended to")
+    return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=dim) * mask
+
+
+def soft_align(
+    premise: Float[Tensor, "B T D"],
+    hypothesis: Float[Tensor, "B U D"],
+    *,
+    premise_mask: Bool[Tensor, "B T"],
+    hypothesis_mask: Bool[Tensor, "B U"],
+) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B U D"]]:
+    """For each token of either sentence, the other one's tokens weighted by `softmax(a . b)` (Chen et al., 2017)."""
+    pairs = _pairs(premise, hypothesis, premise_mask, hypothesis_mask)
+    scores = premise @ hypothesis.mT
+    return masked_softmax(scores, pairs) @ hypothesis, masked_softmax(scores.mT, pairs.mT) @ premise
+
+
+def biattention(sequence: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 3D"]:
+    """`[x; x - c; x * c]` with `c = softmax(X X^T) X`: BCN's biattention with one sentence as both of its inputs.
+
+    A token attends to itself too (McCann et al., 2017, for classification).
+    """
+    context = masked_softmax(sequence @ sequence.mT, _pairs(sequence, sequence, mask, mask)) @ sequence
+    return torch.cat([sequence, sequence - context, sequence * context], dim=2)
+
+
+class SelfAttentivePooling(nn.Module):
+    """One vector a sentence, (B,T,D) -> (B,D): its tokens weighted by the softmax of a learned score (McCann, 2017)."""
+
+    def __init__(self, *, dim: int) -> None:
+        super().__init__()
+        self.score = nn.Linear(dim, 1, bias=False)  # torch's initialisation, as AllenNLP's bcn; a bias would cancel
+
+    def forward(self, values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
+        sentence_lengths(mask, of=values)
+        weights = masked_softmax(self.score(values).squeeze(2), mask)
+        return (weights[:, None] @ values).squeeze(1)
+
+
+class TrilinearSimilarity(nn.Module):
+    """`u . a + v . b + (w * a) . b` for every pair, (B,T,D) and (B,U,D) -> (B,T,U) (Seo et al., 2017)."""
+
+    def __init__(self, *, dim: int) -> None:
+        super().__init__()
+        self.left = nn.Parameter(torch.empty(dim))
+        self.right = nn.Parameter(torch.empty(dim))
+        self.product = nn.Parameter(torch.empty(dim))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Glorot-uniform as Keras counts it for vectors (Clark and Gardner's code)."""
+        limit = (3.0 / len(self.left)) ** 0.5
+        for weight in self.parameters():
+            nn.init.uniform_(weight, -limit, limit)
+
+    def forward(self, left: Float[Tensor, "B T D"], right: Float[Tensor, "B U D"]) -> Float[Tensor, "B T U"]:
+        return (left * self.product) @ right.mT + (left @ self.left)[:, :, None] + (right @ self.right)[:, None]
+
+
+class BidirectionalAttention(nn.Module):
+    """BiDAF's attention between context c and question q, `[c; q~; c * q~; c * c~]` (Seo et al., 2017).
+
+    `q~` is the question as a context token sees it; `c~`, one vector for all tokens, is the context weighted by the
+    softmax of each token's largest similarity to the question.
+    """
+
+    def __init__(self, *, dim: int) -> None:
+        super().__init__()
+        self.similarity = TrilinearSimilarity(dim=dim)
+
+    def forward(
+        self,
+        context: Float[Tensor, "B T D"],
+        question: Float[Tensor, "B U D"],
+        *,
+        context_mask: Bool[Tensor, "B T"],
+        question_mask: Bool[Tensor, "B U"],
+    ) -> Float[Tensor, "B T 4D"]:
+        pairs = _pairs(context, question, context_mask, question_mask)
+        scores = self.similarity(context, question)
+        to_question = masked_softmax(scores, pairs) @ question
+        largest = scores.masked_fill(~pairs, torch.finfo(scores.dtype).min).amax(dim=2)
+        to_context = masked_softmax(largest, context_mask)[:, None] @ context
+        return torch.cat([context, to_question, context * to_question, context * to_context], dim=2)
+
+
+class SelfAttention(nn.Module):
+    """`[a; x; a * x]`: each token attends to the others, or in part to nothing (Clark and Gardner, 2017).
+
+    Trilinear similarity, a token's own left out, and a learned score of "nothing" in the softmax (their code adds
+    `exp(bias)` to its sum).
+    """
+
+    def __init__(self, *, dim: int) -> None:
+        super().__init__()
+        self.similarity = TrilinearSimilarity(dim=dim)
+        self.nothing = nn.Parameter(torch.tensor(-1.0))  # where their code starts
+
+    def forward(self, sequence: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 3D"]:
+        pairs = _pairs(sequence, sequence, mask, mask)
+        others = pairs & ~torch.eye(pairs.shape[2], dtype=torch.bool, device=pairs.device)
+        scores = self.similarity(sequence, sequence)
+        scores = torch.cat([scores, self.nothing.expand(*mask.shape, 1)], dim=2)
+        weights = masked_softmax(scores, functional.pad(others, (0, 1), value=True))[:, :, :-1]
+        attended = weights @ sequence
+        return torch.cat([attended, sequence, attended * sequence], dim=2)
+
+
+class HeadAttention(nn.Module):
+    """A soft head word for each span: its tokens' embeddings weighted by learned scores (Lee et al., 2017).
+
+    The scores come from the encoded tokens (N,D), linearly as in their code; the paper has a feed-forward network.
+    """
+
+    def __init__(self, *, dim: int) -> None:
+        super().__init__()
+        self.score = nn.Linear(dim, 1, bias=False)  # a bias would cancel in the softmax
+        nn.init.xavier_uniform_(self.score.weight)  # TensorFlow's default, as their code
+
+    def forward(
+        self,
+        encoded: Float[Tensor, "N D"],
+        embedded: Float[Tensor, "N E"],
+        *,
+        first: Int[Tensor, " S"],
+        last: Int[Tensor, " S"],
+    ) -> Float[Tensor, "S E"]:
+        """`first` and `last` are positions in the document, both part of the span."""
+        if len(first) == 0:
+            return embedded.new_zeros(0, embedded.shape[1])
+        if (first < 0).any() or (last < first).any() or (last >= len(encoded)).any():
+            raise ValueError(f"a span begins after its end, or lies outside the document's {len(encoded)} tokens")
+        offsets = torch.arange(int((last - first).max()) + 1, device=first.device)
+        positions = first[:, None] + offsets
+        inside = positions <= last[:, None]
+        positions = torch.where(inside, positions, last[:, None])
+        weights = masked_softmax(self.score(encoded).squeeze(1)[positions], inside)
+        # Weighted sums without the (S, width, E) tensor, which is large: there are ten spans for each token.
+        return functional.embedding_bag(positions, embedded, per_sample_weights=weights, mode="sum")
+
+
+def _pairs(left: Tensor, right: Tensor, left_mask: Tensor, right_mask: Tensor) -> Bool[Tensor, "B T U"]:
+    """True where both have a token. Raises ValueError when the two, or their masks, do not fit."""
+    sentence_lengths(left_mask, of=left)
+    sentence_lengths(right_mask, of=right)
+    if (len(left), left.shape[2]) != (len(right), right.shape[2]):
+        raise ValueError(f"attention between batches of shapes {tuple(left.shape)} and {tuple(right.shape)}")
+    return left_mask[:, :, None] & right_mask[:, None]

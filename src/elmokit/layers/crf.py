@@ -1,0 +1,179 @@
+"""Linear-chain CRF (Lafferty et al., 2001), Viterbi decoding, and which label may follow which in BIO and BIOUL.
+
+Matrices of label pairs are (K+1,K+1), from row to column; index K is the sentence's boundary: its row holds what may
+come first, its column what may come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.layers.masks import sentence_lengths
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+
+class CRF(nn.Module):
+    """Learned scores of label pairs, on top of each token's scores (B,T,K) of its labels.
+
+    `boundary_scores`: whether first and last labels have scores of their own (AllenNLP's tagger for the paper: no).
+    """
+
+    def __init__(self, *, num_labels: int, boundary_scores: bool) -> None:
+        super().__init__()
+        self.transitions = nn.Parameter(torch.empty(num_labels, num_labels))
+        self.starts: nn.Parameter | None = None
+        self.ends: nn.Parameter | None = None
+        if boundary_scores:
+            self.starts = nn.Parameter(torch.empty(num_labels))
+            self.ends = nn.Parameter(torch.empty(num_labels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """As AllenNLP's ConditionalRandomField."""
+        nn.init.xavier_normal_(self.transitions)
+        for boundary in (self.starts, self.ends):
+            if boundary is not None:
+                nn.init.normal_(boundary)
+
+    def log_likelihood(
+        self, scores: Float[Tensor, "B T K"], mask: Bool[Tensor, "B T"], *, labels: Int[Tensor, "B T"]
+    ) -> Float[Tensor, " B"]:
+        """Log probability of each sentence's labels among all sequences, the illegal ones included.
+
+        Padding may hold any label. AllenNLP's loss is minus the sum over the batch.
+        """
+        sentence_lengths(mask, of=scores)
+        num_labels = len(self.transitions)
+        real = labels[mask]
+        if ((real < 0) | (real >= num_labels)).any():
+            raise ValueError(f"labels from {int(real.min())} to {int(real.max())}; expected 0 to {num_labels - 1}")
+        if not mask.any():
+            return scores.new_zeros(len(scores))
+        transitions = self._with_boundary()
+        return _score(scores, mask, labels, transitions) - _log_partition(scores, mask, transitions)
+
+    def decode(
+        self,
+        scores: Float[Tensor, "B T K"],
+        mask: Bool[Tensor, "B T"],
+        *,
+        allowed: Bool[Tensor, "K+1 K+1"] | None = None,
+    ) -> list[list[int]]:
+        """The most probable labels of each sentence; see `viterbi`."""
+        return viterbi(scores, mask, transitions=self._with_boundary(), allowed=allowed)
+
+    def _with_boundary(self) -> Float[Tensor, "K+1 K+1"]:
+        if self.starts is None or self.ends is None:
+            return functional.pad(self.transitions, (0, 1, 0, 1))
+        rows = torch.cat([self.transitions, self.starts[None]])
+        return torch.cat([rows, functional.pad(self.ends, (0, 1))[:, None]], dim=1)
+
+
+@torch.no_grad()
+def viterbi(
+    scores: Float[Tensor, "B T K"],
+    mask: Bool[Tensor, "B T"],
+    *,
+    transitions: Float[Tensor, "K+1 K+1"] | None = None,
+    allowed: Bool[Tensor, "K+1 K+1"] | None = None,
+) -> list[list[int]]:
+    """The labels of each sentence whose scores and transitions (zero without any) have the largest sum.
+
+    Only sequences of allowed pairs are considered. Raises ValueError where there is none with a finite score.
+    """
+    lengths = sentence_lengths(mask, of=scores)
+    num_labels = scores.shape[2]
+    for matrix in (transitions, allowed):
+        if matrix is not None and matrix.shape != (num_labels + 1, num_labels + 1):
+            raise ValueError(f"a matrix of shape {tuple(matrix.shape)} for {num_labels} labels and the boundary")
+    if not mask.any():
+        return [[] for _ in mask]
+    if transitions is None:
+        transitions = scores.new_zeros(num_labels + 1, num_labels + 1)
+    if allowed is not None:
+        transitions = transitions.masked_fill(~allowed.to(scores.device), -torch.inf)
+
+    stay = torch.arange(num_labels, device=scores.device)
+    best = scores[:, 0] + transitions[-1, :-1]
+    pointers: list[Tensor] = []
+    for step in range(1, scores.shape[1]):
+        alive = mask[:, step, None]
+        reached, previous = (best[:, :, None] + transitions[:-1, :-1]).max(dim=1)
+        best = torch.where(alive, reached + scores[:, step], best)
+        pointers.append(torch.where(alive, previous, stay))
+    total, last = (best + transitions[:-1, -1]).max(dim=1)
+    stuck = ~total.isfinite() & (lengths > 0)
+    if stuck.any():
+        sentence = int(stuck.nonzero()[0])
+        raise ValueError(
+            f"sentence {sentence} ({int(lengths[sentence])} tokens) has no allowed sequence of labels with a finite "
+            "score; look for NaN or infinity in its scores, and for labels that cannot start or end it"
+        )
+    path = [last]
+    for previous in reversed(pointers):
+        path.append(previous.gather(1, path[-1][:, None]).squeeze(1))
+    rows = cast("list[list[int]]", torch.stack(path[::-1], dim=1).tolist())
+    return [row[:length] for row, length in zip(rows, cast("list[int]", lengths.tolist()), strict=True)]
+
+
+def bio_transitions(labels: Sequence[str]) -> Bool[Tensor, "K+1 K+1"]:
+    """What BIO allows: `I-X` only after `B-X` or `I-X`. Raises ValueError for a label of another scheme."""
+
+    def follows(before: tuple[str, str], after: tuple[str, str]) -> bool:
+        return after[0] != "I" or (before[0] in "BI" and before[1] == after[1])
+
+    return _allowed(labels, "BI", follows)
+
+
+def bioul_transitions(labels: Sequence[str]) -> Bool[Tensor, "K+1 K+1"]:
+    """What BIOUL allows: `I-X` or `L-X`, and nothing else, after `B-X` or `I-X`. Raises ValueError likewise."""
+
+    def follows(before: tuple[str, str], after: tuple[str, str]) -> bool:
+        if before[0] in "BI":
+            return after[0] in "IL" and before[1] == after[1]
+        return after[0] not in "IL"
+
+    return _allowed(labels, "BIUL", follows)
+
+
+def _allowed(
+    labels: Sequence[str], prefixes: str, follows: Callable[[tuple[str, str], tuple[str, str]], bool]
+) -> Bool[Tensor, "K+1 K+1"]:
+    parts: list[tuple[str, str]] = []
+    for label in labels:
+        prefix, _, kind = label.partition("-")
+        if label != "O" and (len(prefix) != 1 or prefix not in prefixes):
+            raise ValueError(f"the label {label!r} is unknown; expected 'O', or a kind after {', '.join(prefixes)}")
+        parts.append((prefix, kind))
+    parts.append(("O", ""))  # the boundary: what may follow or precede O may also start or end a sentence
+    return torch.tensor([[follows(before, after) for after in parts] for before in parts])
+
+
+def _score(
+    scores: Float[Tensor, "B T K"],
+    mask: Bool[Tensor, "B T"],
+    labels: Int[Tensor, "B T"],
+    transitions: Float[Tensor, "K+1 K+1"],
+) -> Float[Tensor, " B"]:
+    """Unnormalised score of the labels. Padding counts as boundary, and boundary after boundary scores 0."""
+    tokens = scores.gather(2, labels.masked_fill(~mask, 0)[..., None]).squeeze(2) * mask
+    path = functional.pad(labels.masked_fill(~mask, scores.shape[2]), (1, 1), value=scores.shape[2])
+    return tokens.sum(dim=1) + transitions[path[:, :-1], path[:, 1:]].sum(dim=1)
+
+
+def _log_partition(
+    scores: Float[Tensor, "B T K"], mask: Bool[Tensor, "B T"], transitions: Float[Tensor, "K+1 K+1"]
+) -> Float[Tensor, " B"]:
+    """Log of the sum over all sequences of `e^score`: the forward algorithm; 0 for a sentence without tokens."""
+    total = scores[:, 0] + transitions[-1, :-1]
+    for step in range(1, scores.shape[1]):
+        reached = (total[:, :, None] + transitions[:-1, :-1]).logsumexp(dim=1) + scores[:, step]
+        total = torch.where(mask[:, step, None], reached, total)
+    return (total + transitions[:-1, -1]).logsumexp(dim=1) * mask[:, 0]

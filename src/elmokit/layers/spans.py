@@ -1,0 +1,78 @@
+"""Spans of a document's tokens and their representations (Lee et al., 2017).
+
+A document is a batch of sentences; its tokens are counted through, padding left out: `vectors[mask]` is (N,D).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from elmokit.layers.attention import HeadAttention
+from elmokit.layers.masks import sentence_lengths
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+
+# Smallest distance of each bucket but the first: 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64 and more.
+_BUCKETS = (1, 2, 3, 4, 5, 8, 16, 32, 64)
+NUM_DISTANCE_BUCKETS = len(_BUCKETS) + 1
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Positions in the document of the first and the last token, both part of the span."""
+
+    first: Int[Tensor, " S"]
+    last: Int[Tensor, " S"]
+
+    @property
+    def widths(self) -> Int[Tensor, " S"]:
+        """Numbers of tokens, 1 and more."""
+        return self.last - self.first + 1
+
+
+def enumerate_spans(mask: Bool[Tensor, "B T"], *, max_width: int) -> Spans:
+    """All spans of at most `max_width` tokens that lie within a sentence, by their first and then their last token."""
+    if max_width < 1:
+        raise ValueError(f"spans of at most {max_width} tokens; expected at least 1")
+    lengths = sentence_lengths(mask)
+    sentence_ends = lengths.cumsum(0).repeat_interleave(lengths)
+    first = torch.arange(len(sentence_ends), device=mask.device)[:, None].expand(-1, max_width)
+    last = first + torch.arange(max_width, device=mask.device)
+    inside = last < sentence_ends[:, None]
+    return Spans(first=first[inside], last=last[inside])
+
+
+class SpanRepresentation(nn.Module):
+    """`[first token; last token; width; soft head]` of each span, 2D + `width_dim` + E features.
+
+    Ends and head scores come from the encoded tokens (N,D), the head itself from their embeddings (N,E).
+    """
+
+    def __init__(self, *, encoded_dim: int, max_width: int, width_dim: int, dropout_rate: float) -> None:
+        super().__init__()
+        self.widths = nn.Embedding(max_width, width_dim)
+        nn.init.xavier_uniform_(self.widths.weight)  # TensorFlow's default, as Lee et al.'s code
+        self.dropout = nn.Dropout(dropout_rate)  # of the width feature
+        self.head = HeadAttention(dim=encoded_dim)
+
+    def forward(
+        self, encoded: Float[Tensor, "N D"], embedded: Float[Tensor, "N E"], spans: Spans
+    ) -> Float[Tensor, "S K"]:
+        max_width = self.widths.num_embeddings
+        if (spans.widths > max_width).any():
+            raise ValueError(f"a span of {int(spans.widths.max())} tokens; widths are known up to {max_width}")
+        heads = self.head(encoded, embedded, first=spans.first, last=spans.last)
+        widths = self.dropout(self.widths(spans.widths - 1))
+        return torch.cat([encoded[spans.first], encoded[spans.last], widths, heads], dim=1)
+
+
+def distance_buckets(distances: Int[Tensor, " ..."]) -> Int[Tensor, " ..."]:
+    """Bucket 0 to 9 of each distance: 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64 and more."""
+    if (distances < 0).any():
+        raise ValueError(f"a distance of {int(distances.min())}; an antecedent comes first, so expected 0 or more")
+    return torch.bucketize(distances, torch.tensor(_BUCKETS, device=distances.device), right=True)
