@@ -58,7 +58,8 @@ def test_every_command_is_one_that_there_is():
         else:
             assert [program, *arguments] in (["pip", "install", "."], ["make", "demo"], ["make", "test"])
     assert verbs == {
-        *("demo", "prepare", "vocabulary", "pretrain", "perplexity", "embed", "convert", "inspect", "doctor")
+        *("demo", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
+        *("embed", "convert", "inspect", "doctor"),
     }
 
 
