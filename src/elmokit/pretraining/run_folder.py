@@ -51,6 +51,7 @@ def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_ou
         vocabulary.write(temporary)
     with atomic_write(run_dir / CARD_NAME) as temporary:
         temporary.write_text(_card(run_dir.name, record, len(vocabulary)), encoding="utf-8")
+    (run_dir / HELD_OUT_NAME).unlink(missing_ok=True)  # of a start that was cut short
     if held_out:
         with atomic_write(run_dir / HELD_OUT_NAME) as temporary:
             temporary.write_text("".join(sentence + "\n" for sentence in held_out), encoding="utf-8")

@@ -1,0 +1,83 @@
+"""Documents with coreference out of the columns of CoNLL-2012."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from elmokit.text import conll2012
+from elmokit.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from elmokit.text.columns import ColumnSentence
+
+_NONE = "-"
+_BRACKET = re.compile(r"(?P<opens>\()?(?P<entity>\d+)(?P<closes>\))?")
+
+
+@dataclass(frozen=True, slots=True)
+class CoreferenceDocument:
+    """Sentences, and the mentions in them that mean the same.
+
+    A mention is its first and last token, both included, counted through the document. A cluster's mentions, and the
+    clusters by their first one, are in order; clusters of a single mention are there if the file has them.
+    """
+
+    name: str
+    part: int
+    sentences: list[list[str]]
+    speakers: list[str]
+    """One a token of the document; `-` where there is none."""
+    clusters: list[list[tuple[int, int]]]
+
+
+def read_documents(path: str | os.PathLike[str]) -> Iterator[CoreferenceDocument]:
+    """One document (CoNLL-2012: one part of it) at a time; tokens become plain (`plain_token`).
+
+    Raises ValueError, with the file and the line, for rows of different lengths, brackets that do not pair within
+    their sentence, anything else in the last column, and documents that are empty or do not end.
+    """
+    for document in conll2012.documents(read_lines(path), name=os.fspath(path)):
+        entities: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        start = 0
+        for sentence in document.sentences:
+            for entity, first, last in _mentions(sentence):
+                entities[entity].append((start + first, start + last))
+            start += len(sentence.rows)
+        yield CoreferenceDocument(
+            name=document.name,
+            part=document.part,
+            sentences=[conll2012.words(sentence) for sentence in document.sentences],
+            speakers=[speaker for sentence in document.sentences for speaker in conll2012.speakers(sentence)],
+            clusters=sorted(sorted(mentions) for mentions in entities.values()),
+        )
+
+
+def _mentions(sentence: ColumnSentence) -> Iterator[tuple[str, int, int]]:
+    """Entity, first and last token. Of mentions of one entity within each other, the inner one ends first."""
+    opened: defaultdict[str, list[int]] = defaultdict(list)
+    for row, cell in enumerate(conll2012.coreference_column(sentence)):
+        for part in cell.split("|") if cell != _NONE else []:
+            bracket = _BRACKET.fullmatch(part)
+            if bracket is None or not (bracket["opens"] or bracket["closes"]):
+                raise ValueError(
+                    f"{sentence.line(row)}: {cell!r} is no coreference; expected '-', or '(3', '3)' or '(3)' "
+                    "with | between several"
+                )
+            if bracket["opens"]:
+                opened[bracket["entity"]].append(row)
+            if bracket["closes"]:
+                if not opened[bracket["entity"]]:
+                    raise ValueError(f"{sentence.line(row)}: {cell!r} closes {bracket['entity']}, but none is open")
+                yield bracket["entity"], opened[bracket["entity"]].pop(), row
+    for entity, rows in opened.items():
+        if rows:
+            raise ValueError(
+                f"{sentence.line(rows[0])}: '({entity}' opens here and is never closed up to the end of its sentence "
+                f"(line {sentence.first_line + len(sentence.rows) - 1})"
+            )

@@ -1,0 +1,72 @@
+"""Pairs of sentences with a label: SNLI, MultiNLI and KLUE-NLI (JSON lines), and tab-separated tables."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from elmokit.text.json_values import member, parse_object
+from elmokit.text.lines import read_lines
+from elmokit.text.tables import table_rows
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+LABELS = ("entailment", "neutral", "contradiction")
+
+_COLUMNS = (("sentence1", "premise"), ("sentence2", "hypothesis"), ("gold_label", "label"))
+_UNDECIDED = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """Whether the premise entails the hypothesis."""
+
+    premise: list[str]
+    hypothesis: list[str]
+    label: str | None
+    """One of `LABELS`; None (`-` in the file) where the annotators did not agree, which counts in no result."""
+
+
+def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
+    """JSON lines if the first line begins with `{`; else a table with a header. The tokens are those of `tokenize`.
+
+    The fields or columns are sentence1 or premise, sentence2 or hypothesis, gold_label or label.
+    Raises ValueError, with the file and the line, for bad JSON, missing fields, rows that are shorter or longer than
+    the header, an unknown label, a sentence without tokens, and a file without pairs.
+    """
+    name = os.fspath(path)
+    lines = read_lines(path)
+    first = next(lines, "")
+    records = _json_records if first.startswith("{") else _table_records
+    for place, (premise, hypothesis, label) in records(chain([first], lines), name):
+        if label not in (*LABELS, _UNDECIDED):
+            raise ValueError(f"{place}: the label is {label!r}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none")
+        yield SentencePair(
+            premise=_tokens(premise, place=f"{place}, premise"),
+            hypothesis=_tokens(hypothesis, place=f"{place}, hypothesis"),
+            label=None if label == _UNDECIDED else label,
+        )
+
+
+def _json_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            place = f"{name}, line {number}"
+            record = parse_object(line, place=place)
+            names = [next((field for field in fields if field in record), fields[0]) for fields in _COLUMNS]
+            yield place, [member(record, field, str, place=place) for field in names]
+
+
+def _table_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
+    return ((row.place, row.cells) for row in table_rows(lines, name=name, columns=_COLUMNS))
+
+
+def _tokens(text: str, *, place: str) -> list[str]:
+    tokens = tokenize(text)
+    if not tokens:
+        raise ValueError(f"{place}: {text!r} has no tokens; remove the pair, or write what it says")
+    return tokens

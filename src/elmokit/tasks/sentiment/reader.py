@@ -1,0 +1,117 @@
+"""Texts with a sentiment: the Stanford Sentiment Treebank's trees, and tab-separated texts with labels (NSMC)."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from elmokit.text.lines import read_lines
+from elmokit.text.penn import plain_token
+from elmokit.text.tables import table_rows
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+FIVE_CLASSES = ("very negative", "negative", "neutral", "positive", "very positive")
+TWO_CLASSES = ("negative", "positive")
+
+_COLUMNS = (("text", "document", "sentence", "review"), ("label", "sentiment"))
+_CLASSES: dict[int, tuple[str | None, ...]] = {
+    5: FIVE_CLASSES,
+    2: ("negative", "negative", None, "positive", "positive"),
+}
+# An opening bracket with its label, a closing one, or a word; a word may hold a no-break space.
+_PIECE = re.compile(r"\((?P<label>[^ \t()]*)|(?P<close>\))|(?P<word>[^ \t()]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledText:
+    """A text's tokens and its label."""
+
+    tokens: list[str]
+    label: str | None
+    """None where it has none of the classes: what is neutral, when there are two. It counts in no result."""
+
+
+def read_trees(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: bool = False) -> Iterator[LabelledText]:
+    """One tree a line, in brackets: `(3 (2 It) (4 (2 's) (4 good)))`. Its sentence, or with `phrases` all its phrases.
+
+    The labels are `FIVE_CLASSES` (0 to 4 in the file) or `TWO_CLASSES`. Phrases come with repetitions; the sentence
+    is the first. Tokens become plain (`plain_token`). Blank lines are passed over.
+    Raises ValueError, with the file and the line, for brackets that do not pair or hold no word, other labels, text
+    outside of the brackets, and a file without trees.
+    """
+    if num_classes not in _CLASSES:
+        raise ValueError(f"num_classes is {num_classes}; expected 5, or 2 (without neutral)")
+    labels = _CLASSES[num_classes]
+    name = os.fspath(path)
+    empty = True
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.strip():
+            empty = False
+            nodes = _nodes(line, place=f"{name}, line {number}")
+            yield from (LabelledText(tokens, labels[label]) for label, tokens in (nodes if phrases else nodes[:1]))
+    if empty:
+        raise ValueError(f"{name} has no trees; expected lines such as '(3 (2 It) (4 (2 's) (4 good)))'")
+
+
+def read_labelled_texts(
+    path: str | os.PathLike[str], *, labels: Collection[str] | None = None
+) -> Iterator[LabelledText]:
+    """A table with a header; the text is in the column text, document, sentence or review, the label in label or
+    sentiment. The tokens are those of `tokenize`; if `labels` are given, there are no others.
+
+    Raises ValueError, with the file and the line, for rows that are shorter or longer than the header, a text without
+    tokens, a label that is empty or not among `labels`, and a file without texts.
+    """
+    for row in table_rows(read_lines(path), name=os.fspath(path), columns=_COLUMNS):
+        text, label = row.cells
+        tokens = tokenize(text)
+        if not tokens:
+            raise ValueError(f"{row.place}: the text {text!r} (label {label!r}) has no tokens; remove the line")
+        if not label or (labels is not None and label not in labels):
+            known = "one" if labels is None else ", ".join(sorted(labels))
+            raise ValueError(f"{row.place}: the label is {label!r}; expected {known}")
+        yield LabelledText(tokens, label)
+
+
+# A word and anything beside it in the same brackets.
+_NOT_IN_A_TREE = {("word", "word"), ("word", "label"), ("close", "word")}
+
+
+def _nodes(line: str, *, place: str) -> list[tuple[int, list[str]]]:
+    """Label and tokens of each node, that of the whole first."""
+    nodes: list[tuple[int, list[str]]] = []
+    tokens: list[str] = []
+    opened: list[tuple[int, int, int]] = []  # label, number of tokens before it, its place in the line
+    before = ""
+    for piece in _PIECE.finditer(line):
+        where = f"{place}, character {piece.start() + 1}"
+        if (before, piece.lastgroup) in _NOT_IN_A_TREE:
+            raise ValueError(f"{where}: {line[piece.start() :][:40]!r}; expected a word in brackets of its own")
+        before = piece.lastgroup
+        if piece["label"] is not None:
+            if nodes and not opened:
+                raise ValueError(f"{where}: {line[piece.start() :][:40]!r} follows the tree; expected one tree a line")
+            opened.append((_label(piece["label"], place=where), len(tokens), piece.start()))
+        elif not opened:
+            raise ValueError(f"{where}: {line[piece.start() :][:40]!r} stands outside of the brackets")
+        elif piece["word"] is not None:
+            tokens.append(plain_token(piece["word"]))
+        else:
+            label, first, start = opened.pop()
+            if first == len(tokens):
+                raise ValueError(f"{where}: {line[start : piece.end()][:40]!r} has no word")
+            nodes.append((label, tokens[first:]))
+    if opened:
+        raise ValueError(f"{place}, character {opened[-1][2] + 1}: {line[opened[-1][2] :][:40]!r} is never closed")
+    return nodes[::-1]
+
+
+def _label(text: str, *, place: str) -> int:
+    if text not in ("0", "1", "2", "3", "4"):
+        raise ValueError(f"{place}: the label is {text!r}; expected 0 (very negative) to 4 (very positive)")
+    return int(text)

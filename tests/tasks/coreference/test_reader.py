@@ -1,0 +1,96 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.tasks.coreference.reader import CoreferenceDocument, read_documents
+
+
+def text_of(*sentences: list[str], name: str = "x") -> str:
+    """One document; tokens are w0, w1, ... in each sentence, and the cells those of coreference."""
+    lines = [f"#begin document ({name}); part 001"]
+    for cells in sentences:
+        lines += [f"{name} 1 {row} w{row} NN * - - - Ann * {cell}" for row, cell in enumerate(cells)] + [""]
+    return "\n".join([*lines, "#end document", ""])
+
+
+def read(path: Path) -> list[CoreferenceDocument]:
+    return list(read_documents(path))
+
+
+def test_reads_documents(write):
+    path = write(text_of(["(7", "7)|(3)", "-"], ["(3)"], name="bc/a") + text_of(["(3)", "(3)"], name="b"))
+    assert read(path) == [
+        CoreferenceDocument(
+            name="bc/a",
+            part=1,
+            sentences=[["w0", "w1", "w2"], ["w0"]],
+            speakers=["Ann"] * 4,
+            clusters=[[(0, 1)], [(1, 1), (3, 3)]],
+        ),
+        CoreferenceDocument(
+            name="b", part=1, sentences=[["w0", "w1"]], speakers=["Ann"] * 2, clusters=[[(0, 0), (1, 1)]]
+        ),
+    ]
+
+
+def test_mentions_of_one_entity_may_nest(write):
+    (document,) = read(write(text_of(["(3", "(3", "3)", "3)"])))
+    assert document.clusters == [[(0, 3), (1, 2)]]
+
+
+def test_mentions_of_two_entities_may_cross(write):
+    (document,) = read(write(text_of(["(1", "(2", "1)", "2)"])))
+    assert document.clusters == [[(0, 2)], [(1, 3)]]
+
+
+def test_a_document_may_have_no_mention(write):
+    assert read(write(text_of(["-"])))[0].clusters == []
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> tuple[list[list[str]], list[list[tuple[int, int]]]]:
+    """Cells of each sentence, and the clusters; mentions of one entity are apart from each other."""
+    cells: list[list[list[str]]] = []
+    clusters: dict[int, list[tuple[int, int]]] = {}
+    start = 0
+    for length in draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)):
+        sentence: list[list[str]] = [[] for _ in range(length)]
+        for entity in draw(st.lists(st.integers(0, 3), unique=True, max_size=3)):
+            first = draw(st.integers(0, length - 1))
+            last = draw(st.integers(first, length - 1))
+            sentence[first].append(f"({entity})" if first == last else f"({entity}")
+            if first != last:
+                sentence[last].append(f"{entity})")
+            clusters.setdefault(entity, []).append((start + first, start + last))
+        cells.append(sentence)
+        start += length
+    return [["|".join(cell) or "-" for cell in sentence] for sentence in cells], sorted(clusters.values())
+
+
+@given(documents())
+def test_gives_what_was_written(write, document):
+    sentences, clusters = document
+    (read_document,) = read(write(text_of(*sentences)))
+    assert read_document.clusters == clusters
+    assert list(map(len, read_document.sentences)) == list(map(len, sentences))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (text_of(["-"], ["(3", "-"]), "data, line 4: '\\(3' opens here and is never closed .*\\(line 5\\)"),
+        (text_of(["(3"], ["3)"]), "data, line 2: '\\(3' opens here and is never closed"),
+        (text_of(["-", "3)"]), "data, line 3: '3\\)' closes 3, but none is open"),
+        (text_of(["(3)|"]), "data, line 2: '\\(3\\)\\|' is no coreference"),
+        (text_of(["3"]), "data, line 2: '3' is no coreference"),
+        (text_of(["(a)"]), "data, line 2: '\\(a\\)' is no coreference"),
+        (text_of(["- -", "-"]), "data, line 3: 12 columns, but 13 above it"),
+        (text_of(), "data, line 1: document x is empty"),
+        ("", "data has no document"),
+    ],
+)
+def test_refuses(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        read(write(text))

@@ -1,0 +1,71 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
+
+WORDS = st.lists(st.sampled_from(["dogs", "Ann", "밥", ".", "5", '"', "é"]), min_size=1, max_size=4)
+PAIRS = st.lists(st.builds(SentencePair, WORDS, WORDS, st.sampled_from([*LABELS, None])), min_size=1, max_size=4)
+
+
+def pair(**fields: object) -> str:
+    return json.dumps({"gold_label": "neutral", "sentence1": "A dog.", "sentence2": "It's a cat."} | fields)
+
+
+def read(path: Path) -> list[SentencePair]:
+    return list(read_sentence_pairs(path))
+
+
+def test_reads_snli_and_keeps_what_has_no_label(write):
+    path = write(f"{pair(captionID='x')}\n\n{pair(gold_label='-')}\n")
+    tokens = ["A", "dog", "."], ["It", "'s", "a", "cat", "."]
+    assert read(path) == [SentencePair(*tokens, "neutral"), SentencePair(*tokens, None)]
+
+
+def test_reads_klue(write):
+    line = '{"id": "1", "premise": "비가 온다.", "hypothesis": "맑다.", "label": "contradiction", "source": "x"}'
+    assert read(write(line)) == [SentencePair(["비가", "온다", "."], ["맑다", "."], "contradiction")]
+
+
+def test_reads_tables(write):
+    path = write('pairID\tsentence1\tsentence2\tgold_label\n1\tA "dog\tA cat\tentailment\n2\ta\tb\t-\n')
+    assert read(path) == [
+        SentencePair(["A", '"', "dog"], ["A", "cat"], "entailment"),
+        SentencePair(["a"], ["b"], None),
+    ]
+
+
+@given(PAIRS, st.booleans())
+def test_gives_what_was_written(write, pairs: list[SentencePair], in_json: bool):
+    rows = [(" ".join(pair.premise), " ".join(pair.hypothesis), pair.label or "-") for pair in pairs]
+    if in_json:
+        lines = [json.dumps(dict(zip(("premise", "hypothesis", "label"), row, strict=True))) for row in rows]
+    else:
+        lines = ["\t".join(row) for row in (("premise", "hypothesis", "label"), *rows)]
+    assert read(write("\n".join(lines))) == pairs
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{pair()}\n{pair()[:-1]}", "data, line 2, character \\d+: bad JSON"),
+        (f"{pair()}\n[]", "data, line 2: '\\[\\]' is not a JSON object"),
+        (
+            pair(gold_label="perhaps"),
+            "data, line 1: the label is 'perhaps'; expected entailment, neutral, contradiction",
+        ),
+        (pair(gold_label=1), "data, line 1, 'gold_label': 1; expected text"),
+        (pair(sentence2=" \u200b"), "data, line 1, hypothesis: ' \\\\u200b' has no tokens"),
+        ('{"sentence2": "a", "label": "neutral"}', "data, line 1: 'sentence1' is missing; there are sentence2, label"),
+        ("premise\thypothesis\tlabel\na\tb\n", "data, line 2: 2 columns between tabs, but 3 in the header"),
+        ("premise\thypothesis\tlabel\na\t\tneutral\n", "data, line 2, hypothesis: '' has no tokens"),
+        ("premise\thypothesis\na\tb\n", "data, line 1: the header has no column gold_label or label"),
+        ("", "data has no rows"),
+    ],
+)
+def test_refuses(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        read(write(text))

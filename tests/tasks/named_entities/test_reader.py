@@ -1,0 +1,107 @@
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.metrics.spans import Span, tags_from_spans
+from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
+
+CONLL2003 = """-DOCSTART- -X- O O
+
+Ann NNP I-NP I-PER
+Lee NNP I-NP I-PER
+Bo NNP I-NP B-PER
+sings VBZ I-VP O
+
+Seoul NNP I-NP I-LOC
+"""
+
+
+def read(path: Path, **options: str) -> list[TaggedSentence]:
+    return list(read_tagged_sentences(path, **options))
+
+
+def test_reads_conll2003_and_its_iob1(write):
+    assert read(write(CONLL2003)) == [
+        TaggedSentence(["Ann", "Lee", "Bo", "sings"], ["B-PER", "L-PER", "U-PER", "O"]),
+        TaggedSentence(["Seoul"], ["U-LOC"]),
+    ]
+    assert read(write(CONLL2003), scheme="BIO")[0].tags == ["B-PER", "I-PER", "B-PER", "O"]
+
+
+def test_reads_conll2002_whose_documents_begin_without_a_blank_line(write):
+    path = write("-DOCSTART- -DOCSTART- O\nIn Prep O\nGent N B-LOC\n-DOCSTART- -DOCSTART- O\nJan N B-PER\n")
+    assert read(path) == [TaggedSentence(["In", "Gent"], ["O", "U-LOC"]), TaggedSentence(["Jan"], ["U-PER"])]
+
+
+def test_reads_wnut17_with_a_tab_between_sentences(write):
+    path = write("#Up\tB-creative-work\n@x\tI-creative-work\n\t\nhi\tO\n")
+    assert read(path) == [
+        TaggedSentence(["#Up", "@x"], ["B-creative-work", "L-creative-work"]),
+        TaggedSentence(["hi"], ["O"]),
+    ]
+
+
+def test_reads_klue_and_compressed_files(tmp_path: Path):
+    path = tmp_path / "train.conll"
+    path.write_bytes(gzip.compress("저우쉰과\tB-PS\n두\tB-QT\n사람이\tI-QT\n".encode()))
+    assert read(path) == [TaggedSentence(["저우쉰과", "두", "사람이"], ["U-PS", "B-QT", "L-QT"])]
+
+
+TOKENS = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\0\ufeff"), min_size=1, max_size=4),
+    min_size=1,
+    max_size=6,
+).filter(lambda tokens: tokens[0] != "-DOCSTART-")
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> tuple[list[str], list[Span]]:
+    tokens = draw(TOKENS)
+    bounds = sorted(draw(st.lists(st.integers(0, len(tokens)), unique=True, max_size=5)))
+    label = st.sampled_from(["PER", "creative-work"])
+    pairs = zip(bounds, bounds[1:], strict=False)
+    return tokens, [Span(draw(label), first, end - 1) for first, end in pairs if draw(st.booleans())]
+
+
+@given(
+    st.lists(sentences(), min_size=1, max_size=4),
+    st.sampled_from(["IOB1", "BIO", "BIOUL", "IOBES"]),
+    st.sampled_from([" ", "\t", " x "]),
+)
+def test_gives_what_was_written_in_any_scheme(write, written, scheme: str, separator: str):
+    lines: list[str] = []
+    for tokens, spans in written:
+        tags = tags_from_spans(spans, num_tokens=len(tokens), scheme=scheme)
+        lines += [f"{token}{separator}{tag}" for token, tag in zip(tokens, tags, strict=True)] + [""]
+    expected = [
+        TaggedSentence(tokens, tags_from_spans(spans, num_tokens=len(tokens), scheme="BIOUL"))
+        for tokens, spans in written
+    ]
+    assert read(write("\n".join(lines))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a O\nb\n", "data, line 2: 1 columns, but 2 above it in the same sentence: 'b'"),
+        ("a O\n\nb X O\n", "data, line 3: 3 columns, but 2 at .*data, line 1: 'b X O'"),
+        ("a\nb\n", "data, line 1: 'a' is one column; expected a token and its tag"),
+        ("a\tO\n\tB-PER\n", "data, line 2: column 1 is empty in"),
+        ("a\tO\nb\t\n", "data, line 2: column 2 is empty in"),
+        ("a O\nb O\n\nc O\nd PER\n", "data, lines 4-5, token 1: the tag 'PER' is unknown"),
+        ("", "data has no sentence"),
+        ("-DOCSTART- O\n\n", "data has no sentence"),
+    ],
+)
+def test_refuses(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        read(write(text))
+
+
+def test_holds_one_sentence_at_a_time(write):
+    path = write("a O\n\nb O\n\nc NONSENSE\n")
+    reading = read_tagged_sentences(path)
+    assert [next(reading).tokens, next(reading).tokens] == [["a"], ["b"]]

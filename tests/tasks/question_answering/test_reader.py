@@ -1,0 +1,97 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.tasks.question_answering.reader import Answer, AnswerCounts, Passage, Question, read_questions
+
+CONTEXT = "The “Broncos” won 24–10.\u200b"
+
+
+def entry(answer: str, start: int, *, id: str = "q1", question: str = "Who won?") -> dict[str, object]:
+    return {"id": id, "question": question, "answers": [{"text": answer, "answer_start": start}]}
+
+
+def squad(*questions: dict[str, object], context: str = CONTEXT) -> str:
+    paragraph = {"context": context, "qas": list(questions)}
+    return json.dumps({"version": "1.1", "data": [{"title": "x", "paragraphs": [paragraph]}]})
+
+
+def read(path: Path) -> list[Question]:
+    return list(read_questions(path))
+
+
+def test_reads_questions_and_finds_their_answers(write):
+    (question,) = read(write(squad(entry("Broncos", 5))))
+    assert (question.id, question.tokens) == ("q1", ["Who", "won", "?"])
+    assert question.passage.tokens == ["The", '"', "Broncos", '"', "won", "24-10", "."]
+    assert question.answers == [Answer("Broncos", 5, (2, 2))]
+    assert question.passage.span_text(1, 4) == "“Broncos” won"
+
+
+def test_questions_of_one_passage_share_it(write):
+    first, second = read(write(squad(entry("The", 0), entry("won", 14, id="q2"))))
+    assert first.passage is second.passage
+
+
+def test_keeps_every_answer(write):
+    answers = [{"text": "The", "answer_start": 0}, {"text": "won", "answer_start": 14}]
+    (question,) = read(write(squad({"id": "q", "question": "Who?", "answers": answers})))
+    assert [answer.span for answer in question.answers] == [(0, 0), (4, 4)]
+
+
+def test_answers_that_are_no_tokens_are_widened_or_have_no_span_and_are_counted(write):
+    questions = read(
+        write(squad(entry("ronc", 6), entry("24", 18, id="2"), entry("\u200b", 24, id="3"), entry(" won ", 13, id="4")))
+    )
+    assert [question.answers[0].span for question in questions] == [(2, 2), (5, 5), None, (4, 4)]
+    counts = AnswerCounts.of(questions)
+    assert counts == AnswerCounts(num_exact=1, num_widened=2, num_unmapped=1)
+    assert str(counts + counts) == "8 answers: 2 are whole tokens, 4 begin or end within one, 2 are in no token"
+
+
+def test_white_space_has_no_tokens():
+    passage = Passage.of("a  b")
+    assert passage.covering_tokens(1, 3) is None
+    assert passage.covering_tokens(0, 3) == (0, 0)
+    assert passage.covering_tokens(2, 4) == (1, 1)
+
+
+WORD = st.sampled_from(["Ann", "Mr.", "“why”", "it's", "–", "50%", "밥", "cafe\u0301", "…", "!!!!!!"])
+
+
+@given(st.lists(WORD, min_size=1, max_size=8), st.data())
+def test_every_span_of_tokens_is_found_again_from_its_characters(words: list[str], data: st.DataObject):
+    passage = Passage.of(" ".join(words))
+    first = data.draw(st.integers(0, len(passage.tokens) - 1))
+    last = data.draw(st.integers(first, len(passage.tokens) - 1))
+    start, end = passage.offsets[first][0], passage.offsets[last][1]
+    assert passage.covering_tokens(start, end) == (first, last)
+    assert passage.text[start:end] == passage.span_text(first, last)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"data": [', "data, character 11: bad JSON"),
+        ('{\n"data": [}\n', "data, line 2, character 10: bad JSON: Expecting value, near '{"),
+        ("{}", "data: 'data' is missing"),
+        ('{"data": [{"paragraphs": [7]}]}', "data, data\\[0\\], paragraphs\\[0\\]: 7; expected an object"),
+        ('{"data": []}', "data has no questions"),
+        (squad(), "data has no questions"),
+        (squad({"id": "q7"}), "paragraphs\\[0\\].qas\\[0\\], question 'q7': 'question' is missing"),
+        (squad(entry("won", 14), context=" "), "data\\[0\\].paragraphs\\[0\\]: the context ' ' has no tokens"),
+        (squad(entry("won", 14, question="")), "question 'q1': the question '' has no tokens"),
+        (squad({"id": "q", "question": "Who?", "answers": []}), "question 'q' has no answers; SQuAD 2.0"),
+        (squad(entry("won", 24)), "question 'q1': the answer 'won' at character 24 is outside of its context of 25"),
+        (squad(entry("won", -3)), "the answer 'won' at character -3 is outside"),
+        (squad(entry("", 3)), "the answer '' at character 3 is outside"),
+        (squad(entry("won", 13)), "the answer is 'won', but at character 13 the context has ' wo'"),
+        (squad(entry("won", 14), entry("won", 14)), "data: two questions have the id 'q1'"),
+    ],
+)
+def test_refuses(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        read(write(text))

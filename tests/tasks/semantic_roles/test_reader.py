@@ -1,0 +1,140 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.metrics.roles import props_from_tags
+from elmokit.metrics.spans import Span, tags_from_spans
+from elmokit.tasks.semantic_roles.reader import Proposition, RoleSentence, read_role_sentences
+
+CONLL2012 = """#begin document (bc/x); part 000
+bc/x   0   0   Ann     NNP   (TOP*   -      -    -   -   *   (ARG0*)   (ARG0*)   (1)
+bc/x   0   1   tried   VBD   *       try    01   -   -   *   (V*)      *         -
+bc/x   0   2   to      TO    *       -      -    -   -   *   (ARG1*    *         -
+bc/x   0   3   sing    VB    *)      sing   01   -   -   *   *)        (V*)      -
+
+bc/x   0   0   -LRB-   -LRB-   (TOP*)   -   -   -   -   *   -
+
+#end document
+"""
+CONLL2005 = """The    DT    (S(NP*   *      -    -       (A0*
+cat    NN    *)       (X*)   -    -       *)
+sat    VBD   (VP*     *      01   sit     (V*)
+down   RB    *))      *      -    -       (AM-DIR*)
+
+``     ``    (S*)     *      -    -
+"""
+SAT = RoleSentence(["The", "cat", "sat", "down"], [Proposition(2, ["B-A0", "I-A0", "B-V", "B-AM-DIR"])])
+
+
+def conll2012(*rows: str) -> str:
+    lines = [f"x 0 {number} w{number} NN * - - - - * {row}" for number, row in enumerate(rows)]
+    return "\n".join(["#begin document (x); part 000", *lines, "", "#end document"])
+
+
+def read(path: Path) -> list[RoleSentence]:
+    return list(read_role_sentences(path))
+
+
+def test_reads_conll2012(write):
+    assert read(write(CONLL2012)) == [
+        RoleSentence(
+            ["Ann", "tried", "to", "sing"],
+            [
+                Proposition(1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"]),
+                Proposition(3, ["B-ARG0", "O", "O", "B-V"]),
+            ],
+        ),
+        RoleSentence(["("], []),
+    ]
+
+
+def test_reads_conll2005_with_its_columns_pasted_together(write):
+    assert read(write(CONLL2005)) == [SAT, RoleSentence(['"'], [])]
+
+
+def test_reads_conll2005_with_words_and_props_alone(write):
+    words_and_props = "The - (A0*\ncat - *)\nsat sit (V*)\ndown - (AM-DIR*)\n"
+    assert read(write(words_and_props)) == [SAT]
+
+
+def test_a_word_of_asterisks_is_a_word(write):
+    assert read(write("* - (A0*)\n*** sing (V*)\n"))[0].tokens == ["*", "***"]
+
+
+def test_the_predicate_is_where_v_begins_whatever_the_lemma_says(write):
+    path = write("give give *\nit - (A1*)\nup - (V*)\n")
+    assert read(path)[0].propositions[0].predicate == 2
+
+
+def test_continued_and_referring_arguments_stay_as_they_are(write):
+    path = write(conll2012("(A1*) -", "(R-A1*) -", "(V*) -", "(C-A1* -", "*) -"))
+    assert read(path)[0].propositions[0].tags == ["B-A1", "B-R-A1", "B-V", "B-C-A1", "I-C-A1"]
+
+
+def test_a_column_without_v_is_kept_without_a_predicate(write):
+    assert read(write(conll2012("* (V*) -", "* * -")))[0].propositions == [
+        Proposition(None, ["O", "O"]),
+        Proposition(0, ["B-V", "O"]),
+    ]
+
+
+@st.composite
+def role_sentences(draw: st.DrawFn) -> RoleSentence:
+    num_tokens = draw(st.integers(1, 6))
+    predicates = draw(st.lists(st.integers(0, num_tokens - 1), unique=True, max_size=3).map(sorted))
+    propositions: list[Proposition] = []
+    for predicate in predicates:
+        spans = [Span("V", predicate, predicate)]
+        if predicate > 0:
+            spans.append(
+                Span(
+                    draw(st.sampled_from(["A0", "C-A1", "AM-TMP"])), draw(st.integers(0, predicate - 1)), predicate - 1
+                )
+            )
+        if predicate + 1 < num_tokens and draw(st.booleans()):
+            spans.append(Span("A1", predicate + 1, num_tokens - 1))
+        propositions.append(Proposition(predicate, tags_from_spans(spans, num_tokens=num_tokens, scheme="BIO")))
+    return RoleSentence([f"w{number}" for number in range(num_tokens)], propositions)
+
+
+@given(st.lists(role_sentences(), min_size=1, max_size=3), st.booleans())
+def test_gives_what_was_written(write, sentences: list[RoleSentence], in_conll2012: bool):
+    lines = ["#begin document (x); part 000"] if in_conll2012 else []
+    for sentence in [*sentences, SAT]:
+        columns = [props_from_tags(proposition.tags) for proposition in sentence.propositions]
+        predicates = [proposition.predicate for proposition in sentence.propositions]
+        for row, token in enumerate(sentence.tokens):
+            roles = [column[row] for column in columns]
+            lemma = "do" if row in predicates else "-"
+            if in_conll2012:
+                lines.append(" ".join(["x", "0", str(row), token, "NN", "*", lemma, "01", "-", "-", "*", *roles, "-"]))
+            else:
+                lines.append(" ".join([token, "NN", "(S*", "*", "-", lemma, *roles]))
+        lines.append("")
+    if in_conll2012:
+        lines.append("#end document")
+    assert read(write("\n".join(lines))) == [*sentences, SAT]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (conll2012("(V*) -", "-"), "data, line 3: 12 columns, but 13 above it in the same sentence"),
+        (conll2012("(V*) -", "(A1* -"), "data, lines 2-3, predicate 1, token 1: A1 opens here and is never closed"),
+        (conll2012("*) -", "(V*) -"), "data, lines 2-3, predicate 1, token 0: '\\*\\)' closes an argument"),
+        (conll2012("(V* (V*", "*) *)"), "data, line 2: the last column has '\\(V\\*'; expected coreference"),
+        (conll2012("(V*) -", "(V*) -"), "data, lines 2-3, predicate 1: V begins at tokens 0, 1; expected one"),
+        (conll2012("(V*) (V*) -", "* * -"), "data, line 2: 'w0' is V of predicate 2 and of another one"),
+        (conll2012("V -"), "data, lines 2-2, predicate 1, token 0: 'V' is no cell of roles"),
+        ("a -\nb do (V*)\n", "data, line 2: 3 columns, but 2 above it"),
+        ("a do (V*)\nb be *\n", "data, lines 1-2: 2 predicates in column 2, but 1 columns of roles behind it"),
+        ("a\nb\n", "data, line 1: 'a' has no column of predicates"),
+        ("a -\nb -\n", "data has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 below"),
+        ("", "data has no predicate"),
+    ],
+)
+def test_refuses(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        read(write(text))

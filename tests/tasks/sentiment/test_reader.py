@@ -1,0 +1,149 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.tasks.sentiment.reader import FIVE_CLASSES, LabelledText, read_labelled_texts, read_trees
+
+TREES = """(3 (2 It) (4 (2 's) (3 good)))
+
+(1 (2 -LRB-) (0 bad\\/worse))
+"""
+
+Tree = tuple[int, "str | list[Tree]"]
+
+
+def trees(path: Path, **options: object) -> list[tuple[str, str | None]]:
+    return [(" ".join(text.tokens), text.label) for text in read_trees(path, **options)]
+
+
+def texts(path: Path, **options: object) -> list[LabelledText]:
+    return list(read_labelled_texts(path, **options))
+
+
+def test_reads_the_sentences_of_trees(write):
+    assert trees(write(TREES)) == [("It 's good", "positive"), ("( bad/worse", "negative")]
+
+
+def test_reads_the_phrases_of_trees(write):
+    assert trees(write(TREES), phrases=True) == [
+        ("It 's good", "positive"),
+        ("'s good", "very positive"),
+        ("good", "positive"),
+        ("'s", "neutral"),
+        ("It", "neutral"),
+        ("( bad/worse", "negative"),
+        ("bad/worse", "very negative"),
+        ("(", "neutral"),
+    ]
+
+
+def test_with_two_classes_what_is_neutral_has_no_label(write):
+    path = write("\n".join(f"({label} x)" for label in range(5)))
+    assert [label for _, label in trees(path)] == list(FIVE_CLASSES)
+    assert [label for _, label in trees(path, num_classes=2)] == ["negative", "negative", None, "positive", "positive"]
+
+
+def test_there_are_two_or_five_classes(write):
+    with pytest.raises(ValueError, match="num_classes is 3; expected 5, or 2"):
+        trees(write(TREES), num_classes=3)
+
+
+def test_only_spaces_part_words(write):
+    assert trees(write("(2 (2 2\u00a01\\/2) (2 a))"))[0][0] == "2\u00a01/2 a"
+
+
+WORD = st.text(st.characters(codec="utf-8", exclude_characters="() \t\n\r\0\\/`'-\ufeff"), min_size=1, max_size=4)
+NODES: st.SearchStrategy[Tree] = st.recursive(
+    st.tuples(st.integers(0, 4), WORD),
+    lambda node: st.tuples(st.integers(0, 4), st.lists(node, min_size=1, max_size=3)),
+    max_leaves=8,
+)
+
+
+def written(tree: Tree) -> str:
+    label, inside = tree
+    return f"({label} {inside if isinstance(inside, str) else ' '.join(map(written, inside))})"
+
+
+def phrases_of(tree: Tree) -> list[LabelledText]:
+    label, inside = tree
+    if isinstance(inside, str):
+        return [LabelledText([inside], FIVE_CLASSES[label])]
+    below = [phrases_of(node) for node in inside]
+    tokens = [token for phrases in below for token in phrases[0].tokens]
+    return [LabelledText(tokens, FIVE_CLASSES[label]), *(phrase for phrases in reversed(below) for phrase in phrases)]
+
+
+@given(st.lists(NODES, min_size=1, max_size=3))
+def test_gives_the_trees_that_were_written(write, forest: list[Tree]):
+    path = write("\n".join(map(written, forest)))
+    assert list(read_trees(path, phrases=True)) == [phrase for tree in forest for phrase in phrases_of(tree)]
+    assert list(read_trees(path)) == [phrases_of(tree)[0] for tree in forest]
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("(3 (2 It) (2 is)", "data, line 2, character 1: '\\(3 \\(2 It\\) \\(2 is\\)' is never closed"),
+        ("(3 (2 It (2 is))", "data, line 2, character 10: '\\(2 is\\)\\)'; expected a word in brackets of its own"),
+        ("(3 It is)", "data, line 2, character 7: 'is\\)'; expected a word in brackets"),
+        ("(3 (2 It) is)", "data, line 2, character 11: 'is\\)'; expected a word in brackets"),
+        ("(3 It))", "data, line 2, character 7: '\\)' stands outside of the brackets"),
+        ("It", "data, line 2, character 1: 'It' stands outside of the brackets"),
+        ("(3 It) (2 is)", "data, line 2, character 8: '\\(2 is\\)' follows the tree"),
+        ("(3 (2 ) (2 is))", "data, line 2, character 7: '\\(2 \\)' has no word"),
+        ("(5 It)", "data, line 2, character 1: the label is '5'; expected 0"),
+        ("(It)", "data, line 2, character 1: the label is 'It'; expected 0"),
+        ("((2 It))", "data, line 2, character 1: the label is ''; expected 0"),
+    ],
+)
+def test_refuses_what_is_no_tree(write, tree: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        trees(write(f"(2 ok)\n{tree}\n"))
+
+
+def test_refuses_a_file_without_trees(write):
+    with pytest.raises(ValueError, match="data has no trees"):
+        trees(write("\n \n"))
+
+
+def test_reads_nsmc(write):
+    path = write('id\tdocument\tlabel\trating\n1\t정말 "좋다"\t1\t10\n2\t네 ㅋㅋㅋㅋㅋ\t0\t1\n')
+    assert texts(path, labels=("0", "1")) == [
+        LabelledText(["정말", '"', "좋다", '"'], "1"),
+        LabelledText(["네", "ㅋㅋㅋ"], "0"),
+    ]
+
+
+def test_reads_other_headers(write):
+    assert texts(write("label\ttext\tx\nbad\tIt's\t\n")) == [LabelledText(["It", "'s"], "bad")]
+    assert texts(write("sentence\tlabel\nfine\t1\n")) == [LabelledText(["fine"], "1")]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a b", "밥 .", '" c']), st.sampled_from(["0", "good"])), min_size=1))
+def test_gives_the_table_that_was_written(write, rows: list[tuple[str, str]]):
+    path = write("\n".join(["text\tlabel", *map("\t".join, rows)]))
+    assert texts(path) == [LabelledText(text.split(), label) for text, label in rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("text\tlabel\na\t1\nb\n", "data, line 3: 1 columns between tabs, but 2 in the header: 'b'"),
+        ("text\tlabel\n \t1\n", "data, line 2: the text ' ' \\(label '1'\\) has no tokens"),
+        ("text\tlabel\na\t\n", "data, line 2: the label is ''; expected 0, 1"),
+        ("text\tlabel\na\t2\n", "data, line 2: the label is '2'; expected 0, 1"),
+        ("a\t1\n", "data, line 1: the header has no column text or document or sentence or review"),
+        ("", "data has no rows"),
+    ],
+)
+def test_refuses_tables(write, text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        texts(write(text), labels=["1", "0"])
+
+
+def test_a_label_is_needed_even_where_any_will_do(write):
+    with pytest.raises(ValueError, match="data, line 2: the label is ''; expected one"):
+        texts(write("text\tlabel\na\t\n"))
