@@ -155,27 +155,6 @@ def test_a_run_killed_before_it_had_a_config_is_no_run_and_can_be_started(text: 
     assert (run / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
 
 
-def test_a_run_killed_between_its_last_checkpoint_and_its_model_gets_it_when_resumed(
-    text: list[Path], tmp_path: Path
-) -> None:
-    *shards, vocabulary = text
-    config = with_settings(recipe("tiny"), SETTINGS)
-    run = pretrain(shards, vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
-    before, last = sorted((run / "checkpoints").glob("step-*/model.safetensors"))
-    (run / "model.safetensors").unlink()
-    (run / "model.safetensors").hardlink_to(before)  # as the kill leaves it
-    resume(run)
-    assert (run / "model.safetensors").read_bytes() == last.read_bytes()
-
-
-def test_a_run_that_nobody_killed_leaves_nothing_unfinished(text: list[Path], tmp_path: Path) -> None:
-    *shards, vocabulary = text
-    config = with_settings(recipe("tiny"), [*SETTINGS, "softmax=full", "dropout_rate=0"])
-    run = tmp_path / "run"
-    pretrain(shards, vocabulary_path=vocabulary, run_dir=run, config=config, held_out=shards)
-    assert list(run.rglob(".*")) == []
-
-
 def test_held_out_text_of_a_start_cut_short_is_not_the_next_ones(text: list[Path], tmp_path: Path) -> None:
     *shards, vocabulary = text
     run = tmp_path / "run"
