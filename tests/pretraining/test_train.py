@@ -177,6 +177,23 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_warning(shard: Path, vocabul
     assert sha256(run / "model.safetensors") == expected
 
 
+def test_a_damaged_checkpoint_does_not_push_out_good_ones(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    config = settings("num_steps=15", "keep_checkpoints=2")
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    (run / "checkpoints" / "step-00000015" / "training.safetensors").write_bytes(b"x")
+    with pytest.warns(UserWarning, match="step-00000015 cannot be read"):
+        resume(run, ["num_steps=12"])
+    assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000010", "step-00000012"]
+
+
+def test_a_torn_last_line_of_the_log_is_dropped(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
+    before = (run / "metrics.jsonl").read_text()
+    (run / "metrics.jsonl").write_text(before + '{"step": 1')
+    resume(run)
+    assert (run / "metrics.jsonl").read_text() == before
+
+
 def test_a_run_killed_right_after_its_last_checkpoint_still_becomes_its_model(
     shard: Path, vocabulary: Path, tmp_path: Path
 ) -> None:

@@ -90,8 +90,10 @@ def save_checkpoint(
         raise
     _sync(parent)
     publish(final / MODEL_FILE, run_dir / MODEL_FILE)
-    for old in checkpoints(run_dir)[keep:]:
-        shutil.rmtree(old)
+    known = checkpoints(run_dir)
+    later = known[: known.index(final)]  # could not be read, or this run would have gone on from them
+    for other in [*later, *known[len(later) + keep :]]:
+        shutil.rmtree(other)
     return final
 
 

@@ -92,9 +92,12 @@ def drop_metrics_after(run_dir: Path, step: int) -> None:
     path = run_dir / METRICS_NAME
     if not path.exists():
         return
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if json.loads(line)["step"] <= step]
+    whole = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    if whole and not whole[-1].endswith("\n"):
+        del whole[-1]  # the power went while it was written
+    lines = [line for line in whole if json.loads(line)["step"] <= step]
     with atomic_write(path) as temporary:
-        temporary.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        temporary.write_text("".join(lines), encoding="utf-8")
 
 
 def _card(name: str, record: RunRecord, num_tokens: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -90,6 +91,8 @@ def begin(
         next(SentenceStream(run.shards, shuffle=False))  # text without sentences fails before anything is written
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
         ranks.wait()  # nobody looks for an older run here any more
+        if ranks.first:
+            shutil.rmtree(run_dir / "checkpoints", ignore_errors=True)  # of a start that was cut short
         if start is not None:
             run.start_from(*start)
             run.save()  # before config.json, so that a run that can be resumed knows what it started from
