@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 VERBS = (
     *("demo", "embed", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
-    *("convert", "inspect", "doctor"),
+    *("convert", "export", "inspect", "doctor"),
 )
 
 

@@ -75,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         ("perplexity", _add_perplexity, _perplexity),
         ("report", _add_report, _report),
         ("convert", _add_convert, _convert),
+        ("export", _add_export, _export),
         ("inspect", _add_inspect, _inspect),
         ("doctor", _add_doctor, _doctor),
     ):
@@ -423,6 +424,28 @@ def _convert(arguments: argparse.Namespace) -> None:
     for note in notes:
         print(f"elmokit: note: {note}", file=sys.stderr)
     print(arguments.target)
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="a bundled model's name, a folder, or an options.json")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE.onnx", help="large weights go into FILE.onnx.data"
+    )
+    parser.add_argument("--weights", metavar="FILE", help="the HDF5 weights, if MODEL is an options.json")
+
+
+def _export(arguments: argparse.Namespace) -> None:
+    """Write a model as ONNX, checked in onnxruntime (needs 'elmokit[onnx]'; takes up to a minute)."""
+    from elmokit.integrations.onnx_export import export_onnx
+    from elmokit.model.elmo import load_bilm
+
+    bilm, _ = load_bilm(arguments.model, arguments.weights)
+    name = Path(arguments.weights or arguments.model).resolve().name
+    exported = export_onnx(bilm, arguments.output, model_name=name)
+    largest = exported.largest_activation
+    print(f"differs from torch by {exported.difference:.1e} at most, where activations reach {largest:.1f}")
+    for path in exported.files:
+        print(path)
 
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:

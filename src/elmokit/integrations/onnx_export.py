@@ -1,0 +1,273 @@
+"""A biLM -> an ONNX file for any number of sentences and tokens, checked in onnxruntime (extra `onnx`).
+
+`nn.LSTM(proj_size=...)` does not export, and a Python loop freezes the number of tokens; torch's `scan` becomes ONNX's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import os
+import random
+import string
+import tempfile
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit import __version__
+from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
+from elmokit.model.formats.sizes import fields_of
+from elmokit.runs import atomic_write
+from elmokit.text.characters import batch_character_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from jaxtyping import Bool, Float, Int
+    from numpy.typing import NDArray
+
+    from elmokit.model.bilm import BiLM
+    from elmokit.model.config import BiLMConfig
+
+    Carry = tuple[Tensor, Tensor]
+    Step = Callable[[Carry, Tensor], tuple[Carry, Tensor]]
+    Scan = Callable[[Step, Carry, Tensor], tuple[Carry, Tensor]]
+
+MAX_DIFFERENCE = 2e-6
+"""Between onnxruntime and torch, for activations up to 1; otherwise this times the largest one, because float32 rounds
+relative to size: layer 0 of the bundled English model, which the others are computed from, reaches 125."""
+MAX_FILE_BYTES = 128 * 2**20
+"""Larger weights go into a file of their own, which onnxruntime maps instead of copying (protobuf ends at 2 GiB)."""
+CHECKED_BATCHES = ((1, 0), (1, 5), (4, 10), (7, 30))
+"""(sentences, tokens of the longest)"""
+
+
+@dataclass(frozen=True)
+class ExportedModel:
+    """What an export wrote. A second file holds the weights; both stay together, under the names that they have."""
+
+    files: tuple[Path, ...]
+    difference: float
+    """Largest one between the activations of onnxruntime and torch, in the check; its bound is `MAX_DIFFERENCE`."""
+    largest_activation: float
+    """Of the check, by absolute value."""
+
+
+def export_onnx(bilm: BiLM, path: str | Path, *, model_name: str) -> ExportedModel:
+    """Write the biLM, without state, to `path` (*.onnx); the file appears whole and checked, or not at all.
+
+    Input `character_ids` (B,T,C), int64, as `BiLM` takes them, with the sentence boundaries; rows of zeros behind a
+    sentence's end are padding (elsewhere they go unnoticed); T is at least 1. Outputs `layers` (L,B,T,2D) and `mask`
+    (B,T). The metadata name the model, its configuration and the version of elmokit.
+
+    Raises ValueError without the extra, with a torch that cannot, and when onnxruntime computes something else;
+    FileExistsError where there is such a file.
+    """
+    path = Path(path)
+    weights_path = path.with_name(f"{path.name}.data")  # the graph refers to it by this name
+    _check_place(path, weights_path)
+    onnxruntime, scan = _onnxruntime(), torch_scan()
+    if {(weight.device.type, weight.dtype) for weight in bilm.parameters()} != {("cpu", torch.float32)}:
+        raise ValueError("the ONNX export takes a biLM in float32 on the CPU: bilm.float().cpu()")
+    with atomic_write(path) as unfinished, tempfile.TemporaryDirectory(dir=path.parent, prefix=".onnx-") as folder:
+        draft = Path(folder, path.name)
+        draft_weights = draft.with_name(weights_path.name)
+        program = _program(ExportableBiLM(bilm, scan))
+        program.model.metadata_props.update(
+            elmokit_version=__version__, model=model_name, config=json.dumps(fields_of(bilm.config))
+        )
+        num_bytes = sum(weight.nbytes for weight in bilm.parameters())
+        program.save(draft, external_data=num_bytes > MAX_FILE_BYTES)
+        difference, largest_activation = _check(onnxruntime, draft, bilm)
+        files = [path]
+        if draft_weights.exists():
+            files.append(weights_path)
+            with atomic_write(weights_path) as unfinished_weights:
+                draft_weights.replace(unfinished_weights)
+        draft.replace(unfinished)  # last: without the graph, weights are no model
+    return ExportedModel(tuple(files), difference, largest_activation)
+
+
+class ExportableBiLM(nn.Module):
+    """What `BiLM.forward` computes from zeros, with the same parameters, in operations that fix no batch and no time.
+
+    Character ids (B,T,C) -> layer activations (L,B,T,2D), zero at padding, and mask (B,T). `scan` is torch's, or
+    anything that does the same. No gradients. Padding is read on like tokens; it stands behind them in both directions.
+    """
+
+    def __init__(self, bilm: BiLM, scan: Scan) -> None:
+        super().__init__()
+        self.training = False  # the biLM keeps its own mode, which changes nothing
+        self.bilm = bilm
+        self.scan = scan
+
+    def forward(self, character_ids: Int[Tensor, "B T C"]) -> tuple[Float[Tensor, "L B T E"], Bool[Tensor, "B T"]]:
+        mask = (character_ids > 0).any(dim=2)
+        tokens = torch.where(mask[:, :, None], self._encode_tokens(character_ids), 0.0).transpose(0, 1)
+        layers = [[tokens, *self._read(self.bilm.forward_lstm, tokens)]]
+        if self.bilm.backward_lstm is not None:
+            lengths, steps = mask.sum(dim=1), torch.arange(mask.shape[1])[:, None]
+            reverse = torch.where(steps < lengths, lengths - 1 - steps, steps)
+            reversed_outputs = self._read(self.bilm.backward_lstm, _gather(tokens, reverse))
+            layers.append([tokens, *(_gather(output, reverse) for output in reversed_outputs)])
+        joined = torch.stack([torch.cat(pair, dim=2) for pair in zip(*layers, strict=True)]).transpose(1, 2)
+        return torch.where(mask[:, :, None], joined, 0.0), mask
+
+    def _encode_tokens(self, character_ids: Int[Tensor, "B T C"]) -> Float[Tensor, "B T D"]:
+        """`CharEncoder.forward`, with the windows that hold padding characters alone visited one by one."""
+        encoder = self.bilm.char_encoder
+        characters = encoder.embedding(character_ids.flatten(0, 1)).transpose(1, 2)
+        pooled = [convolution(characters).amax(dim=2) for convolution in encoder.convolutions]
+        hidden: Tensor = encoder.activation(torch.cat(pooled, dim=1))
+        for highway in encoder.highways:
+            hidden = highway(hidden)
+        if encoder.projection is not None:
+            hidden = encoder.projection(hidden)
+        return hidden.view(*character_ids.shape[:2], self.bilm.config.projection_dim)
+
+    def _read(self, lstm: ProjectedLSTM, inputs: Float[Tensor, "T B D"]) -> list[Float[Tensor, "T B D"]]:
+        outputs: list[Tensor] = []
+        for layer in lstm.layers:
+            output = self._read_layer(cast("ProjectedLSTMLayer", layer), inputs)
+            inputs = output + inputs if lstm.use_skip_connections and outputs else output
+            outputs.append(inputs)
+        return outputs
+
+    def _read_layer(self, layer: ProjectedLSTMLayer, inputs: Float[Tensor, "T B D"]) -> Float[Tensor, "T B D"]:
+        lstm_dim = len(layer.bias) // 4
+        forget = functional.pad(layer.bias.new_full((lstm_dim,), FORGET_BIAS), (lstm_dim, 2 * lstm_dim))
+        from_inputs = functional.linear(inputs, layer.input_weight, layer.bias + forget)
+        recurrent = layer.recurrent_weight.t()  # here, for `scan` would transpose at every step
+        projection = None if layer.projection_weight is None else layer.projection_weight.t()
+
+        def step(carry: Carry, from_input: Tensor) -> tuple[Carry, Tensor]:
+            cell, output = carry
+            gates = from_input + output @ recurrent
+            i, f, o = gates[:, : 3 * lstm_dim].sigmoid().chunk(3, dim=1)
+            cell = _clip(f * cell + i * gates[:, 3 * lstm_dim :].tanh(), layer.cell_clip)
+            output = o * cell.tanh()
+            if projection is not None:
+                output = _clip(output @ projection, layer.projection_clip)
+            return (cell, output), output.clone()  # `scan` wants results that share no memory
+
+        batch_size, dim = inputs.shape[1:]
+        start = inputs.new_zeros(batch_size, lstm_dim), inputs.new_zeros(batch_size, dim)
+        return self.scan(step, start, from_inputs)[1]
+
+
+def torch_scan() -> Scan:
+    """`torch._higher_order_ops.scan.scan`, which is private and may move. Raises ValueError where it is not."""
+    try:
+        return importlib.import_module("torch._higher_order_ops.scan").scan
+    except (ImportError, AttributeError):
+        raise ValueError(
+            f"torch {torch.__version__} has no torch._higher_order_ops.scan, which the ONNX export needs: "
+            "use one that has, such as torch 2.13"
+        ) from None
+
+
+def _gather(steps: Float[Tensor, "T B D"], index: Int[Tensor, "T B"]) -> Float[Tensor, "T B D"]:
+    return steps.gather(0, index[:, :, None].expand(-1, -1, steps.shape[2]))
+
+
+def _clip(values: Tensor, limit: float | None) -> Tensor:
+    return values if limit is None else values.clamp(-limit, limit)
+
+
+def _check_place(path: Path, weights_path: Path) -> None:
+    if path.suffix != ".onnx":
+        raise ValueError(f"{path}: an ONNX file is named *.onnx")
+    for each in (path, weights_path):
+        if os.path.lexists(each):
+            raise FileExistsError(f"{each} exists: choose another name or remove it")
+
+
+def _onnxruntime() -> Any:
+    try:
+        for name in ("onnx", "onnxscript"):  # torch.onnx uses them
+            importlib.import_module(name)
+        return importlib.import_module("onnxruntime")
+    except ImportError as error:
+        raise ValueError(
+            "the ONNX export needs onnx, onnxscript and onnxruntime: pip install 'elmokit[onnx]'"
+        ) from error
+
+
+def _program(module: ExportableBiLM) -> Any:
+    """A `torch.onnx.ONNXProgram`, without notes on where each operation stands in our source files."""
+    sizes = {0: torch.export.Dim("sentences"), 1: torch.export.Dim("tokens")}
+    example = torch.ones(2, 3, module.bilm.config.max_characters_per_token, dtype=torch.int64)
+    with _quiet(), torch.no_grad():  # with gradients, `scan` exports what its backward needs
+        program: Any = torch.onnx.export(
+            module,
+            (example,),
+            input_names=["character_ids"],
+            output_names=["layers", "mask"],
+            dynamic_shapes={"character_ids": sizes},
+            dynamo=True,
+            verbose=False,
+        )
+    importlib.import_module("onnx_ir.passes.common").ClearMetadataAndDocStringPass()(program.model)
+    return program
+
+
+@contextmanager
+def _quiet() -> Generator[None]:
+    """Without what torch 2.13 says to itself: of its own deprecations, and of torchvision, which we do not use."""
+    registration = logging.getLogger("torch.onnx._internal.exporter._registration")
+    level = registration.level
+    registration.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)` is deprecated", FutureWarning)
+            yield
+    finally:
+        registration.setLevel(level)
+
+
+def _check(onnxruntime: Any, path: Path, bilm: BiLM) -> tuple[float, float]:
+    """Largest difference between onnxruntime and torch, and largest activation; ValueError if they differ too much."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    difference = largest = 0.0
+    same_masks = True
+    for character_ids in _batches(bilm.config):
+        with torch.no_grad():
+            expected = bilm(torch.from_numpy(character_ids))
+        layers, mask = session.run(["layers", "mask"], {"character_ids": character_ids})
+        difference = np.maximum(difference, np.abs(layers - expected.layers.numpy()).max())  # NaN stays
+        largest = max(largest, float(expected.layers.abs().max()))
+        same_masks &= np.array_equal(mask, expected.mask.numpy())
+    allowed = MAX_DIFFERENCE * max(1.0, largest)
+    if not (difference <= allowed and same_masks):
+        raise ValueError(
+            f"onnxruntime {onnxruntime.__version__} computes something else than torch {torch.__version__}: "
+            f"activations differ by {difference:.1e}, allowed is {allowed:.1e}; nothing was written"
+        )
+    return float(difference), largest
+
+
+def _batches(config: BiLMConfig) -> Iterator[NDArray[np.int64]]:
+    """Character ids of sentences of all lengths, the last of several without even its boundaries."""
+    generator = random.Random(0)
+    for num_sentences, num_tokens in CHECKED_BATCHES:
+        lengths = [num_tokens, *(generator.randint(0, num_tokens) for _ in range(num_sentences - 1))]
+        sentences = [
+            ["".join(generator.choices(string.ascii_lowercase, k=generator.randint(0, 12))) for _ in range(length)]
+            for length in lengths
+        ]
+        character_ids = batch_character_ids(
+            sentences, max_characters_per_token=config.max_characters_per_token, add_boundaries=True
+        )
+        character_ids[1:][-1:] = 0
+        yield character_ids.astype(np.int64)

@@ -1,0 +1,243 @@
+"""The exported biLM: what torch computes, for every configuration, batch and number of tokens; whole or not there."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit import __version__
+from elmokit.cli import main
+from elmokit.integrations import onnx_export
+from elmokit.integrations.onnx_export import ExportableBiLM, export_onnx, torch_scan
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
+from elmokit.text.characters import batch_character_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# An export needs 5 to 15 processor seconds, which are minutes on a machine that others use.
+pytestmark = pytest.mark.timeout(600)
+
+BOTH = BiLMConfig(
+    filters=((1, 4), (3, 8)),
+    character_dim=4,
+    num_highway_layers=1,
+    projection_dim=6,
+    lstm_dim=10,
+    cell_clip=0.5,
+    projection_clip=0.4,
+)
+FORWARD = replace(BOTH, bidirectional=False, lstm_dim=6, num_layers=1, cell_clip=None, activation="tanh")
+WORDS = ["a", "the", "river", "bank", "밥", "x" * 60, ""]
+
+
+def made(config: BiLMConfig, seed: int = 0) -> BiLM:
+    generator = torch.Generator().manual_seed(seed)
+    bilm = BiLM(config)
+    with torch.no_grad():
+        for parameter in bilm.parameters():
+            parameter.normal_(std=0.4, generator=generator)
+        bilm.char_encoder.embedding.weight[0] = 0.0
+    return bilm.eval()
+
+
+def ids(lengths: list[int], *, max_characters_per_token: int = 50) -> torch.Tensor:
+    """Sentences of so many tokens, boundaries among them; none at all is a row of padding."""
+    sentences = [["<S>", *(WORDS * 10)[: length - 2], "</S>"][:length] for length in lengths]
+    batch = batch_character_ids(sentences, max_characters_per_token=max_characters_per_token)
+    return torch.from_numpy(batch.astype(np.int64))
+
+
+def loop(
+    step: Callable[[Any, torch.Tensor], tuple[Any, torch.Tensor]], carry: Any, inputs: torch.Tensor
+) -> tuple[Any, torch.Tensor]:
+    """What `scan` does."""
+    outputs: list[torch.Tensor] = []
+    for each in inputs:
+        carry, output = step(carry, each)
+        outputs.append(output)
+    return carry, torch.stack(outputs)
+
+
+def assert_same(layers: object, mask: object, bilm: BiLM, batch: torch.Tensor) -> None:
+    with torch.no_grad():
+        expected = bilm(batch)
+    torch.testing.assert_close(torch.as_tensor(layers), expected.layers, rtol=2e-6, atol=2e-6)
+    assert torch.equal(torch.as_tensor(mask), expected.mask)
+
+
+def session_of(path: Path) -> Any:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(path, options)
+
+
+def run(session: Any, batch: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+    layers, mask = session.run(["layers", "mask"], {"character_ids": batch.numpy()})
+    return layers, mask
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both directions, with its weights in a file of their own."""
+    for name in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(name, reason="needs the extra: pip install 'elmokit[onnx]'")
+    path = tmp_path_factory.mktemp("exported") / "both.onnx"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx_export, "MAX_FILE_BYTES", 0)
+        result = export_onnx(made(BOTH), path, model_name="toy")
+    assert result.files == (path, path.with_name("both.onnx.data"))
+    assert 0 < result.difference <= 2e-6
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"num_layers": 1},
+        {"num_layers": 3},
+        {"num_highway_layers": 0},
+        {"num_highway_layers": 2},
+        {"lstm_dim": 6},
+        {"projection_dim": 12, "lstm_dim": 12},
+        {"cell_clip": None, "projection_clip": None},
+        {"use_skip_connections": False},
+        {"bidirectional": False},
+        {"activation": "tanh"},
+        {"max_characters_per_token": 12},
+    ],
+    ids=str,
+)
+def test_every_configuration_computes_what_the_bilm_computes(change: dict[str, Any]) -> None:
+    bilm = made(replace(BOTH, **change))
+    batch = ids([7, 1, 0, 9, 3], max_characters_per_token=bilm.config.max_characters_per_token)
+    with torch.no_grad():
+        layers, mask = ExportableBiLM(bilm, loop)(batch)
+    assert_same(layers, mask, bilm, batch)
+
+
+def test_the_parameters_are_the_bilms_own() -> None:
+    bilm = made(BOTH)
+    shared = {parameter.data_ptr() for parameter in ExportableBiLM(bilm, loop).parameters()}
+    assert shared == {parameter.data_ptr() for parameter in bilm.parameters()}
+
+
+def test_batch_and_time_are_free(exported: Path) -> None:
+    session, bilm = session_of(exported), made(BOTH)
+    for lengths in ([1], [2], [4, 4, 4], [11, 3, 0, 7], [1, 40, 39, 2, 40]):
+        assert_same(*run(session, ids(lengths)), bilm, ids(lengths))
+
+
+def test_neither_padding_nor_other_rows_change_a_sentence(exported: Path) -> None:
+    session = session_of(exported)
+    together, _ = run(session, ids([5, 30, 12]))
+    for row, length in enumerate([5, 30, 12]):
+        alone, _ = run(session, ids([length]))
+        np.testing.assert_allclose(together[:, row, :length], alone[:, 0], rtol=0, atol=2e-6)
+        assert not together[:, row, length:].any()
+
+
+def test_the_two_files_go_anywhere_together_and_say_what_they_are(exported: Path, tmp_path: Path) -> None:
+    for path in exported.parent.iterdir():
+        shutil.copy(path, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["both.onnx", "both.onnx.data"]  # and nothing else
+    session = session_of(tmp_path / "both.onnx")
+    about = session.get_modelmeta().custom_metadata_map
+    assert (about["elmokit_version"], about["model"]) == (__version__, "toy")
+    assert BiLMConfig(**json.loads(about["config"])) == BOTH
+    assert (session.get_inputs()[0].name, session.get_inputs()[0].type) == ("character_ids", "tensor(int64)")
+    assert session.get_inputs()[0].shape == ["sentences", "tokens", 50]
+    assert str(Path(onnx_export.__file__).parent).encode() not in exported.read_bytes()
+
+
+@pytest.mark.usefixtures("exported")  # for its skip
+def test_the_command_writes_one_file_of_a_forward_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_native(tmp_path / "model", to_stored(made(FORWARD)))
+    assert main(["export", str(tmp_path / "model"), "-o", str(tmp_path / "forward.onnx")]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[1:] == [str(tmp_path / "forward.onnx")] and shown.err == ""
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["forward.onnx", "model"]
+    session = session_of(tmp_path / "forward.onnx")
+    assert session.get_modelmeta().custom_metadata_map["model"] == "model"
+    assert_same(*run(session, ids([9, 2, 1])), made(FORWARD), ids([9, 2, 1]))
+
+
+def test_a_file_that_computes_something_else_is_not_left(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Other:
+        """A program, as torch gives it, of weights that are not the model's."""
+
+        def __init__(self) -> None:
+            self.model = self
+            self.metadata_props: dict[str, str] = {}
+
+        def save(self, path: Path, **_: object) -> None:
+            shutil.copy(exported, path.with_name("both.onnx"))
+            shutil.copy(exported.with_name("both.onnx.data"), path.with_name("both.onnx.data"))
+
+    def program(_: object) -> Other:
+        return Other()
+
+    monkeypatch.setattr(onnx_export, "_program", program)
+    assert export_onnx(made(BOTH), tmp_path / "both.onnx", model_name="toy").difference <= 2e-6
+    other = tmp_path / "other"
+    other.mkdir()
+    with pytest.raises(ValueError, match=r"computes something else than torch .*activations differ by .*nothing"):
+        export_onnx(made(BOTH, seed=1), other / "both.onnx", model_name="toy")
+    assert list(other.iterdir()) == []
+
+
+def test_a_place_that_is_taken_or_missing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx_export, "_onnxruntime", lambda: None)
+    (tmp_path / "graph.onnx").write_text("mine")
+    (tmp_path / "weights.onnx.data").write_text("mine")
+    (tmp_path / "link.onnx").symlink_to("nowhere")
+    before = sorted(tmp_path.iterdir())
+    for name, error, message in (
+        ("model.bin", ValueError, r"an ONNX file is named \*.onnx"),
+        ("graph.onnx", FileExistsError, "graph.onnx exists"),
+        ("weights.onnx", FileExistsError, "weights.onnx.data exists"),
+        ("link.onnx", FileExistsError, "link.onnx exists"),
+        ("no/model.onnx", FileNotFoundError, "does not exist; make it first"),
+    ):
+        with pytest.raises(error, match=message):
+            export_onnx(made(BOTH), tmp_path / name, model_name="toy")
+    with pytest.raises(ValueError, match=r"float32 on the CPU"):
+        export_onnx(made(BOTH).double(), tmp_path / "model.onnx", model_name="toy")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("missing", ["onnx", "onnxscript", "onnxruntime"])
+def test_without_the_extra_the_command_names_it(
+    missing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    write_native(tmp_path / "model", to_stored(made(FORWARD)))
+    assert main(["export", str(tmp_path / "model"), "-o", str(tmp_path / "model.onnx")]) == 2
+    assert "pip install 'elmokit[onnx]'" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_torchs_private_scan_is_where_it_was() -> None:
+    assert list(inspect.signature(torch_scan()).parameters) == ["combine_fn", "init", "xs", "dim", "reverse"]
+
+
+def test_a_torch_without_scan_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch._higher_order_ops.scan", None)
+    with pytest.raises(ValueError, match=r"torch 2\..* has no torch._higher_order_ops.scan"):
+        torch_scan()
