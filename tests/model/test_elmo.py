@@ -130,10 +130,11 @@ def test_very_long_and_very_many_sentences():
 
 
 def test_batches_hold_sentences_of_similar_length_within_the_budget():
-    lengths = [5, 3000, 0, 64, 65, 1, 64, 64, 64, 2]
+    full = TOKENS_PER_SENTENCE
+    lengths = [5, 3000, 0, full, full + 1, 1, full, full, full, 2]
     batches = list(batches_by_length(lengths, batch_size=4))
     assert sorted(index for batch in batches for index in batch) == list(range(10))
-    assert batches[0] == [1] and batches[1] == [4, 3, 6]  # 4 sentences of 65 are more than 4 * 64 tokens
+    assert batches[0] == [1] and batches[1] == [4, 3, 6]  # a fourth would be padded to 4 * (full + 1) tokens
     for batch in batches[1:]:
         assert len(batch) <= 4
         assert len(batch) * max(lengths[index] for index in batch) <= 4 * TOKENS_PER_SENTENCE

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import gzip
 import io
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import h5py
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from elmokit.model import embed
@@ -277,7 +279,7 @@ from elmokit.model.embedding_files import TokenVectors, writer
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 path = Path({path!r})
 try:
-    writer(path)(path, TokenVectors(np.zeros((5000, 8), np.float32), np.arange(0, 5001, 10)))
+    writer(path)(path, TokenVectors(np.zeros((5000, 8), np.float32), np.arange(0, 5001, 10), {{}}))
 except OSError as error:
     sys.exit(error.errno)
 """
@@ -305,6 +307,25 @@ def test_a_failed_writer_keeps_the_older_output(text: Path, tmp_path: Path):
     embed_file(ELMO, text, output)
     before = output.read_bytes()
     with pytest.raises(TypeError):
-        write_hdf5(output, TokenVectors(np.zeros((2, 4), np.float32), np.array([0, "x"], dtype=object)))
+        write_hdf5(output, TokenVectors(np.zeros((2, 4), np.float32), np.array([0, "x"], dtype=object), {}))
     assert output.read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["out.h5", "text.txt"]
+
+
+def test_the_file_says_what_made_it(text: Path, tmp_path: Path):
+    expected = {"model": ELMO.fingerprint(), "precision": "float32", "layers": "top"}
+    for ending in (".h5", ".npz", ".safetensors"):
+        embed_file(ELMO, text, tmp_path / f"out{ending}", layers="top")
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert dict(file.attrs) == expected
+    with safe_open(tmp_path / "out.safetensors", "numpy") as file:
+        assert file.metadata() == expected
+    assert json.loads(str(np.load(tmp_path / "out.npz")["about"])) == expected
+
+
+def test_a_job_is_not_resumed_in_another_precision(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    output = tmp_path / "out.npz"
+    killed_while_embedding(text, output, monkeypatch, block=1)
+    other = Elmo(ELMO.bilm, precision="bfloat16")
+    with pytest.raises(ValueError, match="the interrupted job had another precision"):
+        embed_file(other, text, output, layers="all", resume=True)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.highway import Highway
+from elmokit.layers.packed_linear import PackedConvolution, windows
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -91,6 +92,9 @@ class CharEncoder(nn.Module):
         convolve_and_max = cast("Callable[..., Tensor]", _ConvolveAndMax.apply)
         pooled: list[Tensor] = []
         for convolution in self.convolutions:
+            if isinstance(convolution, PackedConvolution):
+                pooled.append(convolution(functional.embedding(character_ids, self.embedding.weight)))
+                continue
             assert isinstance(convolution, nn.Conv1d) and convolution.bias is not None
             weights = (self.embedding.weight, convolution.weight)
             largest = convolve_and_max(character_ids, *weights, torch.is_grad_enabled())
@@ -113,10 +117,9 @@ class _ConvolveAndMax(torch.autograd.Function):
         positions = size - width + 1
         device = weight.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
-        embedded = functional.embedding(character_ids, embedding.to(dtype))
-        windows = torch.cat([embedded[:, start : start + positions] for start in range(width)], dim=2)
+        rows = windows(functional.embedding(character_ids, embedding.to(dtype)), width)
         kernel = weight.to(dtype).transpose(1, 2).reshape(num_filters, width * dim)
-        responses = (windows.view(-1, width * dim) @ kernel.t()).view(num_tokens, positions, num_filters)
+        responses = (rows @ kernel.t()).view(num_tokens, positions, num_filters)
         largest = responses.amax(dim=1)
         if save_for_backward and any(ctx.needs_input_grad):
             ctx.save_for_backward(character_ids, embedding, weight, _first_equal(responses, largest))

@@ -43,14 +43,7 @@ class BiLM(nn.Module):
     def __init__(self, config: BiLMConfig) -> None:
         super().__init__()
         self.config = config
-        self.char_encoder = CharEncoder(
-            num_characters=NUM_CHARACTER_ROWS,
-            character_dim=config.character_dim,
-            filters=config.filters,
-            activation=config.activation,
-            num_highway_layers=config.num_highway_layers,
-            projection_dim=config.projection_dim,
-        )
+        self.char_encoder = new_char_encoder(config)
         self.forward_lstm = _lstm(config)
         self.backward_lstm = _lstm(config) if config.bidirectional else None
 
@@ -108,6 +101,17 @@ class BiLM(nn.Module):
             mask=mask[position],
             state=BiLMState(_rows(last, position), _rows(last_backward, position)),
         )
+
+
+def new_char_encoder(config: BiLMConfig) -> CharEncoder:
+    return CharEncoder(
+        num_characters=NUM_CHARACTER_ROWS,
+        character_dim=config.character_dim,
+        filters=config.filters,
+        activation=config.activation,
+        num_highway_layers=config.num_highway_layers,
+        projection_dim=config.projection_dim,
+    )
 
 
 def _lstm(config: BiLMConfig) -> ProjectedLSTM:

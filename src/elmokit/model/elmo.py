@@ -12,16 +12,17 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from elmokit.layers.packed_linear import Precision, check_precision
 from elmokit.model.bundled import DEFAULT_MODEL, find_model
 from elmokit.model.formats.read import read_bilm
-from elmokit.model.token_encoder import TokenEncoder
+from elmokit.model.loaded import LoadedBiLM
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from jaxtyping import Float
+    from jaxtyping import Float, Float32
 
-    from elmokit.model.bilm import BiLM, BiLMState
+    from elmokit.model.bilm import BiLM
     from elmokit.model.config import BiLMConfig
     from elmokit.text.vocabulary import Vocabulary
 
@@ -31,21 +32,22 @@ Layers = Literal["average", "all", "top"] | int
 Pooling = Literal["mean", "max"]
 Sentence = str | Sequence[str]
 
-TOKENS_PER_SENTENCE = 64
-"""A batch has at most `batch_size` sentences and `batch_size` times this many tokens, padding included."""
+TOKENS_PER_SENTENCE = 32
+"""A batch has at most `batch_size` sentences and `batch_size` times this many tokens."""
 
 
 class Elmo:
     """A pretrained biLM in use: `Elmo.from_pretrained().encode(["I sat on the bank ."])`.
 
-    Stateless: a sentence's vectors depend on that sentence alone, not on its batch nor on what was encoded before (to
-    2e-6 in float32, because matrix products of other sizes add up in another order).
+    Stateless: a sentence's vectors depend on that sentence alone, not on its batch nor on what was encoded before; in
+    float32 as a rule to the last bit (`same_in_any_batch`).
     """
 
-    def __init__(self, bilm: BiLM, vocabulary: Vocabulary | None = None) -> None:
-        self.bilm = bilm
+    def __init__(self, bilm: BiLM, vocabulary: Vocabulary | None = None, *, precision: Precision = "float32") -> None:
+        """`precision`: see `from_pretrained`. Changes of the biLM's weights are noticed by the next call."""
+        check_precision(precision)
         self.vocabulary = vocabulary
-        self._encode_tokens = TokenEncoder(bilm)
+        self._loaded = LoadedBiLM(bilm, precision=precision)
         self._warned = False
 
     @classmethod
@@ -55,19 +57,50 @@ class Elmo:
         weights: str | Path | None = None,
         *,
         device: str | torch.device | None = None,
+        precision: Precision = "float32",
     ) -> Elmo:
         """A bundled model by name, a folder (native, of a run, or with a released pair in it), or a pair itself.
 
         A pair is `from_pretrained("options.json", "weights.hdf5")`. `device`: by default the GPU if there is one.
+        precision: "float32" is exact, "auto" is exact by whichever kernel is faster here; "bfloat16" (float16 weights
+            where the CPU has no bfloat16) and "int8" trade exactness for speed, most of all on few sentences.
         FileNotFoundError: nothing of that name; ValueError: a file that is not what it should be.
         """
-        bilm, vocabulary = load_bilm(name_or_path, weights)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return cls(bilm.to(device).requires_grad_(False), vocabulary)
+
+        def read() -> tuple[BiLM, Vocabulary | None]:
+            bilm, vocabulary = load_bilm(name_or_path, weights)
+            return bilm.to(device).requires_grad_(False), vocabulary
+
+        bilm, vocabulary = read()
+        elmo = cls(bilm, vocabulary, precision=precision)
+        elmo._loaded = LoadedBiLM(bilm, precision=precision, read_again=lambda: read()[0])
+        return elmo
+
+    @property
+    def bilm(self) -> BiLM:
+        """The model itself, in float32. Asking for it keeps it in memory, beside the weights as `encode` uses them."""
+        return self._loaded.bilm
 
     @property
     def config(self) -> BiLMConfig:
-        return self.bilm.config
+        return self._loaded.config
+
+    @property
+    def precision(self) -> Precision:
+        return self._loaded.precision
+
+    @property
+    def same_in_any_batch(self) -> bool:
+        """Whether a sentence's vectors are the same to the last bit, whatever else is encoded with it or before.
+
+        True of float32 and int8 on processors that oneDNN and FBGEMM know. Otherwise they are the same up to rounding.
+        """
+        return self._loaded.packed().rows_are_independent
+
+    def fingerprint(self) -> str:
+        """Equal for models of equal configuration and weights, however they are stored."""
+        return self._loaded.fingerprint()
 
     @overload
     def encode(  # pyright: ignore[reportOverlappingOverload] - a string is an iterable of strings, and comes first
@@ -103,7 +136,7 @@ class Elmo:
         self,
         sentences: str | Iterable[Sentence],
         *,
-        batch_size: int = 64,
+        batch_size: int = 128,
         layers: Layers = "average",
         pooling: Pooling | None = None,
         show_progress: bool | None = None,
@@ -128,12 +161,14 @@ class Elmo:
             raise ValueError(f"batch_size is {batch_size}; expected at least 1")
         tokens = _tokens_of_each(sentences)
         self._warn_of_cut_tokens(tokens)
+        packed = self._loaded.packed()
         vectors: list[Array] = [np.empty(0, np.float32)] * len(tokens)
         with _progress_bar(len(tokens), show=show_progress) as bar:
             for batch in batches_by_length([len(sentence) for sentence in tokens], batch_size=batch_size):
-                encoded, _ = self._encode_batch([tokens[index] for index in batch], layers=layers)
-                for index, array in zip(batch, encoded, strict=True):
-                    vectors[index] = array if pooling is None else _pool(array, pooling)
+                group = [tokens[index] for index in batch]
+                activations, _ = packed.read(group, depth=self._depth(layers))
+                for index, array in zip(batch, _split(_select(activations, layers), group), strict=True):
+                    vectors[index] = array.copy() if pooling is None else _pool(array, pooling)
                 bar.update(len(batch))
         if pooling is None:
             return vectors
@@ -148,31 +183,24 @@ class Elmo:
         self._check_layers(layers)
         texts = [_tokens_of_each(stream) for stream in streams]
         self._warn_of_cut_tokens([sentence for text in texts for sentence in text])
+        packed = self._loaded.packed()
         vectors: list[list[Array]] = [[] for _ in texts]
-        state: BiLMState | None = None
+        state = packed.zero_state(len(texts))
         for step in range(max((len(text) for text in texts), default=0)):
-            batch = [text[step] if step < len(text) else None for text in texts]  # a text that has ended keeps its row
-            encoded, state = self._encode_batch(batch, layers=layers, state=state)
-            for sentence, array, done in zip(batch, encoded, vectors, strict=True):
-                if sentence is not None:
-                    done.append(array)
+            batch = [[BEGIN_SENTENCE, *text[step], END_SENTENCE] if step < len(text) else [] for text in texts]
+            activations, state = packed.read(batch, state, depth=self._depth(layers))
+            for bounded, array, done in zip(batch, _split(_select(activations, layers), batch), vectors, strict=True):
+                if bounded:
+                    done.append(array[..., 1:-1, :].copy())
         return vectors
 
     def forget_tokens(self) -> None:
         """Drop the token representations that are remembered from call to call; they only save time."""
-        self._encode_tokens.forget()
+        self._loaded.packed().token_encoder.forget()
 
-    @torch.inference_mode()
-    def _encode_batch(
-        self, sentences: Sequence[list[str] | None], *, layers: Layers, state: BiLMState | None = None
-    ) -> tuple[list[Array], BiLMState]:
-        """An array for each sentence, without its boundaries, and the state; None is a row that is not read at all."""
-        bounded = [[] if sentence is None else [BEGIN_SENTENCE, *sentence, END_SENTENCE] for sentence in sentences]
-        tokens, lengths = self._encode_tokens(bounded)
-        output = self.bilm.contextualise(tokens, lengths, state)
-        selected = _select(output.layers, layers).float().cpu().numpy()
-        arrays = [selected[..., row, 1 : 1 + len(sentence or ()), :].copy() for row, sentence in enumerate(sentences)]
-        return arrays, output.state
+    def _depth(self, layers: Layers) -> int:
+        """The highest layer that is needed."""
+        return layers if isinstance(layers, int) else self.config.num_layers
 
     def _check_layers(self, layers: Layers) -> None:
         top = self.config.num_layers
@@ -243,12 +271,19 @@ def _tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
     return result
 
 
-def _select(layers: Float[Tensor, "L B T E"], which: Layers) -> Float[Tensor, "*L B T E"]:
+def _select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float32[np.ndarray, "*L N E"]:
     if which == "all":
-        return layers
-    if which == "average":
-        return layers.mean(dim=0)
-    return layers[-1 if which == "top" else which]
+        selected = torch.stack(activations)
+    elif which == "average":
+        selected = torch.stack(activations).mean(dim=0)
+    else:
+        selected = activations[-1]
+    return selected.cpu().numpy()
+
+
+def _split(vectors: Float32[np.ndarray, "*L N E"], sentences: Sequence[Sequence[str]]) -> list[Array]:
+    """Views of the vectors of each sentence."""
+    return np.split(vectors, np.cumsum([len(sentence) for sentence in sentences])[:-1], axis=-2)
 
 
 def _pool(vectors: Array, pooling: Pooling) -> Array:

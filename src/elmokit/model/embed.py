@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,8 +21,9 @@ from elmokit.text.tokenizer import tokenize
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from elmokit.model.bilm import BiLM
     from elmokit.model.elmo import Elmo, Layers
+
+    Block = list[tuple[str, list[str]]]  # lines and their tokens
 
 BLOCK_LINES = 512
 BLOCK_TOKENS = 16_384
@@ -42,7 +44,7 @@ def embed_file(
     output_path: str | Path,
     *,
     layers: Layers | None = None,
-    batch_size: int = 64,
+    batch_size: int = 128,
     raw_text: bool = False,
     resume: bool = False,
     show_progress: bool | None = None,
@@ -63,24 +65,38 @@ def embed_file(
     if layers is None:
         layers = "all" if WRITERS[output.suffix] is write_hdf5 else "average"
     split = tokenize if raw_text else split_tokens
+    job = {
+        "version": 1,
+        "model": elmo.fingerprint(),  # while its weights are still those that were read
+        "precision": elmo.precision,
+        "layers": layers,
+        "raw_text": raw_text,
+    }
     shape = elmo.encode([], layers=layers, pooling="mean").shape[1:]
     total = _count_tokens(input_path, split)
     if total is not None:
         _check_room(output, num_bytes=2 * FLOAT.itemsize * total * math.prod(shape))
-    job = {"version": 1, "model": fingerprint(elmo.bilm), "layers": layers, "raw_text": raw_text}
     partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=resume)
     try:
         lines = read_lines(input_path)
         digest = _pass_over_finished(lines, partial, name=str(input_path))
-        with _progress_bar(total, done=partial.num_tokens, show=show_progress) as bar:
-            for block in _blocks((line, split(line)) for line in lines):
-                elmo.forget_tokens()  # a block's bytes depend on that block alone
+        blocks = _blocks((line, split(line)) for line in lines)
+        with (
+            _progress_bar(total, done=partial.num_tokens, show=show_progress) as bar,
+            ThreadPoolExecutor(max_workers=1) as writing,
+        ):
+            written = writing.submit(int)
+            for block in _read_ahead(blocks):
+                if not elmo.same_in_any_batch:
+                    elmo.forget_tokens()  # so that a block's bytes depend on that block alone
                 arrays = elmo.encode(
                     [tokens for _, tokens in block], layers=layers, batch_size=batch_size, show_progress=False
                 )
                 digest.update("".join(f"{line}\n" for line, _ in block).encode())
-                partial.append(arrays, digest=digest.hexdigest())
+                written.result()  # one block is written while the next one is encoded, and no more wait
+                written = writing.submit(partial.append, arrays, digest=digest.hexdigest())
                 bar.update(sum(len(tokens) for _, tokens in block))
+            written.result()
         if not partial.num_lines:
             raise ValueError(f"{input_path} has no lines: there is nothing to embed")
         write(output, partial.stored())
@@ -94,17 +110,17 @@ def embed_file(
     return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)
 
 
-def fingerprint(bilm: BiLM) -> str:
-    """Equal for models of equal configuration and weights, however they are stored."""
-    digest = hashlib.blake2b(repr(bilm.config).encode(), digest_size=16)
-    for name, tensor in sorted(bilm.state_dict().items()):
-        digest.update(name.encode())
-        digest.update(tensor.cpu().contiguous().numpy().data)
-    return digest.hexdigest()
+def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+    """The same; a thread reads and splits the next block while this one is used."""
+    with ThreadPoolExecutor(max_workers=1) as reading:
+        following = reading.submit(next, blocks, None)
+        while (block := following.result()) is not None:
+            following = reading.submit(next, blocks, None)
+            yield block
 
 
-def _blocks(lines: Iterable[tuple[str, list[str]]]) -> Iterator[list[tuple[str, list[str]]]]:
-    block: list[tuple[str, list[str]]] = []
+def _blocks(lines: Iterable[tuple[str, list[str]]]) -> Iterator[Block]:
+    block: Block = []
     num_tokens = 0
     for line, tokens in lines:
         block.append((line, tokens))

@@ -8,6 +8,9 @@
 
 Vectors are float32, offsets int64: line i is `vectors[offsets[i]:offsets[i + 1]]`. A blank line has its number, and no
 tokens. Files appear under their name when they are complete.
+
+What the vectors are stands with them: attributes of the HDF5 file, the metadata of safetensors, `about` (JSON) in `.npz`;
+`.npy` has no room for it.
 """
 
 from __future__ import annotations
@@ -17,16 +20,16 @@ import zipfile
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
+import numpy as np
 from numpy.lib import format as npy
 
 from elmokit.model.hdf5_output import new_hdf5
 from elmokit.runs import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    import numpy as np
     from jaxtyping import Float32, Int64
 
 ROWS = 4096  # tokens copied at once
@@ -38,6 +41,8 @@ class TokenVectors:
 
     vectors: Float32[np.ndarray, "N *L E"]
     offsets: Int64[np.ndarray, " M"]
+    about: Mapping[str, str]
+    """The model's fingerprint, the precision, the layers."""
 
 
 def writer(path: Path) -> Callable[[Path, TokenVectors], None]:
@@ -52,6 +57,7 @@ def writer(path: Path) -> Callable[[Path, TokenVectors], None]:
 
 def write_hdf5(path: Path, stored: TokenVectors) -> None:
     with atomic_write(path) as unfinished, new_hdf5(unfinished) as (file, disk):
+        file.attrs.update(stored.about)
         for line, (start, end) in enumerate(zip(stored.offsets[:-1], stored.offsets[1:], strict=True)):
             if disk.error is not None:
                 return
@@ -61,7 +67,8 @@ def write_hdf5(path: Path, stored: TokenVectors) -> None:
 
 def write_npz(path: Path, stored: TokenVectors) -> None:
     with atomic_write(path) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
-        for name, array in (("vectors", stored.vectors), ("offsets", stored.offsets)):
+        about = np.array(json.dumps(dict(stored.about)))
+        for name, array in (("vectors", stored.vectors), ("offsets", stored.offsets), ("about", about)):
             entry = zipfile.ZipInfo(f"{name}.npy")  # dated 1980: the same vectors give the same bytes
             with archive.open(entry, "w", force_zip64=True) as file:
                 _write_npy(file, array)
@@ -75,7 +82,7 @@ def write_npy(path: Path, stored: TokenVectors) -> None:
 
 
 def write_safetensors(path: Path, stored: TokenVectors) -> None:
-    header: dict[str, object] = {}
+    header: dict[str, object] = {"__metadata__": dict(stored.about)}
     end = 0
     arrays = {"offsets": stored.offsets, "vectors": stored.vectors}  # the wider type first keeps both aligned
     for name, array in arrays.items():
@@ -96,6 +103,9 @@ def _write_npy(file: IO[bytes], array: np.ndarray) -> None:
 
 
 def _write_rows(file: IO[bytes], array: np.ndarray) -> None:
+    if array.ndim == 0:
+        file.write(array.tobytes())
+        return
     for start in range(0, len(array), ROWS):
         file.write(array[start : start + ROWS].tobytes())
 

@@ -72,7 +72,8 @@ class PartialVectors:
         vectors = np.empty((0, *self.shape), FLOAT)
         if self.num_tokens:
             vectors = np.memmap(self._vectors, FLOAT, "r", shape=(self.num_tokens, *self.shape))
-        return TokenVectors(vectors, np.memmap(self._offsets, OFFSET, "r"))
+        about = {name: str(self.job[name]) for name in ("model", "precision", "layers") if name in self.job}
+        return TokenVectors(vectors, np.memmap(self._offsets, OFFSET, "r"), about)
 
     def remove(self) -> None:
         shutil.rmtree(self.folder)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from elmokit.text.characters import character_ids
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
     from elmokit.model.bilm import BiLM
+    from elmokit.model.inference import InferenceBiLM
 
 MAX_REMEMBERED_TOKENS = 32_768  # 64 MiB of vectors for the released `original` model, 16 MiB for the bundled one
-CHUNK = 1024  # tokens that the char encoder sees at once; bounds its memory
+CHUNK = 256  # tokens that the char encoder sees at once; bounds its memory
 
 Key = str | bytes
 
@@ -26,7 +27,7 @@ Key = str | bytes
 class TokenEncoder:
     """Looks tokens up among those seen before, encodes the others, forgets the least recently used ones."""
 
-    def __init__(self, bilm: BiLM, *, max_tokens: int = MAX_REMEMBERED_TOKENS) -> None:
+    def __init__(self, bilm: BiLM | InferenceBiLM, *, max_tokens: int = MAX_REMEMBERED_TOKENS) -> None:
         self.bilm = bilm
         self.max_tokens = max_tokens
         self._vectors: OrderedDict[Key, Float[Tensor, " D"]] = OrderedDict()
@@ -37,29 +38,35 @@ class TokenEncoder:
 
         The sentences come with their boundaries. No gradients.
         """
+        vectors, which = self.distinct(sentences)
+        lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
+        width = int(lengths.max()) if len(sentences) else 0
+        tokens = vectors.new_zeros(len(sentences), width, self.bilm.config.projection_dim)
+        tokens[(torch.arange(width) < lengths[:, None]).to(vectors.device)] = vectors[which]
+        return tokens, lengths
+
+    @torch.no_grad()
+    def distinct(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "U D"], Int[Tensor, " N"]]:
+        """A vector for each distinct token, and which of them each token has, of all sentences behind each other."""
         if self._weights() != self._weights_seen:  # the model has been trained or moved since
             self.forget()
-        spelling: dict[Key, str] = {}
+        rows: dict[Key, int] = {}
+        tokens: list[str] = []
+        which: list[int] = []
         for sentence in sentences:
             for token in sentence:
-                spelling.setdefault(self._key(token), token)
-        table = self._table(spelling)
-        row = {key: index for index, key in enumerate(spelling)}
-        lengths = [len(sentence) for sentence in sentences]
-        indices = torch.full((len(sentences), max(lengths, default=0)), len(row))  # the last row is padding
-        for index, sentence in enumerate(sentences):
-            indices[index, : len(sentence)] = torch.tensor(
-                [row[self._key(token)] for token in sentence], dtype=torch.long
-            )
-        return table[indices.to(table.device)], torch.tensor(lengths, dtype=torch.long)
+                row = rows.setdefault(self._key(token), len(rows))
+                if row == len(tokens):
+                    tokens.append(token)
+                which.append(row)
+        vectors = self._vectors_of(dict(zip(rows, tokens, strict=True)))
+        return vectors, torch.tensor(which, dtype=torch.long, device=vectors.device)
 
     def forget(self) -> None:
         self._vectors.clear()
         self._weights_seen = self._weights()
 
-    @torch.no_grad()
-    def _table(self, spelling: dict[Key, str]) -> Float[Tensor, "N D"]:
-        """A row for each token in order, and a last one of zeros."""
+    def _vectors_of(self, spelling: dict[Key, str]) -> Float[Tensor, "U D"]:
         new = {key: token for key, token in spelling.items() if key not in self._vectors}
         vectors = dict(zip(new, self._encode(list(new.values())), strict=True))
         for key in spelling:
@@ -69,8 +76,9 @@ class TokenEncoder:
         self._vectors.update((key, vectors[key]) for key in new)
         while len(self._vectors) > self.max_tokens:
             self._vectors.popitem(last=False)
-        padding = self.bilm.char_encoder.embedding.weight.new_zeros(self.bilm.config.projection_dim)
-        return torch.stack([*(vectors[key] for key in spelling), padding])
+        if not spelling:
+            return self.bilm.char_encoder.embedding.weight.new_zeros(0, self.bilm.config.projection_dim)
+        return torch.stack([vectors[key] for key in spelling])
 
     def _encode(self, tokens: Sequence[str]) -> list[Float[Tensor, " D"]]:
         device = self.bilm.char_encoder.embedding.weight.device
@@ -88,6 +96,10 @@ class TokenEncoder:
         limit = self.bilm.config.max_characters_per_token
         return token if len(token) <= limit else token.encode("utf-8", "ignore")[: limit - 2]
 
-    def _weights(self) -> tuple[tuple[int, int], ...]:
-        """Changes whenever a weight of the char encoder is written to or moved."""
-        return tuple((weight.data_ptr(), weight._version) for weight in self.bilm.char_encoder.parameters())
+    def _weights(self) -> list[tuple[int, int]]:
+        return weight_versions(self.bilm.char_encoder)
+
+
+def weight_versions(module: nn.Module) -> list[tuple[int, int]]:
+    """Changes whenever a weight is written to or moved; of weights made in inference mode, when they are moved."""
+    return [(weight.data_ptr(), 0 if weight.is_inference() else weight._version) for weight in module.parameters()]

@@ -1,0 +1,288 @@
+"""Linear layers for inference alone: the weight is laid out once, as the kernel wants it that multiplies it.
+
+| kernel | weight | arithmetic | a row's result depends on |
+|---|---|---|---|
+| `Blocked` | float32, in oneDNN's blocks | float32 | that row alone, to the last bit |
+| `Transposed` | float32 or bfloat16 | the same | the number of rows, by rounding |
+| `BlockedBFloat16` | bfloat16, in oneDNN's blocks | bfloat16, summed in float32 | the number of rows, by rounding |
+| `Float16` | float16, in FBGEMM's blocks | float32 | the number of rows, by rounding |
+| `Int8`, `BlockedInt8` | int8, a scale for each output | int8, a scale for each row | that row alone, to the last bit |
+
+Torch's own products are MKL's, which are slow on few rows, above all on processors of other makers. The operators of
+oneDNN and FBGEMM are private to torch, so each kernel is tried before it is used (`kernel_for`).
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jaxtyping import Float
+
+Precision = Literal["float32", "bfloat16", "int8", "auto"]
+"""float32: exact, and the same bits in any batch. auto: exact too, by the kernel that is faster on this machine.
+bfloat16: weights in 16 bits (float16 and float32 arithmetic where that is faster). int8: weights and activations."""
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "int8", "auto")
+
+LARGEST_FLOAT16 = 65504.0
+ROWS_TIMED = 32
+COLUMNS = 512
+TYPICAL_ROWS = 128  # for which oneDNN lays its blocks out
+_TINY = torch.finfo(torch.float32).tiny
+
+_torch: Any = torch
+_onednn: Any = torch.ops.mkldnn
+_onednn_int8: Any = torch.ops.onednn
+_fbgemm: Any = torch.ops.quantized
+
+
+class Kernel(Protocol):
+    """`inputs @ weight.T + bias` in float32, plus `total`, which may be overwritten."""
+
+    def __call__(
+        self, inputs: Float[Tensor, "N K"], total: Float[Tensor, "N M"] | None = None
+    ) -> Float[Tensor, "N M"]: ...
+
+
+MakeKernel: TypeAlias = "Callable[[Float[Tensor, 'M K'], Float[Tensor, ' M'] | None], Kernel]"
+
+
+class PackedLinear(nn.Module):
+    """A kernel in the place of an `nn.Linear`."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__()
+        self.kernel = kernel
+
+    def forward(self, inputs: Float[Tensor, "N K"]) -> Float[Tensor, "N M"]:
+        return self.kernel(inputs)
+
+
+class PackedConvolution(nn.Module):
+    """A kernel in the place of an `nn.Conv1d`, and the maximum over all positions; in float32 at every precision.
+
+    Its products have few columns: they cost little, and int8 would cost the most exactness here.
+    """
+
+    def __init__(self, weight: Float[Tensor, "K D W"], bias: Float[Tensor, " K"]) -> None:
+        super().__init__()
+        self.num_filters, _, self.width = weight.shape
+        make_kernel = kernel_for("float32", weight)
+        self.kernel = make_kernel(weight.transpose(1, 2).reshape(self.num_filters, -1), None)
+        self.bias = bias
+
+    def forward(self, embedded: Float[Tensor, "N C D"]) -> Float[Tensor, "N K"]:
+        responses = self.kernel(windows(embedded, self.width)).view(len(embedded), -1, self.num_filters)
+        return responses.amax(dim=1) + self.bias
+
+
+def windows(embedded: Float[Tensor, "N C D"], width: int) -> Float[Tensor, "M WD"]:
+    """All that a filter of this width sees: of each token C - width + 1 rows, one behind the other."""
+    positions = embedded.shape[1] - width + 1
+    rows = torch.cat([embedded[:, start : start + positions] for start in range(width)], dim=2)
+    return rows.view(-1, rows.shape[2])
+
+
+def check_precision(precision: str) -> None:
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision is {precision!r}; expected one of {', '.join(PRECISIONS)}")
+
+
+def kernel_for(precision: Precision, weight: Float[Tensor, "M K"]) -> MakeKernel:
+    """The kernel for a model that has this weight, on the device of this weight; measured where there is a choice.
+
+    ValueError: this machine has none of that precision.
+    """
+    check_precision(precision)
+    if weight.device.type != "cpu":
+        if precision == "int8":
+            raise ValueError(f"precision 'int8' is for the CPU; on {weight.device} choose 'bfloat16'")
+        return PlainBFloat16 if precision == "bfloat16" else Transposed
+    candidates: dict[Precision, list[MakeKernel]] = {
+        "float32": [Blocked],
+        "auto": [Blocked, Transposed],
+        "bfloat16": [BlockedBFloat16, Float16],
+        "int8": [Int8, BlockedInt8],
+    }
+    working = [make for make in candidates[precision] if _works(make)]
+    if working:
+        return _fastest(working, weight)
+    if precision == "int8":
+        raise ValueError("torch has no int8 products for this machine; choose another precision")
+    return PlainBFloat16 if precision == "bfloat16" else Transposed
+
+
+def rows_are_independent(make_kernel: MakeKernel) -> bool:
+    """Whether a row's result is the same to the last bit, whatever rows there are beside it."""
+    return make_kernel in (Blocked, Int8, BlockedInt8)
+
+
+class Blocked:
+    """In pieces of the inputs, because oneDNN adds up a whole row one by one: its rounding is half as large so."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self.pieces = [_onednn._reorder_linear_weight(piece, TYPICAL_ROWS) for piece in _pieces(weight)]
+        self.bias = bias
+
+    def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
+        bias = self.bias
+        for piece, columns in zip(self.pieces, _pieces(inputs), strict=True):
+            if total is None:
+                total = _onednn._linear_pointwise(columns, piece, bias, "none", [], "")
+            else:
+                total = _onednn._linear_pointwise.binary(columns, total, piece, bias, "add")
+            bias = None
+        assert total is not None
+        return total
+
+
+def _pieces(matrix: Tensor) -> list[Tensor]:
+    return [piece.contiguous() for piece in cast("tuple[Tensor, ...]", matrix.split(COLUMNS, dim=1))]
+
+
+class Transposed:
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self.weight = weight.t().contiguous()
+        self.bias = bias
+
+    def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
+        if total is None:
+            return inputs @ self.weight if self.bias is None else torch.addmm(self.bias, inputs, self.weight)
+        total.addmm_(inputs, self.weight)
+        return total if self.bias is None else total.add_(self.bias)
+
+
+class PlainBFloat16:
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self.weight = weight.bfloat16()
+        self.bias = bias
+
+    def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
+        return _sum(functional.linear(inputs.bfloat16(), self.weight).float(), self.bias, total)
+
+
+class BlockedBFloat16:
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self.weight = _onednn._reorder_linear_weight(weight.bfloat16(), TYPICAL_ROWS)
+        self.bias = bias
+
+    def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
+        product = _onednn._linear_pointwise(inputs.bfloat16(), self.weight, None, "none", [], "")
+        return _sum(product.float(), self.bias, total)
+
+
+class Float16:
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
+        self.weight = _fbgemm.linear_prepack_fp16(weight.clamp(-LARGEST_FLOAT16, LARGEST_FLOAT16).contiguous(), bias)
+
+    def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
+        product = _fbgemm.linear_dynamic_fp16(inputs, self.weight)
+        return product if total is None else product.add_(total)
+
+
+class Int8:
+    """By FBGEMM. A row is scaled to -1..1 by itself: a scale for a whole batch would make it depend on the others."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, *, levels: int | None = None) -> None:
+        self.levels = levels or _levels(Int8)
+        self.bias = bias
+        whole, scales = _whole_numbers(weight)
+        chosen = torch.backends.quantized.engine
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # tensors of type qint8 are to go; then it is no longer among the working
+            torch.backends.quantized.engine = "fbgemm"
+            try:
+                zeros = torch.zeros(len(weight), dtype=torch.long)
+                quantised = _torch._make_per_channel_quantized_tensor(whole, scales, zeros, 0)
+                self.weight = _fbgemm.linear_prepack(quantised, None)
+            finally:
+                torch.backends.quantized.engine = chosen
+
+    def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
+        largest = _largest(inputs)
+        multiply = _fbgemm.linear_with_input_q_dq_qweight_dq_output_fp32
+        product = multiply(inputs / largest, 1 / self.levels, self.levels + 1, self.weight)
+        return _sum(product.mul_(largest), self.bias, total)
+
+
+class BlockedInt8:
+    """By oneDNN."""
+
+    def __init__(self, weight: Tensor, bias: Tensor | None, *, levels: int | None = None) -> None:
+        self.levels = levels or _levels(BlockedInt8)
+        self.bias = bias
+        whole, self.scales = _whole_numbers(weight)
+        self.zeros = torch.zeros(len(weight), dtype=torch.long)
+        self.weight = _onednn_int8.qlinear_prepack(whole, None)
+
+    def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
+        largest = _largest(inputs)
+        zero = self.levels + 1
+        steps = (inputs * (self.levels / largest)).round_().add_(zero).to(torch.uint8)
+        weight = (self.weight, self.scales, self.zeros, None)
+        product = _onednn_int8.qlinear_pointwise(
+            steps, 1 / self.levels, zero, *weight, 1.0, 0, torch.float32, "none", [], ""
+        )
+        return _sum(product.mul_(largest), self.bias, total)
+
+
+def _whole_numbers(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The weight in -127..127, and the scale of each of its rows."""
+    scales = (weight.abs().amax(dim=1) / 127).clamp_(min=_TINY)
+    return (weight / scales[:, None]).round_().to(torch.int8), scales
+
+
+def _largest(inputs: Tensor) -> Tensor:
+    return inputs.abs().amax(dim=1, keepdim=True).clamp_(min=_TINY)
+
+
+@cache
+def _levels(make: type[Int8 | BlockedInt8]) -> int:
+    """Positive steps of an activation: 127; or 63, where two products are added in 16 bits and would not fit."""
+    product = make(torch.ones(16, 64), None, levels=127)(torch.ones(1, 64))
+    return 127 if bool((product - 64).abs().max() < 0.01) else 63
+
+
+def _sum(product: Tensor, bias: Tensor | None, total: Tensor | None) -> Tensor:
+    for term in (bias, total):
+        if term is not None:
+            product.add_(term)
+    return product
+
+
+def _works(make: MakeKernel) -> bool:
+    """Whether it gives what it should here: a private operator may be missing, or want other arguments one day."""
+    inputs, weight, bias = torch.linspace(-1, 1, 96), torch.linspace(1, -0.5, 512), torch.ones(16)
+    inputs, weight = inputs.view(3, 32), weight.view(16, 32)
+    expected = functional.linear(inputs, weight, bias)
+    try:
+        results = [make(weight, bias)(inputs), make(weight, None)(inputs, bias.expand(3, 16).clone())]
+    except (RuntimeError, AttributeError, TypeError):
+        return False
+    return all(bool((result - expected).abs().max() < 0.02 * expected.abs().max()) for result in results)
+
+
+def _fastest(kernels: list[MakeKernel], weight: Tensor) -> MakeKernel:
+    if len(kernels) == 1:
+        return kernels[0]
+    inputs = torch.linspace(-1, 1, ROWS_TIMED * weight.shape[1]).view(ROWS_TIMED, -1)
+
+    def seconds(make: MakeKernel) -> float:
+        kernel = make(weight, None)
+        times: list[float] = []
+        for _ in range(4):  # the first warms up
+            began = time.thread_time()
+            kernel(inputs)
+            times.append(time.thread_time() - began)
+        return min(times)
+
+    return min(kernels, key=seconds)

@@ -1,0 +1,64 @@
+"""A biLM in two forms, each made when it is asked for: the module, to train and inspect, and the packed one, to use."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from elmokit.model.inference import InferenceBiLM
+from elmokit.model.token_encoder import weight_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from elmokit.layers.packed_linear import Precision
+    from elmokit.model.bilm import BiLM
+
+
+class LoadedBiLM:
+    """Holds the weights once as long as only one form is used: a model that can be read again is taken apart.
+
+    read_again: None for a model that somebody else may hold, and train.
+    """
+
+    def __init__(self, bilm: BiLM, *, precision: Precision, read_again: Callable[[], BiLM] | None = None) -> None:
+        self.config = bilm.config
+        self.precision: Precision = precision
+        self._bilm: BiLM | None = bilm
+        self._read_again = read_again
+        self._packed: InferenceBiLM | None = None
+        self._packed_from = weight_versions(bilm)
+
+    @property
+    def bilm(self) -> BiLM:
+        """The module; from now on it stays, and what is done to its weights is noticed."""
+        if self._bilm is None:
+            self._bilm = self._read()
+            self._packed_from = weight_versions(self._bilm)
+        self._read_again = None
+        return self._bilm
+
+    def packed(self) -> InferenceBiLM:
+        if self._packed is None or (self._bilm is not None and weight_versions(self._bilm) != self._packed_from):
+            bilm = self._bilm or self._read()
+            self._packed_from = weight_versions(bilm)
+            weights = dict(bilm.state_dict())
+            self._packed = None
+            if self._read_again is not None:
+                self._bilm = None
+            del bilm  # so that the packed weights can take the place of the others one by one
+            self._packed = InferenceBiLM(self.config, weights, precision=self.precision)
+        return self._packed
+
+    def fingerprint(self) -> str:
+        """Equal for models of equal configuration and weights, however they are stored."""
+        bilm = self._bilm or self._read()
+        digest = hashlib.blake2b(repr(bilm.config).encode(), digest_size=16)
+        for name, tensor in sorted(bilm.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(tensor.cpu().contiguous().numpy().data)
+        return digest.hexdigest()
+
+    def _read(self) -> BiLM:
+        assert self._read_again is not None
+        return self._read_again()
