@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 VERBS = (
     *("demo", "embed", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
+    *("train", "evaluate", "predict"),
     *("convert", "export", "inspect", "doctor"),
 )
 

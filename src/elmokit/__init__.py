@@ -14,12 +14,23 @@ if TYPE_CHECKING:
     from elmokit.model.config import BiLMConfig
     from elmokit.model.elmo import Elmo
     from elmokit.model.embedding import ElmoEmbedding
+    from elmokit.tasks.saved import load_task
     from elmokit.text.tokenizer import tokenize
     from elmokit.text.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
-__all__ = ["BiLM", "BiLMConfig", "Elmo", "ElmoEmbedding", "ScalarMix", "Vocabulary", "__version__", "tokenize"]
+__all__ = [
+    "BiLM",
+    "BiLMConfig",
+    "Elmo",
+    "ElmoEmbedding",
+    "ScalarMix",
+    "Vocabulary",
+    "__version__",
+    "load_task",
+    "tokenize",
+]
 
 _HOMES = {
     "BiLM": "elmokit.model.bilm",
@@ -28,6 +39,7 @@ _HOMES = {
     "ElmoEmbedding": "elmokit.model.embedding",
     "ScalarMix": "elmokit.layers.scalar_mix",
     "Vocabulary": "elmokit.text.vocabulary",
+    "load_task": "elmokit.tasks.saved",
     "tokenize": "elmokit.text.tokenizer",
 }
 

@@ -6,7 +6,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from elmokit.layers.encoder import AlternatingHighwayLSTM, BiGRU, BiLSTM, HighwayLSTMLayer
+from elmokit.layers.encoder import (
+    AlternatingHighwayLSTM,
+    BiGRU,
+    BiLSTM,
+    CoupledBiLSTM,
+    CoupledLSTMLayer,
+    HighwayLSTMLayer,
+)
 
 LENGTHS = [5, 2, 1]
 MASK = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
@@ -18,6 +25,7 @@ def encoders() -> list[nn.Module]:
         BiLSTM(input_dim=3, hidden_dim=4),
         BiGRU(input_dim=3, hidden_dim=4),
         AlternatingHighwayLSTM(input_dim=3, hidden_dim=8, num_layers=3, recurrent_dropout_rate=0.1),
+        CoupledBiLSTM(input_dim=3, hidden_dim=4, recurrent_dropout_rate=0.1),
     ]
     for encoder in made:
         for parameter in encoder.parameters():
@@ -95,6 +103,38 @@ def test_a_highway_layer_computed_by_hand(reads_backward: bool):
     torch.testing.assert_close(outputs[list(order)], torch.tensor(expected))
 
 
+@pytest.mark.parametrize("reads_backward", [False, True])
+def test_a_coupled_layer_computed_by_hand(reads_backward: bool):
+    layer = CoupledLSTMLayer(input_dim=1, hidden_dim=1, reads_backward=reads_backward, recurrent_dropout_rate=0.0)
+    from_input, from_hidden, bias = [0.5, -1.0, 0.3], [0.2, 0.4, -0.6], [0.1, -0.2, 0.3]
+    with torch.no_grad():
+        layer.input_weight.copy_(torch.tensor(from_input)[:, None])
+        layer.recurrent_weight.copy_(torch.tensor(from_hidden)[:, None])
+        layer.bias.copy_(torch.tensor(bias))
+        layer.first_cell.fill_(0.7)
+        layer.first_hidden.fill_(-0.4)
+    c, h = 0.7, -0.4
+    expected: list[float] = []
+    for x in (1.5, -0.5):
+        i, j, o = (w * x + u * h + b for w, u, b in zip(from_input, from_hidden, bias, strict=True))
+        c = (1 - sigmoid(i)) * c + sigmoid(i) * math.tanh(j)
+        h = sigmoid(o) * math.tanh(c)
+        expected.append(h)
+    order = (1, 0) if reads_backward else (0, 1)
+    inputs = torch.tensor([1.5, -0.5])[list(order)].reshape(2, 1, 1)
+    outputs = layer(inputs, torch.ones(2, 1, 1)).flatten()
+    torch.testing.assert_close(outputs[list(order)], torch.tensor(expected))
+
+
+def test_a_coupled_layer_drops_what_it_remembers_and_nothing_of_what_it_says():
+    torch.manual_seed(0)
+    layer = CoupledLSTMLayer(input_dim=3, hidden_dim=40, reads_backward=False, recurrent_dropout_rate=0.5)
+    inputs, alive = torch.randn(4, 2, 3), torch.ones(4, 2, 1)
+    assert layer(inputs, alive).all()
+    assert (layer(inputs, alive) != layer(inputs, alive)).any()
+    assert (layer.eval()(inputs, alive) == layer(inputs, alive)).all()
+
+
 def test_recurrent_dropout_drops_the_same_cells_at_every_step_and_only_while_training():
     torch.manual_seed(0)
     layer = HighwayLSTMLayer(input_dim=3, hidden_dim=40, reads_backward=False, recurrent_dropout_rate=0.5)
@@ -113,15 +153,21 @@ def test_starts_with_orthonormal_blocks_and_open_forget_gates():
         torch.testing.assert_close(block @ block.T, identity)
     assert layer.bias.tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 16
 
-    lstm = BiLSTM(input_dim=6, hidden_dim=4).lstm
-    for block in (*lstm.weight_hh_l0.chunk(4), *lstm.weight_hh_l0_reverse.chunk(4)):
+    coupled = CoupledLSTMLayer(input_dim=6, hidden_dim=4, reads_backward=False, recurrent_dropout_rate=0.1)
+    for block in torch.cat([coupled.input_weight, coupled.recurrent_weight], dim=1).chunk(3):
         torch.testing.assert_close(block @ block.T, identity)
-    for bias in (lstm.bias_hh_l0 + lstm.bias_ih_l0, lstm.bias_hh_l0_reverse + lstm.bias_ih_l0_reverse):
+    assert not coupled.bias.any() and coupled.first_cell.all() and coupled.first_hidden.all()
+
+    both = BiLSTM(input_dim=6, hidden_dim=4)
+    forward, backward = both.forward_lstm, both.backward_lstm
+    for block in (*forward.weight_hh_l0.chunk(4), *backward.weight_hh_l0.chunk(4)):
+        torch.testing.assert_close(block @ block.T, identity)
+    for bias in (forward.bias_hh_l0 + forward.bias_ih_l0, backward.bias_hh_l0 + backward.bias_ih_l0):
         assert bias.tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
 
-    gru = BiGRU(input_dim=6, hidden_dim=4).gru
+    gru = BiGRU(input_dim=6, hidden_dim=4).forward_gru
     assert 0.03 < gru.weight_ih_l0.std() < 0.06 and gru.weight_ih_l0.abs().max() <= 0.1
-    assert not gru.bias_hh_l0.any() and not gru.bias_ih_l0_reverse.any()
+    assert not gru.bias_hh_l0.any() and not gru.bias_ih_l0.any()
 
 
 def test_the_paper_s_stack_has_the_published_number_of_weights():

@@ -9,6 +9,7 @@ from elmokit.layers.spans import (
     Spans,
     distance_buckets,
     enumerate_spans,
+    prune_spans,
 )
 
 MASK = torch.tensor([[True, True, True], [False, False, False], [True, False, False], [True, True, False]])
@@ -54,6 +55,40 @@ def test_a_span_does_not_depend_on_the_others():
         torch.testing.assert_close(represent(encoded, embedded, alone)[0], together[index])
     none = Spans(first=spans.first[:0], last=spans.last[:0])
     assert represent(encoded, embedded, none).shape == (0, 12)
+
+
+def pruned(bounds: list[tuple[int, int]], scores: list[float], *, max_spans: int) -> list[tuple[int, int]]:
+    first, last = torch.tensor(bounds, dtype=torch.long).reshape(-1, 2).unbind(1)
+    kept = prune_spans(Spans(first=first, last=last), torch.tensor(scores), max_spans=max_spans)
+    return [bounds[index] for index in kept.tolist()]
+
+
+def test_the_best_spans_are_kept_but_those_that_cross_a_better_one():
+    bounds = [(0, 2), (1, 1), (1, 3), (2, 5), (3, 4), (6, 6)]
+    # (1, 3) crosses (0, 2), which is better; (2, 5) crosses both. (1, 1) and (3, 4) are inside or beside, as may be.
+    assert pruned(bounds, [5.0, 1.0, 4.0, 3.0, 2.0, 0.0], max_spans=3) == [(0, 2), (1, 1), (3, 4)]
+    assert pruned(bounds, [5.0, 1.0, 4.0, 3.0, 2.0, 0.0], max_spans=9) == [(0, 2), (1, 1), (3, 4), (6, 6)]
+    assert pruned(bounds, [1.0, 0.0, 4.0, 3.0, 0.0, 0.0], max_spans=1) == [(1, 3)]
+    assert pruned(bounds, [0.0] * 6, max_spans=2) == [(0, 2), (1, 1)]
+    assert pruned(bounds, [0.0] * 6, max_spans=0) == pruned([], [], max_spans=3) == []
+
+
+def test_pruning_is_what_comparing_all_pairs_gives():
+    torch.manual_seed(0)
+    spans = enumerate_spans(torch.ones(1, 30, dtype=torch.bool), max_width=6)
+    for _ in range(20):
+        scores = torch.randn(len(spans.first))
+        expected: list[tuple[int, int]] = []
+        for index in scores.argsort(descending=True).tolist():
+            a, b = listed(spans)[index]
+            if len(expected) < 12 and not any(a < c <= b < d or c < a <= d < b for c, d in expected):
+                expected.append((a, b))
+        assert [listed(spans)[index] for index in prune_spans(spans, scores, max_spans=12).tolist()] == sorted(expected)
+
+
+def test_refuses_scores_of_other_spans():
+    with pytest.raises(ValueError, match="2 scores for 9 spans"):
+        prune_spans(enumerate_spans(MASK, max_width=2), torch.zeros(2), max_spans=1)
 
 
 def test_buckets_are_those_of_the_paper():

@@ -6,7 +6,7 @@ A document is a batch of sentences; its tokens are counted through, padding left
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
@@ -45,6 +45,32 @@ def enumerate_spans(mask: Bool[Tensor, "B T"], *, max_width: int) -> Spans:
     last = first + torch.arange(max_width, device=mask.device)
     inside = last < sentence_ends[:, None]
     return Spans(first=first[inside], last=last[inside])
+
+
+@torch.no_grad()
+def prune_spans(spans: Spans, scores: Float[Tensor, " S"], *, max_spans: int) -> Int[Tensor, " K"]:
+    """Which spans to keep, in the order given: the best ones, passing over those that cross a better one.
+
+    Two spans cross if they share tokens and neither lies within the other. Of equal scores the first span wins.
+    """
+    if len(scores) != len(spans.first):
+        raise ValueError(f"{len(scores)} scores for {len(spans.first)} spans")
+    bounds = list(zip(cast("list[int]", spans.first.tolist()), cast("list[int]", spans.last.tolist()), strict=True))
+    last_from: dict[int, int] = {}  # first token of a span that is kept -> last token of the longest such span
+    first_to: dict[int, int] = {}
+    kept: list[int] = []
+    for index in cast("list[int]", scores.argsort(descending=True, stable=True).tolist()):
+        if len(kept) >= max_spans:
+            break
+        first, last = bounds[index]
+        if any(last_from.get(token, last) > last for token in range(first + 1, last + 1)):
+            continue
+        if any(first_to.get(token, first) < first for token in range(first, last)):
+            continue
+        kept.append(index)
+        last_from[first] = max(last, last_from.get(first, last))
+        first_to[last] = min(first, first_to.get(last, first))
+    return torch.tensor(sorted(kept), dtype=torch.long, device=scores.device)
 
 
 class SpanRepresentation(nn.Module):

@@ -9,8 +9,8 @@
 Vectors are float32, offsets int64: line i is `vectors[offsets[i]:offsets[i + 1]]`. A blank line has its number, and no
 tokens. Files appear under their name when they are complete.
 
-What the vectors are stands with them: attributes of the HDF5 file, the metadata of safetensors, `about` (JSON) in `.npz`;
-`.npy` has no room for it.
+What the vectors are stands with them: attributes of the HDF5 file, the metadata of safetensors, `about` (JSON) in
+`.npz`; `.npy` has no room for it.
 """
 
 from __future__ import annotations

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from elmokit.model.config import BiLMConfig
+from elmokit.runs import change_settings, check_known
 
 CHOICES = {
     "softmax": ("sampled", "full"),
@@ -130,9 +129,9 @@ class PretrainingConfig:
             raise ValueError(f"bilm is {bilm!r}; expected an object of biLM fields")
         sizes = cast("dict[str, Any]", bilm)
         for name in settings:
-            _check_known(name, [entry.name for entry in dataclasses.fields(cls)])
+            check_known(name, [entry.name for entry in dataclasses.fields(cls)])
         for name in sizes:
-            _check_known(name, BiLMConfig.field_names())
+            check_known(name, BiLMConfig.field_names())
         return cls(bilm=BiLMConfig(**sizes), **cast("dict[str, Any]", settings))
 
 
@@ -141,46 +140,5 @@ def with_settings(config: PretrainingConfig, settings: Sequence[str]) -> Pretrai
 
     Raises ValueError naming the setting for unknown fields, values of the wrong type, and values out of range.
     """
-    own = {entry.name: str(entry.type) for entry in dataclasses.fields(config) if entry.name != "bilm"}
-    model = {entry.name: str(entry.type) for entry in dataclasses.fields(config.bilm)}
-    changes: dict[str, object] = {}
-    model_changes: dict[str, object] = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals:
-            raise ValueError(f"setting {setting!r} has no '='; write field=value, for example num_steps=1000")
-        name = name.strip().removeprefix("bilm.")
-        _check_known(name, [*own, *model])
-        target = changes if name in own else model_changes
-        target[name] = _parse(name, text.strip(), (own | model)[name])
-    try:
-        return dataclasses.replace(config, bilm=dataclasses.replace(config.bilm, **model_changes), **changes)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"setting {' '.join(settings)}: {error}") from error
-
-
-def _check_known(name: str, known: Sequence[str]) -> None:
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known fields: {', '.join(sorted(known))}"
-        raise ValueError(f"unknown field {name!r}; {hint}")
-
-
-def _parse(name: str, text: str, kind: str) -> object:
-    if kind == "str":
-        return text
-    if text.lower() in ("none", "null") and "None" in kind:
-        return None
-    try:
-        value = json.loads(text.lower() if kind == "bool" else text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"setting {name}={text}: expected {kind}") from error
-    fits = {
-        "bool": isinstance(value, bool),
-        "int": isinstance(value, int) and not isinstance(value, bool),
-        "float": isinstance(value, (int, float)) and not isinstance(value, bool),
-        "float | None": isinstance(value, (int, float)) and not isinstance(value, bool),
-    }.get(kind, isinstance(value, list))
-    if not fits:
-        raise ValueError(f"setting {name}={text}: expected {kind}")
-    return float(value) if kind.startswith("float") else value
+    changed = change_settings({"pretraining": config, "bilm": config.bilm}, settings)
+    return dataclasses.replace(changed["pretraining"], bilm=changed["bilm"])

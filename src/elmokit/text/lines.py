@@ -18,6 +18,7 @@ STDIN = "-"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 _XZ = b"\xfd7zXZ\x00"
+_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
 
 
 def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
@@ -35,12 +36,23 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
         try:
             for number, line in enumerate(stream, start=1):  # bytes are split at b"\n" only
                 yield _decode(line, number=number, name=name)
-        except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+        except _DAMAGE as error:
             raise ValueError(
                 f"{name}: the compressed file is cut short or damaged after line {number} ({error}); fetch it again"
             ) from error
         except OSError as error:
             raise OSError(f"{name}: reading failed after line {number}: {error.strerror or error}") from error
+
+
+def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterator[bytes]:
+    """A file's bytes, decompressed, in pieces of at most `size`; errors as of `read_lines`."""
+    name = os.fspath(path)
+    with _open(path, name) as stream:
+        try:
+            while chunk := stream.read(size):
+                yield chunk
+        except _DAMAGE as error:
+            raise ValueError(f"{name}: the compressed file is cut short or damaged; fetch it again: {error}") from error
 
 
 def split_tokens(line: str) -> list[str]:

@@ -1,0 +1,29 @@
+"""The six tasks by name. A task's module is imported when it is asked for: the list costs no torch."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from elmokit.tasks.task import Task
+
+TASKS = {
+    "named-entities": "elmokit.tasks.named_entities.task",
+    "semantic-roles": "elmokit.tasks.semantic_roles.task",
+    "coreference": "elmokit.tasks.coreference.task",
+    "entailment": "elmokit.tasks.entailment.task",
+    "question-answering": "elmokit.tasks.question_answering.task",
+    "sentiment": "elmokit.tasks.sentiment.task",
+}
+"""Name -> the module whose TASK it is."""
+
+
+def find_task(name: str) -> Task[Any, Any]:
+    """ValueError, with the nearest names, for a task that is not there."""
+    if name not in TASKS:
+        near = difflib.get_close_matches(name, TASKS, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ValueError(f"no task {name!r}; {hint}the tasks are {', '.join(TASKS)}")
+    return importlib.import_module(TASKS[name]).TASK

@@ -1,0 +1,45 @@
+"""Examples in batches of similar length: shuffled to train on, or in any order to predict."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from elmokit.tasks.task import E, P, Task, TaskModel, batches
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LENGTH_NOISE = 0.1
+"""Share of an example's length by which its place among the others moves, so that batches change between epochs."""
+
+
+def training_batches(task: Task[E, P], examples: Sequence[E], *, size: int, seed: str) -> list[list[E]]:
+    """All examples once, those of a batch of similar length, in an order that the seed alone decides."""
+    randomness = random.Random(seed)
+    keys = [num_tokens(task, example) * randomness.uniform(1 - LENGTH_NOISE, 1 + LENGTH_NOISE) for example in examples]
+    order = sorted(range(len(examples)), key=lambda index: (keys[index], randomness.random()))
+    result = list(batches((examples[index] for index in order), size=size))
+    randomness.shuffle(result)
+    return result
+
+
+def predict_all(task: Task[E, P], model: TaskModel, examples: Sequence[E], *, batch_size: int) -> list[P]:
+    """A prediction for each example, in their order; the model is in eval mode meanwhile."""
+    module: Any = model
+    was_training = module.training
+    module.eval()
+    order = sorted(range(len(examples)), key=lambda index: -num_tokens(task, examples[index]))
+    predictions: dict[int, P] = {}
+    with torch.no_grad():
+        for group in batches(order, size=batch_size):
+            made = model.predict([examples[index] for index in group])
+            predictions.update(zip(group, made, strict=True))
+    module.train(was_training)
+    return [predictions[index] for index in range(len(examples))]
+
+
+def num_tokens(task: Task[E, P], example: E) -> int:
+    return sum(map(len, task.sentences(example)))

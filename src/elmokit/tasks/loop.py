@@ -1,0 +1,284 @@
+"""The supervised loop: epochs of steps, a score on the development set after each, the best weights kept.
+
+`checkpoint.safetensors` is the state behind the last epoch: weights, optimiser, moving average, and the progress as
+JSON in its header; one file, so that it is whole or the one before. Random numbers follow from the seed and the epoch.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, cast
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from elmokit.layers.scalar_mix import ScalarMix, TopLayer
+from elmokit.runs import append_json_line, atomic_write
+from elmokit.tasks.batching import predict_all, training_batches
+from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, METRICS_FILE
+from elmokit.tasks.task import E, P
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.task import Task, TaskModel, TrainingConfig
+
+
+class DivergenceError(ValueError):
+    """A loss or a gradient became NaN or infinite; nothing of that epoch was kept."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come, and how well it went."""
+
+    epoch: int = 0
+    """Epochs that are done."""
+    step: int = 0
+    rate_factor: float = 1.0
+    """Of the learning rate, by halving."""
+    epochs_since_halving: int = 0
+    """Without a better score."""
+    best_epoch: int = 0
+    best_score: float | None = None
+    seconds: float = 0.0
+    """Of training and evaluating."""
+
+    def after(self, score: float, *, config: TrainingConfig, step: int, seconds: float) -> Progress:
+        """The progress when one more epoch has ended with that score on the development set."""
+        done = replace(self, epoch=self.epoch + 1, step=step, seconds=self.seconds + seconds)
+        if self.best_score is None or score > self.best_score:
+            return replace(done, best_epoch=done.epoch, best_score=score, epochs_since_halving=0)
+        waited = self.epochs_since_halving + 1
+        if config.halve_after and waited >= config.halve_after:
+            return replace(done, epochs_since_halving=0, rate_factor=self.rate_factor / 2)
+        return replace(done, epochs_since_halving=waited)
+
+    def finished(self, config: TrainingConfig) -> bool:
+        return self.epoch >= config.max_epochs or self.epoch - self.best_epoch >= config.patience
+
+
+class Training(Generic[E, P]):
+    """A run in motion: `load` goes on from its folder's checkpoint, `run` trains to the end."""
+
+    def __init__(
+        self,
+        task: Task[E, P],
+        config: TrainingConfig,
+        model: TaskModel,
+        inputs: TokenInputs,
+        *,
+        train: Sequence[E],
+        dev: Sequence[E],
+        run_dir: Path,
+    ) -> None:
+        self.task = task
+        self.config = config
+        self.model = model
+        self.module = cast("nn.Module", model)
+        self.inputs = inputs
+        self.train = train
+        self.dev = dev
+        self.run_dir = run_dir
+        self.progress = Progress()
+        self.optimizer = _new_optimizer(self.module, config)
+        self.parameters = [value for value in self.module.parameters() if value.requires_grad]
+        self.graphics = list({value.device for value in self.parameters if value.is_cuda})
+        self.average = [value.detach().clone() for value in self.parameters] if config.average_decay else []
+
+    def load(self) -> None:
+        """Go on behind the last epoch that was finished, if there is one."""
+        path = self.run_dir / CHECKPOINT_FILE
+        if path.exists():
+            self.progress = read_progress(path)
+            tensors = load_file(path)
+            self.module.load_state_dict(_under("model.", tensors))
+            _load_optimizer(self.optimizer, _under("optimizer.", tensors))
+            average = _under("average.", tensors)
+            self.average = [average[str(index)].to(old.device) for index, old in enumerate(self.average)]
+
+    def run(self) -> Progress:
+        """Train until the last epoch, or until patience has come to its end."""
+        while not self.progress.finished(self.config):
+            began = time.monotonic()
+            loss, step = self._one_epoch()
+            rate = self._learning_rate(step - 1)
+            scores = self._evaluate()
+            score = scores[self.task.metric]
+            self.progress = self.progress.after(score, config=self.config, step=step, seconds=time.monotonic() - began)
+            if self.progress.best_epoch == self.progress.epoch:
+                self._save_best()
+            self._log(loss, rate, scores)
+            self._save_checkpoint()
+        return self.progress
+
+    def _one_epoch(self) -> tuple[float, int]:
+        """Mean loss of the epoch's batches, and the number of steps so far."""
+        seed = f"{self.config.seed} {self.progress.epoch}"
+        groups = training_batches(self.task, self.train, size=self.config.batch_size, seed=seed)
+        step = self.progress.step
+        total = 0.0
+        self.module.train()
+        with (
+            torch.random.fork_rng(self.graphics),
+            _progress_bar(len(groups), f"epoch {self.progress.epoch + 1}") as bar,
+        ):
+            torch.manual_seed(self.config.seed * 1_000_003 + self.progress.epoch)
+            for number, group in enumerate(groups, start=1):
+                total += self._one_step(group, step)
+                step += 1
+                bar.set_postfix_str(f"loss {total / number:.4f}", refresh=False)
+                bar.update()
+        return total / len(groups), step
+
+    def _one_step(self, examples: list[E], step: int) -> float:
+        config = self.config
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.model(examples) + self.inputs.penalty()
+        value = loss.item()
+        if not math.isfinite(value):
+            raise self._diverged("the loss", step)
+        loss.backward()
+        if config.clip_value:
+            nn.utils.clip_grad_value_(self.parameters, config.clip_value)
+        if config.clip_norm:
+            norm = nn.utils.clip_grad_norm_(self.parameters, config.clip_norm)
+            if not bool(torch.isfinite(norm)):
+                raise self._diverged("the gradient", step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._learning_rate(step)
+        self.optimizer.step()
+        self._update_average(step)
+        return value
+
+    def _learning_rate(self, step: int) -> float:
+        config = self.config
+        return config.learning_rate * self.progress.rate_factor * config.decay ** (step // config.decay_steps)
+
+    @torch.no_grad()
+    def _update_average(self, step: int) -> None:
+        """With a decay that grows with the steps, as TensorFlow's `num_updates` has it: no trace of the start stays."""
+        if self.average:
+            decay = min(self.config.average_decay, (1 + step) / (10 + step))
+            for average, parameter in zip(self.average, self.parameters, strict=True):
+                average.lerp_(parameter, 1 - decay)
+
+    def _evaluate(self) -> Mapping[str, float]:
+        with _Swapped(self.parameters, self.average):
+            predictions = predict_all(self.task, self.model, self.dev, batch_size=self.config.batch_size)
+        scores = self.task.score(self.dev, predictions)
+        if not math.isfinite(scores[self.task.metric]):
+            raise ValueError(f"{self.task.metric} of the development set is {scores[self.task.metric]}")
+        return scores
+
+    def _save_best(self) -> None:
+        with _Swapped(self.parameters, self.average), atomic_write(self.run_dir / BEST_FILE) as temporary:
+            save_file(_tensors(self.module.state_dict()), temporary)
+
+    def _save_checkpoint(self) -> None:
+        tensors = {f"model.{name}": tensor for name, tensor in self.module.state_dict().items()}
+        tensors |= {f"average.{index}": tensor for index, tensor in enumerate(self.average)}
+        for index, slots in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in slots.items()}
+        with atomic_write(self.run_dir / CHECKPOINT_FILE) as temporary:
+            save_file(_tensors(tensors), temporary, metadata={"progress": json.dumps(asdict(self.progress))})
+
+    def _log(self, loss: float, rate: float, scores: Mapping[str, float]) -> None:
+        now = self.progress
+        record = {
+            "epoch": now.epoch,
+            "step": now.step,
+            "loss": loss,
+            "learning_rate": rate,
+            "dev": dict(scores),
+            "best_epoch": now.best_epoch,
+            "seconds": round(now.seconds, 1),
+        }
+        append_json_line(self.run_dir / METRICS_FILE, record)
+        best = f"best {now.best_score:.2f} of epoch {now.best_epoch}"
+        score = f"{self.task.metric} {scores[self.task.metric]:.2f}"
+        print(
+            f"epoch {now.epoch}: loss {loss:.4f}, {score} ({best}), {now.seconds:,.0f} s", file=sys.stderr, flush=True
+        )
+
+    def _diverged(self, what: str, step: int) -> DivergenceError:
+        return DivergenceError(
+            f"epoch {self.progress.epoch + 1}, step {step}: {what} is not finite, so training has diverged; start "
+            "another run with a lower learning_rate, or cut the gradient (clip_norm)"
+        )
+
+
+def read_progress(path: Path) -> Progress:
+    """From a checkpoint's header."""
+    opened: Any = safe_open(path, framework="numpy")
+    with opened as file:
+        return Progress(**json.loads(file.metadata()["progress"]))
+
+
+class _Swapped:
+    """Puts the moving average in the place of the weights for a while; nothing, where there is none."""
+
+    def __init__(self, parameters: list[nn.Parameter], average: list[Tensor]) -> None:
+        self.pairs = list(zip(parameters, average, strict=bool(average)))
+
+    def __enter__(self) -> None:
+        self._swap()
+
+    def __exit__(self, *error: object) -> None:
+        self._swap()
+
+    @torch.no_grad()
+    def _swap(self) -> None:
+        for parameter, average in self.pairs:
+            kept = parameter.clone()
+            parameter.copy_(average)
+            average.copy_(kept)
+
+
+def _new_optimizer(module: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
+    mixes = {
+        id(value) for part in module.modules() if isinstance(part, ScalarMix | TopLayer) for value in part.parameters()
+    }
+    trained = [value for value in module.parameters() if value.requires_grad]
+    groups: list[dict[str, Any]] = [
+        {"params": [value for value in trained if id(value) not in mixes], "weight_decay": config.weight_decay},
+        {"params": [value for value in trained if id(value) in mixes], "weight_decay": 0.0},
+    ]
+    if config.optimizer == "adadelta":
+        return torch.optim.Adadelta(groups, lr=config.learning_rate, rho=0.95, eps=1e-6)
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=config.learning_rate)
+    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
+    return kind(groups, lr=config.learning_rate, fused=True)
+
+
+def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        index, name = key.split(".", 1)
+        state.setdefault(int(index), {})[name] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def _tensors(named: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Safetensors refuses what is not contiguous, or shares memory."""
+    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in named.items()}
+
+
+def _progress_bar(num_steps: int, label: str) -> tqdm[NoReturn]:
+    return tqdm(
+        total=num_steps, desc=label, unit="step", file=sys.stderr, disable=None, leave=False, dynamic_ncols=True
+    )

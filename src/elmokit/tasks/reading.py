@@ -1,0 +1,81 @@
+"""A task's examples out of its files; what is left out is counted, and told on stderr."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic
+
+from elmokit.tasks.task import E, P, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from elmokit.tasks.task import Splits, Task, TaskConfig
+
+Sentences = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class TaskData(Generic[E]):
+    """The examples of a data set; `test` has those of each file."""
+
+    train: list[E]
+    dev: list[E]
+    test: dict[str, list[E]]
+    counts: dict[str, dict[str, int]]
+    """For each split, or test file, its examples, and how many were left out for which reason."""
+
+
+def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskData[E]:
+    """All files; of the training set the share that is used. ValueError for a split without examples."""
+    train = read_files(task, splits.train, config.model, name="train", training=True)
+    dev = read_files(task, splits.dev, config.model, name="dev")
+    names = [path.name for path in splits.test]
+    if len(set(names)) < len(names):
+        names = list(map(str, splits.test))
+    test = {
+        name: read_files(task, [path], config.model, name=f"test {name}")
+        for name, path in zip(names, splits.test, strict=True)
+    }
+    counts = {"train": _counts(train), "dev": _counts(dev)}
+    counts |= {f"test {name}": _counts(reading) for name, reading in test.items()}
+    used = train.examples
+    limit = config.training.max_train_examples
+    if 0 < limit < len(used):
+        chosen = sorted(random.Random(config.training.seed).sample(range(len(used)), limit))
+        used = [used[index] for index in chosen]
+        counts["train"]["used"] = limit
+    return TaskData(used, dev.examples, {name: reading.examples for name, reading in test.items()}, counts)
+
+
+def read_files(
+    task: Task[E, P], files: Iterable[Path], model_config: Any, *, name: str, training: bool = False
+) -> Reading[E]:
+    """Several files as one; `name` is what they are called on stderr. ValueError if there is no example in them."""
+    files = list(files)
+    together = Reading[E]([], Counter())
+    for path in files:
+        reading = task.read(path, model_config, training)
+        together.examples.extend(reading.examples)
+        together.skipped.update(reading.skipped)
+    for reason, number in together.skipped.items():
+        print(f"{name}: {number:,} left out: {reason}", file=sys.stderr)
+    if not together.examples:
+        raise ValueError(f"no examples in {', '.join(map(str, files)) or f'{name}: it has no files'}")
+    return together
+
+
+def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Sentences]:
+    """The distinct sentences of the training set, and those of the other sets that it does not have."""
+    held_out = [example for part in (data.dev, *data.test.values()) for example in part]
+    training = {tuple(sentence): None for example in data.train for sentence in task.sentences(example)}
+    others = {tuple(sentence): None for example in held_out for sentence in task.sentences(example)}
+    return list(training), [sentence for sentence in others if sentence not in training]
+
+
+def _counts(reading: Reading[E]) -> dict[str, int]:
+    return {"examples": len(reading.examples), **reading.skipped}

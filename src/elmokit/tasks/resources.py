@@ -1,0 +1,76 @@
+"""The files behind a task's inputs: word vectors, a biLM and the cache of its activations -> `TokenInputs`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+
+from elmokit.model.elmo import Elmo, load_bilm
+from elmokit.tasks.activations import Activations
+from elmokit.tasks.inputs import InputConfig, TokenInputs
+from elmokit.tasks.words import WordTable, new_word_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from elmokit.model.bilm import BiLM
+
+    Sentences = Sequence[Sequence[str]]
+
+
+def new_inputs(
+    config: InputConfig,
+    training: Sentences,
+    others: Sentences = (),
+    *,
+    seed: int = 0,
+    cache: Path | None = None,
+    device: str | torch.device | None = None,
+) -> TokenInputs:
+    """Inputs with fresh weights for the training set's words; on the CPU, only the frozen biLM runs on `device`.
+
+    others: sentences of the development and test sets, see `new_word_table`.
+    cache: folder of the activations of frozen biLMs (`default_cache()`); None computes them anew.
+    """
+    words = read_words(config, training, others, seed=seed)
+    elmo = read_elmo(config, cache=cache, device=device)
+    if isinstance(elmo, Activations):
+        elmo.add([*training, *others])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return TokenInputs(config, words=words, elmo=elmo)
+
+
+def read_words(config: InputConfig, training: Sentences, others: Sentences, *, seed: int) -> WordTable | None:
+    if config.word_dim == 0:
+        return None
+    return new_word_table(
+        training,
+        others,
+        path=config.word_vectors,
+        dim=config.word_dim,
+        trainable=config.train_word_vectors,
+        lower_case=config.lower_case,
+        min_count=config.min_word_count,
+        num_extra=config.num_extra_words,
+        seed=seed,
+    )
+
+
+def read_elmo(
+    config: InputConfig, *, cache: Path | None, device: str | torch.device | None
+) -> Activations | BiLM | None:
+    """The biLM to be trained, or what a frozen one makes of sentences; None without ELMo."""
+    if config.elmo == "none":
+        return None
+    if config.train_elmo:
+        return load_bilm(config.elmo_model)[0]
+    return Activations(Elmo.from_pretrained(config.elmo_model, device=device), folder=cache)
+
+
+def with_word_dim(config: InputConfig, words: WordTable | None) -> InputConfig:
+    """The config with the width that the word vectors have."""
+    return config if words is None else replace(config, word_dim=words.vectors.shape[1])

@@ -1,0 +1,155 @@
+"""A trained task model in use: `load_task("runs/ner").predict("Jane lives in Seoul .")`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
+
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.batching import predict_all
+from elmokit.tasks.reading import read_files
+from elmokit.tasks.resources import read_elmo
+from elmokit.tasks.run_folder import BEST_FILE, read_record
+from elmokit.tasks.task import batches
+from elmokit.tasks.train import check_elmo, new_model
+from elmokit.tasks.words import load_word_table
+from elmokit.text.json_values import parse_object
+from elmokit.text.lines import STDIN, read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import torch
+    from torch import nn
+
+    from elmokit.tasks.run_folder import TaskRecord
+    from elmokit.tasks.task import Task, TaskModel
+
+KINDS = ("text", "json", "data")
+AT_ONCE = 1000
+"""Examples of a file that are read before they are predicted; bounds the memory."""
+
+
+class TrainedTask:
+    """A task's model with the weights of its best epoch."""
+
+    def __init__(self, task: Task[Any, Any], record: TaskRecord, model: TaskModel) -> None:
+        self.task = task
+        self.record = record
+        self.model = model
+
+    def predict(self, given: object) -> Any:
+        """The prediction about a text, a list of tokens, the fields of a JSON object, or an example of the task.
+
+        Texts are split by `elmokit.tokenize`. ValueError where the task needs more than that.
+        """
+        return self.predict_all([given])[0]
+
+    def predict_all(self, given: Iterable[object]) -> list[Any]:
+        """As `predict`, of many at once."""
+        return self._predict([self._example(each) for each in given])
+
+    def predict_file(self, path: str | Path, *, kind: str | None = None, form: str = "text") -> Iterator[str]:
+        """Each example of a file with its prediction, as a piece of text in the format of the field, or as JSON.
+
+        kind: "text", one example a line; "json", one object a line; "data", the format that the task was trained on.
+            None looks at the name: `.txt` and `-` are text, `.jsonl` is JSON, all else is data.
+        form: "text" or "json". ValueError names the file and the line.
+        """
+        if form not in ("text", "json"):
+            raise ValueError(f"form is {form!r}; expected 'text' or 'json'")
+        for group in batches(self._read(path, kind or _kind_of(path)), size=AT_ONCE):
+            for example, prediction in zip(group, self._predict(group), strict=True):
+                if form == "json":
+                    yield json.dumps(self.task.to_json(example, prediction), ensure_ascii=False)
+                else:
+                    yield self.task.to_text(example, prediction)
+
+    def evaluate(self, path: str | Path) -> dict[str, float]:
+        """The scores of a file in the format that the task was trained on, as the official scorer has them."""
+        examples = self._read_data(path)
+        return dict(self.task.score(examples, self._predict(examples)))
+
+    def files_to_score(self, path: str | Path) -> list[Path]:
+        """The file itself, or the development and test files of a data set's folder."""
+        if not Path(path).is_dir():
+            return [Path(path)]
+        splits = self.task.find(Path(path))
+        return [*splits.dev, *splits.test]
+
+    def _predict(self, examples: Sequence[Any]) -> list[Any]:
+        batch_size = self.record.config.training.batch_size
+        return predict_all(self.task, self.model, examples, batch_size=batch_size)
+
+    def _example(self, given: object) -> Any:
+        if isinstance(given, str):
+            return self.task.from_text(given)
+        if isinstance(given, Mapping):
+            return self.task.from_json(cast("Mapping[str, Any]", given))
+        if isinstance(given, Sequence):
+            return self.task.from_json({"tokens": list(cast("Sequence[str]", given))})
+        return given
+
+    def _read_data(self, path: str | Path) -> list[Any]:
+        return read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
+
+    def _read(self, path: str | Path, kind: str) -> Iterator[Any]:
+        if kind not in KINDS:
+            raise ValueError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}")
+        if kind == "data":
+            yield from self._read_data(path)
+            return
+        for number, line in enumerate(read_lines(path), start=1):
+            if line.strip():
+                place = f"{path}, line {number}"
+                try:
+                    yield self._example(parse_object(line, place=place) if kind == "json" else line)
+                except ValueError as error:
+                    raise ValueError(str(error) if str(path) in str(error) else f"{place}: {error}") from None
+
+
+def load_task(
+    folder: str | Path,
+    *,
+    task: Task[Any, Any] | None = None,
+    elmo_model: str | Path | None = None,
+    device: str | torch.device | None = None,
+) -> TrainedTask:
+    """A model that `elmokit train` has trained, with the weights of its best epoch so far.
+
+    task: if it is none of elmokit's own.
+    elmo_model: where the biLM is now, if it is not where it was; another biLM is refused.
+    FileNotFoundError: no run, or no biLM; ValueError: files that do not fit together.
+    """
+    folder = Path(folder).expanduser()
+    record = read_record(folder, task)
+    task = task or find_task(record.task)
+    inputs = record.config.inputs
+    if elmo_model is not None:
+        inputs = replace(inputs, elmo_model=str(elmo_model))
+        record = replace(record, config=replace(record.config, inputs=inputs))
+    if not (folder / BEST_FILE).is_file():
+        raise FileNotFoundError(f"{folder} has no {BEST_FILE} yet; the first epoch of the run has not ended")
+    words = load_word_table(folder) if inputs.word_dim else None
+    elmo = read_elmo(inputs, cache=None, device=device)
+    check_elmo(record, elmo, folder)
+    model, _ = new_model(task, record, words, elmo, device=device)
+    try:
+        cast("nn.Module", model).load_state_dict(load_file(folder / BEST_FILE))
+    except (RuntimeError, SafetensorError) as error:
+        raise ValueError(f"{folder / BEST_FILE} does not fit its config.json: {error}") from None
+    cast("nn.Module", model).eval()
+    return TrainedTask(task, record, model)
+
+
+def _kind_of(path: str | Path) -> str:
+    if str(path) == STDIN:
+        return "text"
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".xz")]
+    return {".txt": "text", ".jsonl": "json"}.get(suffixes[-1] if suffixes else "", "data")

@@ -1,0 +1,207 @@
+"""Train a model of a task on a folder of data: the files, the inputs, the run's folder, then the loop."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
+from torch import nn
+
+from elmokit.model.bundled import bundled_models, find_model
+from elmokit.runs import append_json_line, atomic_write
+from elmokit.tasks.activations import Activations
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.batching import predict_all
+from elmokit.tasks.inputs import TokenInputs
+from elmokit.tasks.loop import Training
+from elmokit.tasks.reading import TaskData, read_data, sentences_of
+from elmokit.tasks.resources import read_elmo, read_words, with_word_dim
+from elmokit.tasks.run_folder import BEST_FILE, METRICS_FILE, TaskRecord, check_is_free, read_record, write_record
+from elmokit.tasks.settings import with_settings
+from elmokit.tasks.task import E, P, Splits
+from elmokit.tasks.words import load_word_table, save_word_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elmokit.model.bilm import BiLM
+    from elmokit.tasks.task import Task, TaskConfig, TaskModel
+    from elmokit.tasks.words import WordTable
+
+RESUMABLE = ("max_epochs", "patience")
+"""Settings that a run may change when it goes on."""
+
+
+def train(
+    task: Task[E, P] | str,
+    data: str | Path | Splits,
+    *,
+    run_dir: str | Path,
+    config: TaskConfig,
+    cache: Path | None = None,
+    device: str | torch.device | None = None,
+) -> Path:
+    """Train on a folder's files, or on those that `data` names, into a new folder; gives that folder.
+
+    cache: folder of the activations of frozen biLMs (`activations.default_cache()`); None computes them anew.
+    Raises ValueError and OSError for files that are not what they should be, a folder that has a run, and a loss that
+    is not finite (`DivergenceError`).
+    """
+    task = find_task(task) if isinstance(task, str) else task
+    run_dir = Path(run_dir)
+    check_is_free(run_dir)
+    splits = data if isinstance(data, Splits) else task.find(Path(data))
+    examples = read_data(task, splits, config)
+    training, others = sentences_of(task, examples)
+    if config.inputs.elmo != "none":
+        config = replace(config, inputs=replace(config.inputs, elmo_model=_absolute(config.inputs.elmo_model)))
+    words = read_words(config.inputs, training, others, seed=config.training.seed)
+    elmo = read_elmo(config.inputs, cache=cache, device=device)
+    record = TaskRecord(
+        task=task.name,
+        config=replace(config, inputs=with_word_dim(config.inputs, words)),
+        labels=task.labels(examples.train),
+        splits=_absolute_splits(splits),
+        fingerprint=elmo.elmo.fingerprint() if isinstance(elmo, Activations) else None,
+        counts=examples.counts,
+    )
+    _create(run_dir, record, words)
+    return _go_on(task, record, examples, words, elmo, run_dir=run_dir, device=device)
+
+
+def resume(
+    run_dir: str | Path,
+    settings: Sequence[str] = (),
+    *,
+    task: Task[Any, Any] | None = None,
+    cache: Path | None = None,
+    device: str | torch.device | None = None,
+) -> Path:
+    """Go on behind the last epoch that a run has finished; it ends as if it had never stopped.
+
+    settings: `max_epochs=N` and `patience=N` alone. Raises FileNotFoundError where there is no run.
+    """
+    run_dir = Path(run_dir)
+    record = read_record(run_dir, task)
+    task = task or find_task(record.task)
+    changed = with_settings(record.config, settings)
+    if changed != replace(record.config, training=replace(record.config.training, **_resumable(changed))):
+        raise ValueError(f"a run that goes on keeps its settings, except {' and '.join(RESUMABLE)}")
+    if changed != record.config:
+        record = replace(record, config=changed)
+        write_record(run_dir, record)
+    examples = read_data(task, record.splits, record.config)
+    words = load_word_table(run_dir) if record.config.inputs.word_dim else None
+    elmo = read_elmo(record.config.inputs, cache=cache, device=device)
+    check_elmo(record, elmo, run_dir)
+    return _go_on(task, record, examples, words, elmo, run_dir=run_dir, device=device)
+
+
+def new_model(
+    task: Task[E, P],
+    record: TaskRecord,
+    words: WordTable | None,
+    elmo: Activations | BiLM | None,
+    *,
+    device: str | torch.device | None,
+) -> tuple[TaskModel, TokenInputs]:
+    """With fresh weights, from the seed. The inputs come first, so the rest of two arms starts as similar as it can."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(record.config.training.seed)
+        inputs = TokenInputs(record.config.inputs, words=words, elmo=elmo)
+        torch.manual_seed(record.config.training.seed)
+        model = task.build(record.config.model, inputs, record.labels)
+    module = cast("nn.Module", model)
+    assert any(part is inputs for part in module.modules()), "a task's model has its inputs as a submodule"
+    module.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    return model, inputs
+
+
+def check_elmo(record: TaskRecord, elmo: Activations | BiLM | None, run_dir: Path) -> None:
+    """ValueError for another biLM than the one that the task was trained with."""
+    if isinstance(elmo, Activations) and elmo.elmo.fingerprint() != record.fingerprint:
+        raise ValueError(
+            f"{run_dir} was trained with the biLM {record.config.inputs.elmo_model} of fingerprint "
+            f"{record.fingerprint}; the one given has {elmo.elmo.fingerprint()}, and its vectors mean something else"
+        )
+
+
+def _go_on(
+    task: Task[E, P],
+    record: TaskRecord,
+    examples: TaskData[E],
+    words: WordTable | None,
+    elmo: Activations | BiLM | None,
+    *,
+    run_dir: Path,
+    device: str | torch.device | None,
+) -> Path:
+    if isinstance(elmo, Activations):
+        training, others = sentences_of(task, examples)
+        elmo.add([*training, *others])
+    model, inputs = new_model(task, record, words, elmo, device=device)
+    config = record.config.training
+    dev = examples.dev[: config.max_dev_examples or None]
+    loop = Training(task, config, model, inputs, train=examples.train, dev=dev, run_dir=run_dir)
+    loop.load()
+    done_before = loop.progress.finished(config)
+    _drop_lines_after(run_dir / METRICS_FILE, loop.progress.epoch, with_result=done_before)
+    progress = loop.run()
+    if not (done_before and _has_result(run_dir / METRICS_FILE)):
+        cast("nn.Module", model).load_state_dict(load_file(run_dir / BEST_FILE))
+        result: dict[str, object] = {"epoch": progress.epoch, "best_epoch": progress.best_epoch, "result": True}
+        result["dev"] = _scores(task, model, examples.dev, config.batch_size)
+        result["test"] = {name: _scores(task, model, part, config.batch_size) for name, part in examples.test.items()}
+        append_json_line(run_dir / METRICS_FILE, result | {"seconds": round(progress.seconds, 1)})
+    return run_dir
+
+
+def _scores(task: Task[E, P], model: TaskModel, examples: list[E], batch_size: int) -> dict[str, float]:
+    return dict(task.score(examples, predict_all(task, model, examples, batch_size=batch_size)))
+
+
+def _create(run_dir: Path, record: TaskRecord, words: WordTable | None) -> None:
+    """What a run knows before its first step; config.json comes last, so a folder with one is complete."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    if words is not None:
+        save_word_table(run_dir, words)
+    write_record(run_dir, record)
+
+
+def _resumable(config: TaskConfig) -> dict[str, Any]:
+    return {name: getattr(config.training, name) for name in RESUMABLE}
+
+
+def _absolute(model: str) -> str:
+    return model if model in bundled_models() else str(find_model(model).resolve())
+
+
+def _absolute_splits(splits: Splits) -> Splits:
+    train, dev, test = (tuple(path.resolve() for path in files) for files in (splits.train, splits.dev, splits.test))
+    return Splits(train, dev, test)
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """Of metrics.jsonl, without a last one that the power went off in."""
+    if not path.exists():
+        return []
+    whole = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [json.loads(line) for line in whole if line.endswith("\n")]
+
+
+def _has_result(path: Path) -> bool:
+    return any("result" in line for line in _lines(path))
+
+
+def _drop_lines_after(path: Path, epoch: int, *, with_result: bool) -> None:
+    """Lines of epochs that the checkpoint does not know, and a result that is not the last one, are made again."""
+    kept = [line for line in _lines(path) if line["epoch"] <= epoch and (with_result or "result" not in line)]
+    if path.exists():
+        with atomic_write(path) as temporary:
+            temporary.write_text(
+                "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept), encoding="utf-8"
+            )

@@ -1,0 +1,135 @@
+"""A task's words: which of them have a vector of their own, and the module that looks the vectors up."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.runs import atomic_write
+from elmokit.text.word_vectors import read_word_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from jaxtyping import Float, Float32
+
+WORDS_FILE = "words.json"
+VECTORS_FILE = "words.safetensors"
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """Row 0 of the vectors is the unknown word, then come the words that are learnt, then those that are not."""
+
+    learnt: list[str]
+    fixed: list[str]
+    vectors: Float32[np.ndarray, "N D"]
+
+
+def new_word_table(
+    training: Iterable[Sequence[str]],
+    others: Iterable[Sequence[str]] = (),
+    *,
+    path: str = "",
+    dim: int,
+    trainable: bool = True,
+    lower_case: bool = True,
+    min_count: int = 1,
+    num_extra: int = 0,
+    seed: int = 0,
+) -> WordTable:
+    """A row for every word of the training set that the file has, or that occurs `min_count` times (if `trainable`).
+
+    path: GloVe, word2vec or fastText, whose width counts then instead of `dim`; "" starts all words at random.
+    others: sentences that are predicted later, such as the development and test sets. Their words, and the first
+        `num_extra` of the file, get the file's vectors, as if the whole file were kept; nothing is learnt of them.
+    A word that the file lacks starts at random, as spread as the file's vectors are; the unknown word at zero. Raises
+    ValueError for vectors that are neither trained nor read, and what `read_word_vectors` raises.
+    """
+    if not path and not trainable:
+        raise ValueError(
+            "word vectors that are neither read nor trained: give word_vectors a file (--word-vectors FILE)"
+        )
+    counts = Counter(_keys(training, lower_case=lower_case))
+    by_count = sorted(counts, key=lambda word: (-counts[word], word))
+    read: dict[str, Float32[np.ndarray, " D"]] = {}
+    mean, deviation = 0.0, dim**-0.5
+    if path:
+        wanted = {*counts, *_keys(others, lower_case=lower_case)}
+        found = read_word_vectors(path, wanted, first=num_extra)
+        if not found.words:
+            raise ValueError(f"{path} has none of the {len(wanted):,} words of the data; is it of another language?")
+        read = dict(zip(found.words, found.matrix, strict=True))
+        dim = found.matrix.shape[1]
+        mean, deviation = float(found.matrix.mean()), float(found.matrix.std())
+    learnt = [word for word in by_count if trainable and (word in read or counts[word] >= min_count)]
+    is_learnt = set(learnt)
+    fixed = [word for word in read if word not in is_learnt]
+    vectors = np.random.default_rng(seed).normal(mean, deviation, (1 + len(learnt) + len(fixed), dim))
+    vectors[0] = 0.0
+    for row, word in enumerate([*learnt, *fixed], start=1):
+        if word in read:
+            vectors[row] = read[word]
+    return WordTable(learnt, fixed, vectors.astype(np.float32))
+
+
+def save_word_table(folder: Path, table: WordTable) -> None:
+    with atomic_write(folder / VECTORS_FILE) as temporary:
+        save_file({"vectors": table.vectors}, temporary)
+    with atomic_write(folder / WORDS_FILE) as temporary:
+        temporary.write_text(json.dumps({"learnt": table.learnt, "fixed": table.fixed}) + "\n", encoding="utf-8")
+
+
+def load_word_table(folder: Path) -> WordTable:
+    """ValueError where the words and their vectors do not fit together."""
+    words: dict[str, Any] = json.loads((folder / WORDS_FILE).read_text(encoding="utf-8"))
+    table = WordTable(words["learnt"], words["fixed"], load_file(folder / VECTORS_FILE)["vectors"])
+    num_words = 1 + len(table.learnt) + len(table.fixed)
+    if len(table.vectors) != num_words:
+        raise ValueError(f"{folder}: {num_words:,} words, but {len(table.vectors):,} vectors; they are of two runs")
+    return table
+
+
+class WordEmbedding(nn.Module):
+    """Sentences -> word vectors (B,T,D), zero at padding. The weights hold the words that are learnt alone."""
+
+    fixed: Float[Tensor, "F D"]
+
+    def __init__(self, table: WordTable, *, lower_case: bool) -> None:
+        super().__init__()
+        self.rows = {word: row for row, word in enumerate([*table.learnt, *table.fixed], start=1)}
+        self.lower_case = lower_case
+        self.num_learnt = 1 + len(table.learnt)
+        vectors = torch.from_numpy(table.vectors)
+        self.weight = nn.Parameter(vectors[: self.num_learnt].clone(), requires_grad=bool(table.learnt))
+        self.register_buffer("fixed", vectors[self.num_learnt :].clone(), persistent=False)
+
+    @property
+    def dim(self) -> int:
+        return self.weight.shape[1]
+
+    def forward(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "B T D"]:
+        lengths = torch.tensor([len(sentence) for sentence in sentences])
+        real = torch.arange(int(lengths.max())) < lengths[:, None]
+        found = [self.rows.get(word, 0) for word in _keys(sentences, lower_case=self.lower_case)]
+        rows = torch.tensor(found, device=self.weight.device)
+        vectors = functional.embedding(rows.clamp(max=self.num_learnt - 1), self.weight)
+        beyond = (rows - self.num_learnt).clamp(min=-1)
+        if bool((beyond >= 0).any()):
+            vectors = torch.where((beyond >= 0)[:, None], self.fixed[beyond.clamp(min=0)], vectors)
+        batch = vectors.new_zeros(*real.shape, self.dim)
+        batch[real.to(batch.device)] = vectors
+        return batch
+
+
+def _keys(sentences: Iterable[Sequence[str]], *, lower_case: bool) -> Iterable[str]:
+    return (word.lower() if lower_case else word for sentence in sentences for word in sentence)

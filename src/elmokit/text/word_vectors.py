@@ -1,0 +1,177 @@
+"""Word vectors on disk: GloVe, word2vec (text and binary) and fastText's `.vec`, recognised by their contents."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.text.lines import read_chunks, read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from jaxtyping import Float32
+
+MAX_DIM = 10_000
+"""Widest vectors that are read; published ones have 25 to 1,024 numbers."""
+MAX_WORD_BYTES = 10_000
+"""Of a binary file's words; without a limit, a file of another kind would be read to its end as one word."""
+
+_SAMPLE_BYTES = 1 << 18  # more than the longest header and line of text
+_HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})[ \r]*\n")
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Words of a file and their vectors (N,D), in the order of the file."""
+
+    words: list[str]
+    matrix: Float32[np.ndarray, "N D"]
+
+
+@dataclass(frozen=True)
+class _Header:
+    """The first line of word2vec and fastText files."""
+
+    num_words: int
+    dim: int
+
+
+def read_word_vectors(path: str | os.PathLike[str], wanted: Collection[str], *, first: int = 0) -> WordVectors:
+    """The vectors of the words that are `wanted`, and of the file's `first` words; the others are passed over.
+
+    Files are plain, .gz or .xz. Of a word that stands there twice, the first vector counts. Words hold no spaces, save
+    in a text file's lines that nobody can want (GloVe's 840B has some).
+    Raises OSError when the file cannot be read; ValueError, with the file and the line or word, for a number of columns
+    that changes, something that is no finite number, widths above `MAX_DIM`, and a file that ends before its header's
+    number of words.
+    """
+    name = os.fspath(path)
+    sample = b"".join(islice(read_chunks(path, size=_SAMPLE_BYTES), 1))
+    header = _read_header(sample, name)
+    wanted = set(wanted)
+    if header is not None and not _is_text(sample, header):
+        found = _binary_vectors(path, name, header, wanted, first)
+    else:
+        found = _text_vectors(path, name, header, wanted, first)
+    vectors: dict[str, Float32[np.ndarray, " D"]] = {}
+    dim = 0
+    for word, vector in found:
+        dim = len(vector)
+        vectors.setdefault(word, vector)
+    matrix = np.stack(list(vectors.values())) if vectors else np.empty((0, dim), np.float32)
+    return WordVectors(list(vectors), matrix)
+
+
+def word_vector_dim(path: str | os.PathLike[str]) -> int:
+    """Width D of a file's vectors, from its first lines."""
+    name = os.fspath(path)
+    header = _read_header(b"".join(islice(read_chunks(path, size=_SAMPLE_BYTES), 1)), name)
+    if header is not None:
+        return header.dim
+    for line in read_lines(path):
+        return _dim_of(line, name)
+    raise ValueError(f"{name} is empty; expected a word and its vector on each line")
+
+
+def _read_header(sample: bytes, name: str) -> _Header | None:
+    match = _HEADER.match(sample)
+    if match is None:
+        return None
+    header = _Header(int(match[1]), int(match[2]))
+    if not 1 <= header.dim <= MAX_DIM:
+        raise ValueError(f"{name}, line 1: vectors of {header.dim} numbers; expected 1 to {MAX_DIM:,}")
+    return header
+
+
+def _is_text(sample: bytes, header: _Header) -> bool:
+    """Whether the line below the header has as many columns as it says, and nothing but characters."""
+    line = sample.split(b"\n", 2)[1]
+    try:
+        text = line.decode("utf-8").rstrip(" \r")
+    except UnicodeDecodeError:
+        return False
+    return text.isprintable() and text.count(" ") >= header.dim
+
+
+def _text_vectors(
+    path: str | os.PathLike[str], name: str, header: _Header | None, wanted: Collection[str], first: int
+) -> Iterator[tuple[str, Float32[np.ndarray, " D"]]]:
+    lines = enumerate(read_lines(path), start=1)
+    if header is not None:
+        next(lines)
+        dim = header.dim
+    else:
+        number, line = next(lines, (1, ""))
+        dim = _dim_of(line, name)
+        lines = chain([(number, line)], lines)
+    num_words = 0
+    for number, line in lines:
+        line = line.rstrip(" ")
+        if not line:
+            continue
+        num_words += 1
+        if line.count(" ") < dim:
+            raise ValueError(
+                f"{name}, line {number}: {line.count(' ')} numbers behind the word; expected {dim}: {line[:60]!r}"
+            )
+        if num_words > first and line[: line.index(" ")] not in wanted:
+            continue
+        word, *numbers = line.rsplit(" ", dim)
+        if num_words <= first or word in wanted:
+            yield word, _vector(numbers, place=f"{name}, line {number}")
+    if header is not None and num_words < header.num_words:
+        raise ValueError(f"{name} ends after {num_words:,} words; its first line promises {header.num_words:,}")
+
+
+def _dim_of(line: str, name: str) -> int:
+    """The width that the first line of a file without a header has."""
+    dim = len(line.split()) - 1
+    if not 1 <= dim <= MAX_DIM:
+        raise ValueError(f"{name}, line 1: {line[:60]!r} is not a word and 1 to {MAX_DIM:,} numbers between spaces")
+    return dim
+
+
+def _vector(numbers: list[str], *, place: str) -> Float32[np.ndarray, " D"]:
+    values: list[float] = []
+    for text in numbers:
+        try:
+            value = float(text)
+        except ValueError:
+            raise ValueError(f"{place}: {text[:40]!r} is not a number") from None
+        if not math.isfinite(value):
+            raise ValueError(f"{place}: {text[:40]!r} is not a finite number")
+        values.append(value)
+    return np.array(values, np.float32)
+
+
+def _binary_vectors(
+    path: str | os.PathLike[str], name: str, header: _Header, wanted: Collection[str], first: int
+) -> Iterator[tuple[str, Float32[np.ndarray, " D"]]]:
+    """word2vec's own: behind the header, each word, a space, and D little-endian float32; some write line ends too."""
+    chunks = read_chunks(path)
+    buffer = next(chunks, b"")
+    at = buffer.index(b"\n") + 1
+    size = 4 * header.dim
+    for number in range(1, header.num_words + 1):
+        while (space := buffer.find(b" ", at)) < 0 or len(buffer) < space + 1 + size:
+            if (len(buffer) if space < 0 else space) - at > MAX_WORD_BYTES:
+                raise ValueError(f"{name}: word {number:,} has more than {MAX_WORD_BYTES:,} bytes; no word2vec file?")
+            more = next(chunks, b"")
+            if not more:
+                raise ValueError(f"{name} ends in word {number:,}; its first line promises {header.num_words:,} words")
+            buffer = buffer[at:] + more
+            at = 0
+        word = buffer[at:space].lstrip(b"\n").decode("utf-8", "replace")
+        at = space + 1 + size
+        if number <= first or word in wanted:
+            vector = np.frombuffer(buffer, "<f4", header.dim, offset=space + 1).astype(np.float32)
+            if not np.isfinite(vector).all():
+                raise ValueError(f"{name}: the vector of word {number:,} ({word[:40]!r}) is not finite")
+            yield word, vector

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.model.elmo import Elmo
+from elmokit.tasks.inputs import InputConfig, TokenInputs
+from elmokit.tasks.resources import new_inputs
+from elmokit.tasks.words import load_word_table, new_word_table, save_word_table
+
+TRAINING = [["The", "cat", "sat"], ["the", "dog"]]
+HELD_OUT = [["a", "cat", "ran"]]
+VECTORS = "the 1 0\na 0 1\ncat 2 2\nran 3 3\nrare 4 4\n"
+
+PLAIN = InputConfig(word_dim=4)
+NO_WORDS = InputConfig(word_dim=0, character_dim=3, character_filters=((1, 4), (3, 5)))
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> str:
+    (tmp_path / "vectors.txt").write_text(VECTORS)
+    return str(tmp_path / "vectors.txt")
+
+
+@pytest.fixture(scope="module")
+def bilm(tiny_bilms: tuple[Path, Path]) -> str:
+    return str(tiny_bilms[0])
+
+
+def make(config: InputConfig, **settings: object) -> TokenInputs:
+    return new_inputs(replace(config, **settings), TRAINING, HELD_OUT, device="cpu").eval()
+
+
+def test_words_of_the_training_set_have_rows_and_others_are_unknown():
+    inputs = make(PLAIN)
+    assert (inputs.input_dim, inputs.output_dim) == (4, 0)
+    out = inputs([["the", "The", "ran", "unseen"], ["cat"]])
+    assert out.inputs.shape == (2, 4, 4) and out.outputs.shape == (2, 4, 0)
+    assert out.mask.tolist() == [[True] * 4, [True, False, False, False]]
+    assert torch.equal(out.inputs[0, 0], out.inputs[0, 1]) and out.inputs[0, 0].any()
+    assert not out.inputs[0, 2:].any() and not out.inputs[1, 1:].any()
+
+
+def test_case_counts_where_words_are_not_lowered():
+    out = make(PLAIN, lower_case=False)([["the", "The"]])
+    assert not torch.equal(out.inputs[0, 0], out.inputs[0, 1])
+
+
+def test_a_files_vectors_start_the_training_words_and_stay_for_the_others(vectors: str):
+    inputs = make(PLAIN, word_vectors=vectors, num_extra_words=0)
+    assert inputs.input_dim == 2  # the file's
+    out = inputs([["The", "cat", "a", "ran", "rare", "sat"]])
+    assert out.inputs[0, :5].tolist() == [[1, 0], [2, 2], [0, 1], [3, 3], [0, 0]]
+    assert out.inputs[0, 5].any()  # of the training set, but not in the file: random
+    out.inputs.sum().backward()
+    assert inputs.words is not None and inputs.words.weight.grad is not None
+    assert len(inputs.words.weight) == 1 + 4 and len(inputs.words.fixed) == 2
+
+
+def test_the_files_first_words_are_kept_for_new_text(vectors: str):
+    inputs = make(PLAIN, word_vectors=vectors, num_extra_words=5)
+    assert inputs([["rare"]]).inputs.tolist() == [[[4, 4]]]
+
+
+def test_frozen_vectors_have_no_gradient_and_no_random_rows(vectors: str):
+    inputs = make(PLAIN, word_vectors=vectors, train_word_vectors=False)
+    assert inputs([["cat", "sat"]]).inputs.tolist() == [[[2, 2], [0, 0]]]
+    assert [parameter for parameter in inputs.parameters() if parameter.requires_grad] == []
+
+
+def test_rare_words_that_the_file_lacks_share_the_unknown_words_vector(vectors: str):
+    inputs = make(PLAIN, word_vectors=vectors, min_word_count=2)
+    assert inputs.words is not None
+    assert list(inputs.words.rows)[:2] == ["the", "cat"]
+    inputs([["sat", "dog"]]).inputs.sum().backward()
+    gradient = inputs.words.weight.grad
+    assert gradient is not None and gradient[0].tolist() == [2, 2] and not gradient[1:].any()
+
+
+def test_a_word_table_reads_back(tmp_path: Path, vectors: str):
+    table = new_word_table(TRAINING, HELD_OUT, path=vectors, dim=2)
+    save_word_table(tmp_path, table)
+    again = load_word_table(tmp_path)
+    assert (again.learnt, again.fixed) == (table.learnt, table.fixed)
+    np.testing.assert_array_equal(again.vectors, table.vectors)
+    save_word_table(tmp_path, new_word_table(TRAINING, dim=2))
+    (tmp_path / "words.json").write_text('{"learnt": ["a"], "fixed": []}')
+    with pytest.raises(ValueError, match="2 words, but 5 vectors"):
+        load_word_table(tmp_path)
+
+
+def test_vectors_of_another_language_and_vectors_from_nowhere_are_refused(vectors: str):
+    with pytest.raises(ValueError, match="has none of the 2 words of the data; is it of another language"):
+        new_word_table([["밥", "집"]], path=vectors, dim=2)
+    with pytest.raises(ValueError, match="neither read nor trained"):
+        make(PLAIN, train_word_vectors=False)
+
+
+def test_characters_are_a_tokens_own_and_keep_their_case():
+    inputs = make(NO_WORDS)
+    assert inputs.input_dim == 9
+    out = inputs([["cat", "Cat", "unseen"], ["cat"]]).inputs
+    assert torch.equal(out[0, 0], out[1, 0]) and not torch.equal(out[0, 0], out[0, 1])
+    assert out[0, 2].any() and not out[1, 1:].any()
+
+
+@pytest.mark.parametrize(
+    ("place", "input_dim", "output_dim"), [("none", 4, 0), ("input", 16, 0), ("output", 4, 12), ("both", 16, 12)]
+)
+def test_elmo_stands_where_it_is_asked_for(bilm: str, place: str, input_dim: int, output_dim: int):
+    inputs = make(PLAIN, elmo=place, elmo_model=bilm)
+    out = inputs([*TRAINING, []])
+    assert (inputs.input_dim, inputs.output_dim) == (input_dim, output_dim)
+    assert (out.inputs.shape, out.outputs.shape) == ((3, 3, input_dim), (3, 3, output_dim))
+    assert not out.inputs[~out.mask].any() and not out.outputs[~out.mask].any()
+    plain = make(PLAIN)(TRAINING)
+    assert torch.equal(out.inputs[:2, :, :4], plain.inputs)  # the arms differ in ELMo alone
+
+
+@pytest.mark.parametrize("layers", ["average", "top", "0", "1", "2"])
+def test_each_choice_of_layers_is_what_elmo_gives(bilm: str, layers: str):
+    inputs = make(NO_WORDS, character_dim=0, elmo="input", elmo_model=bilm, elmo_layers=layers)
+    choice = int(layers) if layers.isdecimal() else layers
+    expected = Elmo.from_pretrained(bilm, device="cpu").encode(TRAINING, layers=choice)  # type: ignore[call-overload]
+    out = inputs(TRAINING).inputs.detach()
+    for row, tokens, want in zip(out, TRAINING, expected, strict=True):
+        np.testing.assert_allclose(row[: len(tokens)], want, atol=1e-3, rtol=1e-3)
+    assert inputs.penalty().item() == 0
+
+
+def test_each_place_has_a_mix_of_its_own_whose_weights_are_penalised(bilm: str):
+    inputs = make(PLAIN, elmo="both", elmo_model=bilm, elmo_penalty=0.5)
+    assert inputs.elmo is not None and len(inputs.elmo.mixes) == 2
+    first, second = inputs.elmo.mixes
+    before = inputs(TRAINING)
+    assert torch.equal(before.inputs[..., 4:], before.outputs)  # both start as the average
+    with torch.no_grad():
+        for mix, values in ((first, [1.0, 2.0, 0.0]), (second, [0.0, 0.0, 3.0])):
+            mix.weights.copy_(torch.tensor(values))  # type: ignore[operator]
+    after = inputs(TRAINING)
+    assert not torch.equal(after.inputs[..., 4:], after.outputs)
+    assert inputs.penalty().item() == pytest.approx(0.5 * (5 + 9))
+    inputs.penalty().backward()
+    assert first.weights.grad.tolist() == [1, 2, 0]  # type: ignore[union-attr]
+    assert make(PLAIN).penalty().item() == 0
+
+
+def test_dropout_is_for_training_and_different_at_both_places(bilm: str):
+    inputs = make(PLAIN, elmo="both", elmo_model=bilm, elmo_dropout_rate=0.5)
+    assert torch.equal(inputs(TRAINING).outputs, inputs(TRAINING).outputs)
+    out = inputs.train()(TRAINING)
+    assert not torch.equal(out.inputs[..., 4:], out.outputs)
+    assert torch.equal(out.inputs[..., :4], inputs.eval()(TRAINING).inputs[..., :4])
+
+
+def test_layer_norm_makes_every_layer_of_a_batch_of_mean_0_and_variance_1(bilm: str):
+    inputs = make(PLAIN, elmo="output", elmo_model=bilm, elmo_layer_norm=True, elmo_layers="2")
+    out = inputs(TRAINING)
+    real = out.outputs[out.mask].detach()
+    assert float(real.mean()) == pytest.approx(0, abs=1e-6) and float(real.var(correction=0)) == pytest.approx(1)
+    assert not out.outputs[~out.mask].any()
+
+
+def test_padding_and_the_other_sentences_change_nothing(bilm: str):
+    inputs = make(NO_WORDS, word_dim=4, elmo="both", elmo_model=bilm)
+    alone, together = inputs([["the", "dog"]]), inputs([["a", "cat", "ran", "unseen"], ["the", "dog"]])
+    torch.testing.assert_close(alone.inputs[0], together.inputs[1, :2], atol=1e-6, rtol=0)
+    torch.testing.assert_close(alone.outputs[0], together.outputs[1, :2], atol=1e-6, rtol=0)
+
+
+def test_a_bilm_that_is_trained_too_starts_with_the_same_vectors_and_gets_gradients(bilm: str):
+    frozen = make(PLAIN, elmo="both", elmo_model=bilm)
+    trained = make(PLAIN, elmo="both", elmo_model=bilm, train_elmo=True)
+    sentences = [*TRAINING, ["one"]]
+    out = trained(sentences)
+    torch.testing.assert_close(out.inputs, frozen(sentences).inputs, atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(out.outputs, frozen(sentences).outputs, atol=1e-3, rtol=1e-3)
+    out.inputs.sum().backward()
+    names = {name for name, value in trained.named_parameters() if value.grad is not None and value.grad.any()}
+    assert any("forward_lstm" in name for name in names) and any("char_encoder" in name for name in names)
+    assert not any("bilm" in name for name in frozen.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"elmo": "everywhere"}, "elmo is 'everywhere'; expected none, input, output, both"),
+        ({"elmo_layers": "best"}, "elmo_layers is 'best'; expected mix, top, average or a number"),
+        ({"elmo_dropout_rate": 1.0}, "elmo_dropout_rate is 1.0"),
+        ({"word_dim": -1}, "word_dim is -1; it must not be negative"),
+        ({"word_dim": 0}, "nothing to read"),
+        ({"word_dim": 0, "elmo": "output"}, "nothing to read"),
+        ({"character_filters": ((60, 3),)}, "no filter wider than a token"),
+        ({"character_filters": ()}, "character_filters are"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, object], message: str):
+    with pytest.raises(ValueError, match=message):
+        InputConfig(**settings)  # type: ignore[arg-type]
+
+
+def test_what_the_model_does_not_have_is_refused(bilm: str):
+    with pytest.raises(ValueError, match="elmo_layers is 3; the model has layers 0 to 2"):
+        make(PLAIN, elmo="input", elmo_model=bilm, elmo_layers="3")
+    with pytest.raises(ValueError, match="words and elmo must be given where the config has them"):
+        TokenInputs(PLAIN)
+    with pytest.raises(ValueError, match="2 sentences without a token"):
+        make(PLAIN)([[], []])

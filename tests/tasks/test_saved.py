@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import elmokit
+from elmokit.cli import main
+from elmokit.model.formats.conversion import convert
+from elmokit.tasks.all_tasks import TASKS, find_task
+from elmokit.tasks.saved import TrainedTask, load_task
+from elmokit.tasks.settings import with_settings
+from elmokit.tasks.task import Task
+from elmokit.tasks.train import resume, train
+
+Toy = Task[Any, Any]
+
+
+@pytest.fixture(scope="module")
+def run_dir(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "toy"
+    settings = [
+        "elmo=both",
+        f"elmo_model={tiny_bilms[0]}",
+        "max_epochs=12",
+        "patience=12",
+        "learning_rate=0.05",
+        "average_decay=0.5",
+    ]
+    config = with_settings(toy.recipes["cpu"](), settings)
+    return train(toy, toy_data, run_dir=folder, config=config, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def trained(toy: Toy, run_dir: Path) -> TrainedTask:
+    return load_task(run_dir, task=toy, device="cpu")
+
+
+@pytest.fixture
+def known_toy(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy as one of elmokit's own tasks."""
+    module = ModuleType("toy_task")
+    module.TASK = toy  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "toy_task", module)
+    monkeypatch.setitem(TASKS, "toy", "toy_task")
+
+
+def test_it_predicts_texts_tokens_json_and_examples(toy: Toy, trained: TrainedTask):
+    assert trained.predict("bear with cat") == "b"
+    assert trained.predict(["cow", "ant"]) == "c"
+    assert trained.predict({"tokens": ["Apple"]}) == "a"
+    assert trained.predict(toy.from_text("car")) == "c"
+    assert trained.predict_all(["axe", ["bike"], "unseen word"])[:2] == ["a", "b"]
+    assert trained.predict_all([]) == []
+
+
+def test_its_scores_are_those_that_training_wrote(run_dir: Path, toy_data: Path, trained: TrainedTask):
+    result = json.loads((run_dir / "metrics.jsonl").read_text().splitlines()[-1])
+    assert trained.evaluate(toy_data / "dev.tsv") == result["dev"]
+    assert trained.evaluate(toy_data / "test.tsv") == result["test"]["test.tsv"]
+    assert trained.files_to_score(toy_data) == [toy_data / "dev.tsv", toy_data / "test.tsv"]
+    assert trained.files_to_score(toy_data / "dev.tsv") == [toy_data / "dev.tsv"]
+
+
+def test_files_of_text_of_json_and_of_the_tasks_format_are_told_apart(trained: TrainedTask, tmp_path: Path):
+    contents = {
+        "raw.txt": "cow ant\n\nbear\n",
+        "lines.jsonl": '{"tokens": ["cow", "ant"]}\n{"tokens": ["bear"]}\n',
+        "data.tsv": "a\tcow ant\nb\tbear\n",
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_text(content)
+        assert list(trained.predict_file(tmp_path / name)) == ["c\tcow ant", "b\tbear"]
+    assert list(trained.predict_file(tmp_path / "data.tsv", kind="text", form="json"))[1] == (
+        '{"tokens": ["b", "bear"], "label": "b"}'
+    )
+
+
+def test_a_bad_line_is_named(trained: TrainedTask, tmp_path: Path):
+    path = tmp_path / "lines.jsonl"
+    for line, message in (
+        ('{"words": []}', r"lines.jsonl, line 2: expected tokens"),
+        ("{", r"lines.jsonl, line 2.*JSON"),
+    ):
+        path.write_text(f'{{"tokens": ["cow"]}}\n{line}\n')
+        with pytest.raises(ValueError, match=message):
+            list(trained.predict_file(path))
+    with pytest.raises(ValueError, match="kind is 'xml'; expected one of text, json, data"):
+        list(trained.predict_file(path, kind="xml"))
+    with pytest.raises(ValueError, match="form is 'xml'"):
+        list(trained.predict_file(path, form="xml"))
+    (tmp_path / "none.tsv").write_text("?\tnothing\n")
+    with pytest.raises(ValueError, match="no examples in .*none.tsv"):
+        trained.evaluate(tmp_path / "none.tsv")
+
+
+def test_another_bilm_is_refused_and_the_same_one_elsewhere_is_not(
+    toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path, trained: TrainedTask
+):
+    with pytest.raises(ValueError, match="was trained with the biLM .* of fingerprint .*; the one given has"):
+        load_task(run_dir, task=toy, elmo_model=tiny_bilms[1], device="cpu")
+    convert(tiny_bilms[0], tmp_path / "elsewhere", to="bilm_tf")  # in another format, even
+    moved = load_task(run_dir, task=toy, elmo_model=tmp_path / "elsewhere", device="cpu")
+    assert moved.predict("bear with cat") == trained.predict("bear with cat")
+
+
+def test_a_run_does_not_go_on_with_another_bilm(toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path):
+    shutil.copytree(run_dir, tmp_path / "run")
+    config = json.loads((run_dir / "config.json").read_text())
+    config["inputs"]["elmo_model"] = str(tiny_bilms[1])
+    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="was trained with the biLM"):
+        resume(tmp_path / "run", ["max_epochs=9"], task=toy, device="cpu")
+
+
+def test_a_model_whose_bilm_was_trained_too_keeps_it(
+    toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path
+):
+    settings = ["elmo=input", f"elmo_model={tiny_bilms[0]}", "train_elmo=true", "max_epochs=1"]
+    config = with_settings(toy.recipes["cpu"](), settings)
+    run_dir = train(toy, toy_data, run_dir=tmp_path / "run", config=config, device="cpu")
+    result = json.loads((run_dir / "metrics.jsonl").read_text().splitlines()[-1])
+    assert load_task(run_dir, task=toy, device="cpu").evaluate(toy_data / "dev.tsv") == result["dev"]
+
+
+def test_what_is_no_trained_task_is_refused(toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="is no run: it has no config.json"):
+        load_task(tmp_path)
+    with pytest.raises(ValueError, match="does not describe a trained task"):
+        load_task(tiny_bilms[0])
+    with pytest.raises(ValueError, match="no task 'toy'; the tasks are named-entities, semantic-roles"):
+        load_task(run_dir)
+    with pytest.raises(ValueError, match="did you mean sentiment"):
+        find_task("sentiments")
+    copy = tmp_path / "run"
+    shutil.copytree(run_dir, copy)
+    (copy / "model.safetensors").write_bytes(b"")
+    with pytest.raises(ValueError, match="model.safetensors does not fit its config.json"):
+        load_task(copy, task=toy, device="cpu")
+    (copy / "model.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match="the first epoch of the run has not ended"):
+        load_task(copy, task=toy)
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps(config | {"version": 2}))
+    with pytest.raises(ValueError, match="is of version 2; this elmokit reads version 1"):
+        load_task(copy, task=toy)
+    (copy / "config.json").write_text("{")
+    with pytest.raises(ValueError, match="is not valid JSON"):
+        load_task(copy, task=toy)
+
+
+def test_the_public_name_is_this_function():
+    assert elmokit.load_task is load_task
+
+
+@pytest.mark.usefixtures("known_toy")
+def test_the_verbs_train_go_on_score_and_predict(
+    toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    run = tmp_path / "run"
+    start = f"train toy --data {toy_data} --run {run} --recipe cpu --elmo input --model {tiny_bilms[0]} --seed 3"
+    settings = f"--cache {tmp_path / 'cache'} --device cpu"
+    assert main([*start.split(), *settings.split(), "--set", "max_epochs=2", "learning_rate=0.05"]) == 0
+    assert capsys.readouterr().out == f"{run}\n"
+    config = json.loads((run / "config.json").read_text())
+    assert (config["inputs"]["elmo"], config["training"]["seed"]) == ("input", 3)
+    assert main(["train", "--resume", str(run), *settings.split(), "--set", "max_epochs=4"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", str(run), str(toy_data), "--device", "cpu"]) == 0
+    scores = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [Path(line["file"]).name for line in scores] == ["dev.tsv", "test.tsv"]
+    (tmp_path / "raw.txt").write_text("cow ant\nbear\n")
+    assert main(["predict", str(run), str(tmp_path / "raw.txt"), "--device", "cpu", "--format", "json"]) == 0
+    shown = capsys.readouterr().out
+    assert [json.loads(line)["tokens"] for line in shown.splitlines()] == [["cow", "ant"], ["bear"]]
+    output = ["-o", str(tmp_path / "out.jsonl"), "--format", "json"]
+    assert main(["predict", str(run), str(tmp_path / "raw.txt"), *output]) == 0
+    assert (tmp_path / "out.jsonl").read_text() == shown
+
+
+@pytest.mark.usefixtures("known_toy")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("train toy", "a new run needs --data DIR, --run DIR too"),
+        ("train toy --resume RUN --seed 1", "leave out TASK, --seed N"),
+        ("train ner --data DATA --run NEW", "no task 'ner'"),
+        ("train toy --data DATA --run NEW --recipe gpu", "unknown recipe 'gpu' of toy"),
+        ("train toy --data DATA --run NEW --elmo top", "elmo is 'top'; expected none"),
+        ("train toy --data DATA --run NEW --set dropout=1", "unknown field 'dropout'; did you mean dropout_rate"),
+        ("train toy --data DATA --run NEW --elmo input --model nowhere", "no model 'nowhere'"),
+        ("train toy --data DATA --run NEW --word-vectors nowhere", "nowhere: there is no such file"),
+        ("train toy --data DATA --run RUN", "already holds a run"),
+        ("train toy --data NEW --run NEW", "No such file"),
+        ("train toy --data DATA --run NEW --cache X --no-cache", "exclude each other"),
+        ("train --resume NEW", "is no run"),
+        ("evaluate RUN NEW/dev.tsv", "No such file"),
+        ("evaluate NEW DATA", "is no run"),
+        ("predict RUN NEW/no.txt", "there is no such file"),
+        ("predict RUN DATA/dev.tsv -o NEW/out", "does not exist; make it first"),
+    ],
+)
+def test_errors_of_the_verbs_are_one_line_and_exit_with_2(
+    run_dir: Path, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: str, message: str
+):
+    places = {"RUN": str(run_dir), "DATA": str(toy_data), "NEW": str(tmp_path / "new")}
+    for name, place in places.items():
+        arguments = arguments.replace(name, place)
+    assert main(arguments.split()) == 2
+    output, error = capsys.readouterr()
+    *_, last = error.splitlines()
+    assert output == "" and last.startswith("elmokit: error: ") and message in last
+    assert not (tmp_path / "new").exists()

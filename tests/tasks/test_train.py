@@ -1,0 +1,336 @@
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from elmokit.tasks.batching import num_tokens, predict_all, training_batches
+from elmokit.tasks.loop import DivergenceError, Progress, Training, read_progress
+from elmokit.tasks.settings import config_from_json, config_to_json, recipe, with_settings
+from elmokit.tasks.task import Splits, Task, TaskConfig, TrainingConfig
+from elmokit.tasks.train import resume, train
+
+Toy = Task[Any, Any]
+Run = Callable[..., Path]
+
+EVERYTHING = (
+    *("average_decay=0.9", "clip_norm=1", "clip_value=0.5", "halve_after=1", "decay=0.9", "decay_steps=7"),
+    *("weight_decay=0.01", "elmo=both", "elmo_penalty=0.1", "elmo_dropout_rate=0.2", "max_epochs=5", "patience=5"),
+)
+
+
+@pytest.fixture
+def run(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path) -> Run:
+    def start(name: str, *settings: str, task: Toy = toy) -> Path:
+        config = with_settings(task.recipes["cpu"](), [f"elmo_model={tiny_bilms[0]}", *settings])
+        return train(task, toy_data, run_dir=tmp_path / name, config=config, cache=tmp_path / "cache", device="cpu")
+
+    return start
+
+
+def lines(run_dir: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+
+
+def contents(run_dir: Path) -> dict[str, object]:
+    """Bytes of the files, records without the times, and the checkpoint's tensors."""
+    files: dict[str, object] = {}
+    for path in run_dir.iterdir():
+        files[path.name] = path.read_bytes()
+    files["metrics.jsonl"] = [
+        {key: value for key, value in line.items() if key != "seconds"} for line in lines(run_dir)
+    ]
+    tensors = load_file(run_dir / "checkpoint.safetensors")
+    files["checkpoint.safetensors"] = {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
+    files["progress"] = replace(read_progress(run_dir / "checkpoint.safetensors"), seconds=0)
+    return files
+
+
+def test_a_run_learns_and_writes_what_it_did(run: Run, capsys: pytest.CaptureFixture[str]):
+    run_dir = run("run", "max_epochs=6", "learning_rate=0.05")
+    *epochs, result = lines(run_dir)
+    assert [line["epoch"] for line in epochs] == [1, 2, 3, 4, 5, 6]
+    assert [line["step"] for line in epochs] == [10, 20, 30, 40, 50, 60]
+    assert epochs[-1]["loss"] < epochs[0]["loss"] / 2
+    best = max(epochs, key=lambda line: (line["dev"]["accuracy"], -line["epoch"]))
+    assert result["result"] and result["best_epoch"] == best["epoch"]
+    assert result["dev"] == best["dev"] and result["dev"]["accuracy"] > 80
+    assert list(result["test"]) == ["test.tsv"] and result["test"]["test.tsv"]["accuracy"] > 80
+    config = json.loads((run_dir / "config.json").read_text())
+    assert config["task"] == "toy" and config["labels"] == ["a", "b", "c"]
+    assert config["examples"]["train"] == {"examples": 40, "without a label": 1}
+    shown = capsys.readouterr().err
+    assert "train: 1 left out: without a label" in shown and "epoch 6: loss" in shown
+
+
+def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, toy: Toy, tmp_path: Path):
+    whole = contents(run("whole", *EVERYTHING))
+    for stop in (1, 2, 4):
+        seen = 0
+
+        def break_off(examples: Any, predictions: Any, stop: int = stop) -> Any:
+            nonlocal seen
+            seen += 1
+            if seen == stop:
+                raise KeyboardInterrupt
+            return toy.score(examples, predictions)
+
+        with pytest.raises(KeyboardInterrupt):
+            run(f"broken-{stop}", *EVERYTHING, task=replace(toy, score=break_off))
+        broken = tmp_path / f"broken-{stop}"
+        assert (broken / "checkpoint.safetensors").exists() == (stop > 1)
+        with (broken / "metrics.jsonl").open("a") as file:
+            file.write('{"epoch": 4, "loss": 0.0}\n{"epoch": 5, "lo')  # of a future that is made again
+        torch.manual_seed(stop)  # which is nobody's business
+        assert contents(resume(broken, task=toy, cache=tmp_path / "cache", device="cpu")) == whole
+
+
+def test_a_finished_run_that_is_resumed_stays_as_it_is_and_may_get_more_epochs(run: Run, toy: Toy, tmp_path: Path):
+    settings: dict[str, Any] = {"task": toy, "cache": tmp_path / "cache", "device": "cpu"}
+    short = run("short", *EVERYTHING, "max_epochs=2")
+    before = contents(short)
+    assert contents(resume(short, **settings)) == before
+    resume(short, ["max_epochs=5"], **settings)
+    long = contents(run("long", *EVERYTHING))
+    assert {name for name, content in contents(short).items() if content != long[name]} == set()
+    with pytest.raises(ValueError, match="keeps its settings, except max_epochs and patience"):
+        resume(short, ["learning_rate=1"], **settings)
+
+
+def test_the_cache_changes_nothing(run: Run, toy: Toy, toy_data: Path, tmp_path: Path):
+    with_cache = run("with", *EVERYTHING)
+    again = run("again", *EVERYTHING)
+    config = config_from_json(json.loads((with_cache / "config.json").read_text()), toy.model_config)
+    without = train(toy, toy_data, run_dir=tmp_path / "without", config=config, cache=None, device="cpu")
+    assert contents(with_cache) == contents(again) == contents(without)
+
+
+def test_the_seed_decides(run: Run):
+    one, same, other = (
+        load_file(run(name, f"seed={seed}", "max_epochs=1") / "model.safetensors")
+        for name, seed in (("one", 1), ("same", 1), ("other", 2))
+    )
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert not torch.equal(one["encode.weight"], other["encode.weight"])
+
+
+def test_a_folder_that_holds_a_run_is_not_trained_into(run: Run):
+    run("run", "max_epochs=1")
+    with pytest.raises(ValueError, match="already holds a run; resume it with --resume"):
+        run("run", "max_epochs=1")
+
+
+def test_a_share_of_the_training_set_is_chosen_by_the_seed(run: Run):
+    run_dir = run("run", "max_epochs=1", "max_train_examples=9", "max_dev_examples=5")
+    assert lines(run_dir)[0]["step"] == 3
+    assert lines(run_dir)[0]["dev"]["accuracy"] % 20 == 0  # of five
+    config = json.loads((run_dir / "config.json").read_text())
+    assert config["examples"]["train"] == {"examples": 40, "without a label": 1, "used": 9}
+
+
+def test_a_loss_that_is_not_finite_ends_the_run(run: Run, toy: Toy, tmp_path: Path):
+    def build(config: Any, inputs: Any, labels: Any) -> Any:
+        model: Any = toy.build(config, inputs, labels)
+        nn.init.constant_(model.score.weight, math.nan)
+        return model
+
+    with pytest.raises(DivergenceError, match="epoch 1, step 0: the loss is not finite"):
+        run("run", task=replace(toy, build=build))
+    assert not (tmp_path / "run" / "model.safetensors").exists()
+
+
+def test_files_without_examples_are_refused(toy: Toy, toy_data: Path, tmp_path: Path):
+    (tmp_path / "empty.tsv").write_text("?\tnothing\n")
+    splits = Splits(train=(tmp_path / "empty.tsv",), dev=(toy_data / "dev.tsv",))
+    with pytest.raises(ValueError, match=r"no examples in .*empty.tsv"):
+        train(toy, splits, run_dir=tmp_path / "run", config=toy.recipes["cpu"](), device="cpu")
+    assert not (tmp_path / "run").exists()
+
+
+class Lone(nn.Module):
+    """One weight, whose gradient is what the test says; stands for a task's model."""
+
+    def __init__(self, gradient: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(2))
+        self.gradient = gradient
+
+    def forward(self, examples: object) -> torch.Tensor:
+        return self.gradient * self.weight.sum()
+
+    def predict(self, examples: list[Any]) -> list[float]:
+        return [self.weight[0].item()] * len(examples)
+
+
+class NoPenalty:
+    def penalty(self) -> torch.Tensor:
+        return torch.zeros(())
+
+
+def lone_training(toy: Toy, tmp_path: Path, scores: list[float], *, gradient: float = 1.0, **settings: Any) -> Training:
+    """Steps of plain gradient descent; each epoch is one step, and ends with the next of the scores."""
+    rest = iter(scores)
+    config = TrainingConfig(**({"optimizer": "sgd", "learning_rate": 1.0, "max_epochs": len(scores)} | settings))
+    task = replace(toy, score=lambda examples, made: {"accuracy": next(rest)}, sentences=lambda example: [["a"]])
+    model: Any = Lone(gradient)
+    no_penalty: Any = NoPenalty()
+    return Training(task, config, model, no_penalty, train=[0], dev=[0], run_dir=tmp_path)
+
+
+def test_training_ends_when_patience_does(toy: Toy, tmp_path: Path):
+    progress = lone_training(toy, tmp_path, [10, 30, 30, 20, 25, 99], patience=3).run()
+    assert (progress.epoch, progress.best_epoch, progress.best_score) == (5, 2, 30)
+    best = load_file(tmp_path / "model.safetensors")
+    assert best["weight"].tolist() == [-2, -2]  # of the second epoch
+
+
+def test_the_rate_is_halved_while_the_score_gets_no_better(toy: Toy, tmp_path: Path):
+    lone_training(toy, tmp_path, [10, 9, 9, 9, 20, 9, 9], patience=9, halve_after=2).run()
+    rates = [line["learning_rate"] for line in lines(tmp_path)]
+    progress = read_progress(tmp_path / "checkpoint.safetensors")
+    assert rates == [1, 1, 1, 0.5, 0.5, 0.5, 0.5]
+    assert progress.rate_factor == 0.25 and progress.epochs_since_halving == 0
+
+
+def test_the_rate_decays_every_so_many_steps(toy: Toy, tmp_path: Path):
+    training = lone_training(toy, tmp_path, [1, 2, 3, 4, 5], decay=0.5, decay_steps=2)
+    training.run()
+    assert training.module.get_parameter("weight").tolist() == [-(1 + 1 + 0.5 + 0.5 + 0.25)] * 2
+
+
+def test_gradients_are_cut_by_norm_or_by_value(toy: Toy, tmp_path: Path):
+    for settings, step in (({"clip_norm": 1.0}, 2**-0.5), ({"clip_value": 0.25}, 0.25), ({}, 8.0)):
+        training = lone_training(toy, tmp_path, [1], gradient=8.0, **settings)
+        training.run()
+        torch.testing.assert_close(training.module.get_parameter("weight").detach(), torch.full((2,), -step))
+
+
+def test_the_moving_average_is_evaluated_and_kept_and_training_goes_on_with_the_weights(toy: Toy, tmp_path: Path):
+    training = lone_training(toy, tmp_path, [1, 2], average_decay=0.15)
+    seen: list[float] = []
+    score = training.task.score
+
+    def note(examples: Any, predictions: Any) -> Any:
+        seen.extend(predictions)
+        return score(examples, predictions)
+
+    training.task = replace(training.task, score=note)
+    training.run()
+    first = 0.1 * 0 + 0.9 * -1  # the decay of the first step is 1 / 10, that of the second 2 / 11, or 0.15 at most
+    second = 0.15 * first + 0.85 * -2
+    assert seen == pytest.approx([first, second])
+    assert load_file(tmp_path / "model.safetensors")["weight"].tolist() == pytest.approx([second] * 2)
+    assert training.module.get_parameter("weight").tolist() == [-2, -2]
+
+
+def test_weight_decay_leaves_the_mixes_alone(run: Run):
+    """With a decay that leaves nothing of the weights that it applies to: each step takes 1e-6 * 1e6 of them."""
+    settings = ("elmo=both", "optimizer=sgd", "learning_rate=1e-6", "weight_decay=1e6", "max_epochs=1")
+    tensors = load_file(run("run", *settings) / "model.safetensors")
+    assert tensors["inputs.elmo.input_mix.gamma"].item() == pytest.approx(1, abs=1e-3)
+    assert tensors["encode.weight"].abs().max() < 1e-3
+
+
+def test_a_score_that_is_not_a_number_is_an_error(toy: Toy, tmp_path: Path):
+    with pytest.raises(ValueError, match="accuracy of the development set is nan"):
+        lone_training(toy, tmp_path, [math.nan]).run()
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "adadelta", "sgd"])
+def test_each_optimiser_goes_on_exactly(toy: Toy, tmp_path: Path, optimizer: str):
+    settings: dict[str, Any] = {"optimizer": optimizer, "learning_rate": 0.1, "patience": 9}
+    whole = lone_training(toy, tmp_path, [1, 2, 3, 4], **settings)
+    whole.run()
+    (tmp_path / "checkpoint.safetensors").unlink()
+    lone_training(toy, tmp_path, [1, 2], **settings).run()
+    rest = lone_training(toy, tmp_path, [3, 4], **settings | {"max_epochs": 4})
+    rest.load()
+    assert rest.progress.epoch == 2
+    rest.run()
+    assert torch.equal(rest.module.get_parameter("weight"), whole.module.get_parameter("weight"))
+
+
+def test_an_epoch_has_every_example_once_in_batches_of_similar_length(toy: Toy):
+    randomness = random.Random(1)
+    examples = [toy.from_json({"tokens": ["a"] * randomness.randint(1, 60)}) for _ in range(203)]
+    epoch = training_batches(toy, examples, size=8, seed="0 0")
+    assert sorted(map(id, (example for batch in epoch for example in batch))) == sorted(map(id, examples))
+    assert sorted(map(len, epoch)) == [3, *[8] * 25]
+    spread = [max(lengths) - min(lengths) for lengths in ([num_tokens(toy, each) for each in batch] for batch in epoch)]
+    assert sum(spread) / len(spread) < 15
+    starts = [num_tokens(toy, batch[0]) for batch in epoch]
+    assert starts != sorted(starts) and starts != sorted(starts, reverse=True)
+    assert (
+        epoch
+        == training_batches(toy, examples, size=8, seed="0 0")
+        != training_batches(toy, examples, size=8, seed="0 1")
+    )
+
+
+def test_predictions_come_in_the_order_of_the_examples_and_training_goes_on(toy: Toy):
+    class Echo(nn.Module):
+        def predict(self, examples: list[Any]) -> list[int]:
+            assert not self.training and not torch.is_grad_enabled() and len(examples) <= 3
+            return [len(example.tokens) for example in examples]
+
+    model: Any = Echo()
+    examples = [toy.from_json({"tokens": ["a"] * length}) for length in (3, 1, 4, 1, 5, 9, 2, 6)]
+    assert predict_all(toy, model, examples, batch_size=3) == [3, 1, 4, 1, 5, 9, 2, 6]
+    assert model.training
+    assert predict_all(toy, model, [], batch_size=3) == []
+
+
+def test_settings_reach_the_model_the_inputs_and_the_training(toy: Toy):
+    config = with_settings(
+        recipe(toy, "cpu"),
+        ["hidden_dim=5", "inputs.elmo=both", "learning_rate=1e-3", "character_filters=[[1,2],[3,4]]"],
+    )
+    assert (config.model.hidden_dim, config.inputs.elmo, config.training.learning_rate) == (5, "both", 0.001)
+    assert config.inputs.character_filters == ((1, 2), (3, 4))
+    assert config_from_json(json.loads(json.dumps(config_to_json(config))), toy.model_config) == config
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("hidden=5", "unknown field 'hidden'; did you mean hidden_dim"),
+        ("model.seed=5", "unknown field 'seed'"),
+        ("seed=x", "setting seed=x: expected int"),
+        ("seed", "has no '='"),
+        ("batch_size=0", "setting batch_size=0: batch_size is 0; it must be at least 1"),
+        ("optimizer=lion", "optimizer is 'lion'; expected adam, adamw, adadelta, sgd"),
+        ("learning_rate=0", "it must be positive"),
+        ("clip_norm=-1", "it must not be negative"),
+        ("average_decay=1", "average_decay is 1.0"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(toy: Toy, setting: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        with_settings(toy.recipes["cpu"](), [setting])
+
+
+def test_a_field_that_two_parts_have_is_named_with_its_part(toy: Toy):
+    config = TaskConfig(model=TrainingConfig())
+    with pytest.raises(ValueError, match="more than one seed; write model.seed or training.seed"):
+        with_settings(config, ["seed=1"])
+    assert with_settings(config, ["model.seed=1"]).model.seed == 1
+    with pytest.raises(ValueError, match="unknown recipe 'gpu' of toy; there are cpu"):
+        recipe(toy, "gpu")
+
+
+def test_progress_counts_from_the_last_best_epoch():
+    config = TrainingConfig(patience=2, max_epochs=10)
+    progress = Progress()
+    for score in (1.0, 2.0, 2.0):
+        progress = progress.after(score, config=config, step=1, seconds=1.0)
+        assert not progress.finished(config)
+    assert progress.after(1.0, config=config, step=1, seconds=1.0).finished(config)

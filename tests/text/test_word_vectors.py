@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import gzip
+import lzma
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
+
+GLOVE = "the 0.5 -1 2\ncat 1 2 3e-1\n밥 0 0 1\n"
+WANTED = {"cat", "밥", "unseen"}
+
+
+def binary(words: dict[str, list[float]], *, end: bytes = b"", promised: int | None = None) -> bytes:
+    dim = len(next(iter(words.values())))
+    parts = [f"{len(words) if promised is None else promised} {dim}\n".encode()]
+    parts += [word.encode() + b" " + struct.pack(f"<{dim}f", *vector) + end for word, vector in words.items()]
+    return b"".join(parts)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "vectors"
+
+
+def test_the_vectors_of_the_wanted_words_come_in_the_order_of_the_file(path: Path):
+    path.write_text(GLOVE)
+    read = read_word_vectors(path, WANTED)
+    assert read.words == ["cat", "밥"]
+    np.testing.assert_array_equal(read.matrix, np.array([[1, 2, 0.3], [0, 0, 1]], np.float32))
+    assert read.matrix.dtype == np.float32
+    assert word_vector_dim(path) == 3
+
+
+def test_the_first_words_come_too(path: Path):
+    path.write_text(GLOVE)
+    assert read_word_vectors(path, {"밥"}, first=1).words == ["the", "밥"]
+    assert read_word_vectors(path, (), first=99).words == ["the", "cat", "밥"]
+    assert read_word_vectors(path, ()).matrix.shape[0] == 0
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_compressed_files_are_read_whatever_their_names(path: Path, compress: object):
+    assert callable(compress)
+    path.write_bytes(compress(GLOVE.encode()))
+    assert read_word_vectors(path, WANTED).words == ["cat", "밥"]
+    path.write_bytes(compress(binary({"the": [1.0, 2.0], "cat": [3.0, 4.0]})))
+    np.testing.assert_array_equal(read_word_vectors(path, WANTED).matrix, [[3, 4]])
+
+
+def test_the_first_line_of_word2vec_and_fasttext_is_no_word(path: Path):
+    path.write_text("3 3\n" + GLOVE.replace("\n", " \n"))  # fastText ends its lines with a space
+    read = read_word_vectors(path, {"3", "the", "cat"})
+    assert read.words == ["the", "cat"]
+    assert word_vector_dim(path) == 3
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_word2vecs_binary_format_with_and_without_line_ends(path: Path, end: bytes):
+    path.write_bytes(binary({"the": [1.5, -2.0], "cat": [0.0, 1e-3], "밥": [4.0, 5.0]}, end=end))
+    read = read_word_vectors(path, WANTED)
+    assert read.words == ["cat", "밥"]
+    np.testing.assert_array_equal(read.matrix, np.array([[0, 1e-3], [4, 5]], np.float32))
+    assert word_vector_dim(path) == 2
+
+
+def test_a_binary_file_longer_than_what_is_read_at_once(path: Path):
+    words = {f"word{number}": [float(number)] * 100 for number in range(3000)}
+    path.write_bytes(binary(words, end=b"\n"))
+    read = read_word_vectors(path, {"word0", "word2620", "word2999"})
+    assert read.words == ["word0", "word2620", "word2999"]
+    np.testing.assert_array_equal(read.matrix[:, 99], [0, 2620, 2999])
+
+
+def test_of_a_word_that_comes_twice_the_first_vector_counts(path: Path):
+    path.write_text("a 1\nb 2\na 3\n")
+    assert read_word_vectors(path, {"a", "b"}).matrix.tolist() == [[1], [2]]
+
+
+def test_a_word_with_spaces_does_not_pass_for_its_first_part(path: Path):
+    path.write_text("the 1 2\n. . . 3 4\n. 5 6\n")
+    read = read_word_vectors(path, {"."})
+    assert read.words == ["."]
+    assert read.matrix.tolist() == [[5, 6]]
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=5))
+def test_text_and_binary_hold_the_same_numbers(tmp_path_factory: pytest.TempPathFactory, vector: list[float]):
+    path = tmp_path_factory.mktemp("vectors") / "vectors"
+    path.write_bytes(binary({"word": vector}))
+    from_binary = read_word_vectors(path, {"word"}).matrix
+    path.write_text(f"1 {len(vector)}\nword {' '.join(map(repr, vector))}\n")
+    np.testing.assert_array_equal(read_word_vectors(path, {"word"}).matrix, from_binary)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"the 1 2\ncat 1\n", "vectors, line 2: 1 numbers behind the word; expected 2: 'cat 1'"),
+        (b"the 1 2\ncat 1 x\n", "vectors, line 2: 'x' is not a number"),
+        (b"the 1 2\ncat 1 nan\n", "vectors, line 2: 'nan' is not a finite number"),
+        (b"the 1 2\ncat 1 1e999\n", "'1e999' is not a finite number"),
+        (b"", "vectors, line 1: '' is not a word and 1 to 10,000 numbers"),
+        (b"no vectors in this sentence\n", "'no' is not|is not a number"),
+        (b"cat\t1\t2\n", "numbers behind the word"),
+        (b"3 2\nthe 1 2\ncat 1 2\n", "vectors ends after 2 words; its first line promises 3"),
+        (b"3 2\nthe 1 x\ncat 1 2\n", "vectors, line 2: 'x' is not a number"),
+        (b"2 999999999999\n", "vectors of 999999999999 numbers; expected 1 to 10,000"),
+        (binary({"cat": [1.0, 2.0]}, promised=2), "vectors ends in word 2; its first line promises 2 words"),
+        (binary({"cat": [1.0, 2.0]})[:-1], "vectors ends in word 1"),
+        (binary({"cat": [1.0, float("inf")]}), "the vector of word 1 \\('cat'\\) is not finite"),
+        (b"1 2\n" + b"\xff" * 20_000, "word 1 has more than 10,000 bytes"),
+        (gzip.compress(GLOVE.encode() * 99)[:-9], "cut short or damaged"),
+    ],
+)
+def test_what_is_no_file_of_word_vectors_is_refused(path: Path, content: bytes, message: str):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_word_vectors(path, {"cat", "no", "the"})
+
+
+def test_a_file_that_is_not_there(path: Path):
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
+        read_word_vectors(path, WANTED)
