@@ -37,6 +37,8 @@ LARGEST_FLOAT16 = 65504.0
 ROWS_TIMED = 32
 COLUMNS = 512
 TYPICAL_ROWS = 128  # for which oneDNN lays its blocks out
+ROWS_TOGETHER = 8
+"""oneDNN makes, and keeps, a program for each number of rows; up to `TYPICAL_ROWS` they come in multiples of this."""
 _TINY = torch.finfo(torch.float32).tiny
 
 _torch: Any = torch
@@ -134,6 +136,8 @@ class Blocked:
         self.bias = bias
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
+        if total is None and len(inputs) != round_up(len(inputs)):
+            return self(_with_more_rows(inputs))[: len(inputs)]
         bias = self.bias
         for piece, columns in zip(self.pieces, _pieces(inputs), strict=True):
             if total is None:
@@ -143,6 +147,18 @@ class Blocked:
             bias = None
         assert total is not None
         return total
+
+
+def round_up(num_rows: int) -> int:
+    """To one of few numbers: see `ROWS_TOGETHER`."""
+    if num_rows <= ROWS_TOGETHER:
+        return num_rows
+    step = ROWS_TOGETHER if num_rows <= TYPICAL_ROWS else TYPICAL_ROWS
+    return -(-num_rows // step) * step
+
+
+def _with_more_rows(inputs: Tensor) -> Tensor:
+    return functional.pad(inputs, (0, 0, 0, round_up(len(inputs)) - len(inputs)))
 
 
 def _pieces(matrix: Tensor) -> list[Tensor]:
@@ -176,7 +192,8 @@ class BlockedBFloat16:
         self.bias = bias
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
-        product = _onednn._linear_pointwise(inputs.bfloat16(), self.weight, None, "none", [], "")
+        rows = _with_more_rows(inputs.bfloat16())
+        product = _onednn._linear_pointwise(rows, self.weight, None, "none", [], "")[: len(inputs)]
         return _sum(product.float(), self.bias, total)
 
 

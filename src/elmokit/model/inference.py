@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from elmokit.layers.packed_linear import PackedConvolution, PackedLinear, Precision, kernel_for, rows_are_independent
+from elmokit.layers.packed_linear import (
+    PackedConvolution,
+    PackedLinear,
+    Precision,
+    kernel_for,
+    round_up,
+    rows_are_independent,
+)
 from elmokit.layers.packed_lstm import PackedLSTM, PackedLSTMLayer, PackedState
 from elmokit.layers.projected_lstm import FORGET_BIAS
 from elmokit.layers.uninitialised import uninitialised
@@ -59,14 +67,16 @@ class InferenceBiLM:
         """Activations of layers 0 to `depth` (all) of all tokens, one sentence behind the other; and the state.
 
         Without a state the sentences are read as if between their boundaries; with one, as they are. A sentence without
-        tokens keeps its state.
+        tokens keeps its state; without one, the states that come back are of no use to sentences shorter than others.
         """
         depth = self.config.num_layers if depth is None else depth
         vectors, which = self.token_encoder.distinct(sentences)
         tokens = vectors[which]
-        activations = [torch.cat([tokens] * len(self.lstms), dim=1)]
-        activations += [torch.empty_like(activations[0]) for _ in range(depth)]
-        steps = _steps([len(sentence) for sentence in sentences])
+        width = len(self.lstms) * self.config.projection_dim
+        activations = [tokens.new_empty(len(tokens) + 1, width) for _ in range(1 + depth)]  # the last row is for nobody
+        activations[0][:-1] = torch.cat([tokens] * len(self.lstms), dim=1)
+        which = functional.pad(which, (0, 1))
+        steps = _steps([len(sentence) for sentence in sentences], in_rounds=state is None)
         last: State = []
         for direction, lstm in enumerate(self.lstms):
             if state is None:
@@ -79,7 +89,7 @@ class InferenceBiLM:
             for layer, output in zip(activations[1:], outputs, strict=True):
                 layer[:, half].index_copy_(0, order, output)
             last.append([layer.rows(torch.argsort(steps.order)) for layer in running])
-        return activations, last
+        return [layer[:-1] for layer in activations], last
 
     def zero_state(self, num_sentences: int) -> State:
         like = self.char_encoder.embedding.weight
@@ -102,23 +112,27 @@ class _Steps:
     num_rows: list[int]
     """Of each step."""
     forward: Int[Tensor, " N"]
-    """For each place the number of its token, where all sentences stand one behind the other."""
+    """For each place the number of its token, where all sentences stand one behind the other; or the one after all."""
     backward: Int[Tensor, " N"]
 
 
-def _steps(lengths: Sequence[int]) -> _Steps:
+def _steps(lengths: Sequence[int], *, in_rounds: bool) -> _Steps:
+    """in_rounds: rows that have ended read on, until as many have ended as leave a round number (`round_up`)."""
     ends = np.cumsum(lengths, dtype=np.int64)
     order = np.argsort(-np.array(lengths, np.int64), kind="stable")
     sizes = np.array(lengths, np.int64)[order]
     num_steps = int(sizes[0]) if len(sizes) else 0
     num_rows = len(sizes) - np.searchsorted(sizes[::-1], np.arange(num_steps), side="right")
+    if in_rounds:
+        num_rows = np.array([min(round_up(rows), len(sizes)) for rows in num_rows.tolist()], np.int64)
     step = np.repeat(np.arange(num_steps), num_rows)
     row = np.arange(len(step)) - np.repeat(np.cumsum(num_rows) - num_rows, num_rows)
+    has_ended = step >= sizes[row]
     return _Steps(
         order=torch.from_numpy(order),
         num_rows=num_rows.tolist(),
-        forward=torch.from_numpy((ends - lengths)[order][row] + step),
-        backward=torch.from_numpy(ends[order][row] - 1 - step),
+        forward=torch.from_numpy(np.where(has_ended, sizes.sum(), (ends - lengths)[order][row] + step)),
+        backward=torch.from_numpy(np.where(has_ended, sizes.sum(), ends[order][row] - 1 - step)),
     )
 
 
