@@ -1,0 +1,91 @@
+"""The comparisons of docs/results.md: every task with and without ELMo, three seeds, two runs side by side.
+
+    python experiments/2026-11-21-tasks/run_all.py runs/tasks [--workers 2] [--seeds 3] [--only TASK ...]
+
+Data and GloVe lie in .data/tasks, unpacked. A run that is finished is passed over, one that was killed goes on. First
+seed 0 of all tasks, then seed 1, then seed 2; what is finished is copied here (config.json and metrics.jsonl).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent
+DATA = Path(".data/tasks")
+GLOVE = f"word_vectors={DATA / 'glove/glove.6B.50d.100k.txt.gz'}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One row of the table: a task on a data set; ELMo stands where the paper has it best."""
+
+    name: str
+    task: str
+    data: str
+    place: str
+    recipe: str = "cpu"
+    settings: list[str] = field(default_factory=lambda: [GLOVE])
+
+
+COMPARISONS = [
+    Comparison("semantic-roles", "semantic-roles", "srl_ewt_propbank", "input"),
+    Comparison("named-entities", "named-entities", "conll2003", "input"),
+    Comparison("coreference", "coreference", "coref_ontogum", "input"),
+    Comparison("sentiment", "sentiment", "sst", "both"),
+    Comparison("entailment", "entailment", "snli", "both"),
+    Comparison("question-answering", "question-answering", "squad_v1.1", "both"),
+    Comparison("named-entities-ko", "named-entities", "ko/ner_klue", "input", "cpu-ko", []),
+    Comparison("sentiment-ko", "sentiment", "ko/nsmc", "both", "cpu-ko", []),
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", help="names of comparisons")
+    arguments = parser.parse_args()
+    chosen = [each for each in COMPARISONS if not arguments.only or each.name in arguments.only]
+    jobs = [(each, place, seed) for seed in range(arguments.seeds) for each in chosen for place in ("none", each.place)]
+    with ThreadPoolExecutor(arguments.workers) as workers:
+        list(workers.map(lambda job: run(*job, folder=arguments.folder), jobs))
+
+
+def run(comparison: Comparison, place: str, seed: int, *, folder: Path) -> None:
+    name = f"{comparison.name}-{place}-{seed}"
+    run_dir = folder / name
+    log = folder / f"{name}.log"
+    if not is_done(run_dir):
+        folder.mkdir(parents=True, exist_ok=True)
+        verb = [sys.executable, "-m", "elmokit", "train"]
+        if (run_dir / "config.json").exists():
+            command = [*verb, "--resume", run_dir]
+        else:
+            command = [*verb, comparison.task, "--data", DATA / comparison.data, "--run", run_dir]
+            command += ["--recipe", comparison.recipe, "--elmo", place, "--seed", str(seed)]
+            command += ["--set", *comparison.settings] if comparison.settings else []
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+        with log.open("a") as output:
+            subprocess.run(command, env=environment, stdout=output, stderr=output, check=False)
+    print(name, "done" if is_done(run_dir) else f"FAILED, see {log}", flush=True)
+    if is_done(run_dir):
+        (HERE / name).mkdir(exist_ok=True)
+        for file in ("config.json", "metrics.jsonl"):
+            shutil.copy(run_dir / file, HERE / name / file)
+
+
+def is_done(run_dir: Path) -> bool:
+    metrics = run_dir / "metrics.jsonl"
+    return metrics.exists() and '"result": true' in metrics.read_text()
+
+
+if __name__ == "__main__":
+    main()
