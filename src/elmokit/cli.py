@@ -511,22 +511,29 @@ def _add_trained(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="the folder of a run, or its metrics.jsonl")
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="the folder of a run of pretrain or train, or its metrics.jsonl, or a folder of such folders",
+    )
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
         default=Path("docs"),
         metavar="FOLDER",
-        help="for training.md and training-curve.svg (default: %(default)s)",
+        help="for training.md and training-curve.svg of pretraining runs, results.md of runs of tasks (default: "
+        "%(default)s)",
     )
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    """Draw the training curves of runs, and write tables of how they went."""
-    from elmokit.report import report_training
+    """Draw the training curves of pretraining runs; compare runs of tasks with ELMo and without it."""
+    from elmokit.report import report
 
-    for path in report_training(arguments.runs, arguments.output):
+    for path in report(arguments.runs, arguments.output):
         print(path)
 
 

@@ -1,9 +1,9 @@
-"""Run folders -> a page of tables and a picture. So far of pretraining runs."""
+"""Run folders -> pages of tables: pretraining runs with a picture, runs of tasks as comparisons."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +12,28 @@ from elmokit.pretraining.recipes import RECIPES
 from elmokit.pretraining.run_history import LoggedPerplexity, RunHistory, read_history
 from elmokit.pretraining.training_curve import training_curve
 from elmokit.runs import atomic_write
+from elmokit.tasks.results import CONFIG_FILE, METRICS_FILE, compare_runs, is_task_run
+from elmokit.tasks.results_page import results_page
 
 CURVE_NAME = "training-curve.svg"
 TRAINING_NAME = "training.md"
+RESULTS_NAME = "results.md"
 ABSENT = "–"
+
+
+def report(runs: Sequence[Path], folder: Path) -> list[Path]:
+    """Write what `report_training` does of the pretraining runs, and `report_tasks` of the others; return the paths.
+
+    A run is its folder or its metrics.jsonl; a folder that is no run stands for the runs in it. Nothing is written
+    where one of the two refuses its runs.
+    """
+    found = [run for path in runs for run in _runs_in(path)]
+    of_tasks = [run for run in found if is_task_run(run)]
+    others = [run for run in found if run not in of_tasks]
+    command = _command(runs, folder)
+    texts = _training_texts(others, command) if others else {}
+    texts |= _task_texts(of_tasks, command) if of_tasks else {}
+    return _write(texts, folder)
 
 
 def report_training(runs: Sequence[Path], folder: Path) -> list[Path]:
@@ -24,11 +42,45 @@ def report_training(runs: Sequence[Path], folder: Path) -> list[Path]:
     A run is its folder or its metrics.jsonl. Raises FileNotFoundError where there is none, ValueError for a log that
     cannot be read or has fewer than two training lines; nothing is written then.
     """
+    return _write(_training_texts(runs, _command(runs, folder)), folder)
+
+
+def report_tasks(runs: Sequence[Path], folder: Path) -> list[Path]:
+    """Write `results.md`, each task with ELMo beside the same without it, into a folder; return its path.
+
+    A run is the folder of `elmokit train`, or config.json and metrics.jsonl of it alone. Runs that have not ended or
+    have no other arm are named on the page. Raises FileNotFoundError and ValueError as `tasks.results.compare_runs`
+    does; nothing is written then.
+    """
+    return _write(_task_texts(runs, _command(runs, folder)), folder)
+
+
+def _runs_in(path: Path) -> list[Path]:
+    if not path.is_dir() or _is_run(path):
+        return [path]
+    return [child for child in sorted(path.iterdir()) if child.is_dir() and _is_run(child)] or [path]
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / CONFIG_FILE).exists() or (folder / METRICS_FILE).exists()
+
+
+def _command(runs: Sequence[Path], folder: Path) -> str:
+    return shlex.join(["elmokit", "report", *map(str, runs), "-o", str(folder)])
+
+
+def _task_texts(runs: Sequence[Path], command: str) -> dict[str, str]:
+    return {RESULTS_NAME: results_page(compare_runs(runs), command)}
+
+
+def _training_texts(runs: Sequence[Path], command: str) -> dict[str, str]:
     histories = [read_history(run) for run in runs]
     if len({history.name for history in histories}) < len(histories):
         histories = [replace(history, name=str(run)) for run, history in zip(runs, histories, strict=True)]
-    command = shlex.join(["elmokit", "report", *map(str, runs), "-o", str(folder)])
-    texts = {CURVE_NAME: training_curve(histories), TRAINING_NAME: _training_page(histories, command)}
+    return {CURVE_NAME: training_curve(histories), TRAINING_NAME: _training_page(histories, command)}
+
+
+def _write(texts: Mapping[str, str], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         with atomic_write(folder / name) as unfinished:

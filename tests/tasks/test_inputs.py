@@ -165,6 +165,27 @@ def test_layer_norm_makes_every_layer_of_a_batch_of_mean_0_and_variance_1(bilm: 
     assert not out.outputs[~out.mask].any()
 
 
+def test_rescaled_layers_are_as_large_as_each_other_on_the_training_set_and_stay_so(bilm: str):
+    settings = {"word_dim": 0, "elmo": "input", "elmo_model": bilm, "elmo_rescale": True}
+    inputs = make(PLAIN, **settings)
+    before = inputs([["the", "cat"]]).inputs
+    inputs.measure_scales(TRAINING)
+    assert inputs.elmo is not None
+    elmo = Elmo.from_pretrained(bilm, device="cpu")
+    tokens = np.concatenate(elmo.encode(TRAINING, layers="all"), axis=1)
+    expected = torch.from_numpy(np.sqrt((tokens**2).mean(axis=(1, 2))))
+    torch.testing.assert_close(inputs.elmo.scales, expected, rtol=1e-3, atol=0)  # of activations in float16
+    layers = torch.from_numpy(elmo.encode([["the", "cat"]], layers="all")[0]) / expected[:, None, None]
+    torch.testing.assert_close(inputs([["the", "cat"]]).inputs[0], layers.mean(dim=0), rtol=0, atol=2e-3)
+
+    other = make(PLAIN, **settings)  # kept with the weights, not measured again
+    other.load_state_dict(inputs.state_dict())
+    assert torch.equal(other([["dog", "sat"]]).inputs, inputs([["dog", "sat"]]).inputs)
+    plain = make(PLAIN, **settings | {"elmo_rescale": False})
+    plain.measure_scales(TRAINING)
+    assert torch.equal(plain([["the", "cat"]]).inputs, before)
+
+
 def test_padding_and_the_other_sentences_change_nothing(bilm: str):
     inputs = make(NO_WORDS, word_dim=4, elmo="both", elmo_model=bilm)
     alone, together = inputs([["the", "dog"]]), inputs([["a", "cat", "ran", "unseen"], ["the", "dog"]])

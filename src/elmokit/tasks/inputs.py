@@ -58,6 +58,9 @@ class InputConfig:
     elmo_dropout_rate: float = 0.0
     elmo_layer_norm: bool = False
     """Normalise each layer before the mix, over the whole batch: a sentence's vectors then depend on it."""
+    elmo_rescale: bool = False
+    """Divide each layer by its root mean square over the training set, measured once and kept with the model, so that
+    no layer drowns the others: the token layer of `mini-en` is five times as large as its LSTM layers."""
     elmo_penalty: float = 0.0
     """lambda: this times `||w||^2` of the mixes is added to the loss."""
     train_elmo: bool = False
@@ -148,6 +151,11 @@ class TokenInputs(nn.Module):
             outputs.append(empty if to_output is None else to_output)
         return TokenVectors(torch.cat(inputs, dim=2), torch.cat(outputs, dim=2), mask)
 
+    def measure_scales(self, sentences: Sequence[Sequence[str]]) -> None:
+        """Of the layers, for `elmo_rescale`; without it nothing happens."""
+        if self.elmo is not None and self.config.elmo_rescale:
+            self.elmo.measure_scales(sentences)
+
     def penalty(self) -> Float[Tensor, ""]:
         """`elmo_penalty` times `||w||^2` of the mixes, to be added to the loss; zero without ELMo."""
         mixes = [] if self.elmo is None else self.elmo.mixes
@@ -198,9 +206,22 @@ class _Elmo(nn.Module):
         self.choice = config.elmo_layers
         if self.choice.isdecimal() and int(self.choice) >= num_layers:
             raise ValueError(f"elmo_layers is {self.choice}; the model has layers 0 to {num_layers - 1}")
+        self.register_buffer("scales", torch.ones(num_layers))
         self.dropout = nn.Dropout(config.elmo_dropout_rate)
         self.input_mix = _new_mix(config, num_layers) if config.elmo in ("input", "both") else None
         self.output_mix = _new_mix(config, num_layers) if config.elmo in ("output", "both") else None
+
+    @torch.no_grad()
+    def measure_scales(self, sentences: Sequence[Sequence[str]]) -> None:
+        """The root mean square of each layer over the tokens of the sentences."""
+        scales = cast("Tensor", self.scales)
+        squares, num_values = torch.zeros(len(scales), dtype=torch.float64), 0
+        for sentence in sentences:
+            layers = self.source([sentence]).cpu()
+            squares += layers.double().square().sum(dim=(1, 2, 3))
+            num_values += layers[0].numel()
+        if num_values:
+            scales.copy_((squares / num_values).sqrt().clamp(min=1e-6))
 
     @property
     def mixes(self) -> list[ScalarMix | TopLayer]:
@@ -209,7 +230,7 @@ class _Elmo(nn.Module):
     def forward(
         self, sentences: Sequence[Sequence[str]], mask: Bool[Tensor, "B T"]
     ) -> tuple[Float[Tensor, "B T E"] | None, Float[Tensor, "B T E"] | None]:
-        layers = self.source(sentences).to(mask.device)
+        layers = self.source(sentences).to(mask.device) / cast("Tensor", self.scales)[:, None, None, None]
         if self.choice.isdecimal():
             layers = layers[int(self.choice)][None]
         if self.layer_norm:

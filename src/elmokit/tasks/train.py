@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 from torch import nn
 
+from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bundled import bundled_models, find_model
 from elmokit.runs import append_json_line, atomic_write
 from elmokit.tasks.activations import Activations
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.task import Task, TaskConfig, TaskModel
     from elmokit.tasks.words import WordTable
 
+EXAMPLES_FOR_SCALES = 500
 RESUMABLE = ("max_epochs", "patience")
 """Settings that a run may change when it goes on."""
 
@@ -144,6 +146,7 @@ def _go_on(
         training, others = sentences_of(task, examples)
         elmo.add([*training, *others])
     model, inputs = new_model(task, record, words, elmo, device=device)
+    inputs.measure_scales(_for_scales(task, examples.train))
     config = record.config.training
     dev = examples.dev[: config.max_dev_examples or None]
     loop = Training(task, config, model, inputs, train=examples.train, dev=dev, run_dir=run_dir)
@@ -156,12 +159,32 @@ def _go_on(
         result: dict[str, object] = {"epoch": progress.epoch, "best_epoch": progress.best_epoch, "result": True}
         result["dev"] = _scores(task, model, examples.dev, config.batch_size)
         result["test"] = {name: _scores(task, model, part, config.batch_size) for name, part in examples.test.items()}
+        result["mixes"] = _mixes(inputs)
         append_json_line(run_dir / METRICS_FILE, result | {"seconds": round(progress.seconds, 1)})
     return run_dir
 
 
+def _for_scales(task: Task[E, P], examples: Sequence[E]) -> list[Sequence[str]]:
+    """Token lists of examples spread evenly over the training set: enough for a mean."""
+    step = max(1, len(examples) // EXAMPLES_FOR_SCALES)
+    return [sentence for example in examples[::step] for sentence in task.sentences(example) if sentence]
+
+
 def _scores(task: Task[E, P], model: TaskModel, examples: list[E], batch_size: int) -> dict[str, float]:
     return dict(task.score(examples, predict_all(task, model, examples, batch_size=batch_size)))
+
+
+def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:
+    """What ELMo's mixes at the input and at the output have learnt: weights after the softmax, lowest layer first."""
+    elmo = inputs.elmo
+    places = {} if elmo is None else {"input": elmo.input_mix, "output": elmo.output_mix}
+    found: dict[str, dict[str, object]] = {}
+    for place, mix in places.items():
+        if mix is not None:
+            found[place] = {"gamma": round(mix.gamma.item(), 6)}
+        if isinstance(mix, ScalarMix):
+            found[place]["weights"] = [round(weight.item(), 6) for weight in mix.weights.softmax(dim=0)]
+    return found
 
 
 def _create(run_dir: Path, record: TaskRecord, words: WordTable | None) -> None:
