@@ -7,6 +7,7 @@ without padding, and no boundary is read twice: a sentence starts from the state
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -24,6 +25,7 @@ from elmokit.layers.packed_linear import (
 )
 from elmokit.layers.packed_lstm import PackedLSTM, PackedLSTMLayer, PackedState
 from elmokit.layers.projected_lstm import FORGET_BIAS
+from elmokit.layers.side_by_side import side_by_side
 from elmokit.layers.uninitialised import uninitialised
 from elmokit.model.bilm import new_char_encoder
 from elmokit.model.token_encoder import TokenEncoder
@@ -77,18 +79,23 @@ class InferenceBiLM:
         activations[0][:-1] = torch.cat([tokens] * len(self.lstms), dim=1)
         which = functional.pad(which, (0, 1))
         steps = _steps([len(sentence) for sentence in sentences], in_rounds=state is None)
-        last: State = []
-        for direction, lstm in enumerate(self.lstms):
+
+        def read_one_way(direction: int) -> list[PackedState]:
             if state is None:
                 running = [layer.rows(torch.zeros_like(steps.order)) for layer in self._behind_boundary[direction]]
             else:
                 running = [layer.rows(steps.order) for layer in state[direction]]
             order = (steps.forward, steps.backward)[direction].to(which.device)
-            outputs = lstm(vectors, which[order], steps.num_rows, running[:depth])
+            outputs = self.lstms[direction](vectors, which[order], steps.num_rows, running[:depth])
             half = slice(direction * self.config.projection_dim, (direction + 1) * self.config.projection_dim)
             for layer, output in zip(activations[1:], outputs, strict=True):
                 layer[:, half].index_copy_(0, order, output)
-            last.append([layer.rows(torch.argsort(steps.order)) for layer in running])
+            return [layer.rows(torch.argsort(steps.order)) for layer in running]
+
+        if len(self.lstms) == 2 and which.device.type == "cpu":
+            last = side_by_side(partial(read_one_way, 0), partial(read_one_way, 1))
+        else:
+            last = [read_one_way(direction) for direction in range(len(self.lstms))]
         return [layer[:-1] for layer in activations], last
 
     def zero_state(self, num_sentences: int) -> State:
