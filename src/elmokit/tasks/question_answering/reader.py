@@ -98,8 +98,10 @@ class AnswerCounts:
         )
 
 
-def read_questions(path: str | os.PathLike[str]) -> Iterator[Question]:
+def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None)) -> Iterator[Question]:
     """Questions in the file's order. A JSON file is one value, so it is in memory as a whole; passages are not.
+
+    articles: which of the file's articles are read; the others are not looked at.
 
     Raises ValueError, with the file and the article, passage or question, for bad JSON, missing fields, questions
     without an answer, tokens or an id of their own, answers that do not stand where they should, and no questions.
@@ -107,7 +109,8 @@ def read_questions(path: str | os.PathLike[str]) -> Iterator[Question]:
     name = os.fspath(path)
     seen: set[str] = set()
     content = parse_object("\n".join(read_lines(path)), place=name)
-    for article_index, article in enumerate(object_members(content, "data", place=name)):
+    every_article = list(enumerate(object_members(content, "data", place=name)))
+    for article_index, article in every_article[articles]:
         place = f"{name}, data[{article_index}]"
         for index, paragraph in enumerate(object_members(article, "paragraphs", place=place)):
             for question in _questions(paragraph, place=f"{place}.paragraphs[{index}]"):

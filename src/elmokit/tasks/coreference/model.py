@@ -1,0 +1,270 @@
+"""Coreference end to end: all spans, those worth keeping, and for each an antecedent or none (Lee et al., 2017)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor, nn
+
+from elmokit.layers.encoder import CoupledBiLSTM
+from elmokit.layers.spans import (
+    NUM_DISTANCE_BUCKETS,
+    SpanRepresentation,
+    Spans,
+    distance_buckets,
+    enumerate_spans,
+    prune_spans,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Bool, Float, Int
+
+    from elmokit.tasks.coreference.reader import CoreferenceDocument
+    from elmokit.tasks.inputs import TokenInputs
+
+
+@dataclass(frozen=True)
+class CoreferenceConfig:
+    """Sizes of the resolver, and what it looks at."""
+
+    hidden_dim: int = 200
+    """Of the biLSTM, per direction."""
+    max_width: int = 10
+    """Tokens of a span."""
+    spans_per_word: float = 0.4
+    """Spans that are kept, as a share of the document's tokens."""
+    max_antecedents: int = 250
+    """Spans before a span, of those kept, that it is compared with."""
+    feature_dim: int = 20
+    """Width of the embeddings of a span's width and of a pair's speakers, genre and distance."""
+    scorer_dim: int = 150
+    """Width of the two hidden layers that score a span, and of the two that score a pair."""
+    input_dropout_rate: float = 0.5
+    recurrent_dropout_rate: float = 0.2
+    dropout_rate: float = 0.2
+    """Of the biLSTM's output, the hidden layers and the features."""
+    max_train_sentences: int = 50
+    """Sentences of a document that a training step reads, from a random one on; 0 reads all."""
+
+
+class CoreferenceResolver(nn.Module):
+    """A document -> its clusters of mentions, a mention being its first and last token; `labels` are the genres."""
+
+    def __init__(self, config: CoreferenceConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+        super().__init__()
+        self.config = config
+        self.inputs = inputs
+        self.genre_ids = {genre: index for index, genre in enumerate(labels, start=1)}
+        self.input_dropout = nn.Dropout(config.input_dropout_rate)
+        self.dropout = nn.Dropout(config.dropout_rate)
+        self.encoder = CoupledBiLSTM(
+            input_dim=inputs.input_dim,
+            hidden_dim=config.hidden_dim,
+            recurrent_dropout_rate=config.recurrent_dropout_rate,
+        )
+        encoded_dim = 2 * config.hidden_dim + inputs.output_dim
+        self.represent = SpanRepresentation(
+            encoded_dim=encoded_dim,
+            max_width=config.max_width,
+            width_dim=config.feature_dim,
+            dropout_rate=config.dropout_rate,
+        )
+        span_dim = 2 * encoded_dim + config.feature_dim + inputs.input_dim
+        self.score_mention = nn.Sequential(_linear(span_dim, config.scorer_dim), *_rest_of_scorer(config))
+        self.score_pair = PairScorer(config, span_dim=span_dim, num_genres=len(self.genre_ids))
+
+    def forward(self, examples: Sequence[CoreferenceDocument]) -> Float[Tensor, ""]:
+        """Minus the log likelihood of all right antecedents together, summed over a document's spans; their mean.
+
+        While training, of at most `max_train_sentences` of each document, from a random sentence on.
+        """
+        losses: list[Tensor] = []
+        for document in examples:
+            if self.training and self.config.max_train_sentences:
+                document = _random_part(document, max_sentences=self.config.max_train_sentences)
+            spans, scores = self._antecedent_scores(document)
+            right = _right_antecedents(spans, document.clusters, max_antecedents=scores.shape[1] - 1)
+            of_right = scores.masked_fill(~right, -torch.inf).logsumexp(dim=1)
+            losses.append((scores.logsumexp(dim=1) - of_right).sum())
+        return torch.stack(losses).mean()
+
+    @torch.no_grad()
+    def predict(self, examples: Sequence[CoreferenceDocument]) -> list[list[list[tuple[int, int]]]]:
+        """The clusters of each document, ordered as a reader gives them; none has a single mention."""
+        return [_clusters(*self._antecedent_scores(document)) for document in examples]
+
+    def _antecedent_scores(self, document: CoreferenceDocument) -> tuple[Spans, Float[Tensor, "K A+1"]]:
+        """The spans that are kept, and how well none (column 0) and the span that many places before each suit it.
+
+        Documents are read one at a time: their spans have nothing to do with each other.
+        """
+        vectors = self.inputs(document.sentences)
+        inputs = self.input_dropout(vectors.inputs)
+        encoded = self.dropout(self.encoder(inputs, vectors.mask))
+        encoded = torch.cat([encoded, vectors.outputs], dim=2)[vectors.mask]
+        spans = enumerate_spans(vectors.mask, max_width=self.config.max_width)
+        represented = self.represent(encoded, inputs[vectors.mask], spans)
+        mention_scores = self.score_mention(represented).squeeze(1)
+
+        max_spans = math.floor(self.config.spans_per_word * len(encoded))
+        kept = prune_spans(spans, mention_scores, max_spans=max_spans)
+        spans = Spans(first=spans.first[kept], last=spans.last[kept])
+        represented, mention_scores = represented[kept], mention_scores[kept]
+
+        exists = _antecedent_exists(len(kept), max_antecedents=self.config.max_antecedents).to(kept.device)
+        later, column = exists.nonzero(as_tuple=True)
+        earlier = later - column - 1
+        speakers = _speakers(document, spans)
+        pair_scores = self.score_pair(
+            represented,
+            later=later,
+            earlier=earlier,
+            same_speaker=speakers[later] == speakers[earlier],
+            genre=self.genre_ids.get(genre(document.name), 0),
+        )
+        pair_scores = mention_scores[later] + mention_scores[earlier] + pair_scores
+        scores = represented.new_full(exists.shape, -torch.inf).masked_scatter(exists, pair_scores)
+        return spans, torch.cat([scores.new_zeros(len(kept), 1), scores], dim=1)
+
+
+class PairScorer(nn.Module):
+    """How well the earlier span of a pair suits the later one, out of `[later; earlier; product; features]`.
+
+    The features say whether the speaker is the same, the genre, and the distance in spans. The first layer's share of
+    each span is computed once a span instead of once a pair, which is the same sum.
+    """
+
+    def __init__(self, config: CoreferenceConfig, *, span_dim: int, num_genres: int) -> None:
+        super().__init__()
+        self.span_dim = span_dim
+        self.speakers = nn.Embedding(2, config.feature_dim)
+        self.genres = nn.Embedding(1 + num_genres, config.feature_dim, padding_idx=0)
+        self.distances = nn.Embedding(NUM_DISTANCE_BUCKETS, config.feature_dim)
+        for embedding in (self.speakers, self.genres, self.distances):
+            nn.init.xavier_uniform_(embedding.weight)  # TensorFlow's default, as Lee et al.'s code
+        nn.init.zeros_(self.genres.weight.detach()[0])  # unknown genres, which training meets none of
+        self.dropout = nn.Dropout(config.dropout_rate)
+        self.first_layer = _linear(3 * span_dim + 3 * config.feature_dim, config.scorer_dim)
+        self.rest = nn.Sequential(*_rest_of_scorer(config))
+
+    def forward(
+        self,
+        spans: Float[Tensor, "K D"],
+        *,
+        later: Int[Tensor, " P"],
+        earlier: Int[Tensor, " P"],
+        same_speaker: Bool[Tensor, " P"],
+        genre: int,
+    ) -> Float[Tensor, " P"]:
+        """`later` and `earlier` are rows of `spans`, whose order is that of the document."""
+        of_later, of_earlier, of_product, of_features = torch.split(
+            self.first_layer.weight, [self.span_dim] * 3 + [3 * self.speakers.embedding_dim], dim=1
+        )
+        features = torch.cat(
+            [
+                self.speakers(same_speaker.long()),
+                self.genres(torch.full_like(later, genre)),
+                self.distances(distance_buckets(later - earlier)),
+            ],
+            dim=1,
+        )
+        hidden = (
+            (spans @ of_later.T)[later]
+            + (spans @ of_earlier.T)[earlier]
+            + (spans[later] * spans[earlier]) @ of_product.T
+            + self.dropout(features) @ of_features.T
+            + self.first_layer.bias
+        )
+        return self.rest(hidden).squeeze(1)
+
+
+def genre(name: str) -> str:
+    """By a document's name: `bc` of OntoNotes' `bc/cnn/00/cnn_0000`, `news` of GUM's `GUM_news_asylum`, or nothing."""
+    if "/" in name:
+        return name.split("/", 1)[0]
+    parts = name.split("_", 2)
+    return parts[1] if len(parts) == 3 else ""
+
+
+def _antecedent_exists(num_spans: int, *, max_antecedents: int) -> Bool[Tensor, "K A"]:
+    """Column a is the span a + 1 places before; there are no more columns than the last span has such spans."""
+    distances = torch.arange(1, 1 + min(max_antecedents, max(num_spans - 1, 0)))
+    return torch.arange(num_spans)[:, None] >= distances
+
+
+def _right_antecedents(
+    spans: Spans, clusters: Sequence[Sequence[tuple[int, int]]], *, max_antecedents: int
+) -> Bool[Tensor, "K A+1"]:
+    """True at the earlier spans of a span's own cluster; at none (column 0) where there is no such span."""
+    cluster_of = {mention: number for number, cluster in enumerate(clusters) for mention in cluster}
+    numbers = torch.tensor([cluster_of.get(bounds, -1) for bounds in _bounds(spans)], dtype=torch.long)
+    exists = _antecedent_exists(len(numbers), max_antecedents=max_antecedents)
+    later, column = exists.nonzero(as_tuple=True)
+    same = (numbers[later] == numbers[later - column - 1]) & (numbers[later] >= 0)
+    right = torch.zeros_like(exists).masked_scatter(exists, same)
+    return torch.cat([~right.any(dim=1, keepdim=True), right], dim=1).to(spans.first.device)
+
+
+def _clusters(spans: Spans, scores: Float[Tensor, "K A+1"]) -> list[list[tuple[int, int]]]:
+    """Each span joins the cluster of its best antecedent, if that is one."""
+    bounds = _bounds(spans)
+    cluster_of: list[list[tuple[int, int]]] = []
+    for index, places in enumerate(cast("list[int]", scores.argmax(dim=1).tolist())):
+        cluster_of.append(cluster_of[index - places] if places else [])
+        cluster_of[index].append(bounds[index])
+    starts = [cluster for index, cluster in enumerate(cluster_of) if cluster[0] == bounds[index]]
+    return [cluster for cluster in starts if len(cluster) > 1]
+
+
+def _bounds(spans: Spans) -> list[tuple[int, int]]:
+    return list(zip(cast("list[int]", spans.first.tolist()), cast("list[int]", spans.last.tolist()), strict=True))
+
+
+def _speakers(document: CoreferenceDocument, spans: Spans) -> Int[Tensor, " K"]:
+    """A number for the speaker of each span's first token."""
+    ids = {speaker: number for number, speaker in enumerate(dict.fromkeys(document.speakers))}
+    return torch.tensor([ids[speaker] for speaker in document.speakers], device=spans.first.device)[spans.first]
+
+
+def _random_part(document: CoreferenceDocument, *, max_sentences: int) -> CoreferenceDocument:
+    start = int(torch.randint(max(len(document.sentences) - max_sentences, 0) + 1, ()))
+    return part_of(document, start=start, num_sentences=max_sentences)
+
+
+def part_of(document: CoreferenceDocument, *, start: int, num_sentences: int) -> CoreferenceDocument:
+    """Some sentences of a document, and the mentions in them, counted from the first of them."""
+    sentences = document.sentences[start : start + num_sentences]
+    first = sum(map(len, document.sentences[:start]))
+    end = first + sum(map(len, sentences))
+    clusters = [[(a - first, b - first) for a, b in cluster if first <= a and b < end] for cluster in document.clusters]
+    return replace(
+        document,
+        sentences=sentences,
+        speakers=document.speakers[first:end],
+        clusters=[cluster for cluster in clusters if cluster],
+    )
+
+
+def _linear(input_dim: int, output_dim: int) -> nn.Linear:
+    """Glorot-uniform, as Lee et al.'s code; biases zero, which there are random too."""
+    linear = nn.Linear(input_dim, output_dim)
+    nn.init.xavier_uniform_(linear.weight)
+    nn.init.zeros_(linear.bias)
+    return linear
+
+
+def _rest_of_scorer(config: CoreferenceConfig) -> list[nn.Module]:
+    """What follows the first of two hidden layers."""
+    return [
+        nn.ReLU(),
+        nn.Dropout(config.dropout_rate),
+        _linear(config.scorer_dim, config.scorer_dim),
+        nn.ReLU(),
+        nn.Dropout(config.dropout_rate),
+        _linear(config.scorer_dim, 1),
+    ]

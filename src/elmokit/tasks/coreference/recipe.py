@@ -1,0 +1,80 @@
+"""Recipes of the coreference resolver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from elmokit.tasks.coreference.model import CoreferenceConfig
+from elmokit.tasks.inputs import InputConfig
+from elmokit.tasks.task import TaskConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def paper() -> TaskConfig:
+    """Lee et al. (2017) and the branch "e2e" of their code, with ELMo as Peters et al. (2018) add it.
+
+    Give GloVe's 300-d vectors (840B); Lee et al. have 50 dimensions of Turian's beside them.
+    """
+    return TaskConfig(
+        model=CoreferenceConfig(
+            hidden_dim=200,  # Lee, section 7.1
+            max_width=10,  # Lee, section 7.2
+            spans_per_word=0.4,  # Lee, section 7.2
+            max_antecedents=250,  # Lee, section 7.2
+            feature_dim=20,  # Lee, section 7.1
+            scorer_dim=150,  # Lee, section 7.1
+            input_dropout_rate=0.5,  # Lee, section 7.2; ELMo's 0.5 (Peters, appendix) is this one
+            recurrent_dropout_rate=0.2,  # Lee, section 7.2
+            dropout_rate=0.2,  # Lee, section 7.2
+            max_train_sentences=50,  # Lee, section 7.2
+        ),
+        inputs=InputConfig(
+            word_dim=300,  # Lee, section 7.1
+            train_word_vectors=False,  # Lee's code
+            lower_case=False,  # Lee's code
+            character_dim=8,  # Lee, section 7.1
+            character_filters=((3, 50), (4, 50), (5, 50)),  # Lee, section 7.1
+            elmo="input",  # Peters, appendix
+            elmo_penalty=0.0,  # Peters, appendix
+        ),
+        training=TrainingConfig(
+            learning_rate=0.001,  # Lee, section 7.2, Adam
+            batch_size=1,  # Lee, section 7.2
+            max_epochs=150,  # Lee, section 7.2
+            patience=150,  # Lee's code stops by hand
+            decay=0.999,  # Lee, section 7.2: 0.1 % every 100 steps
+            decay_steps=100,
+            clip_norm=5.0,  # Lee's code
+        ),
+    )
+
+
+def cpu() -> TaskConfig:
+    """Minutes on one core: a third of the width, fewer spans, antecedents and sentences a step, no characters."""
+    recipe = paper()
+    return replace(
+        recipe,
+        model=replace(
+            recipe.model,
+            hidden_dim=64,
+            spans_per_word=0.3,
+            max_antecedents=100,
+            scorer_dim=64,
+            input_dropout_rate=0.3,  # ELMo's too
+            max_train_sentences=20,
+        ),
+        inputs=replace(recipe.inputs, word_dim=50, lower_case=True, character_dim=0, elmo_rescale=True),
+        training=replace(
+            recipe.training,
+            learning_rate=0.002,
+            max_epochs=10,
+            patience=10,
+            decay=0.9,  # to a sixth over the 1,770 steps of OntoGUM
+        ),
+    )
+
+
+RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu}

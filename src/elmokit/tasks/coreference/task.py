@@ -1,0 +1,171 @@
+"""The task of coreference: one example a document, the scorer's numbers of CoNLL-2012, its columns and JSON out."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
+
+from elmokit.metrics.coreference import CoreferenceScore, score_coreference
+from elmokit.tasks.coreference.model import CoreferenceConfig, CoreferenceResolver, genre
+from elmokit.tasks.coreference.reader import CoreferenceDocument, read_documents
+from elmokit.tasks.coreference.recipe import RECIPES
+from elmokit.tasks.task import Reading, Splits, Task
+from elmokit.text.json_values import member
+from elmokit.text.tokenizer import split_sentences, tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.tasks.inputs import TokenInputs
+
+Clusters = list[list[tuple[int, int]]]
+
+# train, dev, test of: OntoGUM as converted here; CoNLL-2012
+_FILES = (
+    ("train.gold_conll", "dev.gold_conll", "test.gold_conll"),
+    ("train.english.v4_gold_conll", "dev.english.v4_gold_conll", "test.english.v4_gold_conll"),
+)
+_NOBODY = "-"
+_TEXT = "text"
+
+
+def find(folder: Path) -> Splits:
+    for train, dev, test in _FILES:
+        if (folder / train).is_file() and (folder / dev).is_file():
+            held_out = folder / test
+            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
+    known = "; ".join(", ".join(names) for names in _FILES)
+    raise ValueError(f"{folder} has no data set of coreference; expected files of one of these names: {known}")
+
+
+def read(path: Path, config: CoreferenceConfig, training: bool) -> Reading[CoreferenceDocument]:
+    return Reading(list(read_documents(path)))
+
+
+def sentences(example: CoreferenceDocument) -> Sequence[Sequence[str]]:
+    return example.sentences
+
+
+def labels(examples: Iterable[CoreferenceDocument]) -> list[str]:
+    """The genres that the documents' names tell."""
+    return sorted({genre(example.name) for example in examples} - {""})
+
+
+def build(config: CoreferenceConfig, inputs: TokenInputs, labels: Sequence[str]) -> CoreferenceResolver:
+    return CoreferenceResolver(config, inputs=inputs, labels=labels)
+
+
+def score(examples: Sequence[CoreferenceDocument], predictions: Sequence[Clusters]) -> dict[str, float]:
+    """The mean F1 of CoNLL-2012 and what it is made of."""
+    result = CoreferenceScore()
+    for example, clusters in zip(examples, predictions, strict=True):
+        result += score_coreference(gold=example.clusters, predicted=clusters)
+    parts = {"muc": result.muc, "b_cubed": result.b_cubed, "ceaf_e": result.ceaf_e, "mentions": result.mentions}
+    numbers = {"average_f1": result.average_f1}
+    for name, part in parts.items():
+        numbers |= {f"{name}_f1": part.f1, f"{name}_precision": part.precision, f"{name}_recall": part.recall}
+    return numbers
+
+
+def from_text(line: str) -> CoreferenceDocument:
+    """A line is a document of one speaker and no known genre."""
+    tokens = [tokenize(sentence) for sentence in split_sentences(line)]
+    tokens = [sentence for sentence in tokens if sentence]
+    if not tokens:
+        raise ValueError(f"{line[:80]!r} has no tokens; expected the sentences of a document")
+    return _document(tokens, [_NOBODY] * sum(map(len, tokens)), name=_TEXT)
+
+
+def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
+    """`{"sentences": [["Ann", "slept", "."], ["She", "snored", "."]]}`, or `{"text": "Ann slept. She snored."}`.
+
+    Or `{"tokens": ["Ann", "hurt", "herself"]}`, a single sentence. With `"name"`, the genre is read off the name as of
+    a document of the training set; with `"speakers"` beside `"sentences"`, there is one for each sentence.
+    """
+    members = dict(fields)
+    if "tokens" in members:
+        members["sentences"] = [members.pop("tokens")]
+    name = member(members, "name", str, place="the document") if "name" in members else _TEXT
+    if "sentences" not in members:
+        document = from_text(member(members, "text", str, place="the document"))
+        return _document(document.sentences, document.speakers, name=name)
+    values = cast("list[object]", member(members, "sentences", list, place="the document"))
+    tokens = [_texts(value, what="a sentence", kind="words") for value in values]
+    if not all(tokens) or not tokens:
+        raise ValueError(f"sentences is {str(values)[:80]}; expected a list of lists of words, none empty")
+    speakers = [_NOBODY] * len(tokens)
+    if "speakers" in members:
+        speakers = _texts(members["speakers"], what="speakers", kind="names")
+    if len(speakers) != len(tokens):
+        raise ValueError(f"there are {len(speakers)} speakers but {len(tokens)} sentences; expected one for each")
+    each = [[speaker] * len(sentence) for speaker, sentence in zip(speakers, tokens, strict=True)]
+    return _document(tokens, list(chain.from_iterable(each)), name=name)
+
+
+def to_text(example: CoreferenceDocument, prediction: Clusters) -> str:
+    """The columns of CoNLL-2012, which its scorer reads; nothing in those that we do not know."""
+    cells = iter(_coreference_cells(prediction, num_tokens=len(example.speakers)))
+    speakers = iter(example.speakers)
+    lines = [f"#begin document ({example.name}); part {example.part:03d}\n"]
+    for sentence in example.sentences:
+        for number, token in enumerate(sentence):
+            columns = [example.name, str(example.part), str(number), token, "-", "-", "-", "-", "-", next(speakers)]
+            lines.append("\t".join([*columns, "*", next(cells)]) + "\n")
+        lines.append("\n")
+    return "".join([*lines, "#end document"])
+
+
+def to_json(example: CoreferenceDocument, prediction: Clusters) -> dict[str, Any]:
+    """Sentences, and the clusters: `first` and `last` are tokens of the document, counted from 0, both part of it."""
+    tokens = list(chain.from_iterable(example.sentences))
+    return {
+        "name": example.name,
+        "sentences": example.sentences,
+        "clusters": [
+            [{"first": first, "last": last, "text": " ".join(tokens[first : last + 1])} for first, last in cluster]
+            for cluster in prediction
+        ],
+    }
+
+
+def _document(sentences: list[list[str]], speakers: list[str], *, name: str) -> CoreferenceDocument:
+    return CoreferenceDocument(name=name, part=0, sentences=sentences, speakers=speakers, clusters=[])
+
+
+def _texts(value: object, *, what: str, kind: str) -> list[str]:
+    values = cast("list[object]", value) if isinstance(value, list) else None
+    texts = [text for text in values or [] if isinstance(text, str) and text]
+    if values is None or len(texts) < len(values):
+        raise ValueError(f"{what} is {value!s:.80}; expected a list of {kind}")
+    return texts
+
+
+def _coreference_cells(clusters: Clusters, *, num_tokens: int) -> list[str]:
+    """`(0`, `1)`, `(2)` or `-`, with | between several; of brackets that open together, the longest mention's first."""
+    cells: list[list[str]] = [[] for _ in range(num_tokens)]
+    mentions = [(first, last, number) for number, cluster in enumerate(clusters) for first, last in cluster]
+    for first, last, number in sorted(mentions, key=lambda mention: (mention[0], -mention[1])):
+        cells[first].append(f"({number})" if first == last else f"({number}")
+    for first, last, number in sorted(mentions, key=lambda mention: (mention[1], -mention[0])):
+        if first != last:
+            cells[last].append(f"{number})")
+    return ["|".join(cell) or "-" for cell in cells]
+
+
+TASK: Task[CoreferenceDocument, Clusters] = Task(
+    name="coreference",
+    metric="average_f1",
+    find=find,
+    read=read,
+    sentences=sentences,
+    labels=labels,
+    build=build,
+    score=score,
+    recipes=RECIPES,
+    model_config=CoreferenceConfig,
+    from_text=from_text,
+    from_json=from_json,
+    to_text=to_text,
+    to_json=to_json,
+)

@@ -1,0 +1,118 @@
+"""Classifier of sentence pairs: ESIM, the enhanced sequential inference model (Chen et al., 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.layers.attention import soft_align
+from elmokit.layers.dropout import VariationalDropout
+from elmokit.layers.encoder import BiLSTM
+from elmokit.layers.pooling import masked_max, masked_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Bool, Float, Int
+
+    from elmokit.tasks.entailment.reader import SentencePair
+    from elmokit.tasks.inputs import TokenInputs
+
+
+@dataclass(frozen=True)
+class EntailmentConfig:
+    """Sizes of the classifier."""
+
+    encoder_dim: int = 300
+    """Width of the first biLSTM, per direction."""
+    projection_dim: int = 300
+    """Width of the ReLU layer between the alignment and the second biLSTM."""
+    inference_dim: int = 300
+    """Width of the second biLSTM, per direction."""
+    hidden_dim: int = 300
+    """Width of the ReLU layer before the scores."""
+    lstm_dropout_rate: float = 0.5
+    """Before both biLSTMs; the same features at all tokens of a sentence."""
+    attention_dropout_rate: float = 0.0
+    """After the alignment."""
+    output_dropout_rate: float = 0.5
+    """Before each of the last two layers."""
+
+
+@dataclass(frozen=True)
+class Entailment:
+    """A pair's most probable label, and the probability of each."""
+
+    label: str
+    probabilities: dict[str, float]
+
+
+class EntailmentClassifier(nn.Module):
+    """Pairs of sentences -> one of the labels. Both sentences go through the same layers."""
+
+    def __init__(self, config: EntailmentConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+        super().__init__()
+        self.inputs = inputs
+        self.labels = list(labels)
+        self.label_ids = {label: index for index, label in enumerate(self.labels)}
+        self.lstm_dropout = VariationalDropout(rate=config.lstm_dropout_rate)
+        self.attention_dropout = nn.Dropout(config.attention_dropout_rate)
+        self.output_dropout = nn.Dropout(config.output_dropout_rate)
+
+        self.encoder = BiLSTM(input_dim=inputs.input_dim, hidden_dim=config.encoder_dim)
+        aligned_dim = 4 * (2 * config.encoder_dim + inputs.output_dim)
+        self.projection = nn.Linear(aligned_dim, config.projection_dim)
+        self.inference = BiLSTM(input_dim=config.projection_dim, hidden_dim=config.inference_dim)
+        self.hidden = nn.Linear(4 * 2 * config.inference_dim, config.hidden_dim)
+        self.score = nn.Linear(config.hidden_dim, len(self.labels))
+        for layer in (self.projection, self.hidden, self.score):
+            nn.init.xavier_uniform_(layer.weight)  # as AllenNLP's esim
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, examples: Sequence[SentencePair]) -> Float[Tensor, ""]:
+        """Mean cross entropy. Raises ValueError for a pair without a label, or with one that is none of the labels."""
+        scores = self._scores(examples)
+        return functional.cross_entropy(scores, self._label_ids(examples).to(scores.device))
+
+    @torch.no_grad()
+    def predict(self, examples: Sequence[SentencePair]) -> list[Entailment]:
+        rows = cast("list[list[float]]", self._scores(examples).softmax(dim=1).tolist())
+        predictions: list[Entailment] = []
+        for row in rows:
+            probabilities = dict(zip(self.labels, row, strict=True))
+            predictions.append(Entailment(max(self.labels, key=lambda label: probabilities[label]), probabilities))
+        return predictions
+
+    def _scores(self, examples: Sequence[SentencePair]) -> Float[Tensor, "B K"]:
+        """Premises, and then hypotheses, are one batch (2B) wherever the two do not meet."""
+        vectors = self.inputs([*(pair.premise for pair in examples), *(pair.hypothesis for pair in examples)])
+        encoded = self.encoder(self.lstm_dropout(vectors.inputs), vectors.mask)
+        aligned = _aligned(torch.cat([encoded, vectors.outputs], dim=2), vectors.mask)
+        projected = self.projection(self.attention_dropout(aligned)).relu()
+        inferred = self.inference(self.lstm_dropout(projected), vectors.mask)
+        pools = torch.cat([masked_mean(inferred, vectors.mask), masked_max(inferred, vectors.mask)], dim=1)
+        pair = torch.cat(pools.chunk(2), dim=1)
+        hidden = self.hidden(self.output_dropout(pair)).relu()
+        return self.score(self.output_dropout(hidden))
+
+    def _label_ids(self, examples: Sequence[SentencePair]) -> Int[Tensor, " B"]:
+        for pair in examples:
+            if pair.label not in self.label_ids:
+                raise ValueError(
+                    f"the pair {' '.join(pair.premise)[:60]!r}, {' '.join(pair.hypothesis)[:60]!r} has the label "
+                    f"{pair.label!r}; the labels are {', '.join(self.labels)}"
+                )
+        return torch.tensor([self.label_ids[cast("str", pair.label)] for pair in examples])
+
+
+def _aligned(encoded: Float[Tensor, "2B T D"], mask: Bool[Tensor, "2B T"]) -> Float[Tensor, "2B T 4D"]:
+    """`[a; a~; a - a~; a * a~]`, where a~ is what the other sentence has for a token of this one."""
+    premise, hypothesis = encoded.chunk(2)
+    premise_mask, hypothesis_mask = mask.chunk(2)
+    both = soft_align(premise, hypothesis, premise_mask=premise_mask, hypothesis_mask=hypothesis_mask)
+    other = torch.cat(both)
+    return torch.cat([encoded, other, encoded - other, encoded * other], dim=2)

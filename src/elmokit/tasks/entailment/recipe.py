@@ -1,0 +1,74 @@
+"""Recipes of the entailment classifier. P is the appendix of Peters et al. (2018), A AllenNLP's esim.jsonnet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from elmokit.tasks.entailment.model import EntailmentConfig
+from elmokit.tasks.inputs import InputConfig
+from elmokit.tasks.task import TaskConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def paper() -> TaskConfig:
+    """ESIM (Chen et al., 2017) as in P; give GloVe's 300-d vectors (840B)."""
+    return TaskConfig(
+        model=EntailmentConfig(
+            encoder_dim=300,  # P and Chen, section 5, as the other widths
+            projection_dim=300,
+            inference_dim=300,
+            hidden_dim=300,
+            lstm_dropout_rate=0.5,  # P
+            attention_dropout_rate=0.5,  # P has it with ELMo alone; here it is the same for both
+            output_dropout_rate=0.5,  # P
+        ),
+        inputs=InputConfig(
+            word_dim=300,  # P
+            train_word_vectors=False,  # P
+            lower_case=True,  # A
+            elmo="both",  # P
+            elmo_layer_norm=True,  # P
+            elmo_penalty=0.001,  # P, lambda
+        ),
+        training=TrainingConfig(
+            learning_rate=0.0004,  # P, Adam
+            batch_size=32,  # P
+            max_epochs=75,  # A
+            patience=5,  # A
+            halve_after=1,  # P: whenever the accuracy on the development set fails to improve
+            clip_norm=5.0,  # P
+            weight_decay=0.0001,  # P has it with ELMo alone; here it is the same for both
+        ),
+    )
+
+
+def cpu() -> TaskConfig:
+    """Minutes on one core: a fifth of the width, a subset of SNLI, no layer norm, so that batches change nothing."""
+    recipe = paper()
+    return replace(
+        recipe,
+        model=EntailmentConfig(
+            encoder_dim=64,
+            projection_dim=64,
+            inference_dim=64,
+            hidden_dim=64,
+            lstm_dropout_rate=0.2,
+            attention_dropout_rate=0.0,
+            output_dropout_rate=0.3,
+        ),
+        inputs=replace(recipe.inputs, word_dim=50, min_word_count=2, elmo_rescale=True, elmo_layer_norm=False),
+        training=replace(
+            recipe.training,
+            learning_rate=0.001,
+            max_epochs=7,
+            patience=7,
+            weight_decay=0.0,
+            max_dev_examples=2_000,
+        ),
+    )
+
+
+RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu}

@@ -1,0 +1,130 @@
+"""The task of entailment: pairs of sentences in, accuracy, the label of each pair out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from elmokit.metrics.labels import score_labels
+from elmokit.tasks.entailment.model import Entailment, EntailmentClassifier, EntailmentConfig
+from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
+from elmokit.tasks.entailment.recipe import RECIPES
+from elmokit.tasks.task import Reading, Splits, Task
+from elmokit.text.json_values import member
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.tasks.inputs import TokenInputs
+
+# train, dev, test of: SNLI; a part of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split here; tables
+_FILES = (
+    ("snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
+    ("snli_1.0_train_subset20k.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
+    ("multinli_1.0_train.jsonl", "multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_mismatched.jsonl"),
+    ("train.jsonl", "dev.jsonl", "test.jsonl"),
+    ("train.tsv", "dev.tsv", "test.tsv"),
+)
+_PREMISE, _HYPOTHESIS = ("premise", "sentence1"), ("hypothesis", "sentence2")
+
+
+def find(folder: Path) -> Splits:
+    for train, dev, test in _FILES:
+        if (folder / train).is_file() and (folder / dev).is_file():
+            held_out = folder / test
+            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
+    known = "; ".join(", ".join(names) for names in _FILES)
+    raise ValueError(f"{folder} has no data set of entailment; expected files of one of these names: {known}")
+
+
+def read(path: Path, config: EntailmentConfig, training: bool) -> Reading[SentencePair]:
+    """Pairs that the annotators did not agree on are skipped, to train on as well as to evaluate."""
+    reading = Reading[SentencePair]([])
+    for pair in read_sentence_pairs(path):
+        if pair.label is None:
+            reading.skipped["without a label"] += 1
+        else:
+            reading.examples.append(pair)
+    return reading
+
+
+def sentences(example: SentencePair) -> Sequence[Sequence[str]]:
+    return [example.premise, example.hypothesis]
+
+
+def labels(examples: Iterable[SentencePair]) -> list[str]:
+    """All three, seen or not."""
+    return list(LABELS)
+
+
+def build(config: EntailmentConfig, inputs: TokenInputs, labels: Sequence[str]) -> EntailmentClassifier:
+    return EntailmentClassifier(config, inputs=inputs, labels=labels)
+
+
+def score(examples: Sequence[SentencePair], predictions: Sequence[Entailment]) -> dict[str, float]:
+    """Accuracy over the pairs that have a label, and the mean of the labels' F1."""
+    pairs = [(example.label, made.label) for example, made in zip(examples, predictions, strict=True)]
+    labelled = [(gold, made) for gold, made in pairs if gold is not None]
+    result = score_labels(gold=[gold for gold, _ in labelled], predicted=[made for _, made in labelled])
+    return {"accuracy": result.accuracy.percent, "macro_f1": result.macro_f1}
+
+
+def from_text(line: str) -> SentencePair:
+    """The premise, a tab, the hypothesis."""
+    cells = line.split("\t")
+    if len(cells) != 2:
+        raise ValueError(f"{line[:80]!r} has {len(cells) - 1} tabs; expected a premise, a tab and a hypothesis")
+    return from_json({"premise": cells[0], "hypothesis": cells[1]})
+
+
+def from_json(fields: Mapping[str, Any]) -> SentencePair:
+    """`{"premise": "It rains.", "hypothesis": "It's dry."}`, each text or a list of tokens; or SNLI's names."""
+    return SentencePair(premise=_tokens(fields, _PREMISE), hypothesis=_tokens(fields, _HYPOTHESIS), label=None)
+
+
+def to_text(example: SentencePair, prediction: Entailment) -> str:
+    """A row of a table: the label, the tokens of the premise, those of the hypothesis, with tabs between."""
+    return "\t".join([prediction.label, " ".join(example.premise), " ".join(example.hypothesis)])
+
+
+def to_json(example: SentencePair, prediction: Entailment) -> dict[str, Any]:
+    return {
+        "premise": example.premise,
+        "hypothesis": example.hypothesis,
+        "label": prediction.label,
+        "probabilities": prediction.probabilities,
+    }
+
+
+def _tokens(fields: Mapping[str, Any], names: tuple[str, str]) -> list[str]:
+    name = next((name for name in names if name in fields), names[0])
+    if not isinstance(fields.get(name), list):
+        text = member(dict(fields), name, str, place="the pair")
+        tokens = tokenize(text)
+        if not tokens:
+            raise ValueError(f"the {names[0]} {text!r} has no tokens; expected a sentence")
+        return tokens
+    values = cast("list[object]", fields[name])
+    tokens = [token for token in values if isinstance(token, str) and token]
+    if not tokens or len(tokens) < len(values):
+        raise ValueError(f"the {names[0]} is {str(values)[:80]}; expected a text or a list of words")
+    return tokens
+
+
+TASK: Task[SentencePair, Entailment] = Task(
+    name="entailment",
+    metric="accuracy",
+    find=find,
+    read=read,
+    sentences=sentences,
+    labels=labels,
+    build=build,
+    score=score,
+    recipes=RECIPES,
+    model_config=EntailmentConfig,
+    from_text=from_text,
+    from_json=from_json,
+    to_text=to_text,
+    to_json=to_json,
+)

@@ -1,0 +1,90 @@
+"""Tagger of named entities: two biLSTMs and a CRF over BIOUL tags (Lample et al., 2016; Peters et al., 2018, A.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from elmokit.layers.crf import CRF, bioul_transitions
+from elmokit.layers.dropout import VariationalDropout
+from elmokit.layers.encoder import BiLSTM
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Bool, Float, Int
+
+    from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.named_entities.reader import TaggedSentence
+
+
+@dataclass(frozen=True)
+class NamedEntitiesConfig:
+    """Sizes of the tagger."""
+
+    first_dim: int = 200
+    """Width of the first biLSTM, per direction."""
+    second_dim: int = 100
+    """Width of the second biLSTM, per direction."""
+    dropout_rate: float = 0.5
+    """At the input of both biLSTMs, the same features at all tokens of a sentence."""
+    output_dropout_rate: float = 0.0
+    """The same before the dense layer."""
+
+
+class NamedEntityTagger(nn.Module):
+    """Tokens -> BIOUL tags; `labels` are all tags that there are, `O` among them."""
+
+    allowed: Tensor
+
+    def __init__(self, config: NamedEntitiesConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+        super().__init__()
+        self.inputs = inputs
+        self.labels = list(labels)
+        self.label_ids = {label: index for index, label in enumerate(self.labels)}
+        self.input_dropout = VariationalDropout(rate=config.dropout_rate)
+        self.output_dropout = VariationalDropout(rate=config.output_dropout_rate)
+        self.first = BiLSTM(input_dim=inputs.input_dim, hidden_dim=config.first_dim)
+        self.second = BiLSTM(input_dim=2 * config.first_dim + inputs.output_dim, hidden_dim=config.second_dim)
+        self.dense = nn.Linear(2 * config.second_dim, len(self.labels))
+        self.crf = CRF(num_labels=len(self.labels), boundary_scores=False)  # AllenNLP's tagger for the paper has none
+        self.register_buffer("allowed", bioul_transitions(self.labels), persistent=False)
+
+    def forward(self, examples: Sequence[TaggedSentence]) -> Float[Tensor, ""]:
+        """Minus the log likelihood of the tags, summed over the batch (as AllenNLP).
+
+        Raises ValueError for a sentence with a tag that is not among the labels, or without one for each token.
+        """
+        scores, mask = self._scores(examples)
+        return -self.crf.log_likelihood(scores, mask, labels=self._label_ids(examples, mask)).sum()
+
+    @torch.no_grad()
+    def predict(self, examples: Sequence[TaggedSentence]) -> list[list[str]]:
+        """The most probable legal tags."""
+        scores, mask = self._scores(examples)
+        return [[self.labels[index] for index in path] for path in self.crf.decode(scores, mask, allowed=self.allowed)]
+
+    def _scores(self, examples: Sequence[TaggedSentence]) -> tuple[Float[Tensor, "B T K"], Bool[Tensor, "B T"]]:
+        vectors = self.inputs([sentence.tokens for sentence in examples])
+        hidden = self.first(self.input_dropout(vectors.inputs), vectors.mask)
+        hidden = torch.cat([hidden, vectors.outputs], dim=2)
+        hidden = self.second(self.input_dropout(hidden), vectors.mask)
+        return self.dense(self.output_dropout(hidden)), vectors.mask
+
+    def _label_ids(self, examples: Sequence[TaggedSentence], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+        """0 at padding."""
+        rows: list[list[int]] = []
+        for sentence in examples:
+            text = " ".join(sentence.tokens)[:80]
+            if len(sentence.tags) != len(sentence.tokens):
+                raise ValueError(
+                    f"{text!r} has {len(sentence.tokens)} tokens but {len(sentence.tags)} tags; training needs one each"
+                )
+            unknown = [tag for tag in sentence.tags if tag not in self.label_ids]
+            if unknown:
+                raise ValueError(f"{text!r} has the tag {unknown[0]!r}; the labels are {', '.join(self.labels)}")
+            rows.append([self.label_ids[tag] for tag in sentence.tags] + [0] * (mask.shape[1] - len(sentence.tags)))
+        return torch.tensor(rows, dtype=torch.long, device=mask.device)

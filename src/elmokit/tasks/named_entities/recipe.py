@@ -1,0 +1,65 @@
+"""Recipes of the named-entity tagger. A is AllenNLP's ner.jsonnet and ner_elmo.jsonnet, which reproduce the paper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from elmokit.tasks.inputs import InputConfig
+from elmokit.tasks.named_entities.model import NamedEntitiesConfig
+from elmokit.tasks.task import TaskConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def paper() -> TaskConfig:
+    """Peters et al. (2018), appendix; with GloVe's 50-d vectors (give their file) where the paper has Senna's."""
+    return TaskConfig(
+        model=NamedEntitiesConfig(
+            first_dim=200,  # paper; A has 200 in both layers
+            second_dim=100,
+            dropout_rate=0.5,  # A; the paper gives no rate
+            output_dropout_rate=0.5,  # A
+        ),
+        inputs=InputConfig(
+            word_dim=50,  # paper
+            train_word_vectors=True,  # paper
+            min_word_count=2,  # ours: rare words that the file lacks teach the unknown word its vector
+            character_dim=16,  # paper
+            character_filters=((3, 128),),  # paper
+            elmo="input",  # paper
+            elmo_penalty=0.1,  # paper, lambda
+        ),
+        training=TrainingConfig(
+            learning_rate=0.001,  # paper, Adam, constant
+            batch_size=64,  # A
+            max_epochs=75,  # A
+            patience=25,  # A
+            clip_norm=5.0,  # paper
+        ),
+    )
+
+
+def cpu() -> TaskConfig:
+    """Minutes on one core: all sentences of CoNLL-2003, half the widths, few epochs."""
+    recipe = paper()
+    return replace(
+        recipe,
+        model=NamedEntitiesConfig(first_dim=100, second_dim=64, dropout_rate=0.3, output_dropout_rate=0.3),
+        inputs=replace(recipe.inputs, elmo_rescale=True, character_filters=((3, 64),)),
+        training=replace(recipe.training, learning_rate=0.003, decay=0.95, batch_size=32, max_epochs=8, patience=8),
+    )
+
+
+def cpu_ko() -> TaskConfig:
+    """The same for KLUE-NER: the Korean biLM, and words that start at random (eojeol, of which few occur twice)."""
+    recipe = cpu()
+    return replace(
+        recipe,
+        inputs=replace(recipe.inputs, elmo_model="mini-ko"),
+        training=replace(recipe.training, max_epochs=15, patience=15),  # a fifth of CoNLL-2003's steps each
+    )
+
+
+RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu, "cpu-ko": cpu_ko}

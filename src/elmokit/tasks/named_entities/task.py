@@ -1,0 +1,132 @@
+"""The task of named entities: data sets by their file names, conlleval's numbers, columns and JSON out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from elmokit.metrics.spans import score_spans, spans_from_tags, tags_from_spans
+from elmokit.tasks.named_entities.model import NamedEntitiesConfig, NamedEntityTagger
+from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
+from elmokit.tasks.named_entities.recipe import RECIPES
+from elmokit.tasks.task import Reading, Splits, Task
+from elmokit.text.json_values import member
+from elmokit.text.lines import split_tokens
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.tasks.inputs import TokenInputs
+
+# train, dev, test of: CoNLL-2003; CoNLL-2002; WNUT-17; KLUE-NER as split here; CoNLL-2003 as often passed on
+_FILES = (
+    ("eng.train", "eng.testa", "eng.testb"),
+    ("esp.train", "esp.testa", "esp.testb"),
+    ("ned.train", "ned.testa", "ned.testb"),
+    ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"),
+    ("train.conll", "dev.conll", "test.conll"),
+    ("train.txt", "valid.txt", "test.txt"),
+)
+
+
+def find(folder: Path) -> Splits:
+    for train, dev, test in _FILES:
+        if (folder / train).is_file() and (folder / dev).is_file():
+            held_out = folder / test
+            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
+    known = "; ".join(", ".join(names) for names in _FILES)
+    raise ValueError(f"{folder} has no data set of named entities; expected files of one of these names: {known}")
+
+
+def read(path: Path, config: NamedEntitiesConfig, training: bool) -> Reading[TaggedSentence]:
+    return Reading(list(read_tagged_sentences(path)))
+
+
+def sentences(example: TaggedSentence) -> Sequence[Sequence[str]]:
+    return [example.tokens]
+
+
+def labels(examples: Iterable[TaggedSentence]) -> list[str]:
+    """`O`, and the four tags of every kind of entity, seen or not: each span can then be written."""
+    kinds = {span.label for example in examples for span in spans_from_tags(example.tags)}
+    return ["O", *(f"{prefix}-{kind}" if kind else prefix for kind in sorted(kinds) for prefix in "BILU")]
+
+
+def build(config: NamedEntitiesConfig, inputs: TokenInputs, labels: Sequence[str]) -> NamedEntityTagger:
+    return NamedEntityTagger(config, inputs=inputs, labels=labels)
+
+
+def score(examples: Sequence[TaggedSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
+    """The overall numbers of conlleval, and the F1 of each kind of entity."""
+    result = score_spans(gold=[example.tags for example in examples], predicted=predictions)
+    return {
+        "f1": result.overall.f1,
+        "precision": result.overall.precision,
+        "recall": result.overall.recall,
+        "token_accuracy": result.tokens.percent,
+        **{f"f1_{label}": of_label.f1 for label, of_label in result.by_label.items()},
+    }
+
+
+def from_text(line: str) -> TaggedSentence:
+    tokens = tokenize(line)
+    if not tokens:
+        raise ValueError(f"{line!r} has no tokens; expected a sentence")
+    return TaggedSentence(tokens=tokens, tags=[])
+
+
+def from_json(fields: Mapping[str, Any]) -> TaggedSentence:
+    """`{"tokens": ["Jane", "lives", "in", "Seoul"]}`, or `{"text": "Jane lives in Seoul"}`."""
+    if "tokens" not in fields:
+        return from_text(member(dict(fields), "text", str, place="the sentence"))
+    tokens = cast("list[object]", member(dict(fields), "tokens", list, place="the sentence"))
+    words = [token for token in tokens if isinstance(token, str) and split_tokens(token) == [token]]
+    if not words or len(words) < len(tokens):
+        raise ValueError(f"the sentence's tokens are {str(tokens)[:80]}; expected a list of words without spaces")
+    return TaggedSentence(tokens=words, tags=[])
+
+
+def to_text(example: TaggedSentence, prediction: Sequence[str]) -> str:
+    """What conlleval reads: each line is a token, its gold tag if there is one, and the predicted one, in BIO."""
+    columns = [example.tokens, *([_as_bio(example.tags)] if example.tags else []), _as_bio(prediction)]
+    return "".join(" ".join(row) + "\n" for row in zip(*columns, strict=True))
+
+
+def to_json(example: TaggedSentence, prediction: Sequence[str]) -> dict[str, Any]:
+    """Tokens, BIO tags, and the entities: `first` and `last` are positions of tokens, both part of it."""
+    return {
+        "tokens": example.tokens,
+        "tags": _as_bio(prediction),
+        "entities": [
+            {
+                "label": span.label,
+                "first": span.first,
+                "last": span.last,
+                "text": " ".join(example.tokens[span.first : span.last + 1]),
+            }
+            for span in spans_from_tags(prediction)
+        ],
+    }
+
+
+def _as_bio(tags: Sequence[str]) -> list[str]:
+    return tags_from_spans(spans_from_tags(tags), num_tokens=len(tags), scheme="BIO")
+
+
+TASK: Task[TaggedSentence, list[str]] = Task(
+    name="named-entities",
+    metric="f1",
+    find=find,
+    read=read,
+    sentences=sentences,
+    labels=labels,
+    build=build,
+    score=score,
+    recipes=RECIPES,
+    model_config=NamedEntitiesConfig,
+    from_text=from_text,
+    from_json=from_json,
+    to_text=to_text,
+    to_json=to_json,
+)

@@ -1,0 +1,144 @@
+"""Finder of answers in a passage: BiDAF with self-attention (Clark and Gardner, 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.layers.attention import BidirectionalAttention, SelfAttention
+from elmokit.layers.dropout import VariationalDropout
+from elmokit.layers.encoder import BiGRU
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Bool, Float, Int
+
+    from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.question_answering.reader import Question
+
+
+@dataclass(frozen=True)
+class QuestionAnsweringConfig:
+    """Sizes of the network, and what it reads."""
+
+    hidden_dim: int = 100
+    """Width of every biGRU, per direction; the dense layers have twice that."""
+    dropout_rate: float = 0.2
+    """Around the biGRUs; the same features at all tokens of a text."""
+    max_answer_tokens: int = 17
+    """Longest answer that is given."""
+    max_train_tokens: int = 0
+    """To train on, passages are cut behind that many tokens, and questions whose answer is lost by that are left out;
+    0 keeps all. Nothing is cut to evaluate."""
+
+
+@dataclass(frozen=True)
+class FoundAnswer:
+    """The most probable answer, as it stands in the passage."""
+
+    text: str
+    span: tuple[int, int]
+    """Its first and last token."""
+    probability: float
+    """Of these two, each by itself."""
+
+
+class AnswerFinder(nn.Module):
+    """Questions about passages -> spans of the passages."""
+
+    def __init__(self, config: QuestionAnsweringConfig, *, inputs: TokenInputs) -> None:
+        super().__init__()
+        self.inputs = inputs
+        self.max_answer_tokens = config.max_answer_tokens
+        dim, both = config.hidden_dim, 2 * config.hidden_dim
+        self.dropout = VariationalDropout(rate=config.dropout_rate)
+        self.encoder = BiGRU(input_dim=inputs.input_dim, hidden_dim=dim)
+        self.attention = BidirectionalAttention(dim=both + inputs.output_dim)
+        self.attention_dense = _dense(4 * (both + inputs.output_dim), both)
+        self.self_encoder = BiGRU(input_dim=both, hidden_dim=dim)
+        self.self_attention = SelfAttention(dim=both)
+        self.self_dense = _dense(3 * both, both)
+        self.start_encoder = BiGRU(input_dim=both, hidden_dim=dim)
+        self.end_encoder = BiGRU(input_dim=2 * both, hidden_dim=dim)
+        self.start_score = _dense(both, 1, bias=False)  # a bias would cancel in the softmax
+        self.end_score = _dense(both, 1, bias=False)
+
+    def forward(self, examples: Sequence[Question]) -> Float[Tensor, ""]:
+        """Cross entropy of the first token plus that of the last, of the first answer that tokens cover; the mean.
+
+        Raises ValueError for a question without such an answer.
+        """
+        start, end = self._scores(examples)
+        first, last = _gold_spans(examples).to(start.device)
+        return functional.cross_entropy(start, first) + functional.cross_entropy(end, last)
+
+    @torch.no_grad()
+    def predict(self, examples: Sequence[Question]) -> list[FoundAnswer]:
+        start, end = self._scores(examples)
+        spans = best_spans(start, end, max_tokens=self.max_answer_tokens)
+        start, end = start.softmax(dim=1), end.softmax(dim=1)
+        answers: list[FoundAnswer] = []
+        for row, (question, (first, last)) in enumerate(zip(examples, spans, strict=True)):
+            probability = float(start[row, first] * end[row, last])
+            answers.append(FoundAnswer(question.passage.span_text(first, last), (first, last), probability))
+        return answers
+
+    def _scores(self, examples: Sequence[Question]) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
+        """Of the passage's tokens, as the answer's first and as its last one; the lowest number at padding."""
+        context, mask = self._encoded([question.passage.tokens for question in examples])
+        question, question_mask = self._encoded([question.tokens for question in examples])
+        attended = self.attention(context, question, context_mask=mask, question_mask=question_mask)
+        read = self.attention_dense(attended).relu()
+        read = self.dropout(read + self._attended_to_itself(read, mask))
+        starting = self.start_encoder(read, mask)
+        ending = self.end_encoder(torch.cat([read, starting], dim=2), mask)
+        lowest = torch.finfo(read.dtype).min
+        start = self.start_score(starting).squeeze(2).masked_fill(~mask, lowest)
+        return start, self.end_score(ending).squeeze(2).masked_fill(~mask, lowest)
+
+    def _encoded(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "B T E"], Bool[Tensor, "B T"]]:
+        vectors = self.inputs(sentences)
+        encoded = self.dropout(self.encoder(self.dropout(vectors.inputs), vectors.mask))
+        return torch.cat([encoded, vectors.outputs], dim=2), vectors.mask
+
+    def _attended_to_itself(self, read: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        encoded = self.dropout(self.self_encoder(self.dropout(read), mask))
+        return self.self_dense(self.self_attention(encoded, mask)).relu()
+
+
+def best_spans(start: Float[Tensor, "B T"], end: Float[Tensor, "B T"], *, max_tokens: int) -> list[tuple[int, int]]:
+    """First and last token of the span with the highest sum of both scores; the earliest and shortest of equals."""
+    num_tokens = start.shape[1]
+    widths = min(max_tokens, num_tokens)
+    sums = start.new_full((*start.shape, widths), float("-inf"))
+    for width in range(widths):
+        sums[:, : num_tokens - width, width] = start[:, : num_tokens - width] + end[:, width:]
+    best = cast("list[int]", sums.flatten(1).argmax(dim=1).tolist())
+    return [(index // widths, index // widths + index % widths) for index in best]
+
+
+def _dense(input_dim: int, output_dim: int, *, bias: bool = True) -> nn.Linear:
+    """Glorot-uniform weights, no bias at first, as Clark and Gardner's code."""
+    layer = nn.Linear(input_dim, output_dim, bias=bias)
+    nn.init.xavier_uniform_(layer.weight)
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+def _gold_spans(examples: Sequence[Question]) -> Int[Tensor, "2 B"]:
+    spans: list[tuple[int, int]] = []
+    for question in examples:
+        span = next((answer.span for answer in question.answers if answer.span is not None), None)
+        if span is None:
+            raise ValueError(
+                f"question {question.id!r} ({' '.join(question.tokens)[:80]!r}) has no answer that tokens of its "
+                "passage cover; training needs one"
+            )
+        spans.append(span)
+    return torch.tensor(spans).T

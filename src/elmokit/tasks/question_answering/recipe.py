@@ -1,0 +1,75 @@
+"""Recipes of the finder of answers. O is Clark and Gardner's code (document-qa), with its script for ELMo."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from elmokit.tasks.inputs import InputConfig
+from elmokit.tasks.question_answering.model import QuestionAnsweringConfig
+from elmokit.tasks.task import TaskConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def paper() -> TaskConfig:
+    """BiDAF with self-attention; give GloVe's 300-d vectors (840B)."""
+    return TaskConfig(
+        model=QuestionAnsweringConfig(
+            hidden_dim=90,  # O with ELMo; 100 without: here it is the same for both
+            dropout_rate=0.2,  # O
+            max_answer_tokens=17,  # O
+        ),
+        inputs=InputConfig(
+            word_dim=300,  # O
+            train_word_vectors=False,  # O
+            lower_case=False,  # O, which falls back to lower case
+            character_dim=20,  # O
+            character_filters=((5, 100),),  # O; its dropout on the characters is left out
+            max_characters=16,  # O: 14 letters, and a token's two boundaries
+            elmo="both",  # Peters et al. (2018), appendix
+            elmo_dropout_rate=0.5,  # O
+            elmo_penalty=0.0,  # O
+        ),
+        training=TrainingConfig(
+            optimizer="adadelta",  # O
+            learning_rate=1.0,  # O
+            batch_size=45,  # O
+            max_epochs=24,  # O with ELMo; 26 without
+            patience=24,
+            average_decay=0.999,  # O
+        ),
+    )
+
+
+def cpu() -> TaskConfig:
+    """Minutes on one core: half the width, no characters, Adam, a subset of the questions, passages cut."""
+    recipe = paper()
+    return replace(
+        recipe,
+        model=replace(recipe.model, hidden_dim=48, max_train_tokens=150),
+        inputs=replace(
+            recipe.inputs,
+            word_dim=50,
+            lower_case=True,
+            min_word_count=2,
+            character_dim=0,
+            elmo_rescale=True,
+            elmo_dropout_rate=0.2,
+        ),
+        training=replace(
+            recipe.training,
+            optimizer="adam",
+            learning_rate=0.002,
+            batch_size=32,
+            max_epochs=10,
+            patience=10,
+            clip_norm=5.0,
+            max_train_examples=5_000,
+            max_dev_examples=500,
+        ),
+    )
+
+
+RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu}

@@ -1,0 +1,175 @@
+"""The task of question answering: SQuAD in, exact match and F1, the text of each answer out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from elmokit.metrics.answers import score_answers
+from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, QuestionAnsweringConfig
+from elmokit.tasks.question_answering.reader import Passage, Question, read_questions
+from elmokit.tasks.question_answering.recipe import RECIPES
+from elmokit.tasks.task import Reading, Splits, Task
+from elmokit.text.json_values import member
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.tasks.inputs import TokenInputs
+
+# SQuAD 1.1; a part of it; files of its format as split by a user
+_FILES = (
+    ("train-v1.1.json", "dev-v1.1.json"),
+    ("train-subset.json", "dev-v1.1.json"),
+)
+_SPLIT_FILES = ("train.json", "dev.json", "test.json")
+_HELD_OUT_ARTICLES = 4
+"""First articles of SQuAD's training file that are the development set: its own one is all that there is to test on."""
+_ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d*):(?P<end>\d*)")
+
+
+def find(folder: Path) -> Splits:
+    """SQuAD's test set is not public. So its development set is to test on, and articles of its training set that are
+    left out there are to develop on: `train-v1.1.json#4:` is that file from its fifth article on, see `read`.
+    """
+    train, dev, test = (folder / name for name in _SPLIT_FILES)
+    if train.is_file() and dev.is_file():
+        return Splits((train,), (dev,), (test,) if test.is_file() else ())
+    for train_name, test_name in _FILES:
+        if (folder / train_name).is_file() and (folder / test_name).is_file():
+            return Splits(
+                (folder / f"{train_name}#{_HELD_OUT_ARTICLES}:",),
+                (folder / f"{train_name}#:{_HELD_OUT_ARTICLES}",),
+                (folder / test_name,),
+            )
+    known = "; ".join(", ".join(names) for names in (*_FILES, _SPLIT_FILES))
+    raise ValueError(f"{folder} has no data set of question answering; expected files of one of these names: {known}")
+
+
+def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading[Question]:
+    """A file, or some of its articles: `FILE#FIRST:END`, counted from 0, END not among them, either left out.
+
+    To train on, passages are cut as the config says; questions with no answer left that tokens cover are skipped.
+    """
+    reading = Reading[Question]([])
+    cut = _PassageCutter(config.max_train_tokens)
+    for question in _questions(path):
+        if not training:
+            reading.examples.append(question)
+        elif all(answer.span is None for answer in question.answers):
+            reading.skipped["the answer is in no token"] += 1
+        elif (shorter := cut(question)) is None:
+            reading.skipped[f"the answer is beyond the first {config.max_train_tokens} tokens"] += 1
+        else:
+            reading.examples.append(shorter)
+    return reading
+
+
+def sentences(example: Question) -> Sequence[Sequence[str]]:
+    return [example.passage.tokens, example.tokens]
+
+
+def labels(examples: Iterable[Question]) -> list[str]:
+    return []
+
+
+def build(config: QuestionAnsweringConfig, inputs: TokenInputs, labels: Sequence[str]) -> AnswerFinder:
+    return AnswerFinder(config, inputs=inputs)
+
+
+def score(examples: Sequence[Question], predictions: Sequence[FoundAnswer]) -> dict[str, float]:
+    """As the official script."""
+    result = score_answers(
+        gold={str(index): [answer.text for answer in question.answers] for index, question in enumerate(examples)},
+        predicted={str(index): answer.text for index, answer in enumerate(predictions)},
+    )
+    return {"f1": result.f1, "exact_match": result.exact_match}
+
+
+def from_text(line: str) -> Question:
+    """The question, a tab, the passage."""
+    cells = line.split("\t")
+    if len(cells) != 2:
+        raise ValueError(f"{line[:80]!r} has {len(cells) - 1} tabs; expected a question, a tab and a passage")
+    return from_json({"question": cells[0], "context": cells[1]})
+
+
+def from_json(fields: Mapping[str, Any]) -> Question:
+    """`{"question": "Who won?", "context": "The Broncos won."}`, and an `id`, if it is to be seen in the output."""
+    members = dict(fields)
+    text = member(members, "question", str, place="the question")
+    context = member(members, "context", str, place="the question")
+    tokens, passage = tokenize(text), Passage.of(context)
+    if not tokens or not passage.tokens:
+        raise ValueError(f"question {text[:60]!r}, context {context[:60]!r}: one of them has no tokens")
+    identity = member(members, "id", str, place="the question") if "id" in members else ""
+    return Question(identity, tokens, passage, [])
+
+
+def to_text(example: Question, prediction: FoundAnswer) -> str:
+    """The answer, in one line, behind the question's id and a tab, if it has an id."""
+    answer = " ".join(prediction.text.split())
+    return f"{example.id}\t{answer}" if example.id else answer
+
+
+def to_json(example: Question, prediction: FoundAnswer) -> dict[str, Any]:
+    """`answer_start` is its first character in the context, as in SQuAD."""
+    first, _ = prediction.span
+    return {
+        "id": example.id,
+        "question": example.tokens,
+        "answer": prediction.text,
+        "answer_start": example.passage.offsets[first][0],
+        "probability": prediction.probability,
+    }
+
+
+def _questions(path: Path) -> Iterable[Question]:
+    parts = _ARTICLES.fullmatch(path.name)
+    if parts is None or path.is_file():
+        return read_questions(path)
+    first, end = (int(number) if number else None for number in parts.group("first", "end"))
+    return read_questions(path.with_name(parts["file"]), articles=slice(first, end))
+
+
+class _PassageCutter:
+    """Cuts a passage once, so that its questions go on sharing it."""
+
+    def __init__(self, max_tokens: int) -> None:
+        self.max_tokens = max_tokens
+        self.whole: Passage | None = None
+        self.cut: Passage | None = None
+
+    def __call__(self, question: Question) -> Question | None:
+        """The question with the answers that are left; None where none is."""
+        passage = question.passage
+        if self.max_tokens == 0 or len(passage.tokens) <= self.max_tokens:
+            return question
+        if passage is not self.whole or self.cut is None:
+            self.whole = passage
+            self.cut = replace(
+                passage, tokens=passage.tokens[: self.max_tokens], offsets=passage.offsets[: self.max_tokens]
+            )
+        answers = [answer for answer in question.answers if answer.span and answer.span[1] < self.max_tokens]
+        return replace(question, passage=self.cut, answers=answers) if answers else None
+
+
+TASK: Task[Question, FoundAnswer] = Task(
+    name="question-answering",
+    metric="f1",
+    find=find,
+    read=read,
+    sentences=sentences,
+    labels=labels,
+    build=build,
+    score=score,
+    recipes=RECIPES,
+    model_config=QuestionAnsweringConfig,
+    from_text=from_text,
+    from_json=from_json,
+    to_text=to_text,
+    to_json=to_json,
+)

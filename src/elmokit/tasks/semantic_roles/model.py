@@ -1,0 +1,130 @@
+"""Parser of semantic roles: highway LSTMs that read forward and backward in turn (He et al., 2017)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.layers.crf import bio_transitions, viterbi
+from elmokit.layers.dropout import VariationalDropout
+from elmokit.layers.encoder import AlternatingHighwayLSTM
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Bool, Float, Int
+
+    from elmokit.tasks.inputs import TokenInputs
+
+
+@dataclass(frozen=True)
+class SemanticRolesConfig:
+    """Sizes of the parser."""
+
+    flag_dim: int = 100
+    """Width of the embedding that says whether a token is the predicate."""
+    hidden_dim: int = 300
+    num_layers: int = 8
+    recurrent_dropout_rate: float = 0.1
+    input_dropout_rate: float = 0.0
+    """Of the word vectors, not of the flag; the same features at all tokens of a sentence."""
+    output_dropout_rate: float = 0.0
+    """The same before the dense layer."""
+    max_train_tokens: int = 100
+    """Longer sentences are left out of the training set; 0 keeps all."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateInSentence:
+    """What is asked: which tokens play which part for one predicate."""
+
+    tokens: list[str]
+    predicate: int | None
+    """Its token; None where a corpus has roles without a V: nothing is asked then, and nothing found."""
+    tags: list[str]
+    """BIO tags of its roles, V among them; empty where they are not known."""
+
+
+class SemanticRoleParser(nn.Module):
+    """Tokens and a predicate -> BIO tags; `labels` are all tags that there are, `O` among them."""
+
+    allowed: Tensor
+
+    def __init__(self, config: SemanticRolesConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+        super().__init__()
+        self.inputs = inputs
+        self.labels = list(labels)
+        self.label_ids = {label: index for index, label in enumerate(self.labels)}
+        self.flags = nn.Embedding(2, config.flag_dim)
+        nn.init.normal_(self.flags.weight, std=0.01)  # as He et al.'s code
+        self.input_dropout = VariationalDropout(rate=config.input_dropout_rate)
+        self.output_dropout = VariationalDropout(rate=config.output_dropout_rate)
+        self.encoder = AlternatingHighwayLSTM(
+            input_dim=inputs.input_dim + config.flag_dim,
+            hidden_dim=config.hidden_dim,
+            num_layers=config.num_layers,
+            recurrent_dropout_rate=config.recurrent_dropout_rate,
+        )
+        self.dense = nn.Linear(config.hidden_dim + inputs.output_dim, len(self.labels))
+        nn.init.normal_(self.dense.weight, std=0.01)  # as He et al.'s code
+        nn.init.zeros_(self.dense.bias)
+        self.register_buffer("allowed", bio_transitions(self.labels), persistent=False)
+
+    def forward(self, examples: Sequence[PredicateInSentence]) -> Float[Tensor, ""]:
+        """Minus the log likelihood of the tags, summed over the tokens and averaged over the batch (as He et al.).
+
+        Raises ValueError for an example without a predicate, with a tag that is not among the labels, or without one
+        for each token.
+        """
+        scores, mask = self._scores(examples)
+        return functional.nll_loss(scores[mask], self._label_ids(examples)[mask], reduction="sum") / len(examples)
+
+    @torch.no_grad()
+    def predict(self, examples: Sequence[PredicateInSentence]) -> list[list[str]]:
+        """The most probable tags that BIO allows; `O` throughout where there is no predicate."""
+        tags = [["O"] * len(example.tokens) for example in examples]
+        asked = [index for index, example in enumerate(examples) if example.predicate is not None]
+        if asked:
+            scores, mask = self._scores([examples[index] for index in asked])
+            for index, path in zip(asked, viterbi(scores, mask, allowed=self.allowed), strict=True):
+                tags[index] = [self.labels[label] for label in path]
+        return tags
+
+    def _scores(self, examples: Sequence[PredicateInSentence]) -> tuple[Float[Tensor, "B T K"], Bool[Tensor, "B T"]]:
+        vectors = self.inputs([example.tokens for example in examples])
+        flags = self.flags(_is_predicate(examples, vectors.mask))
+        hidden = self.encoder(torch.cat([self.input_dropout(vectors.inputs), flags], dim=2), vectors.mask)
+        hidden = self.output_dropout(torch.cat([hidden, vectors.outputs], dim=2))
+        return self.dense(hidden).log_softmax(dim=2), vectors.mask
+
+    def _label_ids(self, examples: Sequence[PredicateInSentence]) -> Int[Tensor, "B T"]:
+        """0 at padding."""
+        longest = max(len(example.tokens) for example in examples)
+        rows: list[list[int]] = []
+        for example in examples:
+            text = " ".join(example.tokens)[:80]
+            if len(example.tags) != len(example.tokens):
+                raise ValueError(
+                    f"{text!r} has {len(example.tokens)} tokens but {len(example.tags)} tags; training needs one each"
+                )
+            unknown = [tag for tag in example.tags if tag not in self.label_ids]
+            if unknown:
+                raise ValueError(f"{text!r} has the tag {unknown[0]!r}; the labels are {', '.join(self.labels)}")
+            rows.append([self.label_ids[tag] for tag in example.tags] + [0] * (longest - len(example.tags)))
+        return torch.tensor(rows, dtype=torch.long, device=self.allowed.device)
+
+
+def _is_predicate(examples: Sequence[PredicateInSentence], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+    flags = torch.zeros(mask.shape, dtype=torch.long)
+    for row, example in enumerate(examples):
+        if example.predicate is None or not 0 <= example.predicate < len(example.tokens):
+            raise ValueError(
+                f"{' '.join(example.tokens)[:80]!r}: the predicate is token {example.predicate}; expected "
+                f"0 to {len(example.tokens) - 1}"
+            )
+        flags[row, example.predicate] = 1
+    return flags.to(mask.device)

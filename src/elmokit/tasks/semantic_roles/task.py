@@ -1,0 +1,165 @@
+"""The task of semantic roles: one example a predicate, srl-eval's numbers, CoNLL-2005 columns and JSON out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
+from elmokit.tasks.semantic_roles.model import PredicateInSentence, SemanticRoleParser, SemanticRolesConfig
+from elmokit.tasks.semantic_roles.reader import read_role_sentences
+from elmokit.tasks.semantic_roles.recipe import RECIPES
+from elmokit.tasks.task import Reading, Splits, Task
+from elmokit.text.alignment import token_offsets
+from elmokit.text.json_values import member
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.tasks.inputs import TokenInputs
+
+# train, dev, test of: EWT's PropBank, verbs alone; all of its predicates; CoNLL-2012; CoNLL-2005 (columns pasted)
+_FILES = (
+    ("train.verbs.gold_conll", "dev.verbs.gold_conll", "test.verbs.gold_conll"),
+    ("train.gold_conll", "dev.gold_conll", "test.gold_conll"),
+    ("train.english.v4_gold_conll", "dev.english.v4_gold_conll", "test.english.v4_gold_conll"),
+    ("train.conll", "dev.conll", "test.conll"),
+)
+_MARK = "*"
+
+
+def find(folder: Path) -> Splits:
+    for train, dev, test in _FILES:
+        if (folder / train).is_file() and (folder / dev).is_file():
+            held_out = folder / test
+            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
+    known = "; ".join(", ".join(names) for names in _FILES)
+    raise ValueError(f"{folder} has no data set of semantic roles; expected files of one of these names: {known}")
+
+
+def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[PredicateInSentence]:
+    """An example for each predicate. Those without V, and long sentences, are left out of training, not of scores."""
+    reading = Reading[PredicateInSentence]([])
+    for sentence in read_role_sentences(path):
+        if not sentence.propositions:
+            reading.skipped["sentences without a predicate"] += 1
+        for proposition in sentence.propositions:
+            if training and proposition.predicate is None:
+                reading.skipped["predicates without a V"] += 1
+            elif training and 0 < config.max_train_tokens < len(sentence.tokens):
+                reading.skipped[f"predicates in sentences of more than {config.max_train_tokens} tokens"] += 1
+            else:
+                reading.examples.append(PredicateInSentence(sentence.tokens, proposition.predicate, proposition.tags))
+    return reading
+
+
+def sentences(example: PredicateInSentence) -> Sequence[Sequence[str]]:
+    return [example.tokens]
+
+
+def labels(examples: Iterable[PredicateInSentence]) -> list[str]:
+    """`O`, and both tags of every role: each of its spans can then be written."""
+    roles = {tag[2:] for example in examples for tag in example.tags if tag != "O"}
+    return ["O", *(f"{prefix}-{role}" for role in sorted(roles) for prefix in "BI")]
+
+
+def build(config: SemanticRolesConfig, inputs: TokenInputs, labels: Sequence[str]) -> SemanticRoleParser:
+    return SemanticRoleParser(config, inputs=inputs, labels=labels)
+
+
+def score(examples: Sequence[PredicateInSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
+    """srl-eval's overall numbers, and the F1 of each role. Every argument of a predicate without V is missed."""
+    result = score_roles(
+        gold=[{0: example.tags} for example in examples],
+        predicted=[
+            {} if example.predicate is None else {0: tags} for example, tags in zip(examples, predictions, strict=True)
+        ],
+    )
+    return {
+        "f1": result.overall.f1,
+        "precision": result.overall.precision,
+        "recall": result.overall.recall,
+        "perfect": 100 * result.num_perfect / max(result.num_predicates, 1),
+        **{f"f1_{role}": of_role.f1 for role, of_role in result.by_role.items()},
+    }
+
+
+def from_text(line: str) -> PredicateInSentence:
+    """A sentence whose predicate stands between asterisks: `The cat *sat* on the mat .`"""
+    before, mark, rest = line.partition(_MARK)
+    predicate, second_mark, after = rest.partition(_MARK)
+    if not (mark and second_mark and predicate.strip()) or _MARK in after:
+        raise ValueError(
+            f"{line[:80]!r} marks no predicate; expected one word between asterisks, as in 'The cat *sat* down .' "
+            "(a text with asterisks of its own has to come as JSON)"
+        )
+    text = before + predicate + after
+    tokens = tokenize(text)
+    start = len(before) + len(predicate) - len(predicate.lstrip())
+    ends = [end for _, end in token_offsets(text, tokens)]
+    index = next((index for index, end in enumerate(ends) if end > start), None)
+    if index is None:
+        raise ValueError(f"{line[:80]!r}: there is no token between the asterisks")
+    return PredicateInSentence(tokens, index, [])
+
+
+def from_json(fields: Mapping[str, Any]) -> PredicateInSentence:
+    """`{"tokens": ["The", "cat", "sat"], "predicate": 2}`, counted from 0, or `{"text": "The cat *sat*"}`."""
+    members = dict(fields)
+    if "tokens" not in members:
+        return from_text(member(members, "text", str, place="the sentence"))
+    values = cast("list[object]", member(members, "tokens", list, place="the sentence"))
+    predicate = member(members, "predicate", int, place="the sentence")
+    tokens = [token for token in values if isinstance(token, str) and token]
+    if not tokens or len(tokens) < len(values):
+        raise ValueError(f"tokens is {str(values)[:80]}; expected a list of words")
+    if not 0 <= predicate < len(tokens):
+        raise ValueError(f"the predicate is token {predicate}; expected 0 to {len(tokens) - 1}")
+    return PredicateInSentence(tokens, predicate, [])
+
+
+def to_text(example: PredicateInSentence, prediction: Sequence[str]) -> str:
+    """Columns of CoNLL-2005: words, the predicate's own form where its lemma would be, and its roles."""
+    if example.predicate is None:
+        return "".join(f"{token}\t-\n" for token in example.tokens)
+    lemmas = ["-"] * len(example.tokens)
+    lemmas[example.predicate] = example.tokens[example.predicate]
+    return "".join(
+        "\t".join(row) + "\n" for row in zip(example.tokens, lemmas, props_from_tags(prediction), strict=True)
+    )
+
+
+def to_json(example: PredicateInSentence, prediction: Sequence[str]) -> dict[str, Any]:
+    """Tokens, BIO tags, and the arguments: `pieces` are pairs of first and last token, both part of the argument."""
+    return {
+        "tokens": example.tokens,
+        "predicate": example.predicate,
+        "tags": list(prediction),
+        "arguments": [
+            {
+                "role": argument.role,
+                "pieces": [list(piece) for piece in argument.pieces],
+                "text": " ... ".join(" ".join(example.tokens[first : last + 1]) for first, last in argument.pieces),
+            }
+            for argument in arguments_from_tags(prediction)
+        ],
+    }
+
+
+TASK: Task[PredicateInSentence, list[str]] = Task(
+    name="semantic-roles",
+    metric="f1",
+    find=find,
+    read=read,
+    sentences=sentences,
+    labels=labels,
+    build=build,
+    score=score,
+    recipes=RECIPES,
+    model_config=SemanticRolesConfig,
+    from_text=from_text,
+    from_json=from_json,
+    to_text=to_text,
+    to_json=to_json,
+)

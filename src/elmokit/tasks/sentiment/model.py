@@ -1,0 +1,168 @@
+"""Classifiers of texts: the biattentive classification network (BCN; McCann et al., 2017) and a plain biLSTM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.layers.attention import SelfAttentivePooling, biattention
+from elmokit.layers.encoder import BiLSTM
+from elmokit.layers.maxout import Maxout
+from elmokit.layers.pooling import masked_max, masked_mean, masked_min
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Float, Int
+
+    from elmokit.tasks.inputs import TokenInputs, TokenVectors
+    from elmokit.tasks.sentiment.reader import LabelledText
+
+
+@dataclass(frozen=True)
+class SentimentConfig:
+    """What is read of the trees of the Stanford Sentiment Treebank, and the sizes of the classifier."""
+
+    num_classes: int = 5
+    """Of trees: 5, or 2 without what is neutral. A table has those that it has."""
+    phrases: bool = True
+    """Train on all phrases of the trees instead of the sentences alone."""
+    min_phrase_tokens: int = 1
+    """Shorter phrases are left out."""
+    classifier: str = "bcn"
+    """bcn, or bilstm: the encoder, its maximum and mean over the tokens, and a linear layer."""
+    projection_dim: int = 300
+    """Width of the ReLU layer between a token's vector and the encoder."""
+    encoder_dim: int = 300
+    """Width of the first biLSTM, per direction."""
+    integrator_dim: int = 300
+    """Width of the biLSTM over the biattention, per direction; of bcn, as are the ones below."""
+    maxout_dims: tuple[int, int] = (1200, 600)
+    """Widths of the two layers before the last one, which is a maxout layer too."""
+    maxout_pool_size: int = 4
+    """Linear functions whose maximum is one output."""
+    input_dropout_rate: float = 0.25
+    """Of the tokens' vectors."""
+    projection_dropout_rate: float = 0.25
+    """After the ReLU layer."""
+    integrator_dropout_rate: float = 0.1
+    """After the second biLSTM."""
+    output_dropout_rates: tuple[float, float] = (0.2, 0.3)
+    """After the maxout layers; the first one also before the linear layer of bilstm."""
+
+
+@dataclass(frozen=True)
+class Sentiment:
+    """A text's most probable label, and the probability of each."""
+
+    label: str
+    probabilities: dict[str, float]
+
+
+class SentimentClassifier(nn.Module):
+    """Tokens -> one of the labels; the network makes scores (B,K) out of `TokenVectors`."""
+
+    def __init__(self, network: BCN | BiLSTMClassifier, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+        super().__init__()
+        self.inputs = inputs
+        self.network = network
+        self.labels = list(labels)
+        self.label_ids = {label: index for index, label in enumerate(self.labels)}
+
+    def forward(self, examples: Sequence[LabelledText]) -> Float[Tensor, ""]:
+        """Mean cross entropy. Raises ValueError for a text without a label, or with one that is none of the labels."""
+        scores = self._scores(examples)
+        return functional.cross_entropy(scores, self._label_ids(examples).to(scores.device))
+
+    @torch.no_grad()
+    def predict(self, examples: Sequence[LabelledText]) -> list[Sentiment]:
+        rows = cast("list[list[float]]", self._scores(examples).softmax(dim=1).tolist())
+        predictions: list[Sentiment] = []
+        for row in rows:
+            probabilities = dict(zip(self.labels, row, strict=True))
+            predictions.append(Sentiment(max(self.labels, key=lambda label: probabilities[label]), probabilities))
+        return predictions
+
+    def _scores(self, examples: Sequence[LabelledText]) -> Float[Tensor, "B K"]:
+        return self.network(self.inputs([example.tokens for example in examples]))
+
+    def _label_ids(self, examples: Sequence[LabelledText]) -> Int[Tensor, " B"]:
+        for example in examples:
+            if example.label not in self.label_ids:
+                raise ValueError(
+                    f"{' '.join(example.tokens)[:80]!r} has the label {example.label!r}; the labels are "
+                    f"{', '.join(self.labels)}"
+                )
+        return torch.tensor([self.label_ids[cast("str", example.label)] for example in examples])
+
+
+class BCN(nn.Module):
+    """Encode, attend to the text itself, integrate, pool in four ways, three maxout layers."""
+
+    def __init__(self, config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> None:
+        super().__init__()
+        self.encoder = _Encoder(config, input_dim=input_dim, output_dim=output_dim)
+        self.integrator = BiLSTM(input_dim=3 * self.encoder.dim, hidden_dim=config.integrator_dim)
+        self.integrator_dropout = nn.Dropout(config.integrator_dropout_rate)
+        self.pooling = SelfAttentivePooling(dim=2 * config.integrator_dim)
+        dims = [4 * 2 * config.integrator_dim, *config.maxout_dims, num_labels]
+        self.maxouts = nn.ModuleList(
+            Maxout(input_dim=before, output_dim=after, pool_size=config.maxout_pool_size)
+            for before, after in zip(dims, dims[1:], strict=False)
+        )
+        self.dropouts = nn.ModuleList(nn.Dropout(rate) for rate in (*config.output_dropout_rates, 0.0))
+
+    def forward(self, vectors: TokenVectors) -> Float[Tensor, "B K"]:
+        mask = vectors.mask
+        attended = biattention(self.encoder(vectors), mask)
+        integrated = self.integrator_dropout(self.integrator(attended, mask))
+        pools = [pool(integrated, mask) for pool in (masked_max, masked_min, masked_mean, self.pooling)]
+        hidden = torch.cat(pools, dim=1)
+        for maxout, dropout in zip(self.maxouts, self.dropouts, strict=True):
+            hidden = dropout(maxout(hidden))
+        return hidden
+
+
+class BiLSTMClassifier(nn.Module):
+    """Encode, take maximum and mean over the tokens, one linear layer."""
+
+    def __init__(self, config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> None:
+        super().__init__()
+        self.encoder = _Encoder(config, input_dim=input_dim, output_dim=output_dim)
+        self.dropout = nn.Dropout(config.output_dropout_rates[0])
+        self.linear = nn.Linear(2 * self.encoder.dim, num_labels)
+
+    def forward(self, vectors: TokenVectors) -> Float[Tensor, "B K"]:
+        encoded = self.encoder(vectors)
+        pools = [masked_max(encoded, vectors.mask), masked_mean(encoded, vectors.mask)]
+        return self.linear(self.dropout(torch.cat(pools, dim=1)))
+
+
+class _Encoder(nn.Module):
+    """ReLU layer and biLSTM; behind them what is for the output, read by a biLSTM of its own (Peters et al., 2018).
+
+    Without the second biLSTM, whose values are between -1 and 1, ELMo's would decide alone whom a token attends to.
+    """
+
+    def __init__(self, config: SentimentConfig, *, input_dim: int, output_dim: int) -> None:
+        super().__init__()
+        self.input_dropout = nn.Dropout(config.input_dropout_rate)
+        self.projection = nn.Linear(input_dim, config.projection_dim)
+        self.projection_dropout = nn.Dropout(config.projection_dropout_rate)
+        self.lstm = BiLSTM(input_dim=config.projection_dim, hidden_dim=config.encoder_dim)
+        self.output_lstm: BiLSTM | None = None
+        self.dim = 2 * config.encoder_dim
+        if output_dim:
+            self.output_lstm = BiLSTM(input_dim=output_dim, hidden_dim=config.encoder_dim)
+            self.dim += 2 * config.encoder_dim
+
+    def forward(self, vectors: TokenVectors) -> Float[Tensor, "B T E"]:
+        projected = self.projection(self.input_dropout(vectors.inputs)).relu()
+        encoded = self.lstm(self.projection_dropout(projected), vectors.mask)
+        if self.output_lstm is None:
+            return encoded
+        return torch.cat([encoded, self.output_lstm(self.input_dropout(vectors.outputs), vectors.mask)], dim=2)

@@ -1,0 +1,80 @@
+"""Recipes of the sentiment classifier. A is AllenNLP's BCN (sst_5_bcn.jsonnet and its ELMo twin), which reproduces
+the paper's 51.4 and 54.7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from elmokit.tasks.inputs import InputConfig
+from elmokit.tasks.sentiment.model import SentimentConfig
+from elmokit.tasks.task import TaskConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def paper() -> TaskConfig:
+    """BCN on the phrases of the trees; give a file of 300-d vectors (A: GloVe 840B)."""
+    return TaskConfig(
+        model=SentimentConfig(
+            num_classes=5,  # paper
+            phrases=True,  # paper
+            min_phrase_tokens=4,  # paper; A has all
+            classifier="bcn",  # paper
+            projection_dim=300,  # paper and A, as the other widths of 300
+            encoder_dim=300,
+            integrator_dim=300,
+            maxout_dims=(1200, 600),  # A, after McCann et al. (2017); the paper has two ReLU layers here
+            maxout_pool_size=4,  # A
+            input_dropout_rate=0.25,  # A, and 0.5 with ELMo: here it is the same for both
+            projection_dropout_rate=0.25,  # A
+            integrator_dropout_rate=0.1,  # A
+            output_dropout_rates=(0.2, 0.3),  # A
+        ),
+        inputs=InputConfig(
+            word_dim=300,  # paper and A
+            train_word_vectors=False,  # A
+            elmo="both",  # paper
+            elmo_penalty=0.001,  # paper, lambda
+        ),
+        training=TrainingConfig(
+            learning_rate=0.001,  # A, Adam; the paper has 0.0001
+            batch_size=100,  # A
+            max_epochs=40,  # A
+            patience=5,  # A
+            clip_norm=5.0,  # A
+        ),
+    )
+
+
+def cpu() -> TaskConfig:
+    """Minutes on one core: the sentences without their phrases, a third of the width, few epochs."""
+    recipe = paper()
+    return replace(
+        recipe,
+        model=replace(
+            recipe.model,
+            phrases=False,
+            projection_dim=100,
+            encoder_dim=100,
+            integrator_dim=100,
+            maxout_dims=(200, 100),
+        ),
+        inputs=replace(recipe.inputs, word_dim=50, elmo_rescale=True, elmo_dropout_rate=0.5),
+        training=replace(recipe.training, batch_size=32, max_epochs=10, patience=4, average_decay=0.998),
+    )
+
+
+def cpu_ko() -> TaskConfig:
+    """The same for NSMC: the Korean biLM, words that start at random and are learnt, 20,000 of its 140,000 reviews."""
+    recipe = cpu()
+    return replace(
+        recipe,
+        inputs=replace(recipe.inputs, elmo_model="mini-ko", train_word_vectors=True, min_word_count=2),
+        training=replace(recipe.training, max_train_examples=20_000),
+    )
+
+
+RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu, "cpu-ko": cpu_ko}

@@ -1,0 +1,126 @@
+"""The task of sentiment: trees or tables in, accuracy, the label of each text out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from elmokit.metrics.labels import score_labels
+from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, Sentiment, SentimentClassifier, SentimentConfig
+from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
+from elmokit.tasks.sentiment.recipe import RECIPES
+from elmokit.tasks.task import Reading, Splits, Task
+from elmokit.text.json_values import member
+from elmokit.text.lines import read_lines
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.tasks.inputs import TokenInputs
+
+# train, dev, test of the Stanford Sentiment Treebank's trees, and of tables, such as NSMC as split here
+_FILES = (("train.txt", "dev.txt", "test.txt"), ("train.tsv", "dev.tsv", "test.tsv"))
+_NETWORKS: dict[str, type[BCN] | type[BiLSTMClassifier]] = {"bcn": BCN, "bilstm": BiLSTMClassifier}
+
+
+def find(folder: Path) -> Splits:
+    for train, dev, test in _FILES:
+        if (folder / train).is_file() and (folder / dev).is_file():
+            held_out = folder / test
+            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
+    known = "; ".join(", ".join(names) for names in _FILES)
+    raise ValueError(f"{folder} has no data set of sentiment; expected files of one of these names: {known}")
+
+
+def read(path: Path, config: SentimentConfig, training: bool) -> Reading[LabelledText]:
+    """A file whose first line opens a bracket has trees, any other one is a table.
+
+    Phrases are for training alone; texts without one of the classes are skipped.
+    """
+    reading = Reading[LabelledText]([])
+    for text in _texts(path, config, training):
+        if text.label is None:
+            reading.skipped["neutral"] += 1
+        elif training and config.phrases and len(text.tokens) < config.min_phrase_tokens:
+            reading.skipped[f"shorter than {config.min_phrase_tokens} tokens"] += 1
+        else:
+            reading.examples.append(text)
+    return reading
+
+
+def sentences(example: LabelledText) -> Sequence[Sequence[str]]:
+    return [example.tokens]
+
+
+def labels(examples: Iterable[LabelledText]) -> list[str]:
+    return sorted({example.label for example in examples if example.label is not None})
+
+
+def build(config: SentimentConfig, inputs: TokenInputs, labels: Sequence[str]) -> SentimentClassifier:
+    if config.classifier not in _NETWORKS:
+        raise ValueError(f"the classifier is {config.classifier!r}; expected one of {', '.join(_NETWORKS)}")
+    network = _NETWORKS[config.classifier](
+        config, input_dim=inputs.input_dim, output_dim=inputs.output_dim, num_labels=len(labels)
+    )
+    return SentimentClassifier(network, inputs=inputs, labels=labels)
+
+
+def score(examples: Sequence[LabelledText], predictions: Sequence[Sentiment]) -> dict[str, float]:
+    """Accuracy, and the mean of the labels' F1."""
+    result = score_labels(
+        gold=[example.label for example in examples], predicted=[prediction.label for prediction in predictions]
+    )
+    return {"accuracy": result.accuracy.percent, "macro_f1": result.macro_f1}
+
+
+def from_text(line: str) -> LabelledText:
+    tokens = tokenize(line)
+    if not tokens:
+        raise ValueError(f"{line!r} has no tokens; expected a text")
+    return LabelledText(tokens=tokens, label=None)
+
+
+def from_json(fields: Mapping[str, Any]) -> LabelledText:
+    """`{"text": "It's good."}`, or `{"tokens": ["It", "'s", "good", "."]}`."""
+    if "tokens" not in fields:
+        return from_text(member(dict(fields), "text", str, place="the text"))
+    tokens = cast("list[object]", member(dict(fields), "tokens", list, place="the text"))
+    words = [token for token in tokens if isinstance(token, str) and token]
+    if not words or len(words) < len(tokens):
+        raise ValueError(f"the text's tokens are {str(tokens)[:80]}; expected a list of words")
+    return LabelledText(tokens=words, label=None)
+
+
+def to_text(example: LabelledText, prediction: Sentiment) -> str:
+    """A row of a table: the label, a tab, the tokens."""
+    return f"{prediction.label}\t{' '.join(example.tokens)}"
+
+
+def to_json(example: LabelledText, prediction: Sentiment) -> dict[str, Any]:
+    return {"tokens": example.tokens, "label": prediction.label, "probabilities": prediction.probabilities}
+
+
+def _texts(path: Path, config: SentimentConfig, training: bool) -> Iterator[LabelledText]:
+    first = next((line for line in read_lines(path) if line.strip()), "")
+    if first.lstrip().startswith("("):
+        return read_trees(path, num_classes=config.num_classes, phrases=training and config.phrases)
+    return read_labelled_texts(path)
+
+
+TASK: Task[LabelledText, Sentiment] = Task(
+    name="sentiment",
+    metric="accuracy",
+    find=find,
+    read=read,
+    sentences=sentences,
+    labels=labels,
+    build=build,
+    score=score,
+    recipes=RECIPES,
+    model_config=SentimentConfig,
+    from_text=from_text,
+    from_json=from_json,
+    to_text=to_text,
+    to_json=to_json,
+)
