@@ -59,7 +59,7 @@ def test_every_command_is_one_that_there_is():
             assert [program, *arguments] in (["pip", "install", "."], ["make", "demo"], ["make", "test"])
     assert verbs == {
         *("demo", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
-        *("embed", "convert", "inspect", "doctor"),
+        *("train", "evaluate", "predict", "embed", "convert", "inspect", "doctor"),
     }
 
 

@@ -61,10 +61,10 @@ def cpu() -> TaskConfig:
         training=replace(
             recipe.training,
             optimizer="adam",
-            learning_rate=0.002,
+            learning_rate=0.004,
             batch_size=32,
-            max_epochs=10,
-            patience=10,
+            max_epochs=8,
+            patience=8,
             clip_norm=5.0,
             max_train_examples=5_000,
             max_dev_examples=500,

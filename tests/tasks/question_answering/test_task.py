@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, QuestionAnsweringConfig
+from elmokit.tasks.question_answering.reader import Answer, Passage, Question
+from elmokit.tasks.question_answering.task import TASK
+
+CONFIG = QuestionAnsweringConfig()
+
+
+def article(number: int) -> dict[str, object]:
+    """Two questions about one passage."""
+    context = f"Ann ate {number} apples in Seoul."
+    entries = [("How many?", f"{number} apples", 8), ("Where?", "Seoul", context.index("Seoul"))]
+    questions = [
+        {"id": f"{number}{place}", "question": text, "answers": [{"text": answer, "answer_start": start}]}
+        for place, (text, answer, start) in zip("ab", entries, strict=True)
+    ]
+    return {"title": "x", "paragraphs": [{"context": context, "qas": questions}]}
+
+
+@pytest.fixture
+def squad(tmp_path: Path) -> Path:
+    """Six articles."""
+    path = tmp_path / "train-v1.1.json"
+    path.write_text(json.dumps({"data": [article(number) for number in range(6)]}))
+    return path
+
+
+def ids(path: Path) -> list[str]:
+    return [question.id for question in TASK.read(path, CONFIG, False).examples]
+
+
+def test_holds_out_articles_of_the_training_set_and_tests_on_the_development_set(squad: Path):
+    (squad.parent / "dev-v1.1.json").touch()
+    splits = TASK.find(squad.parent)
+    assert splits.test == (squad.parent / "dev-v1.1.json",)
+    assert [identity for path in splits.dev for identity in ids(path)] == [
+        "0a",
+        "0b",
+        "1a",
+        "1b",
+        "2a",
+        "2b",
+        "3a",
+        "3b",
+    ]
+    assert [identity for path in splits.train for identity in ids(path)] == ["4a", "4b", "5a", "5b"]
+
+
+def test_takes_the_files_of_a_split_that_someone_has_made(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"has no data set of question answering; expected .*train-v1.1.json, dev-v1"):
+        TASK.find(tmp_path)
+    for name in ("train.json", "dev.json", "test.json"):
+        (tmp_path / name).touch()
+    splits = TASK.find(tmp_path)
+    assert [[path.name for path in part] for part in (splits.train, splits.dev, splits.test)] == [
+        ["train.json"],
+        ["dev.json"],
+        ["test.json"],
+    ]
+
+
+def test_reads_some_articles_of_a_file(squad: Path):
+    assert ids(squad.with_name("train-v1.1.json#1:2")) == ["1a", "1b"]
+    assert ids(squad.with_name("train-v1.1.json#5:")) == ["5a", "5b"]
+    with pytest.raises(ValueError, match="train-v1.1.json has no questions"):
+        ids(squad.with_name("train-v1.1.json#7:"))
+    named_so = squad.rename(squad.with_name("x#1:2"))
+    assert len(ids(named_so)) == 12
+
+
+def test_cuts_passages_to_train_on(squad: Path):
+    reading = TASK.read(squad, QuestionAnsweringConfig(max_train_tokens=4), True)
+    assert [question.id for question in reading.examples] == ["0a", "1a", "2a", "3a", "4a", "5a"]
+    assert reading.skipped == {"the answer is beyond the first 4 tokens": 6}
+    assert reading.examples[1].passage.tokens == ["Ann", "ate", "1", "apples"]
+    assert TASK.sentences(reading.examples[1]) == [["Ann", "ate", "1", "apples"], ["How", "many", "?"]]
+    assert not TASK.read(squad, QuestionAnsweringConfig(max_train_tokens=3), True).examples
+    longer = TASK.read(squad, QuestionAnsweringConfig(max_train_tokens=6), True).examples
+    assert [question.passage.tokens[-1] for question in longer] == ["Seoul"] * 12
+    assert longer[0].passage is longer[1].passage
+    assert longer[1].passage is not longer[2].passage
+    assert len(TASK.read(squad, QuestionAnsweringConfig(max_train_tokens=4), False).examples) == 12
+
+
+def test_counts_the_questions_whose_answer_no_token_covers_and_still_scores_them(write):
+    entry = {"id": "q", "question": "Who?", "answers": [{"text": "\u200b", "answer_start": 3}]}
+    path = write(json.dumps({"data": [{"paragraphs": [{"context": "Ann\u200b.", "qas": [entry]}]}]}))
+    assert TASK.read(path, CONFIG, True).skipped == {"the answer is in no token": 1}
+    reading = TASK.read(path, CONFIG, False)
+    assert len(reading.examples) == 1
+    assert not reading.skipped
+    assert TASK.score(reading.examples, [FoundAnswer("Ann", (0, 0), 1.0)]) == {"f1": 0.0, "exact_match": 0.0}
+
+
+@pytest.mark.parametrize("recipe", ["paper", "cpu"])
+def test_builds_the_network(stand_in_inputs, recipe: str):
+    assert isinstance(TASK.build(TASK.recipes[recipe]().model, stand_in_inputs(["a"]), []), AnswerFinder)
+    assert TASK.labels([]) == []
+
+
+def test_scores_as_the_official_script(squad: Path):
+    questions = TASK.read(squad, CONFIG, False).examples[:4]
+    made = [FoundAnswer(text, (0, 0), 1.0) for text in ("0 apples", "the Seoul.", "1", "Ann")]
+    scores = TASK.score(questions, made)
+    assert scores["exact_match"] == 50
+    assert scores[TASK.metric] == scores["f1"] == pytest.approx(100 * (1 + 1 + 2 / 3 + 0) / 4)
+
+
+def test_takes_raw_text_and_json():
+    expected = Question("", ["Who", "won", "?"], Passage.of("Ann won."), [])
+    assert TASK.from_text("Who won?\tAnn won.") == expected
+    assert TASK.from_json({"question": "Who won?", "context": "Ann won."}) == expected
+    assert TASK.from_json({"question": "Who won?", "context": "Ann won.", "id": "7"}).id == "7"
+    with pytest.raises(ValueError, match="has 0 tabs; expected a question, a tab and a passage"):
+        TASK.from_text("Who won?")
+    with pytest.raises(ValueError, match="'context' is missing"):
+        TASK.from_json({"question": "Who won?"})
+    with pytest.raises(ValueError, match="question 'Who\\?', context ' ': one of them has no tokens"):
+        TASK.from_json({"question": "Who?", "context": " "})
+
+
+def test_writes_a_line_and_json():
+    asked = Question("7", ["Who"], Passage.of("Then Ann\nLee won."), [Answer("Ann", 5, (1, 1))])
+    found = FoundAnswer("Ann\nLee", (1, 2), 0.5)
+    assert TASK.to_text(asked, found) == "7\tAnn Lee"
+    assert TASK.to_text(Question("", asked.tokens, asked.passage, []), found) == "Ann Lee"
+    assert TASK.to_json(asked, found) == {
+        "id": "7",
+        "question": ["Who"],
+        "answer": "Ann\nLee",
+        "answer_start": 5,
+        "probability": 0.5,
+    }
