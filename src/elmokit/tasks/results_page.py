@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from elmokit.tasks.results import Arm, Comparison, Results, Statistic
 
 ABSENT = "–"
+OF_ONE_LABEL = "f1_"
+"""How the scores begin that a label has by itself; they are too many for the page, and in each run's metrics.jsonl."""
 SIZE_SETTINGS = (
     "training.max_train_examples",
     "model.max_train_sentences",
@@ -233,7 +235,7 @@ def _score_names(one: Comparison, test_set: str | None) -> list[str]:
     for result in [*one.baseline.results, *one.elmo.results]:
         for scores in (result.test.get(test_set or "", {}), result.dev):
             found |= dict.fromkeys(scores)
-    return [name for name in found if name != one.metric]
+    return [name for name in found if name != one.metric and not name.startswith(OF_ONE_LABEL)]
 
 
 def _scores_and_gain(one: Comparison, name: str, test_set: str | None) -> list[str]:

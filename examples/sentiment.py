@@ -1,0 +1,52 @@
+"""Trains a classifier of film reviews on twenty of them, with ELMo, and judges new ones. Seconds on a CPU."""
+
+import tempfile
+from pathlib import Path
+
+from elmokit import load_task
+from elmokit.tasks.sentiment.task import TASK
+from elmokit.tasks.settings import with_settings
+from elmokit.tasks.train import train
+
+GOOD = """
+A wonderful film with a great cast.
+I loved every minute of it.
+Funny, clever and very moving.
+The best comedy of the year.
+A beautiful and touching story.
+The actors are excellent.
+It is a delight from start to finish.
+An intelligent and gripping thriller.
+I laughed and I cried.
+You should not miss this gem.
+"""
+BAD = """
+A terrible film with a weak cast.
+I hated every minute of it.
+Stupid, dull and far too long.
+The worst comedy of the year.
+An ugly and boring story.
+The actors are awful.
+It is a mess from start to finish.
+A silly and tedious thriller.
+I fell asleep and went home.
+You should not waste your money on this.
+"""
+NEW = ["A charming and brilliant comedy.", "A dull and predictable movie.", "The plot is stupid and dull."]
+SETTINGS = ["elmo=both", "word_dim=0", "classifier=bilstm", "batch_size=4", "max_epochs=20", "patience=20"]
+
+
+def table(texts: dict[str, str]) -> str:
+    """With a header; between the columns are tabs."""
+    rows = [f"{text}\t{label}\n" for label, lines in texts.items() for text in lines.strip().splitlines()]
+    return "".join(["text\tlabel\n", *rows])
+
+
+with tempfile.TemporaryDirectory() as folder:
+    for name in ("train.tsv", "dev.tsv"):  # so few that they are their own development set
+        (Path(folder) / name).write_text(table({"good": GOOD, "bad": BAD}), encoding="utf-8")
+    config = with_settings(TASK.recipes["cpu"](), SETTINGS)
+    run_dir = train(TASK, folder, run_dir=Path(folder) / "run", config=config)
+    classifier = load_task(run_dir)
+    for text, sentiment in zip(NEW, classifier.predict_all(NEW), strict=True):
+        print(f"{sentiment.label} ({sentiment.probabilities[sentiment.label]:.0%}): {text}")

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.tasks.coreference.model import CoreferenceConfig
+from elmokit.tasks.coreference.reader import CoreferenceDocument, read_documents
+from elmokit.tasks.coreference.task import TASK, find, from_json, from_text, labels, read, score, to_json, to_text
+
+SENTENCES = [["Ann", "saw", "the", "cat", "."], ["It", "saw", "her", "."]]
+CLUSTERS = [[(0, 0), (7, 7)], [(2, 3), (5, 5)]]
+EXAMPLE = CoreferenceDocument("GUM_news_x", 2, SENTENCES, ["Bob"] * 5 + ["-"] * 4, CLUSTERS)
+
+
+def test_writes_columns_that_its_reader_reads(write):
+    assert list(read_documents(write(to_text(EXAMPLE, CLUSTERS)))) == [EXAMPLE]
+    reading = read(write("\n".join([to_text(EXAMPLE, CLUSTERS)] * 2)), CoreferenceConfig(), True)
+    assert reading.examples == [EXAMPLE, EXAMPLE] and not reading.skipped
+
+
+@given(st.lists(st.sampled_from([(0, 0), (0, 2), (0, 4), (1, 2), (2, 2), (3, 4), (4, 4)]), unique=True), st.data())
+def test_mentions_within_each_other_come_back(write, mentions: list[tuple[int, int]], data: st.DataObject):
+    numbers = [data.draw(st.integers(0, 2)) for _ in mentions]
+    clusters = [sorted(m for m, n in zip(mentions, numbers, strict=True) if n == number) for number in range(3)]
+    clusters = sorted(cluster for cluster in clusters if cluster)
+    assert next(read_documents(write(to_text(EXAMPLE, clusters)))).clusters == clusters
+
+
+def test_scores_as_conll2012():
+    numbers = score([EXAMPLE, EXAMPLE], [CLUSTERS, [[(0, 0), (7, 7)], [(1, 1), (5, 5)]]])
+    # MUC: 2 + 1 of 4 links. B-cubed: 4 + 2 of 8 mentions wholly and one a half. CEAF-e: 2 + 1 + a half of 4 clusters.
+    assert numbers["muc_f1"] == pytest.approx(100 * 3 / 4)
+    assert numbers["b_cubed_precision"] == pytest.approx(100 * 6.5 / 8)
+    assert numbers["ceaf_e_recall"] == pytest.approx(100 * 3.5 / 4)
+    assert numbers["average_f1"] == pytest.approx(100 * (6 + 6.5 + 7) / 8 / 3)
+    assert numbers["mentions_f1"] == pytest.approx(100 * 7 / 8)
+
+
+def test_labels_are_genres():
+    other = CoreferenceDocument("bc/cnn/00/cnn_0000", 0, SENTENCES, ["-"] * 9, [])
+    nameless = CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
+    assert labels([EXAMPLE, other, nameless, EXAMPLE]) == ["bc", "news"]
+
+
+def test_a_line_is_a_document():
+    made = from_text("Ann saw the cat. It saw her.")
+    assert made == CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
+    with pytest.raises(ValueError, match="has no tokens; expected the sentences of a document"):
+        from_text(" ")
+
+
+def test_reads_json():
+    named = CoreferenceDocument("bc/x", 0, SENTENCES, ["Bob"] * 5 + ["Ann"] * 4, [])
+    assert from_json({"sentences": SENTENCES, "speakers": ["Bob", "Ann"], "name": "bc/x"}) == named
+    made = from_json({"text": "Ann saw the cat. It saw her.", "name": "bc/x"})
+    assert (made.name, made.sentences, made.speakers) == ("bc/x", SENTENCES, ["-"] * 9)
+    assert from_json(to_json(EXAMPLE, CLUSTERS)).sentences == SENTENCES
+    assert from_json({"tokens": SENTENCES[0]}).sentences == SENTENCES[:1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "the document: 'text' is missing"),
+        ({"sentences": []}, "expected a list of lists of words, none empty"),
+        ({"sentences": [["Ann"], []]}, "expected a list of lists of words, none empty"),
+        ({"sentences": ["Ann slept"]}, "a sentence is Ann slept; expected a list of words"),
+        ({"sentences": [["Ann", 3]]}, "expected a list of words"),
+        ({"sentences": [["Ann"]], "speakers": [1]}, "expected a list of names"),
+        ({"sentences": [["Ann"]], "speakers": ["a", "b"]}, "there are 2 speakers but 1 sentences"),
+    ],
+)
+def test_refuses_json_that_is_no_document(fields, message: str):
+    with pytest.raises(ValueError, match=message):
+        from_json(fields)
+
+
+def test_writes_json():
+    made = to_json(EXAMPLE, CLUSTERS)
+    assert made["name"] == "GUM_news_x" and made["sentences"] == SENTENCES
+    assert made["clusters"][1] == [
+        {"first": 2, "last": 3, "text": "the cat"},
+        {"first": 5, "last": 5, "text": "It"},
+    ]
+
+
+def test_finds_the_files_of_a_folder(tmp_path):
+    with pytest.raises(ValueError, match=r"has no data set of coreference; expected files .* train\.gold_conll"):
+        find(tmp_path)
+    for name in ("train.gold_conll", "dev.gold_conll", "test.gold_conll"):
+        (tmp_path / name).touch()
+    assert find(tmp_path).dev == (tmp_path / "dev.gold_conll",)
+    assert find(tmp_path).test == (tmp_path / "test.gold_conll",)
+
+
+def test_the_record_is_complete(stand_in_inputs):
+    config = TASK.recipes["cpu"]().model
+    inputs = stand_in_inputs([token for sentence in TASK.sentences(EXAMPLE) for token in sentence])
+    model = TASK.build(config, inputs, TASK.labels([EXAMPLE]))
+    assert len(model.predict([EXAMPLE, EXAMPLE])) == 2

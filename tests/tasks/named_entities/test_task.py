@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from elmokit.tasks.named_entities.model import NamedEntityTagger
+from elmokit.tasks.named_entities.reader import TaggedSentence
+from elmokit.tasks.named_entities.task import TASK
+
+JANE = TaggedSentence(["Jane", "Lee", "lives", "in", "Seoul"], ["B-PER", "L-PER", "O", "O", "U-LOC"])
+GUESS = ["U-PER", "U-PER", "O", "O", "U-LOC"]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("eng.train", "eng.testa", "eng.testb"),
+        ("train.conll", "dev.conll", "test.conll"),
+        ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"),
+    ],
+)
+def test_finds_data_sets_by_their_files(tmp_path: Path, names: tuple[str, str, str]):
+    train, dev, test = (tmp_path / name for name in names)
+    train.touch()
+    dev.touch()
+    assert (TASK.find(tmp_path).train, TASK.find(tmp_path).test) == ((train,), ())
+    test.touch()
+    assert (TASK.find(tmp_path).dev, TASK.find(tmp_path).test) == ((dev,), (test,))
+
+
+def test_a_folder_without_data_is_refused_with_the_names_that_would_do(tmp_path: Path):
+    with pytest.raises(ValueError, match="has no data set of named entities; expected .*eng.train, eng.testa"):
+        TASK.find(tmp_path)
+
+
+def test_reads_builds_and_predicts(write, stand_in_inputs):
+    reading = TASK.read(write("Jane I-PER\nLee I-PER\nlives O\nin O\nSeoul I-LOC\n"), None, True)
+    assert (reading.examples, reading.skipped) == ([JANE], {})
+    assert TASK.sentences(JANE) == [JANE.tokens]
+    labels = TASK.labels(reading.examples)
+    assert labels == ["O", "B-LOC", "I-LOC", "L-LOC", "U-LOC", "B-PER", "I-PER", "L-PER", "U-PER"]
+    tagger = TASK.build(TASK.recipes["cpu"]().model, stand_in_inputs(JANE.tokens), labels)
+    assert isinstance(tagger, NamedEntityTagger)
+    assert len(tagger.predict([JANE])[0]) == 5
+
+
+def test_spans_of_a_single_kind_need_no_name():
+    assert TASK.labels([TaggedSentence(["a"], ["U"])]) == ["O", "B", "I", "L", "U"]
+
+
+def test_scores_as_conlleval():
+    scores = TASK.score([JANE], [GUESS])
+    assert scores[TASK.metric] == scores["f1"] == pytest.approx(40)  # one of three predicted, of two true
+    assert scores["precision"] == pytest.approx(100 / 3)
+    assert (scores["recall"], scores["token_accuracy"]) == (50, 60)
+    assert (scores["f1_LOC"], scores["f1_PER"]) == (100, 0)
+
+
+def test_takes_raw_text_and_json():
+    jane = TaggedSentence(["Jane", "is", "n't", "here", "."], [])
+    assert TASK.from_text("Jane isn't here.") == jane
+    assert TASK.from_json({"text": "Jane isn't here."}) == jane
+    assert TASK.from_json({"tokens": jane.tokens, "id": 7}) == jane
+
+
+def test_refuses_what_is_no_sentence():
+    with pytest.raises(ValueError, match="' ' has no tokens"):
+        TASK.from_text(" ")
+    with pytest.raises(ValueError, match="'text' is missing; there are words"):
+        TASK.from_json({"words": []})
+    for tokens in ([], ["New York"], ["a", 1], [""]):
+        with pytest.raises(ValueError, match="expected a list of words without spaces"):
+            TASK.from_json({"tokens": tokens})
+
+
+def test_writes_columns_in_bio_and_entities_in_json():
+    assert TASK.to_text(JANE, JANE.tags).splitlines()[:2] == ["Jane B-PER B-PER", "Lee I-PER I-PER"]
+    untagged = TaggedSentence(JANE.tokens, [])
+    assert TASK.to_text(untagged, GUESS) == "Jane B-PER\nLee B-PER\nlives O\nin O\nSeoul B-LOC\n"
+    assert TASK.to_json(untagged, JANE.tags) == {
+        "tokens": JANE.tokens,
+        "tags": ["B-PER", "I-PER", "O", "O", "B-LOC"],
+        "entities": [
+            {"label": "PER", "first": 0, "last": 1, "text": "Jane Lee"},
+            {"label": "LOC", "first": 4, "last": 4, "text": "Seoul"},
+        ],
+    }

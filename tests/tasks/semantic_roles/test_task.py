@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import pytest
+
+from elmokit.tasks.semantic_roles.model import PredicateInSentence, SemanticRolesConfig
+from elmokit.tasks.semantic_roles.reader import read_role_sentences
+from elmokit.tasks.semantic_roles.task import (
+    TASK,
+    find,
+    from_json,
+    from_text,
+    labels,
+    read,
+    score,
+    to_json,
+    to_text,
+)
+
+COLUMNS = """#begin document (bc/x); part 000
+bc/x   0   0   Ann     NNP   *   -      -    -   -   *   (ARG0*)   (ARG0*)   (ARG0*)   -
+bc/x   0   1   tried   VBD   *   try    01   -   -   *   (V*)      *         *         -
+bc/x   0   2   to      TO    *   -      -    -   -   *   (ARG1*    *         *         -
+bc/x   0   3   sing    VB    *   sing   01   -   -   *   *)        (V*)      *         -
+
+bc/x   0   0   !       .     *   -      -    -   -   *   -
+
+#end document
+"""
+TOKENS = ["Ann", "tried", "to", "sing"]
+TRIED = PredicateInSentence(TOKENS, 1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"])
+SING = PredicateInSentence(TOKENS, 3, ["B-ARG0", "O", "O", "B-V"])
+WITHOUT_V = PredicateInSentence(TOKENS, None, ["B-ARG0", "O", "O", "O"])
+
+
+def test_an_example_for_each_predicate_and_what_is_left_out_is_counted(write):
+    path = write(COLUMNS)
+    training = read(path, SemanticRolesConfig(), True)
+    assert training.examples == [TRIED, SING]
+    assert training.skipped == {"predicates without a V": 1, "sentences without a predicate": 1}
+    scoring = read(path, SemanticRolesConfig(), False)
+    assert scoring.examples == [TRIED, SING, WITHOUT_V]
+    assert scoring.skipped == {"sentences without a predicate": 1}
+
+
+def test_long_sentences_are_left_out_of_training_only(write):
+    path = write(COLUMNS)
+    short = SemanticRolesConfig(max_train_tokens=3)
+    training = read(path, short, True)
+    assert training.examples == []
+    assert training.skipped["predicates in sentences of more than 3 tokens"] == 2
+    assert len(read(path, short, False).examples) == 3
+    assert len(read(path, SemanticRolesConfig(max_train_tokens=0), True).examples) == 2
+
+
+def test_labels_are_both_tags_of_every_role():
+    assert labels([SING]) == ["O", "B-ARG0", "I-ARG0", "B-V", "I-V"]
+
+
+def test_scores_as_srl_eval_does_with_what_has_no_predicate_missed():
+    right = [example.tags for example in (TRIED, SING)]
+    assert score([TRIED, SING], right)["f1"] == 100
+    numbers = score([TRIED, SING, WITHOUT_V], [right[0], ["O", "B-ARG0", "O", "B-V"], WITHOUT_V.tags])
+    assert numbers["precision"] == pytest.approx(100 * 2 / 3)  # of tried's two arguments and sing's one
+    assert numbers["recall"] == pytest.approx(100 * 2 / 4)
+    assert numbers["perfect"] == pytest.approx(100 / 3)
+    assert numbers["f1_ARG1"] == 100
+
+
+def test_a_continued_argument_is_right_as_a_whole_only():
+    said = PredicateInSentence(["No", "said", "Ann", "never"], 1, ["B-ARG1", "B-V", "B-ARG0", "B-C-ARG1"])
+    assert score([said], [["B-ARG1", "B-V", "B-ARG0", "O"]])["recall"] == 50
+
+
+@pytest.mark.parametrize("line", ["Ann tried to *sing*", "Ann tried to * sing *", "Ann  tried to *sing*"])
+def test_a_predicate_is_marked_with_asterisks(line: str):
+    assert from_text(line) == PredicateInSentence(TOKENS, 3, [])
+
+
+def test_a_marked_predicate_need_not_be_a_whole_token_of_its_own():
+    assert from_text("She *is*n't well.") == PredicateInSentence(["She", "is", "n't", "well", "."], 1, [])
+    assert from_text("*Do not*") == PredicateInSentence(["Do", "not"], 0, [])
+
+
+@pytest.mark.parametrize("line", ["", "Ann sang", "Ann *sang", "Ann ** sang", "*Ann* *sang*", "Ann * * sang"])
+def test_refuses_a_line_without_one_marked_predicate(line: str):
+    with pytest.raises(ValueError, match="marks no predicate; expected one word between asterisks"):
+        from_text(line)
+
+
+def test_reads_json():
+    assert from_json({"tokens": TOKENS, "predicate": 3}) == PredicateInSentence(TOKENS, 3, [])
+    assert from_json({"text": "Ann tried to *sing*"}) == PredicateInSentence(TOKENS, 3, [])
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "the sentence: 'text' is missing"),
+        ({"tokens": ["Ann"]}, "the sentence: 'predicate' is missing"),
+        ({"tokens": ["Ann"], "predicate": 1}, "the predicate is token 1; expected 0 to 0"),
+        ({"tokens": ["Ann"], "predicate": -1}, "the predicate is token -1; expected 0 to 0"),
+        ({"tokens": ["Ann", 3], "predicate": 0}, "expected a list of words"),
+        ({"tokens": [], "predicate": 0}, "expected a list of words"),
+    ],
+)
+def test_refuses_json_that_asks_for_nothing(fields, message: str):
+    with pytest.raises(ValueError, match=message):
+        from_json(fields)
+
+
+def test_writes_columns_that_its_reader_reads(write):
+    columns = [to_text(example, example.tags) for example in (TRIED, SING)]
+    assert columns[1] == "Ann\t-\t(ARG0*)\ntried\t-\t*\nto\t-\t*\nsing\tsing\t(V*)\n"
+    read_again = list(read_role_sentences(write("\n".join([*columns, to_text(WITHOUT_V, ["O"] * 4)]))))
+    assert [sentence.tokens for sentence in read_again] == [TOKENS] * 3
+    assert [sentence.propositions[0].tags for sentence in read_again[:2]] == [TRIED.tags, SING.tags]
+    assert read_again[2].propositions == []
+
+
+def test_writes_json_that_its_reader_reads():
+    made = to_json(TRIED, TRIED.tags)
+    assert made["arguments"] == [
+        {"role": "ARG0", "pieces": [[0, 0]], "text": "Ann"},
+        {"role": "V", "pieces": [[1, 1]], "text": "tried"},
+        {"role": "ARG1", "pieces": [[2, 3]], "text": "to sing"},
+    ]
+    assert from_json(made) == PredicateInSentence(TOKENS, 1, [])
+
+
+def test_finds_the_files_of_a_folder(tmp_path):
+    with pytest.raises(ValueError, match=r"has no data set of semantic roles; expected files .* train\.gold_conll"):
+        find(tmp_path)
+    for name in ("train.gold_conll", "dev.gold_conll"):
+        (tmp_path / name).touch()
+    assert find(tmp_path).train == (tmp_path / "train.gold_conll",)
+    assert find(tmp_path).test == ()
+    for name in ("train.verbs.gold_conll", "dev.verbs.gold_conll", "test.verbs.gold_conll"):
+        (tmp_path / name).touch()
+    assert find(tmp_path).test == (tmp_path / "test.verbs.gold_conll",)
+
+
+def test_the_record_is_complete(stand_in_inputs):
+    config = TASK.recipes["cpu"]().model
+    inputs = stand_in_inputs(TASK.sentences(TRIED)[0])
+    model = TASK.build(config, inputs, TASK.labels([TRIED]))
+    assert len(model.predict([TRIED])[0]) == len(TOKENS)

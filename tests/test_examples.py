@@ -1,0 +1,28 @@
+"""Each script in `examples` runs, in seconds, and prints something."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+
+
+def test_there_is_one_for_each_task():
+    tasks = {path.parent.name for path in (Path(__file__).parents[1] / "src/elmokit/tasks").glob("*/task.py")}
+    assert len(tasks) == 6 and tasks <= {path.stem for path in EXAMPLES}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_it_runs_in_an_empty_folder(path: Path, tmp_path: Path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 70
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, path], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) >= 3
