@@ -1,6 +1,6 @@
 import pytest
 
-from elmokit.text.json_values import member, object_members, parse_object
+from elmokit.text.json_values import member, object_members, parse_object, words
 
 
 def test_reads_an_object():
@@ -41,3 +41,10 @@ def test_refuses_members_that_are_missing_or_of_another_kind():
         object_members({"a": {}}, "a", place="x")
     with pytest.raises(ValueError, match="x, a\\[1\\]: 3; expected an object"):
         object_members({"a": [{}, 3]}, "a", place="x")
+
+
+@pytest.mark.parametrize("value", [[], ["a", ""], ["a b"], ["a", 3], "a", None])
+def test_a_list_of_words_has_words_alone(value: object):
+    assert words(["a", "밥"], what="tokens") == ["a", "밥"]
+    with pytest.raises(ValueError, match="^tokens is .*; expected a list of words without spaces$"):
+        words(value, what="tokens")

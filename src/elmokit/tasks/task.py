@@ -144,6 +144,19 @@ class Task(Generic[E, P]):
     """The same as JSON."""
 
 
+def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, of: str) -> Splits:
+    """The first of the data sets (train, dev and test file) whose first two files are there; the test file is optional.
+
+    ValueError, with the names, if there is none; `of` is the task.
+    """
+    for train, dev, test in names:
+        if (folder / train).is_file() and (folder / dev).is_file():
+            held_out = folder / test
+            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
+    known = "; ".join(", ".join(files) for files in names)
+    raise ValueError(f"{folder} has no data set of {of}; expected files of one of these names: {known}")
+
+
 def batches(examples: Iterable[E], *, size: int) -> Iterator[list[E]]:
     """In order, the last one as long as it is."""
     batch: list[E] = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TypeVar, cast
 
+from elmokit.text.lines import split_tokens
+
 T = TypeVar("T")
 
 _KINDS: dict[type, str] = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
@@ -39,6 +41,15 @@ def object_members(owner: dict[str, object], name: str, *, place: str) -> list[d
         cast("dict[str, object]", _typed(value, dict, place=f"{place}, {name}[{index}]"))
         for index, value in enumerate(values)
     ]
+
+
+def words(value: object, *, what: str) -> list[str]:
+    """A list of at least one word, none of them empty or with white space."""
+    values = cast("list[object]", value) if isinstance(value, list) else []
+    found = [word for word in values if isinstance(word, str) and split_tokens(word) == [word]]
+    if not found or len(found) < len(values):
+        raise ValueError(f"{what} is {str(cast('object', value))[:80]}; expected a list of words without spaces")
+    return found
 
 
 def _typed(value: object, kind: type[T], *, place: str) -> T:

@@ -9,7 +9,7 @@ from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.tasks.coreference.model import CoreferenceConfig, CoreferenceResolver, genre
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_documents
 from elmokit.tasks.coreference.recipe import RECIPES
-from elmokit.tasks.task import Reading, Splits, Task
+from elmokit.tasks.task import Reading, Splits, Task, find_splits
 from elmokit.text.json_values import member
 from elmokit.text.tokenizer import split_sentences, tokenize
 
@@ -31,12 +31,7 @@ _TEXT = "text"
 
 
 def find(folder: Path) -> Splits:
-    for train, dev, test in _FILES:
-        if (folder / train).is_file() and (folder / dev).is_file():
-            held_out = folder / test
-            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
-    known = "; ".join(", ".join(names) for names in _FILES)
-    raise ValueError(f"{folder} has no data set of coreference; expected files of one of these names: {known}")
+    return find_splits(folder, _FILES, of="coreference")
 
 
 def read(path: Path, config: CoreferenceConfig, training: bool) -> Reading[CoreferenceDocument]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.labels import score_labels
 from elmokit.tasks.entailment.model import Entailment, EntailmentClassifier, EntailmentConfig
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.entailment.recipe import RECIPES
-from elmokit.tasks.task import Reading, Splits, Task
-from elmokit.text.json_values import member
+from elmokit.tasks.task import Reading, Splits, Task, find_splits
+from elmokit.text.json_values import member, words
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -30,12 +30,7 @@ _PREMISE, _HYPOTHESIS = ("premise", "sentence1"), ("hypothesis", "sentence2")
 
 
 def find(folder: Path) -> Splits:
-    for train, dev, test in _FILES:
-        if (folder / train).is_file() and (folder / dev).is_file():
-            held_out = folder / test
-            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
-    known = "; ".join(", ".join(names) for names in _FILES)
-    raise ValueError(f"{folder} has no data set of entailment; expected files of one of these names: {known}")
+    return find_splits(folder, _FILES, of="entailment")
 
 
 def read(path: Path, config: EntailmentConfig, training: bool) -> Reading[SentencePair]:
@@ -105,11 +100,7 @@ def _tokens(fields: Mapping[str, Any], names: tuple[str, str]) -> list[str]:
         if not tokens:
             raise ValueError(f"the {names[0]} {text!r} has no tokens; expected a sentence")
         return tokens
-    values = cast("list[object]", fields[name])
-    tokens = [token for token in values if isinstance(token, str) and token]
-    if not tokens or len(tokens) < len(values):
-        raise ValueError(f"the {names[0]} is {str(values)[:80]}; expected a text or a list of words")
-    return tokens
+    return words(fields[name], what=f"the {names[0]}")
 
 
 TASK: Task[SentencePair, Entailment] = Task(

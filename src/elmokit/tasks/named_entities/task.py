@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.spans import score_spans, spans_from_tags, tags_from_spans
 from elmokit.tasks.named_entities.model import NamedEntitiesConfig, NamedEntityTagger
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.named_entities.recipe import RECIPES
-from elmokit.tasks.task import Reading, Splits, Task
-from elmokit.text.json_values import member
-from elmokit.text.lines import split_tokens
+from elmokit.tasks.task import Reading, Splits, Task, find_splits
+from elmokit.text.json_values import member, words
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -31,12 +30,7 @@ _FILES = (
 
 
 def find(folder: Path) -> Splits:
-    for train, dev, test in _FILES:
-        if (folder / train).is_file() and (folder / dev).is_file():
-            held_out = folder / test
-            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
-    known = "; ".join(", ".join(names) for names in _FILES)
-    raise ValueError(f"{folder} has no data set of named entities; expected files of one of these names: {known}")
+    return find_splits(folder, _FILES, of="named entities")
 
 
 def read(path: Path, config: NamedEntitiesConfig, training: bool) -> Reading[TaggedSentence]:
@@ -80,11 +74,7 @@ def from_json(fields: Mapping[str, Any]) -> TaggedSentence:
     """`{"tokens": ["Jane", "lives", "in", "Seoul"]}`, or `{"text": "Jane lives in Seoul"}`."""
     if "tokens" not in fields:
         return from_text(member(dict(fields), "text", str, place="the sentence"))
-    tokens = cast("list[object]", member(dict(fields), "tokens", list, place="the sentence"))
-    words = [token for token in tokens if isinstance(token, str) and split_tokens(token) == [token]]
-    if not words or len(words) < len(tokens):
-        raise ValueError(f"the sentence's tokens are {str(tokens)[:80]}; expected a list of words without spaces")
-    return TaggedSentence(tokens=words, tags=[])
+    return TaggedSentence(tokens=words(fields["tokens"], what="tokens"), tags=[])
 
 
 def to_text(example: TaggedSentence, prediction: Sequence[str]) -> str:

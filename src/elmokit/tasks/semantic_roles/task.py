@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
 from elmokit.tasks.semantic_roles.model import PredicateInSentence, SemanticRoleParser, SemanticRolesConfig
 from elmokit.tasks.semantic_roles.reader import read_role_sentences
 from elmokit.tasks.semantic_roles.recipe import RECIPES
-from elmokit.tasks.task import Reading, Splits, Task
+from elmokit.tasks.task import Reading, Splits, Task, find_splits
 from elmokit.text.alignment import token_offsets
-from elmokit.text.json_values import member
+from elmokit.text.json_values import member, words
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -30,12 +30,7 @@ _MARK = "*"
 
 
 def find(folder: Path) -> Splits:
-    for train, dev, test in _FILES:
-        if (folder / train).is_file() and (folder / dev).is_file():
-            held_out = folder / test
-            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
-    known = "; ".join(", ".join(names) for names in _FILES)
-    raise ValueError(f"{folder} has no data set of semantic roles; expected files of one of these names: {known}")
+    return find_splits(folder, _FILES, of="semantic roles")
 
 
 def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[PredicateInSentence]:
@@ -109,11 +104,8 @@ def from_json(fields: Mapping[str, Any]) -> PredicateInSentence:
     members = dict(fields)
     if "tokens" not in members:
         return from_text(member(members, "text", str, place="the sentence"))
-    values = cast("list[object]", member(members, "tokens", list, place="the sentence"))
+    tokens = words(members["tokens"], what="tokens")
     predicate = member(members, "predicate", int, place="the sentence")
-    tokens = [token for token in values if isinstance(token, str) and token]
-    if not tokens or len(tokens) < len(values):
-        raise ValueError(f"tokens is {str(values)[:80]}; expected a list of words")
     if not 0 <= predicate < len(tokens):
         raise ValueError(f"the predicate is token {predicate}; expected 0 to {len(tokens) - 1}")
     return PredicateInSentence(tokens, predicate, [])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.labels import score_labels
 from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, Sentiment, SentimentClassifier, SentimentConfig
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
 from elmokit.tasks.sentiment.recipe import RECIPES
-from elmokit.tasks.task import Reading, Splits, Task
-from elmokit.text.json_values import member
+from elmokit.tasks.task import Reading, Splits, Task, find_splits
+from elmokit.text.json_values import member, words
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -25,12 +25,7 @@ _NETWORKS: dict[str, type[BCN] | type[BiLSTMClassifier]] = {"bcn": BCN, "bilstm"
 
 
 def find(folder: Path) -> Splits:
-    for train, dev, test in _FILES:
-        if (folder / train).is_file() and (folder / dev).is_file():
-            held_out = folder / test
-            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
-    known = "; ".join(", ".join(names) for names in _FILES)
-    raise ValueError(f"{folder} has no data set of sentiment; expected files of one of these names: {known}")
+    return find_splits(folder, _FILES, of="sentiment")
 
 
 def read(path: Path, config: SentimentConfig, training: bool) -> Reading[LabelledText]:
@@ -85,11 +80,7 @@ def from_json(fields: Mapping[str, Any]) -> LabelledText:
     """`{"text": "It's good."}`, or `{"tokens": ["It", "'s", "good", "."]}`."""
     if "tokens" not in fields:
         return from_text(member(dict(fields), "text", str, place="the text"))
-    tokens = cast("list[object]", member(dict(fields), "tokens", list, place="the text"))
-    words = [token for token in tokens if isinstance(token, str) and token]
-    if not words or len(words) < len(tokens):
-        raise ValueError(f"the text's tokens are {str(tokens)[:80]}; expected a list of words")
-    return LabelledText(tokens=words, label=None)
+    return LabelledText(tokens=words(fields["tokens"], what="tokens"), label=None)
 
 
 def to_text(example: LabelledText, prediction: Sentiment) -> str:
