@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
@@ -89,6 +89,7 @@ def test_a_word_with_spaces_does_not_pass_for_its_first_part(path: Path):
     assert read.matrix.tolist() == [[5, 6]]
 
 
+@example([1.2963551329124352e16])  # whose four bytes are the characters ' 98Z'
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=5))
 def test_text_and_binary_hold_the_same_numbers(tmp_path_factory: pytest.TempPathFactory, vector: list[float]):
     path = tmp_path_factory.mktemp("vectors") / "vectors"

@@ -24,6 +24,7 @@ MAX_WORD_BYTES = 10_000
 """Of a binary file's words; without a limit, a file of another kind would be read to its end as one word."""
 
 _SAMPLE_BYTES = 1 << 18  # more than the longest header and line of text
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})[ \r]*\n")
 
 
@@ -91,13 +92,15 @@ def _read_header(sample: bytes, name: str) -> _Header | None:
 
 
 def _is_text(sample: bytes, header: _Header) -> bool:
-    """Whether the line below the header has as many columns as it says, and nothing but characters."""
+    """Whether the line below the header has as many columns as it says, and a number among its characters."""
     line = sample.split(b"\n", 2)[1]
     try:
         text = line.decode("utf-8").rstrip(" \r")
     except UnicodeDecodeError:
         return False
-    return text.isprintable() and text.count(" ") >= header.dim
+    if not text.isprintable() or text.count(" ") < header.dim:
+        return False
+    return any(_NUMBER.fullmatch(column) for column in text.rsplit(" ", header.dim)[1:])
 
 
 def _text_vectors(
