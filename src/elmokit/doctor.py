@@ -7,13 +7,15 @@ import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elmokit import __version__
 from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from elmokit.layers.packed_linear import Precision
 
 CORE = ("torch", "numpy", "safetensors", "h5py", "tqdm")
 TORCH_AT_LEAST = (2, 10)  # older ones run code hidden in crafted weights (CVE-2026-24747)
@@ -88,6 +90,22 @@ def _processor() -> Iterator[Finding]:
         yield Finding("bfloat16", "multiplied by the processor: pretraining is about twice as fast in it")
     else:
         yield Finding("bfloat16", "not multiplied by this processor: pretraining stays in float32", healthy=None)
+    for precision in ("float32", "bfloat16", "int8"):
+        yield _kernel(precision)
+
+
+def _kernel(precision: Precision) -> Finding:
+    """What multiplies when a model embeds in this precision; `elmokit.layers.packed_linear` has their table."""
+    import torch
+
+    from elmokit.layers.packed_linear import kernel_for, rows_are_independent
+
+    try:
+        chosen: Any = kernel_for(precision, torch.ones(1024, 256))
+    except ValueError as error:
+        return Finding("embedding", f"{precision}: {error}", healthy=None)
+    batches = "the same bits in any batch" if rows_are_independent(chosen) else "rounding depends on the batch"
+    return Finding("embedding", f"{precision} by {chosen.__name__}: {batches}")
 
 
 def _models() -> Iterator[Finding]:
