@@ -199,7 +199,8 @@ def test_a_run_can_be_made_resumed_measured_and_embedded_with(
 def test_doctor_prints_its_findings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     code = run("doctor")
     shown = capsys.readouterr().out
-    for topic in (f"elmokit      {__version__}", "torch", "processor", "threads", "OMP_WAIT_POLICY", "GPU", "embedding", "models"):
+    topics = ("torch", "processor", "threads", "OMP_WAIT_POLICY", "GPU", "embedding", "models")
+    for topic in (f"elmokit      {__version__}", *topics):
         assert topic in shown
     assert code == ("BAD" in shown)
     monkeypatch.setattr("elmokit.doctor.bundled_models", dict)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariableType]
 
 from elmokit.model.formats.json_file import Fields, parse_json_object
@@ -74,16 +74,21 @@ def read_header(path: Path) -> dict[str, TensorEntry]:
 
 
 def read_tensors(path: Path, names: Iterable[str]) -> dict[str, Array]:
-    """These tensors and no others, in float32; the file is memory-mapped. Its header must have been checked."""
+    """These tensors and no others, in float32: of float16 a copy, of float32 the file itself, mapped.
+
+    What is written to a mapped one stays in memory, and does not reach the file.
+    """
+    entries = read_header(path)
+    with path.open("rb") as file:
+        behind_header = 8 + int.from_bytes(file.read(8), "little")
     tensors: dict[str, Array] = {}
-    try:
-        opened: Any = safe_open(path, framework="numpy")
-        with opened as file:
-            for name in names:
-                stored = cast("NDArray[np.float16 | np.float32]", file.get_tensor(name))
-                tensors[name] = stored.astype(np.float32, copy=False)
-    except SafetensorError as error:
-        raise FormatError(path, f"cannot be read: {shown(str(error))}") from error
+    for name in names:
+        entry = entries[name]
+        dtype = {"F32": "<f4", "F16": "<f2"}[entry.dtype]
+        mapped: NDArray[np.float16 | np.float32] = np.memmap(
+            path, dtype, "c", offset=behind_header + entry.start, shape=entry.shape
+        )
+        tensors[name] = np.require(np.asarray(mapped), np.float32, ["ALIGNED"])
     for name, array in tensors.items():
         require_finite(path, f"tensor {name}", array)
     return tensors
