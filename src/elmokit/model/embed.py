@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import shutil
@@ -20,6 +21,9 @@ from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    import numpy as np
+    from jaxtyping import Float32
 
     from elmokit.model.elmo import Elmo, Layers
 
@@ -81,22 +85,10 @@ def embed_file(
         lines = read_lines(input_path)
         digest = _pass_over_finished(lines, partial, name=str(input_path))
         blocks = _blocks((line, split(line)) for line in lines)
-        with (
-            _progress_bar(total, done=partial.num_tokens, show=show_progress) as bar,
-            ThreadPoolExecutor(max_workers=1) as writing,
-        ):
-            written = writing.submit(int)
-            for block in _read_ahead(blocks):
-                if not elmo.same_in_any_batch:
-                    elmo.forget_tokens()  # so that a block's bytes depend on that block alone
-                arrays = elmo.encode(
-                    [tokens for _, tokens in block], layers=layers, batch_size=batch_size, show_progress=False
-                )
-                digest.update("".join(f"{line}\n" for line, _ in block).encode())
-                written.result()  # one block is written while the next one is encoded, and no more wait
-                written = writing.submit(partial.append, arrays, digest=digest.hexdigest())
-                bar.update(sum(len(tokens) for _, tokens in block))
-            written.result()
+        encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress=False)
+        with _progress_bar(total, done=partial.num_tokens, show=show_progress) as bar:
+            for num_tokens in _embed_blocks(elmo, encode, blocks, partial, digest):
+                bar.update(num_tokens)
         if not partial.num_lines:
             raise ValueError(f"{input_path} has no lines: there is nothing to embed")
         write(output, partial.stored())
@@ -108,6 +100,27 @@ def embed_file(
         raise
     partial.remove()
     return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)
+
+
+def _embed_blocks(
+    elmo: Elmo,
+    encode: Callable[[list[list[str]]], list[Float32[np.ndarray, "*L T E"]]],
+    blocks: Iterator[Block],
+    partial: PartialVectors,
+    digest: hashlib.blake2b,
+) -> Iterator[int]:
+    """The tokens of each block; one is written while the next one is encoded and the one behind it is read."""
+    with ThreadPoolExecutor(max_workers=1) as writing:
+        written = writing.submit(int)
+        for block in _read_ahead(blocks):
+            if not elmo.same_in_any_batch:
+                elmo.forget_tokens()  # so that a block's bytes depend on that block alone
+            arrays = encode([tokens for _, tokens in block])
+            digest.update("".join(f"{line}\n" for line, _ in block).encode())
+            written.result()  # no more than one block waits
+            written = writing.submit(partial.append, arrays, digest=digest.hexdigest())
+            yield sum(len(tokens) for _, tokens in block)
+        written.result()
 
 
 def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:

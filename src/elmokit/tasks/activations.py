@@ -59,8 +59,8 @@ class Activations:
 
     folder: the cache, of any number of models and data sets; None keeps a temporary one, with the same results.
 
-    A sentence's activations are those of the batch that it was first encoded in, which another batch changes by 2e-6 at
-    most before the rounding.
+    A sentence's activations are those of the batch that it was first encoded in; another batch changes nothing where
+    `Elmo.same_in_any_batch`, and elsewhere the rounding.
     """
 
     def __init__(self, elmo: Elmo, *, folder: Path | None) -> None:

@@ -42,7 +42,10 @@ def paper() -> TaskConfig:
 
 
 def cpu() -> TaskConfig:
-    """Minutes on one core: all sentences of CoNLL-2003, half the widths, few epochs."""
+    """Minutes on one core: all sentences of CoNLL-2003, half the widths, few epochs.
+
+    Rates and dropout are ours: experiments/LOG.md, 2026-11-21, as `elmo_rescale` is.
+    """
     recipe = paper()
     return replace(
         recipe,

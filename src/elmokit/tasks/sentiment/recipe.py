@@ -50,7 +50,10 @@ def paper() -> TaskConfig:
 
 
 def cpu() -> TaskConfig:
-    """Minutes on one core: the sentences without their phrases, a third of the width, few epochs."""
+    """Minutes on one core: the sentences without their phrases, a third of the width, few epochs.
+
+    The moving average, ELMo's dropout and `elmo_rescale` are ours: experiments/LOG.md, 2026-11-21.
+    """
     recipe = paper()
     return replace(
         recipe,
