@@ -7,12 +7,10 @@ import os
 import random
 import secrets
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,53 +22,6 @@ SETTINGS = (
     *("num_steps=15", "checkpoint_every=3", "log_every=2", "precision=float32", "softmax=sampled", "num_negatives=6"),
     *("dropout_rate=0.1", "reset_state=false", "lstm_dim=40", "bptt_steps=3", "evaluate_every=5"),
 )
-
-# Runs commands one after the other, each in a fork of a process that has imported torch and computed nothing.
-FORKS = """
-import json, os, sys
-import torch._dynamo  # which a first optimiser imports
-import elmokit.pretraining.train
-from elmokit.cli import main
-
-for command in sys.stdin:
-    pid = os.fork()
-    if pid == 0:
-        os.dup2(2, 1)
-        os._exit(main(json.loads(command)))
-    print(pid, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
-os._exit(0)
-"""
-
-
-class Forks:
-    """`elmokit` commands; `start` one, kill it if that is what it is for, and `wait` for its exit code."""
-
-    def __init__(self, server: subprocess.Popen[str]) -> None:
-        self.server = server
-
-    def start(self, *command: object) -> int:
-        assert self.server.stdin is not None
-        self.server.stdin.write(json.dumps([str(word) for word in command]) + "\n")
-        self.server.stdin.flush()
-        return self._answer()
-
-    def wait(self) -> int:
-        return self._answer()
-
-    def _answer(self) -> int:
-        assert self.server.stdout is not None
-        return int(self.server.stdout.readline())
-
-
-@pytest.fixture
-def forks() -> Iterator[Forks]:
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", FORKS]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    ) as server:  # ends with its input
-        yield Forks(server)
 
 
 @pytest.fixture
@@ -87,7 +38,7 @@ def text(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.timeout(300)  # it needs 8 processor seconds, which can take a minute on a machine that others use
-def test_a_run_killed_at_random_moments_ends_with_the_same_bits(text: list[Path], forks: Forks, tmp_path: Path) -> None:
+def test_a_run_killed_at_random_moments_ends_with_the_same_bits(text: list[Path], forks: Any, tmp_path: Path) -> None:
     seed = secrets.randbits(32)
     randomness = random.Random(seed)
     *shards, vocabulary = text

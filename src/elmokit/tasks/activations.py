@@ -102,6 +102,10 @@ class Activations:
                 batch[:, number, : place.num_tokens] = rows.reshape(self.num_layers, place.num_tokens, self.dim)
         return torch.from_numpy(batch).float()
 
+    def fingerprint(self) -> str:
+        """The biLM's."""
+        return self.elmo.fingerprint()
+
     def _encode(self, sentences: list[Sequence[str]]) -> list[Float16[np.ndarray, "L T E"]]:
         encoded = self.elmo.encode(sentences, layers="all", show_progress=False)
         for sentence, layers in zip(sentences, encoded, strict=True):

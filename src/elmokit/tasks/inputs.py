@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -14,12 +14,11 @@ from elmokit.tasks.words import WordEmbedding
 from elmokit.text.characters import NUM_CHARACTERS, batch_character_ids, character_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from jaxtyping import Bool, Float
 
     from elmokit.model.bilm import BiLM
-    from elmokit.tasks.activations import Activations
     from elmokit.tasks.words import WordTable
 
     Layers = Callable[[Sequence[Sequence[str]]], Float[Tensor, "L B T E"]]
@@ -52,7 +51,7 @@ class InputConfig:
     elmo: str = "none"
     """Where ELMo's vectors go: none, input, output (of the first encoder) or both."""
     elmo_model: str = "mini-en"
-    """A bundled model's name, or a folder."""
+    """A bundled model's name, a folder, or a file of another system's vectors (`NAME.npy`, see `VectorsFile`)."""
     elmo_layers: str = "mix"
     """mix (learned weights of all), top, average, or the number of one."""
     elmo_dropout_rate: float = 0.0
@@ -88,6 +87,23 @@ class InputConfig:
             raise ValueError("word_dim and character_dim are 0 and ELMo is not at the input: nothing to read")
 
 
+class FrozenLayers(Protocol):
+    """Sentences -> layers (L,B,T,E) that training does not change, zero at padding: `Activations`, `VectorsFile`."""
+
+    num_layers: int
+    dim: int
+
+    def add(self, sentences: Iterable[Sequence[str]]) -> None:
+        """Make ready for sentences that will be asked for."""
+        ...
+
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "L B T E"]: ...
+
+    def fingerprint(self) -> str:
+        """Of all that the layers follow from."""
+        ...
+
+
 @dataclass(frozen=True)
 class TokenVectors:
     """A batch of token lists, padded."""
@@ -103,14 +119,14 @@ class TokenInputs(nn.Module):
     """Token lists -> `TokenVectors`. Made of a config by `tasks/resources.py`, which opens the files that it needs.
 
     words: None for a config without word vectors.
-    elmo: activations of a frozen biLM, or the biLM itself, which is trained then; None for a config without ELMo.
+    elmo: layers that stay as they are, or the biLM itself, which is trained then; None for a config without ELMo.
     """
 
     input_dim: int
     output_dim: int
 
     def __init__(
-        self, config: InputConfig, *, words: WordTable | None = None, elmo: Activations | BiLM | None = None
+        self, config: InputConfig, *, words: WordTable | None = None, elmo: FrozenLayers | BiLM | None = None
     ) -> None:
         super().__init__()
         self.config = config
@@ -192,7 +208,7 @@ class _CharacterCNN(nn.Module):
 class _Elmo(nn.Module):
     """Sentences -> ELMo's vectors for the input and for the output, each of a mix of its own, with dropout."""
 
-    def __init__(self, config: InputConfig, source: Activations | BiLM) -> None:
+    def __init__(self, config: InputConfig, source: FrozenLayers | BiLM) -> None:
         super().__init__()
         self.layer_norm = config.elmo_layer_norm
         if isinstance(source, nn.Module):

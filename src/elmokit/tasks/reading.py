@@ -77,5 +77,11 @@ def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Senten
     return list(training), [sentence for sentence in others if sentence not in training]
 
 
+def task_sentences(task: Task[E, P], data: Path, config: TaskConfig) -> Sentences:
+    """Every distinct token list that a run on a data set's folder asks its inputs for: what a `VectorsFile` holds."""
+    training, others = sentences_of(task, read_data(task, task.find(data), config))
+    return [*training, *others]
+
+
 def _counts(reading: Reading[E]) -> dict[str, int]:
     return {"examples": len(reading.examples), **reading.skipped}

@@ -6,10 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
+from torch import nn
 
 from elmokit.model.elmo import Elmo, load_bilm
 from elmokit.tasks.activations import Activations
 from elmokit.tasks.inputs import InputConfig, TokenInputs
+from elmokit.tasks.vectors_file import SUFFIX as VECTORS_SUFFIX
+from elmokit.tasks.vectors_file import VectorsFile
 from elmokit.tasks.words import WordTable, new_word_table
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.model.bilm import BiLM
+    from elmokit.tasks.inputs import FrozenLayers
 
     Sentences = Sequence[Sequence[str]]
 
@@ -37,7 +41,7 @@ def new_inputs(
     """
     words = read_words(config, training, others, seed=seed)
     elmo = read_elmo(config, cache=cache, device=device)
-    if isinstance(elmo, Activations):
+    if elmo is not None and not isinstance(elmo, nn.Module):
         elmo.add([*training, *others])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -62,10 +66,14 @@ def read_words(config: InputConfig, training: Sentences, others: Sentences, *, s
 
 def read_elmo(
     config: InputConfig, *, cache: Path | None, device: str | torch.device | None
-) -> Activations | BiLM | None:
-    """The biLM to be trained, or what a frozen one makes of sentences; None without ELMo."""
+) -> FrozenLayers | BiLM | None:
+    """The biLM to be trained, what a frozen one makes of sentences, or another system's vectors; None without ELMo."""
     if config.elmo == "none":
         return None
+    if config.elmo_model.endswith(VECTORS_SUFFIX):
+        if config.train_elmo:
+            raise ValueError(f"train_elmo is true, but {config.elmo_model} has vectors, which cannot be trained")
+        return VectorsFile(config.elmo_model)
     if config.train_elmo:
         return load_bilm(config.elmo_model)[0]
     return Activations(Elmo.from_pretrained(config.elmo_model, device=device), folder=cache)

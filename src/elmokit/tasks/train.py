@@ -14,7 +14,6 @@ from torch import nn
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bundled import bundled_models, find_model
 from elmokit.runs import append_json_line, atomic_write
-from elmokit.tasks.activations import Activations
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.inputs import TokenInputs
@@ -24,12 +23,14 @@ from elmokit.tasks.resources import read_elmo, read_words, with_word_dim
 from elmokit.tasks.run_folder import BEST_FILE, METRICS_FILE, TaskRecord, check_is_free, read_record, write_record
 from elmokit.tasks.settings import with_settings
 from elmokit.tasks.task import E, P, Splits
+from elmokit.tasks.vectors_file import SUFFIX as VECTORS_SUFFIX
 from elmokit.tasks.words import load_word_table, save_word_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elmokit.model.bilm import BiLM
+    from elmokit.tasks.inputs import FrozenLayers
     from elmokit.tasks.task import Task, TaskConfig, TaskModel
     from elmokit.tasks.words import WordTable
 
@@ -68,7 +69,7 @@ def train(
         config=replace(config, inputs=with_word_dim(config.inputs, words)),
         labels=task.labels(examples.train),
         splits=_absolute_splits(splits),
-        fingerprint=elmo.elmo.fingerprint() if isinstance(elmo, Activations) else None,
+        fingerprint=None if elmo is None or isinstance(elmo, nn.Module) else elmo.fingerprint(),
         counts=examples.counts,
     )
     _create(run_dir, record, words)
@@ -107,7 +108,7 @@ def new_model(
     task: Task[E, P],
     record: TaskRecord,
     words: WordTable | None,
-    elmo: Activations | BiLM | None,
+    elmo: FrozenLayers | BiLM | None,
     *,
     device: str | torch.device | None,
 ) -> tuple[TaskModel, TokenInputs]:
@@ -123,12 +124,14 @@ def new_model(
     return model, inputs
 
 
-def check_elmo(record: TaskRecord, elmo: Activations | BiLM | None, run_dir: Path) -> None:
+def check_elmo(record: TaskRecord, elmo: FrozenLayers | BiLM | None, run_dir: Path) -> None:
     """ValueError for another biLM than the one that the task was trained with."""
-    if isinstance(elmo, Activations) and elmo.elmo.fingerprint() != record.fingerprint:
+    if elmo is None or isinstance(elmo, nn.Module):
+        return
+    if (found := elmo.fingerprint()) != record.fingerprint:
         raise ValueError(
             f"{run_dir} was trained with the biLM {record.config.inputs.elmo_model} of fingerprint "
-            f"{record.fingerprint}; the one given has {elmo.elmo.fingerprint()}, and its vectors mean something else"
+            f"{record.fingerprint}; the one given has {found}, and its vectors mean something else"
         )
 
 
@@ -137,12 +140,12 @@ def _go_on(
     record: TaskRecord,
     examples: TaskData[E],
     words: WordTable | None,
-    elmo: Activations | BiLM | None,
+    elmo: FrozenLayers | BiLM | None,
     *,
     run_dir: Path,
     device: str | torch.device | None,
 ) -> Path:
-    if isinstance(elmo, Activations):
+    if elmo is not None and not isinstance(elmo, nn.Module):
         training, others = sentences_of(task, examples)
         elmo.add([*training, *others])
     model, inputs = new_model(task, record, words, elmo, device=device)
@@ -200,6 +203,8 @@ def _resumable(config: TaskConfig) -> dict[str, Any]:
 
 
 def _absolute(model: str) -> str:
+    if model.endswith(VECTORS_SUFFIX):
+        return str(Path(model).resolve())
     return model if model in bundled_models() else str(find_model(model).resolve())
 
 

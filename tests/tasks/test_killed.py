@@ -1,0 +1,83 @@
+"""`kill -9` at any moment: `elmokit train` goes on behind the last whole epoch and ends with the same bits."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import secrets
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from safetensors.numpy import load_file  # pyright: ignore[reportUnknownVariableType]
+
+SETTINGS = (
+    "word_dim=8",
+    "train_word_vectors=true",
+    "classifier=bilstm",
+    "encoder_dim=8",
+    "max_epochs=6",
+    "patience=6",
+    "batch_size=4",
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Texts whose label is that of their last word."""
+    randomness = random.Random(0)
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name, number in (("train", 60), ("dev", 20), ("test", 20)):
+        lines = ["text\tlabel"]
+        for _ in range(number):
+            words = [f"word{randomness.randrange(20)}" for _ in range(randomness.randrange(1, 9))]
+            lines.append(f"{' '.join(words)}\t{int(words[-1][4:]) % 2}")
+        (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.mark.timeout(300)  # as in pretraining's
+def test_a_run_killed_at_random_moments_ends_with_the_same_bits(data: Path, forks: Any, tmp_path: Path):
+    seed = secrets.randbits(32)
+    randomness = random.Random(seed)
+    elmo = ("--elmo", "both", "--cache", tmp_path / "cache")
+    start = ["train", "sentiment", "--data", data, "--recipe", "cpu", *elmo, "--set", *SETTINGS, "--run"]
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    forks.start(*start, whole)
+    began = time.monotonic()
+    assert forks.wait() == 0
+    seconds = time.monotonic() - began
+
+    epochs: set[int] = set()
+    for number in range(4):
+        is_run = (run / "config.json").exists()
+        process = forks.start("train", "--resume", run, *elmo[2:]) if is_run else forks.start(*start, run)
+        time.sleep(randomness.uniform(0, 0.8 * seconds))
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+        assert forks.wait() in (0, -signal.SIGKILL), f"seed {seed}, kill {number}"
+        epochs.add(len(_lines(run)))
+    forks.start(*(["train", "--resume", run, *elmo[2:]] if (run / "config.json").exists() else [*start, run]))
+    assert forks.wait() == 0, f"seed {seed}, killed behind {sorted(epochs)} lines"
+    assert _contents(run) == _contents(whole), f"seed {seed}, killed behind {sorted(epochs)} lines"
+
+
+def _lines(run: Path) -> list[str]:
+    metrics = run / "metrics.jsonl"
+    return metrics.read_text().splitlines() if metrics.exists() else []
+
+
+def _contents(run: Path) -> dict[str, object]:
+    """Every file's bytes, records without the times; of the checkpoint, whose header has a time, the tensors."""
+    files: dict[str, object] = {path.name: path.read_bytes() for path in run.glob("[!.]*")}
+    files["metrics.jsonl"] = [
+        {key: value for key, value in json.loads(line).items() if key != "seconds"} for line in _lines(run)
+    ]
+    tensors = load_file(run / "checkpoint.safetensors")
+    files["checkpoint.safetensors"] = {name: tensor.tobytes() for name, tensor in tensors.items()}
+    return files
