@@ -76,7 +76,7 @@ def _contents(run: Path) -> dict[str, object]:
     """Every file's bytes, records without the times; of the checkpoint, whose header has a time, the tensors."""
     files: dict[str, object] = {path.name: path.read_bytes() for path in run.glob("[!.]*")}
     files["metrics.jsonl"] = [
-        {key: value for key, value in json.loads(line).items() if key != "seconds"} for line in _lines(run)
+        {key: value for key, value in json.loads(line).items() if "seconds" not in key} for line in _lines(run)
     ]
     tensors = load_file(run / "checkpoint.safetensors")
     files["checkpoint.safetensors"] = {name: tensor.tobytes() for name, tensor in tensors.items()}

@@ -63,6 +63,7 @@ def folder(tmp_path: Path) -> Path:
             test=with_elmo,
             dev=with_elmo + 1,
             seconds=100.0 + 50 * seed**2,
+            **({} if seed == 1 else {"processor_seconds": 90.0 + seed, "machine": "a loom"}),
             best_epoch=4 + seed,
             mixes={"input": {"gamma": 1.0 + seed, "weights": [0.2, 0.3 + seed / 10, 0.5 - seed / 10]}},
         )
@@ -91,6 +92,9 @@ def test_means_deviations_and_gains_are_those_worked_out_by_hand(folder: Path):
     assert after.mean == 86.0 and after.deviation == pytest.approx(3**0.5)
     assert gain(before.mean, after.mean) == (4.0, pytest.approx(100 * 4 / 18))
     assert one.elmo.median_seconds == 150.0  # of 100, 150, 300
+    assert one.elmo.median_processor_seconds == 91.0  # of 90 and 92
+    assert one.elmo.machines == ["a loom"]
+    assert one.baseline.median_processor_seconds is None and one.baseline.machines == []
 
 
 def test_the_paper_s_relative_reductions_follow_from_its_scores():
@@ -114,7 +118,10 @@ def test_the_page_has_the_row_beside_the_paper_s(folder: Path, tmp_path: Path):
     assert data[2:6] == ["14,041", "14,041", "3,250", "eng.testb: 3,453"]
     assert "max\\_epochs=8" in data[6] and data[8] == "mini-en (01234567)"
     assert recall[4:8] == ["recall", "30.00 ± 0.00", "30.00 ± 0.00", "+0.00"]
-    assert [row[2:] for row in runs] == [["none", "0, 1, 2", "60", "1, 1, 1"], ["input", "0, 1, 2", "150", "4, 5, 6"]]
+    assert [row[2:] for row in runs] == [
+        ["none", "0, 1, 2", "not recorded", "60", "–", "1, 1, 1"],
+        ["input", "0, 1, 2", "a loom", "150", "91", "4, 5, 6"],
+    ]
     assert mixes[2:] == ["input", "input", "0.20 0.40 0.40", "2.00"]
     assert "higher in 1 of 1 comparisons" in page and "at or above the paper's in 1 of 1" in page
     assert "Peters et al. (2018), Table 1" in page and "CoNLL-2003, as in the paper" in page

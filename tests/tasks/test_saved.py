@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,7 +16,7 @@ from elmokit.model.formats.conversion import convert
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.saved import TrainedTask, load_task
 from elmokit.tasks.settings import with_settings
-from elmokit.tasks.task import Task
+from elmokit.tasks.task import Splits, Task
 from elmokit.tasks.train import resume, train
 
 Toy = Task[Any, Any]
@@ -79,6 +80,17 @@ def test_files_of_text_of_json_and_of_the_tasks_format_are_told_apart(trained: T
     assert list(trained.predict_file(tmp_path / "data.tsv", kind="text", form="json"))[1] == (
         '{"tokens": ["b", "bear"], "label": "b"}'
     )
+
+
+def test_a_txt_file_of_a_data_set_that_the_task_knows_is_data(trained: TrainedTask, tmp_path: Path):
+    def find(folder: Path) -> Splits:
+        return Splits((folder / "train.txt",), (folder / "dev.txt",), (folder / "test.txt",))
+
+    known = TrainedTask(replace(trained.task, find=find), trained.record, trained.model)
+    for name, tokens in (("test.txt", "cow ant"), ("other.txt", "a cow ant")):
+        (tmp_path / name).write_text("a\tcow ant\n")
+        (line,) = known.predict_file(tmp_path / name)
+        assert line.split("\t")[1] == tokens
 
 
 def test_a_bad_line_is_named(trained: TrainedTask, tmp_path: Path):

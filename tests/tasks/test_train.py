@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from elmokit.tasks.batching import num_tokens, predict_all, training_batches
-from elmokit.tasks.loop import DivergenceError, Progress, Training, read_progress
+from elmokit.tasks.loop import DivergenceError, Moment, Progress, Training, read_progress
 from elmokit.tasks.settings import config_from_json, config_to_json, recipe, with_settings
 from elmokit.tasks.task import Splits, Task, TaskConfig, TrainingConfig
 from elmokit.tasks.train import resume, train
@@ -47,11 +47,11 @@ def contents(run_dir: Path) -> dict[str, object]:
     for path in run_dir.iterdir():
         files[path.name] = path.read_bytes()
     files["metrics.jsonl"] = [
-        {key: value for key, value in line.items() if key != "seconds"} for line in lines(run_dir)
+        {key: value for key, value in line.items() if "seconds" not in key} for line in lines(run_dir)
     ]
     tensors = load_file(run_dir / "checkpoint.safetensors")
     files["checkpoint.safetensors"] = {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
-    files["progress"] = replace(read_progress(run_dir / "checkpoint.safetensors"), seconds=0)
+    files["progress"] = replace(read_progress(run_dir / "checkpoint.safetensors"), seconds=0, processor_seconds=0)
     return files
 
 
@@ -331,6 +331,6 @@ def test_progress_counts_from_the_last_best_epoch():
     config = TrainingConfig(patience=2, max_epochs=10)
     progress = Progress()
     for score in (1.0, 2.0, 2.0):
-        progress = progress.after(score, config=config, step=1, seconds=1.0)
+        progress = progress.after(score, config=config, step=1, began=Moment.now())
         assert not progress.finished(config)
-    assert progress.after(1.0, config=config, step=1, seconds=1.0).finished(config)
+    assert progress.after(1.0, config=config, step=1, began=Moment.now()).finished(config)

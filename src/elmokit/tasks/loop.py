@@ -38,6 +38,18 @@ class DivergenceError(ValueError):
 
 
 @dataclass(frozen=True)
+class Moment:
+    """What the clocks say."""
+
+    seconds: float
+    processor_seconds: float
+
+    @classmethod
+    def now(cls) -> Moment:
+        return cls(time.monotonic(), time.process_time())
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far a run has come, and how well it went."""
 
@@ -52,10 +64,19 @@ class Progress:
     best_score: float | None = None
     seconds: float = 0.0
     """Of training and evaluating."""
+    processor_seconds: float = 0.0
+    """The same on the processors' clock, of all threads: without the time that other programs took."""
 
-    def after(self, score: float, *, config: TrainingConfig, step: int, seconds: float) -> Progress:
+    def after(self, score: float, *, config: TrainingConfig, step: int, began: Moment) -> Progress:
         """The progress when one more epoch has ended with that score on the development set."""
-        done = replace(self, epoch=self.epoch + 1, step=step, seconds=self.seconds + seconds)
+        now = Moment.now()
+        done = replace(
+            self,
+            epoch=self.epoch + 1,
+            step=step,
+            seconds=self.seconds + now.seconds - began.seconds,
+            processor_seconds=self.processor_seconds + now.processor_seconds - began.processor_seconds,
+        )
         if self.best_score is None or score > self.best_score:
             return replace(done, best_epoch=done.epoch, best_score=score, epochs_since_halving=0)
         waited = self.epochs_since_halving + 1
@@ -109,12 +130,12 @@ class Training(Generic[E, P]):
     def run(self) -> Progress:
         """Train until the last epoch, or until patience has come to its end."""
         while not self.progress.finished(self.config):
-            began = time.monotonic()
+            began = Moment.now()
             loss, step = self._one_epoch()
             rate = self._learning_rate(step - 1)
             scores = self._evaluate()
             score = scores[self.task.metric]
-            self.progress = self.progress.after(score, config=self.config, step=step, seconds=time.monotonic() - began)
+            self.progress = self.progress.after(score, config=self.config, step=step, began=began)
             if self.progress.best_epoch == self.progress.epoch:
                 self._save_best()
             self._log(loss, rate, scores)
@@ -202,6 +223,7 @@ class Training(Generic[E, P]):
             "dev": dict(scores),
             "best_epoch": now.best_epoch,
             "seconds": round(now.seconds, 1),
+            "processor_seconds": round(now.processor_seconds, 1),
         }
         append_json_line(self.run_dir / METRICS_FILE, record)
         best = f"best {now.best_score:.2f} of epoch {now.best_epoch}"

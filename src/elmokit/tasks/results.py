@@ -30,6 +30,9 @@ class RunResult:
     best_epoch: int
     seconds: float
     """Of training and of evaluating after each epoch."""
+    processor_seconds: float | None
+    """The same on the processors' clock; None of runs that did not record it, as is the machine."""
+    machine: str | None
     mixes: Mapping[str, Mapping[str, Any]]
     """For input and output, gamma and the softmaxed weights, lowest layer first; empty without ELMo."""
 
@@ -92,6 +95,16 @@ class Arm:
     @property
     def median_seconds(self) -> float:
         return statistics.median(result.seconds for result in self.results)
+
+    @property
+    def median_processor_seconds(self) -> float | None:
+        """Of the runs that have recorded it; None if none has."""
+        known = [result.processor_seconds for result in self.results if result.processor_seconds is not None]
+        return statistics.median(known) if known else None
+
+    @property
+    def machines(self) -> list[str]:
+        return list(dict.fromkeys(result.machine for result in self.results if result.machine is not None))
 
 
 @dataclass(frozen=True)
@@ -226,6 +239,8 @@ def _result(path: Path, metric: str) -> RunResult | None:
             test={name: _scores(scores, metric) for name, scores in record["test"].items()},
             best_epoch=record["best_epoch"],
             seconds=float(record["seconds"]),
+            processor_seconds=record.get("processor_seconds"),
+            machine=record.get("machine"),
             mixes=record.get("mixes", {}),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -97,12 +97,13 @@ def results_page(results: Results, command: str) -> str:
             num_names=5,
         ),
         "## Runs",
-        "Seconds are those of training and of evaluating after each epoch, the median of the runs; ELMo's activations "
-        "are computed before that, once per data set.",
+        "Seconds are those of training and of evaluating after each epoch, the median of the runs, those of the "
+        "processor without what other programs took meanwhile; ELMo's activations are computed before that, once per "
+        "data set.",
         _table(
-            "task | data | ELMo at | seeds | seconds | best epochs",
+            "task | data | ELMo at | seeds | machine | seconds | of the processor | best epochs",
             _run_rows(results.comparisons),
-            num_names=4,
+            num_names=5,
         ),
         "## What the mixes have learnt",
         "Weights after the softmax: of the token representation, then of the LSTM layers from the lowest on. Means "
@@ -250,7 +251,10 @@ def _run_rows(comparisons: Iterable[Comparison]) -> list[list[str]]:
         for name, arm in (("none", one.baseline), (one.elmo_name, one.elmo)):
             seeds = ", ".join(str(run.seed) for run in arm.runs)
             epochs = ", ".join(str(result.best_epoch) for result in arm.results)
-            rows[one.task, one.data, name, seeds, f"{arm.median_seconds:,.0f}", epochs] = None
+            processor = arm.median_processor_seconds
+            times = (f"{arm.median_seconds:,.0f}", ABSENT if processor is None else f"{processor:,.0f}")
+            machines = "; ".join(arm.machines) or "not recorded"
+            rows[one.task, one.data, name, seeds, machines, *times, epochs] = None
     return [list(row) for row in rows]
 
 

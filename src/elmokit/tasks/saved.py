@@ -59,12 +59,13 @@ class TrainedTask:
         """Each example of a file with its prediction, as a piece of text in the format of the field, or as JSON.
 
         kind: "text", one example a line; "json", one object a line; "data", the format that the task was trained on.
-            None looks at the name: `.txt` and `-` are text, `.jsonl` is JSON, all else is data.
+            None looks at the name: `.jsonl` is JSON; `-` is text, and so is `.txt` but for the files of a data set that
+            the task knows, such as `test.txt` of the Stanford treebank; all else is data.
         form: "text" or "json". ValueError names the file and the line.
         """
         if form not in ("text", "json"):
             raise ValueError(f"form is {form!r}; expected 'text' or 'json'")
-        for group in batches(self._read(path, kind or _kind_of(path)), size=AT_ONCE):
+        for group in batches(self._read(path, kind or self._kind_of(Path(path))), size=AT_ONCE):
             for example, prediction in zip(group, self._predict(group), strict=True):
                 if form == "json":
                     yield json.dumps(self.task.to_json(example, prediction), ensure_ascii=False)
@@ -86,6 +87,20 @@ class TrainedTask:
     def _predict(self, examples: Sequence[Any]) -> list[Any]:
         batch_size = self.record.config.training.batch_size
         return predict_all(self.task, self.model, examples, batch_size=batch_size)
+
+    def _kind_of(self, path: Path) -> str:
+        suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".xz")]
+        suffix = suffixes[-1] if suffixes else ""
+        if str(path) == STDIN or (suffix == ".txt" and not self._is_of_known_data(path)):
+            return "text"
+        return "json" if suffix == ".jsonl" else "data"
+
+    def _is_of_known_data(self, path: Path) -> bool:
+        try:
+            splits = self.task.find(path.parent)
+        except ValueError:
+            return False
+        return path in (*splits.train, *splits.dev, *splits.test)
 
     def _example(self, given: object) -> Any:
         if isinstance(given, str):
@@ -146,10 +161,3 @@ def load_task(
         raise ValueError(f"{folder / BEST_FILE} does not fit its config.json: {error}") from None
     cast("nn.Module", model).eval()
     return TrainedTask(task, record, model)
-
-
-def _kind_of(path: str | Path) -> str:
-    if str(path) == STDIN:
-        return "text"
-    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in (".gz", ".xz")]
-    return {".txt": "text", ".jsonl": "json"}.get(suffixes[-1] if suffixes else "", "data")

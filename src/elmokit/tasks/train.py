@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -163,7 +164,10 @@ def _go_on(
         result["dev"] = _scores(task, model, examples.dev, config.batch_size)
         result["test"] = {name: _scores(task, model, part, config.batch_size) for name, part in examples.test.items()}
         result["mixes"] = _mixes(inputs)
-        append_json_line(run_dir / METRICS_FILE, result | {"seconds": round(progress.seconds, 1)})
+        result["seconds"] = round(progress.seconds, 1)
+        result["processor_seconds"] = round(progress.processor_seconds, 1)
+        result["machine"] = _machine(cast("nn.Module", model))
+        append_json_line(run_dir / METRICS_FILE, result)
     return run_dir
 
 
@@ -188,6 +192,16 @@ def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:
         if isinstance(mix, ScalarMix):
             found[place]["weights"] = [round(weight.item(), 6) for weight in mix.weights.softmax(dim=0)]
     return found
+
+
+def _machine(module: nn.Module) -> str:
+    """What a run has computed on, at its end: times are of that."""
+    device = next(module.parameters()).device
+    if device.type == "cuda":
+        name = torch.cuda.get_device_name(device)
+    else:
+        name = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads"
+    return f"{name}, torch {torch.__version__}"
 
 
 def _create(run_dir: Path, record: TaskRecord, words: WordTable | None) -> None:

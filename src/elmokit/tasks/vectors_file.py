@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from elmokit.runs import atomic_write
+from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -92,8 +93,7 @@ class VectorsFile:
                 f"{self.offsets_path} goes from {bounds[0]} to {bounds[-1]}; expected numbers that grow from 0 to the "
                 f"{num_rows:,} tokens of {self.path.name}"
             )
-        lines = self.sentences_path.read_text(encoding="utf-8").split("\n")
-        lines = lines[:-1] if lines[-1] == "" else lines
+        lines = list(read_lines(self.sentences_path))
         if len(lines) != len(bounds) - 1:
             raise ValueError(
                 f"{self.sentences_path} has {len(lines):,} lines; {self.offsets_path.name} is of {len(bounds) - 1:,}"
