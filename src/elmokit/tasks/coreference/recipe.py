@@ -53,7 +53,11 @@ def paper() -> TaskConfig:
 
 
 def cpu() -> TaskConfig:
-    """Minutes on one core: a third of the width, fewer spans, antecedents and sentences a step, no characters."""
+    """Minutes on one core: a third of the width, fewer spans, antecedents and sentences a step.
+
+    Little dropout and a high rate suit 1,770 steps: without ELMo, average F1 on OntoGUM's development set is 41.4 with
+    dropout as in the paper's proportion (0.3, 0.2, 0.2) at 0.002, 45.0 with 0.1 of each, 48.0 with that at 0.004.
+    """
     recipe = paper()
     return replace(
         recipe,
@@ -63,13 +67,22 @@ def cpu() -> TaskConfig:
             spans_per_word=0.3,
             max_antecedents=100,
             scorer_dim=64,
-            input_dropout_rate=0.3,  # ELMo's too
+            input_dropout_rate=0.1,  # ELMo's too
+            recurrent_dropout_rate=0.1,
+            dropout_rate=0.1,
             max_train_sentences=20,
         ),
-        inputs=replace(recipe.inputs, word_dim=50, lower_case=True, character_dim=0, elmo_rescale=True),
+        inputs=replace(
+            recipe.inputs,
+            word_dim=50,
+            lower_case=True,
+            character_filters=((3, 30), (4, 30), (5, 30)),
+            max_characters=20,
+            elmo_rescale=True,
+        ),
         training=replace(
             recipe.training,
-            learning_rate=0.002,
+            learning_rate=0.004,
             max_epochs=10,
             patience=10,
             decay=0.9,  # to a sixth over the 1,770 steps of OntoGUM

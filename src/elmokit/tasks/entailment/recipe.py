@@ -46,7 +46,11 @@ def paper() -> TaskConfig:
 
 
 def cpu() -> TaskConfig:
-    """Minutes on one core: a fifth of the width, a subset of SNLI, no layer norm, so that batches change nothing."""
+    """Minutes on one core: a fifth of the width, a subset of SNLI, no layer norm, so that batches change nothing.
+
+    Without ELMo, 20,000 pairs give 68.5 % on the development set with dropout of 0.2 and 0.3 at a rate of 0.001, 74.5 %
+    as it is here.
+    """
     recipe = paper()
     return replace(
         recipe,
@@ -55,14 +59,14 @@ def cpu() -> TaskConfig:
             projection_dim=64,
             inference_dim=64,
             hidden_dim=64,
-            lstm_dropout_rate=0.2,
+            lstm_dropout_rate=0.1,
             attention_dropout_rate=0.0,
-            output_dropout_rate=0.3,
+            output_dropout_rate=0.1,
         ),
         inputs=replace(recipe.inputs, word_dim=50, min_word_count=2, elmo_rescale=True, elmo_layer_norm=False),
         training=replace(
             recipe.training,
-            learning_rate=0.001,
+            learning_rate=0.002,
             max_epochs=7,
             patience=7,
             weight_decay=0.0,

@@ -46,8 +46,8 @@ def paper() -> TaskConfig:
 def cpu() -> TaskConfig:
     """A quarter of an hour on one core: half the width, Adam, a subset of the questions, passages cut.
 
-    In so few steps dropout costs more than it gives: without ELMo, F1 after three epochs of 5,000 questions is 25.5 with
-    a rate of 0.2, 32.0 with 0.1 and 35.2 with none (experiments/LOG.md).
+    In so few steps dropout costs more than it gives: without ELMo, F1 after three epochs of 5,000 questions is 25.5
+    with a rate of 0.2, 32.0 with 0.1 and 35.2 with none (experiments/LOG.md).
     """
     recipe = paper()
     return replace(

@@ -1,0 +1,12 @@
+"""What a verb is to the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+Verb = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], "int | None"]]
+"""Its name, what adds its arguments, and what runs it: the docstring is its help, the result the exit code (None: 0).
+
+The functions import the library when they run.
+"""
