@@ -25,7 +25,9 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--elmo", metavar="PLACE", help="input, output (of the first encoder), both or none (default: the recipe's)"
     )
-    parser.add_argument("--model", metavar="M", help="the biLM: a bundled model's name or a folder")
+    parser.add_argument(
+        "--model", metavar="M", help="the biLM: a bundled model's name or a folder; or another system's vectors (*.npy)"
+    )
     parser.add_argument("--word-vectors", metavar="FILE", help="GloVe, word2vec or fastText (default: the recipe's)")
     parser.add_argument("--seed", type=int, metavar="N", help="of weights, order and dropout (default: 0)")
     parser.add_argument(
