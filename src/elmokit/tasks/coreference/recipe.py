@@ -79,6 +79,7 @@ def cpu() -> TaskConfig:
             character_filters=((3, 30), (4, 30), (5, 30)),
             max_characters=20,
             elmo_rescale=True,
+            elmo_dropout_rate=0.3,
         ),
         training=replace(
             recipe.training,

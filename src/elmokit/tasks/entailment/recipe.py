@@ -63,7 +63,14 @@ def cpu() -> TaskConfig:
             attention_dropout_rate=0.0,
             output_dropout_rate=0.1,
         ),
-        inputs=replace(recipe.inputs, word_dim=50, min_word_count=2, elmo_rescale=True, elmo_layer_norm=False),
+        inputs=replace(
+            recipe.inputs,
+            word_dim=50,
+            min_word_count=2,
+            elmo_rescale=True,
+            elmo_layer_norm=False,
+            elmo_dropout_rate=0.2,
+        ),
         training=replace(
             recipe.training,
             learning_rate=0.002,
