@@ -62,7 +62,7 @@ def cpu() -> TaskConfig:
             input_dropout_rate=0.1,  # ELMo's too
             max_train_tokens=40,
         ),
-        inputs=replace(recipe.inputs, word_dim=50, elmo_rescale=True, elmo_dropout_rate=0.3),
+        inputs=replace(recipe.inputs, word_dim=50, elmo_rescale=True, elmo_dropout_rate=0.0),
         training=replace(
             recipe.training,
             optimizer="adam",  # faster than Adadelta over so few steps
