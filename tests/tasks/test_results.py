@@ -108,6 +108,14 @@ def test_one_seed_has_no_deviation():
     assert Statistic((80.0,)).deviation is None
 
 
+def test_too_few_seeds_are_named_with_the_time_that_a_run_takes(folder: Path, tmp_path: Path):
+    runs = children(folder)
+    assert "Fewer than" not in page_of(*runs, folder=tmp_path / "docs")
+    few = [run for run in runs if run.name != "ner-none-1"]  # the longest of the others took 300 seconds
+    expected = "Fewer than 3 seeds: named-entities on conll2003 (2; a run took up to 5 minutes)."
+    assert expected in page_of(*few, folder=tmp_path / "docs")
+
+
 def test_the_page_has_the_row_beside_the_paper_s(folder: Path, tmp_path: Path):
     page = page_of(*children(folder), folder=tmp_path / "docs")
     main_row, data, recall, *runs, mixes = rows_of(page, "named-entities")

@@ -65,6 +65,9 @@ DATA = {
 }
 """(Task, test file) of the data sets that stand beside the paper's, and how they differ from those."""
 
+ENOUGH_SEEDS = 3
+"""To give a deviation that means something."""
+
 
 def results_page(results: Results, command: str) -> str:
     parts = [
@@ -82,6 +85,7 @@ def results_page(results: Results, command: str) -> str:
         "have the same settings, but for ELMo's. The weights are those of the epoch that is best on the development "
         "set. Relative is the gain in percent of the baseline's distance from 100: the share of its errors that ELMo "
         "takes away.",
+        _few_seeds(results.comparisons),
         "## Data",
         _data_list(results.comparisons),
         _table(
@@ -133,6 +137,17 @@ def _summary(comparisons: Sequence[Comparison]) -> str:
     if beside:
         text += f" The relative error reduction is at or above the paper's in {as_much} of {len(beside)}."
     return text
+
+
+def _few_seeds(comparisons: Sequence[Comparison]) -> str:
+    """Comparisons whose deviations say little, and how long their longest run was; empty where there is none."""
+    few: dict[str, None] = {}
+    for one in comparisons:
+        runs = min(len(one.baseline.runs), len(one.elmo.runs))
+        if runs < ENOUGH_SEEDS:
+            longest = max(result.seconds for arm in (one.baseline, one.elmo) for result in arm.results)
+            few[f"{one.task} on {_escaped(one.data)} ({runs}; a run took up to {longest / 60:.0f} minutes)"] = None
+    return f"Fewer than {ENOUGH_SEEDS} seeds: {', '.join(few)}." if few else ""
 
 
 def _main_rows(one: Comparison) -> list[list[str]]:
