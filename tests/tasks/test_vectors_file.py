@@ -175,6 +175,7 @@ def test_vectors_cannot_be_trained(saved: Path):
     [
         ("v.h5", [["a"]], (1, 4), r"v.h5 does not end in .npy"),
         ("v.npy", [["a b"]], (1, 4), r"a token is empty or has a space or a line break in it: \['a b'\]"),
+        ("v.npy", [["a\r"]], (1, 4), r"a token is empty or has a space or a line break in it: \['a\\r'\]"),
         ("v.npy", [["a", "b"]], (1, 4), r"sentence 0 has 2 tokens, but vectors of shape \(1, 4\)"),
         ("v.npy", [], (1, 4), r"no sentences"),
     ],
@@ -184,4 +185,11 @@ def test_what_cannot_be_saved_leaves_nothing(
 ):
     with pytest.raises(ValueError, match=message):
         save_vectors(tmp_path / name, sentences, [np.zeros(shape)] * len(sentences))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [1e6, -1e6, float("nan")])
+def test_numbers_that_float16_cannot_hold_are_refused(tmp_path: Path, value: float):
+    with pytest.raises(ValueError, match="sentence 1: vectors that are not finite, or beyond what float16 holds"):
+        save_vectors(tmp_path / "v.npy", [["a"], ["b"]], [np.zeros((1, 4)), np.full((1, 4), value)])
     assert list(tmp_path.iterdir()) == []

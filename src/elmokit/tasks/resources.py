@@ -41,8 +41,8 @@ def new_inputs(
     """
     words = read_words(config, training, others, seed=seed)
     elmo = read_elmo(config, cache=cache, device=device)
-    if elmo is not None and not isinstance(elmo, nn.Module):
-        elmo.add([*training, *others])
+    if (frozen := frozen_layers(elmo)) is not None:
+        frozen.add([*training, *others])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return TokenInputs(config, words=words, elmo=elmo)
@@ -77,6 +77,11 @@ def read_elmo(
     if config.train_elmo:
         return load_bilm(config.elmo_model)[0]
     return Activations(Elmo.from_pretrained(config.elmo_model, device=device), folder=cache)
+
+
+def frozen_layers(elmo: FrozenLayers | BiLM | None) -> FrozenLayers | None:
+    """None without ELMo, and for a biLM that is trained with the task."""
+    return None if isinstance(elmo, nn.Module) else elmo
 
 
 def with_word_dim(config: InputConfig, words: WordTable | None) -> InputConfig:

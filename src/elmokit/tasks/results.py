@@ -239,8 +239,8 @@ def _result(path: Path, metric: str) -> RunResult | None:
             test={name: _scores(scores, metric) for name, scores in record["test"].items()},
             best_epoch=record["best_epoch"],
             seconds=float(record["seconds"]),
-            processor_seconds=record.get("processor_seconds"),
-            machine=record.get("machine"),
+            processor_seconds=float(record["processor_seconds"]) if "processor_seconds" in record else None,
+            machine=str(record["machine"]) if "machine" in record else None,
             mixes=record.get("mixes", {}),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:

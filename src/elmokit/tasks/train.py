@@ -20,7 +20,7 @@ from elmokit.tasks.batching import predict_all
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.loop import Training
 from elmokit.tasks.reading import TaskData, read_data, sentences_of
-from elmokit.tasks.resources import read_elmo, read_words, with_word_dim
+from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_word_dim
 from elmokit.tasks.run_folder import BEST_FILE, METRICS_FILE, TaskRecord, check_is_free, read_record, write_record
 from elmokit.tasks.settings import with_settings
 from elmokit.tasks.task import E, P, Splits
@@ -70,7 +70,7 @@ def train(
         config=replace(config, inputs=with_word_dim(config.inputs, words)),
         labels=task.labels(examples.train),
         splits=_absolute_splits(splits),
-        fingerprint=None if elmo is None or isinstance(elmo, nn.Module) else elmo.fingerprint(),
+        fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),
         counts=examples.counts,
     )
     _create(run_dir, record, words)
@@ -127,9 +127,8 @@ def new_model(
 
 def check_elmo(record: TaskRecord, elmo: FrozenLayers | BiLM | None, run_dir: Path) -> None:
     """ValueError for another biLM than the one that the task was trained with."""
-    if elmo is None or isinstance(elmo, nn.Module):
-        return
-    if (found := elmo.fingerprint()) != record.fingerprint:
+    frozen = frozen_layers(elmo)
+    if frozen is not None and (found := frozen.fingerprint()) != record.fingerprint:
         raise ValueError(
             f"{run_dir} was trained with the biLM {record.config.inputs.elmo_model} of fingerprint "
             f"{record.fingerprint}; the one given has {found}, and its vectors mean something else"
@@ -146,9 +145,9 @@ def _go_on(
     run_dir: Path,
     device: str | torch.device | None,
 ) -> Path:
-    if elmo is not None and not isinstance(elmo, nn.Module):
+    if (frozen := frozen_layers(elmo)) is not None:
         training, others = sentences_of(task, examples)
-        elmo.add([*training, *others])
+        frozen.add([*training, *others])
     model, inputs = new_model(task, record, words, elmo, device=device)
     inputs.measure_scales(_for_scales(task, examples.train))
     config = record.config.training

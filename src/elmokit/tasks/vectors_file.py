@@ -116,14 +116,14 @@ def save_vectors(
 ) -> None:
     """Write the three files in float16: for each sentence its vectors (T,E), or (L,T,E), one after the other.
 
-    ValueError for a path that does not end in `.npy`, a token with a space or a line break in it, and vectors whose
-    shape is not that of their sentence.
+    ValueError for a path that does not end in `.npy`, a token with a space or a line break in it, vectors whose shape
+    is not that of their sentence, and numbers that float16 cannot hold.
     """
     path = Path(path)
     if path.suffix != SUFFIX:
-        raise ValueError(f"{path} does not end in {SUFFIX}")
+        raise ValueError(f"{path} does not end in {SUFFIX}; the files are NAME{SUFFIX} and two beside it")
     for sentence in sentences:
-        if any(not token or " " in token or "\n" in token for token in sentence):
+        if any(not token or set(token) & set(" \r\n") for token in sentence):
             raise ValueError(f"a token is empty or has a space or a line break in it: {list(sentence)}")
     lengths = [len(sentence) for sentence in sentences]
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
@@ -142,6 +142,8 @@ def save_vectors(
                 raise ValueError(
                     f"sentence {number} has {len(sentence)} tokens, but vectors of shape {of_sentence.shape}"
                 )
+            if not np.abs(rows).max(initial=0.0) <= np.finfo(np.float16).max:
+                raise ValueError(f"sentence {number}: vectors that are not finite, or beyond what float16 holds")
             vectors[offsets[number] : offsets[number + 1]] = rows
         if vectors is None:
             raise ValueError("no sentences; expected some")
