@@ -29,14 +29,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from elmokit.corpus.batches import Batch, Packer, batches
+from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import ProjectedLSTM
 from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected_count
 from elmokit.model.bilm import BiLM
-from elmokit.pretraining.batches import Batch, Packer, batches
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.corpus import SentenceStream
-from elmokit.pretraining.gradients import GradientMaker
+from elmokit.pretraining.gradients import LossAndGradients
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.setup import find_device, new_optimizer, new_softmax, resolved
 from elmokit.text.vocabulary import Vocabulary
@@ -137,7 +137,7 @@ class Bench:
 
     def _ours(self, config: PretrainingConfig) -> Callable[[int], None]:
         bilm, softmax = self._model(config)
-        maker = GradientMaker(bilm, softmax, config, device=self.device)
+        maker = LossAndGradients(bilm, softmax, config, device=self.device)
         parameters = [*bilm.parameters(), *softmax.parameters()]
         optimizer = new_optimizer(config, bilm, softmax)
 

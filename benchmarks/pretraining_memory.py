@@ -32,8 +32,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from elmokit.cli import main as elmokit
-from elmokit.pretraining.corpus import BLOCK_LINES, CorpusPosition, SentenceStream
+from elmokit.cli.main import main as elmokit
+from elmokit.corpus.stream import BLOCK_LINES, CorpusPosition, SentenceStream
 
 SHARD_BYTES = 200_000_000
 STEPS_AFTER_RESUMING = 5

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 
-from elmokit.cli import main as elmokit
+from elmokit.cli.main import main as elmokit
 
 NUM_STEPS = 42
 KEEP_CHECKPOINTS = 2

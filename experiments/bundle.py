@@ -24,8 +24,8 @@ from elmokit import Elmo
 from elmokit.analysis.findings import look
 from elmokit.analysis.homonyms import MEASUREMENTS, as_record, measure_homonyms, of_one_form, read_homonyms
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
-from elmokit.model.formats.conversion import convert
-from elmokit.pretraining.perplexity import Perplexity, read_for_measuring, text_losses, union
+from elmokit.model.formats.convert import convert
+from elmokit.scoring.perplexity import Perplexity, read_for_measuring, text_losses, union
 
 BUNDLED = Path(elmokit.__file__).parent / "bundled"
 MAX_FILE_BYTES = 16_000_000

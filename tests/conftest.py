@@ -9,6 +9,10 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from toy_task import stand_in_inputs, tiny_bilms, toy, toy_data, write
+
+__all__ = ["stand_in_inputs", "tiny_bilms", "toy", "toy_data", "write"]  # fixtures
+
 # The same examples on every run, and no failure because the machine was busy.
 settings.register_profile("elmokit", deadline=None, derandomize=True)
 settings.load_profile("elmokit")
@@ -19,7 +23,7 @@ import json, os, sys
 import torch._dynamo  # which a first optimiser imports
 import elmokit.pretraining.train
 import elmokit.tasks.train
-from elmokit.cli import main
+from elmokit.cli.main import main
 
 for command in sys.stdin:
     pid = os.fork()

@@ -13,12 +13,12 @@ SOURCE = Path(__file__).parents[1] / "src" / "elmokit"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 MAY_IMPORT_LATE = {
-    *("verbs/models.py", "verbs/pages.py", "verbs/pretraining.py", "verbs/tasks.py"),  # `elmokit --help` is fast
-    "doctor.py",  # it looks at what may be broken
+    *("cli/models.py", "cli/show.py", "cli/pretraining.py", "cli/tasks.py"),  # `elmokit --help` is fast
+    "cli/doctor.py",  # it looks at what may be broken
     "pretraining/metrics_log.py",  # TensorBoard is an extra
 }
-KNOWS_HDF5 = {"model/formats/hdf5.py", "model/hdf5_output.py"}
-LIGHT = ["elmokit", "elmokit.cli", "elmokit.__main__", "elmokit.model.config"]
+KNOWS_HDF5 = {"model/formats/containers/hdf5.py", "model/formats/containers/hdf5_output.py"}
+LIGHT = ["elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config"]
 CORE = {"torch", "numpy", "safetensors", "h5py", "tqdm"}
 
 
@@ -133,7 +133,7 @@ def test_what_must_start_fast_imports_nothing_slow(module: str):
 
 
 def test_inspecting_a_model_needs_no_torch():
-    loaded = run_python("-c", "import sys, elmokit.model.formats.inspection; print(*sys.modules)").split()
+    loaded = run_python("-c", "import sys, elmokit.model.formats.inspect; print(*sys.modules)").split()
     assert "torch" not in loaded
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from elmokit import cli
+from elmokit.cli import main as cli
 from elmokit.model.bilm import BiLM
 from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
 from elmokit.model.config import BiLMConfig

@@ -2,7 +2,7 @@
 
 import sys
 
-from elmokit.cli import main
+from elmokit.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

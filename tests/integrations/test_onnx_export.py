@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from elmokit import __version__
-from elmokit.cli import main
+from elmokit.cli.main import main
 from elmokit.integrations import onnx_export
 from elmokit.integrations.onnx_export import ExportableBiLM, export_onnx, torch_scan
 from elmokit.model.bilm import BiLM

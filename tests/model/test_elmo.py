@@ -13,7 +13,7 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.bundled import find_model
 from elmokit.model.config import BiLMConfig
 from elmokit.model.elmo import TOKENS_PER_SENTENCE, Elmo, batches_by_length
-from elmokit.model.token_encoder import TokenEncoder
+from elmokit.model.token_cache import TokenCache
 
 SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["밥"], ["a", "cat"] * 9]
 WORDS = ["the", "cat", "sat", "on", "밥", "<UNK>", ".", "", "a" * 40]
@@ -172,9 +172,9 @@ def test_streams_are_one_long_reading():
 def test_distinct_tokens_are_encoded_once_and_forgotten_when_others_come(monkeypatch: pytest.MonkeyPatch):
     bilm = random_bilm()
     seen: list[int] = []
-    encode = bilm.encode_tokens
-    monkeypatch.setattr(bilm, "encode_tokens", lambda ids: seen.append(len(ids)) or encode(ids))
-    encoder = TokenEncoder(bilm, max_tokens=3)
+    encode = bilm.char_encoder.forward
+    monkeypatch.setattr(bilm.char_encoder, "forward", lambda ids: seen.append(len(ids)) or encode(ids))
+    encoder = TokenCache(bilm.char_encoder, max_characters_per_token=50, max_tokens=3)
     tokens, lengths = encoder([["a", "b", "a"], ["b"]])
     assert seen == [2] and lengths.tolist() == [3, 1]
     assert torch.equal(tokens[0, 0], tokens[0, 2]) and not tokens[1, 1:].any()

@@ -10,14 +10,14 @@ import pytest
 import torch
 
 from elmokit.layers.sampled_softmax import Softmax
-from elmokit.model.formats.conversion import convert
+from elmokit.model.formats.convert import convert
 from elmokit.model.formats.read import read_bilm
 from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.finetune import adapted_softmax, finetune
-from elmokit.pretraining.perplexity import measure
 from elmokit.pretraining.recipes import recipe, tiny
 from elmokit.pretraining.run import Run
 from elmokit.pretraining.train import pretrain, resume
+from elmokit.scoring.perplexity import measure
 from elmokit.text.vocabulary import Vocabulary
 
 GENERAL = "the boat lay by the bank of the river\nshe put the money in the bank\n"

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch.nn import functional
 
+from elmokit.corpus.batches import Batch, Targets
 from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected_count
 from elmokit.model.bilm import BiLM
-from elmokit.pretraining.batches import Batch, Targets
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.gradients import GradientMaker
+from elmokit.pretraining.gradients import LossAndGradients
 from elmokit.pretraining.recipes import tiny
 from elmokit.pretraining.setup import new_optimizer
 from elmokit.text.characters import character_ids
@@ -50,7 +50,7 @@ def made(config: PretrainingConfig) -> tuple[BiLM, Softmax]:
 def plain_loss(bilm: BiLM, softmax: Softmax, config: PretrainingConfig, batch: Batch, *, step: int) -> torch.Tensor:
     """Mean of both directions' sampled losses, from the definitions, without carried state."""
     total = torch.zeros((), dtype=torch.float64)
-    seeds = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+    seeds = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
     for index, lstm in enumerate((bilm.forward_lstm, bilm.backward_lstm)):
         assert lstm is not None
         part = batch.directions[index]
@@ -90,7 +90,7 @@ def test_the_step_is_the_plain_one(config: PretrainingConfig, softmax_kind: str)
     config = replace(config, softmax=softmax_kind)
     bilm, softmax = made(config)
     batch = random_batch()
-    maker = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+    maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
     maker.dtype = torch.float64
     result = maker.run(batch, None, step=7)
     got = [parameter.grad.clone() for parameter in (*bilm.parameters(), *softmax.parameters())]  # type: ignore[union-attr]
@@ -109,7 +109,7 @@ def test_one_thread_and_two_give_the_same_bits(config: PretrainingConfig) -> Non
     for threads in (True, False):
         bilm, softmax = made(replace(config, dropout_rate=0.1))
         bilm, softmax = bilm.float(), softmax.float()
-        maker = GradientMaker(bilm, softmax, replace(config, dropout_rate=0.1), device=torch.device("cpu"))
+        maker = LossAndGradients(bilm, softmax, replace(config, dropout_rate=0.1), device=torch.device("cpu"))
         if not threads:
             maker.threads = None
         maker.run(random_batch(), None, step=3)
@@ -121,7 +121,7 @@ def test_one_thread_and_two_give_the_same_bits(config: PretrainingConfig) -> Non
 def test_dropout_follows_from_the_step_alone(config: PretrainingConfig) -> None:
     config = replace(config, dropout_rate=0.5)
     bilm, softmax = made(config)
-    maker = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+    maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
     maker.dtype = torch.float64
     batch = random_batch()
     losses = [maker.run(batch, None, step=step).losses for step in (1, 2, 1)]
@@ -133,7 +133,7 @@ def test_the_state_is_carried_unless_it_is_reset(config: PretrainingConfig) -> N
     for reset_state in (False, True):
         config = replace(config, reset_state=reset_state)
         bilm, softmax = made(config)
-        maker = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+        maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
         maker.dtype = torch.float64
         batch = random_batch()
         starts = np.zeros((T, B), dtype=np.bool_)
@@ -146,7 +146,7 @@ def test_the_state_is_carried_unless_it_is_reset(config: PretrainingConfig) -> N
 
 def test_gradients_of_a_step_do_not_pile_up_on_those_of_the_step_before(config: PretrainingConfig) -> None:
     bilm, softmax = made(config)
-    maker = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+    maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
     maker.dtype = torch.float64
     rounds: list[list[torch.Tensor]] = []
     for _ in range(2):
@@ -168,7 +168,7 @@ def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(config: Pre
         for group in made_optimizer.param_groups:
             assert group["fused"]
             group["fused"] = fused
-        GradientMaker(bilm, softmax, config, device=torch.device("cpu")).run(random_batch(), None, step=1)
+        LossAndGradients(bilm, softmax, config, device=torch.device("cpu")).run(random_batch(), None, step=1)
         made_optimizer.step()
         weights.append([parameter.detach() for parameter in parameters])
     for one, other in zip(*weights, strict=True):
@@ -177,7 +177,7 @@ def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(config: Pre
 
 def test_every_gradient_lies_in_memory_as_its_weight_does(config: PretrainingConfig) -> None:
     bilm, softmax = made(config)
-    maker = GradientMaker(bilm, softmax, config, device=torch.device("cpu"))
+    maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
     maker.dtype = torch.float64
     maker.run(random_batch(), None, step=1)
     for parameter in (*bilm.parameters(), *softmax.parameters()):

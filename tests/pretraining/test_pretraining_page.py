@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.cli import main
+from elmokit.cli.main import main
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.recipes import RECIPES, mini
 

@@ -85,4 +85,4 @@ def test_one_process_alone_needs_no_group() -> None:
     alone.average([tensor])
     alone.wait()
     assert torch.equal(tensor, torch.ones(2)) and alone.mean([1.0, 2.0]) == (1.0, 2.0)
-    assert alone.any(True) and not alone.any(False) and alone.first_says("x") == "x"
+    assert alone.any(True) and not alone.any(False) and alone.broadcast_from_first("x") == "x"

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from elmokit.corpus.batches import batches
 from elmokit.pretraining import run as run_module
-from elmokit.pretraining.batches import batches
 from elmokit.pretraining.config import PretrainingConfig, with_settings
-from elmokit.pretraining.perplexity import measure
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
 from elmokit.pretraining.run import DivergenceError, Run
 from elmokit.pretraining.train import pretrain, resume
+from elmokit.scoring.perplexity import measure
 from elmokit.text.vocabulary import Vocabulary
 
 SENTENCES = """the boat lay by the bank of the river

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import elmokit
-from elmokit.cli import main
-from elmokit.model.formats.conversion import convert
+from elmokit.cli.main import main
+from elmokit.model.formats.convert import convert
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.saved import TrainedTask, load_task
 from elmokit.tasks.settings import with_settings

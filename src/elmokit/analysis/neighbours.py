@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from elmokit.analysis.vectors import unit
-from elmokit.model.token_encoder import TokenEncoder
+from elmokit.model.token_cache import TokenCache
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 
@@ -75,7 +75,9 @@ class StaticWords:
 
     def __init__(self, bilm: BiLM, tokens: Sequence[str]) -> None:
         self.tokens = list(tokens)
-        self._encode_tokens = TokenEncoder(bilm)
+        self._encode_tokens = TokenCache(
+            bilm.char_encoder, max_characters_per_token=bilm.config.max_characters_per_token
+        )
         self._unit = self._vectors(self.tokens)
 
     def nearest(self, token: str, *, number: int = 5) -> list[Word]:

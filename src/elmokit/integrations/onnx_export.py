@@ -26,7 +26,7 @@ from torch.nn import functional
 from elmokit import __version__
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
 from elmokit.model.formats.sizes import fields_of
-from elmokit.runs import atomic_write
+from elmokit.system.files import atomic_write
 from elmokit.text.characters import batch_character_ids
 
 if TYPE_CHECKING:

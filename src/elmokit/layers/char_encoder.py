@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.highway import Highway
-from elmokit.layers.packed_linear import PackedConvolution, windows
+from elmokit.layers.packed.linear import PackedConvolution, windows
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -35,6 +35,7 @@ class CharEncoder(nn.Module):
     ) -> None:
         super().__init__()
         num_filters = self.num_filters = sum(number for _, number in filters)
+        self.output_dim = projection_dim
         self.embedding = nn.Embedding(num_characters, character_dim, padding_idx=0)
         self.convolutions = nn.ModuleList(nn.Conv1d(character_dim, number, width) for width, number in filters)
         self.activation = {"relu": torch.relu, "tanh": torch.tanh}[activation]

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from elmokit.layers.packed_linear import Precision, check_precision
+from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.model.bundled import DEFAULT_MODEL, find_model
 from elmokit.model.formats.read import read_bilm
 from elmokit.model.loaded import LoadedBiLM
@@ -196,7 +196,7 @@ class Elmo:
 
     def forget_tokens(self) -> None:
         """Drop the token representations that are remembered from call to call; they only save time."""
-        self._loaded.packed().token_encoder.forget()
+        self._loaded.packed().token_cache.forget()
 
     def _depth(self, layers: Layers) -> int:
         """The highest layer that is needed."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from elmokit.model.inference import InferenceBiLM
-from elmokit.model.token_encoder import weight_versions
+from elmokit.model.packed_bilm import PackedBiLM
+from elmokit.model.token_cache import weight_versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from elmokit.layers.packed_linear import Precision
+    from elmokit.layers.packed.linear import Precision
     from elmokit.model.bilm import BiLM
 
 
@@ -26,7 +26,7 @@ class LoadedBiLM:
         self.precision: Precision = precision
         self._bilm: BiLM | None = bilm
         self._read_again = read_again
-        self._packed: InferenceBiLM | None = None
+        self._packed: PackedBiLM | None = None
         self._packed_from = weight_versions(bilm)
 
     @property
@@ -38,7 +38,7 @@ class LoadedBiLM:
         self._read_again = None
         return self._bilm
 
-    def packed(self) -> InferenceBiLM:
+    def packed(self) -> PackedBiLM:
         if self._packed is None or (self._bilm is not None and weight_versions(self._bilm) != self._packed_from):
             bilm = self._bilm or self._read()
             self._packed_from = weight_versions(bilm)
@@ -47,7 +47,7 @@ class LoadedBiLM:
             if self._read_again is not None:
                 self._bilm = None
             del bilm  # so that the packed weights can take the place of the others one by one
-            self._packed = InferenceBiLM(self.config, weights, precision=self.precision)
+            self._packed = PackedBiLM(self.config, weights, precision=self.precision)
         return self._packed
 
     def fingerprint(self) -> str:

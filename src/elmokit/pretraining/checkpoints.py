@@ -18,14 +18,14 @@ import torch
 from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
+from elmokit.corpus.batches import Packer
+from elmokit.corpus.stream import CorpusPosition
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM, BiLMState
-from elmokit.pretraining.batches import Packer
-from elmokit.pretraining.corpus import CorpusPosition
 from elmokit.pretraining.evaluation import BestSoFar
 from elmokit.pretraining.muon import Together
-from elmokit.runs import atomic_write
+from elmokit.system.files import atomic_write
 
 MODEL_FILE = "model.safetensors"
 TENSORS_FILE = "training.safetensors"

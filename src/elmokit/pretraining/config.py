@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from elmokit.model.config import BiLMConfig
-from elmokit.runs import change_settings, check_known
+from elmokit.runs.settings import change_settings, check_known
 
 CHOICES = {
     "softmax": ("sampled", "full"),

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
-from elmokit.pretraining.corpus import SentenceStream
-from elmokit.pretraining.perplexity import perplexity
+from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
 
 

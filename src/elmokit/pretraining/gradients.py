@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from elmokit.corpus.batches import Batch, Targets
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
 from elmokit.layers.sampled_softmax import Negatives, Softmax, draw_negatives, sampled_softmax_loss
 from elmokit.model.bilm import BiLM, BiLMState
-from elmokit.pretraining.batches import Batch, Targets
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -54,7 +54,7 @@ class _DirectionResult:
     grad_softmax_bias: Tensor
 
 
-class GradientMaker:
+class LossAndGradients:
     """Fills `.grad` of a biLM and its softmax from batches; made once a run, for its threads and its buffers."""
 
     def __init__(
@@ -78,7 +78,7 @@ class GradientMaker:
         that train together draw the same negatives and, with another `rank` each, other dropout.
         """
         ids = torch.from_numpy(batch.character_ids).to(self.device)
-        pieces = self._side_by_side(self._encode, ids.tensor_split(1 if self.threads is None else 2))
+        pieces = self._in_parallel(self._encode, ids.tensor_split(1 if self.threads is None else 2))
         seen = torch.cat([piece.detach() for piece in pieces])
         lstms = [lstm for lstm in (self.bilm.forward_lstm, self.bilm.backward_lstm) if lstm is not None]
         states = [None, None] if state is None else [state.forward, state.backward]
@@ -88,7 +88,7 @@ class GradientMaker:
                 lstms[index], seen, batch.directions[index], states[index], seed=self._seed(step, index)
             )
 
-        results = self._side_by_side(direction, range(len(lstms)))
+        results = self._in_parallel(direction, range(len(lstms)))
         self._fill_char_encoder(pieces, torch.stack([result.grad_tokens for result in results]).sum(dim=0))
         for lstm, result in zip(lstms, results, strict=True):
             for parameter, gradient in zip(lstm.parameters(), result.grad_parameters, strict=True):
@@ -196,11 +196,11 @@ class GradientMaker:
     def _fill_char_encoder(self, pieces: list[Tensor], gradient: Float[Tensor, "N D"]) -> None:
         parameters = list(self.bilm.char_encoder.parameters())
         parts = list(zip(pieces, gradient.tensor_split(len(pieces)), strict=True))
-        made = self._side_by_side(lambda part: torch.autograd.grad(part[0], parameters, part[1]), parts)
+        made = self._in_parallel(lambda part: torch.autograd.grad(part[0], parameters, part[1]), parts)
         for parameter, gradients in zip(parameters, zip(*made, strict=True), strict=True):
             parameter.grad = torch.stack(gradients).sum(dim=0)
 
-    def _side_by_side(self, function: Callable[[Part], Made], parts: Iterable[Part]) -> list[Made]:
+    def _in_parallel(self, function: Callable[[Part], Made], parts: Iterable[Part]) -> list[Made]:
         """On a thread each, where there are threads; results in the order of the parts."""
         return list(map(function, parts) if self.threads is None else self.threads.map(function, parts))
 

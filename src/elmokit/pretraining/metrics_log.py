@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from elmokit.pretraining.run_folder import METRICS_NAME
-from elmokit.runs import append_json_line
+from elmokit.runs.metrics_log import append_json_line
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard.writer import SummaryWriter

@@ -71,7 +71,7 @@ class Ranks:
         if self.world_size > 1:
             dist.barrier()
 
-    def first_says(self, answer: Answer) -> Answer:
+    def broadcast_from_first(self, answer: Answer) -> Answer:
         """The first process's value, everywhere."""
         if self.world_size == 1:
             return answer

@@ -15,10 +15,11 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from elmokit.corpus.batches import Batch, Packer, batches
+from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.model.formats.native import CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
-from elmokit.pretraining.batches import Batch, Packer, batches
 from elmokit.pretraining.checkpoints import (
     PackerState,
     Progress,
@@ -29,9 +30,8 @@ from elmokit.pretraining.checkpoints import (
     save_model,
 )
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.corpus import SentenceStream
 from elmokit.pretraining.evaluation import BestSoFar, HeldOutPerplexity, held_out_perplexity
-from elmokit.pretraining.gradients import GradientMaker, StepResult
+from elmokit.pretraining.gradients import LossAndGradients, StepResult
 from elmokit.pretraining.metrics_log import MetricsLog
 from elmokit.pretraining.progress_line import LossWindow, ProgressLine
 from elmokit.pretraining.ranks import Ranks
@@ -64,7 +64,7 @@ class Run:
         for module in (self.bilm, self.softmax):
             module.to(ranks.device, torch.float64 if config.precision == "float64" else torch.float32)
         self.optimizer = new_optimizer(config, self.bilm, self.softmax)
-        self.gradients = GradientMaker(self.bilm, self.softmax, config, device=ranks.device, rank=ranks.rank)
+        self.gradients = LossAndGradients(self.bilm, self.softmax, config, device=ranks.device, rank=ranks.rank)
         self.state: BiLMState | None = None
         self.step = 0
         self.num_tokens = 0
@@ -215,7 +215,7 @@ class Run:
 
     def _evaluate(self) -> HeldOutPerplexity:
         """Measure, and keep the weights in the folder `best` if they are."""
-        measured = self.ranks.first_says(self._measure() if self.ranks.first else None)
+        measured = self.ranks.broadcast_from_first(self._measure() if self.ranks.first else None)
         assert measured is not None
         self.best = self.best.after(measured)
         if self.ranks.first and self.best.num_evaluations_since == 0:

@@ -13,7 +13,7 @@ from typing import Any
 
 from elmokit.model.formats.native import CARD_NAME, CONFIG_NAME, FORMAT, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.runs import atomic_write
+from elmokit.system.files import atomic_write
 from elmokit.text.vocabulary import Vocabulary
 
 METRICS_NAME = "metrics.jsonl"

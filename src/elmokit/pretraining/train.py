@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.formats.native import VOCABULARY_NAME
 from elmokit.pretraining.config import PretrainingConfig, with_settings
-from elmokit.pretraining.corpus import SentenceStream
 from elmokit.pretraining.evaluation import sample_sentences
 from elmokit.pretraining.ranks import join_ranks
 from elmokit.pretraining.run import Run
@@ -86,7 +86,7 @@ def begin(
         raise ValueError("patience counts evaluations: give held-out text, and evaluate_every=N")
     with join_ranks(find_device(device)) as ranks:
         config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
-        config = ranks.first_says(config)  # what is measured here may come out differently elsewhere
+        config = ranks.broadcast_from_first(config)  # what is measured here may come out differently elsewhere
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         next(SentenceStream(run.shards, shuffle=False))  # text without sentences fails before anything is written
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []

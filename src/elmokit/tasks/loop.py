@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from elmokit.layers.scalar_mix import ScalarMix, TopLayer
-from elmokit.runs import append_json_line, atomic_write
+from elmokit.runs.metrics_log import append_json_line
+from elmokit.system.files import atomic_write
 from elmokit.tasks.batching import predict_all, training_batches
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, METRICS_FILE
 from elmokit.tasks.task import E, P

@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 from elmokit.model.elmo import Elmo, load_bilm
-from elmokit.tasks.activations import Activations
 from elmokit.tasks.inputs import InputConfig, TokenInputs
-from elmokit.tasks.vectors_file import SUFFIX as VECTORS_SUFFIX
-from elmokit.tasks.vectors_file import VectorsFile
 from elmokit.tasks.words import WordTable, new_word_table
+from elmokit.vectors.cache import Activations
+from elmokit.vectors.store import SUFFIX as VECTORS_SUFFIX
+from elmokit.vectors.store import VectorsFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.runs import atomic_write
+from elmokit.system.files import atomic_write
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.settings import config_from_json, config_to_json
 from elmokit.tasks.task import Splits, TaskConfig

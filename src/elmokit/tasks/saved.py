@@ -19,7 +19,7 @@ from elmokit.tasks.run_folder import BEST_FILE, read_record
 from elmokit.tasks.task import batches
 from elmokit.tasks.train import check_elmo, new_model
 from elmokit.tasks.words import load_word_table
-from elmokit.text.json_values import parse_object
+from elmokit.text.corpora.json_values import parse_object
 from elmokit.text.lines import STDIN, read_lines
 
 if TYPE_CHECKING:

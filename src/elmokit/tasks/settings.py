@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, cast
 
-from elmokit.runs import change_settings, check_known
+from elmokit.runs.settings import change_settings, check_known
 from elmokit.tasks.inputs import InputConfig
 from elmokit.tasks.task import TaskConfig, TrainingConfig
 

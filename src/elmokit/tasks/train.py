@@ -14,7 +14,8 @@ from torch import nn
 
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bundled import bundled_models, find_model
-from elmokit.runs import append_json_line, atomic_write
+from elmokit.runs.metrics_log import append_json_line
+from elmokit.system.files import atomic_write
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.inputs import TokenInputs
@@ -24,8 +25,8 @@ from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_w
 from elmokit.tasks.run_folder import BEST_FILE, METRICS_FILE, TaskRecord, check_is_free, read_record, write_record
 from elmokit.tasks.settings import with_settings
 from elmokit.tasks.task import E, P, Splits
-from elmokit.tasks.vectors_file import SUFFIX as VECTORS_SUFFIX
 from elmokit.tasks.words import load_word_table, save_word_table
+from elmokit.vectors.store import SUFFIX as VECTORS_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file  # pyright: ignore[reportUnkn
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.runs import atomic_write
+from elmokit.system.files import atomic_write
 from elmokit.text.word_vectors import read_word_vectors
 
 if TYPE_CHECKING:

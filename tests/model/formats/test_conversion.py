@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.model.formats.bilm_tf import write_bilm_tf
-from elmokit.model.formats.conversion import convert
+from elmokit.model.formats.convert import convert
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.recognise import read_stored
 from elmokit.model.formats.stored import FormatError, StoredBiLM

@@ -19,8 +19,8 @@ import h5py
 import numpy as np
 import pytest
 
-from elmokit.model.formats import hdf5
-from elmokit.model.formats.inspection import inspect
+from elmokit.model.formats.containers import hdf5
+from elmokit.model.formats.inspect import inspect
 from elmokit.model.formats.recognise import read_stored
 from elmokit.model.formats.stored import FormatError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import h5py
 import pytest
 
-from elmokit.model.formats.inspection import inspect
+from elmokit.model.formats.inspect import inspect
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.stored import StoredBiLM
 
@@ -105,8 +105,8 @@ def test_no_weight_is_read(folder: Path) -> None:
 def test_neither_inspection_nor_conversion_imports_torch(pair: Path, tmp_path: Path) -> None:
     program = f"""
 import sys
-from elmokit.model.formats.conversion import convert
-from elmokit.model.formats.inspection import inspect
+from elmokit.model.formats.convert import convert
+from elmokit.model.formats.inspect import inspect
 print(inspect({str(pair)!r}))
 convert({str(pair)!r}, {str(tmp_path / "native")!r}, to="native")
 print(inspect({str(tmp_path / "native")!r}))

@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmokit.model.formats import native
-from elmokit.model.formats.inspection import inspect
+from elmokit.model.formats.containers.safetensors import read_header
+from elmokit.model.formats.inspect import inspect
 from elmokit.model.formats.native import read_native, write_native
 from elmokit.model.formats.recognise import read_stored
-from elmokit.model.formats.safetensors_file import read_header
 from elmokit.model.formats.stored import FormatError, StoredBiLM
 from elmokit.text.vocabulary import Vocabulary
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.inspection import inspect
+from elmokit.model.formats.inspect import inspect
 from elmokit.model.formats.options_json import read_options
 from elmokit.model.formats.recognise import read_stored
 from elmokit.model.formats.stored import FormatError

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from elmokit.model.config import BiLMConfig
 from elmokit.model.formats.bilm_tf import write_bilm_tf
-from elmokit.model.formats.conversion import convert
+from elmokit.model.formats.convert import convert
 from elmokit.model.formats.native import read_native, write_native
 from elmokit.model.formats.recognise import read_stored
 from elmokit.model.formats.stored import FormatError, StoredBiLM

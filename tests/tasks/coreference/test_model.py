@@ -20,7 +20,7 @@ from elmokit.tasks.coreference.model import (
     part_of,
 )
 from elmokit.tasks.coreference.reader import CoreferenceDocument
-from elmokit.tasks.coreference.recipe import paper
+from elmokit.tasks.coreference.recipes import paper
 
 
 def document(text: str, clusters: list[list[tuple[int, int]]], *, name: str = "bc/x") -> CoreferenceDocument:

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from elmokit.tasks.entailment.model import EntailmentClassifier, EntailmentConfig
 from elmokit.tasks.entailment.reader import LABELS, SentencePair
-from elmokit.tasks.entailment.recipe import paper
+from elmokit.tasks.entailment.recipes import paper
 
 PAIRS = [
     SentencePair(["A", "dog", "runs"], ["An", "animal", "runs"], "entailment"),

@@ -9,7 +9,7 @@ from torch import Tensor
 from elmokit.metrics.spans import convert_tags
 from elmokit.tasks.named_entities.model import NamedEntitiesConfig, NamedEntityTagger
 from elmokit.tasks.named_entities.reader import TaggedSentence
-from elmokit.tasks.named_entities.recipe import paper
+from elmokit.tasks.named_entities.recipes import paper
 from elmokit.tasks.named_entities.task import labels
 
 SENTENCES = [

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from elmokit.tasks.question_answering.model import AnswerFinder, QuestionAnsweringConfig, best_spans
 from elmokit.tasks.question_answering.reader import Answer, Passage, Question
-from elmokit.tasks.question_answering.recipe import paper
+from elmokit.tasks.question_answering.recipes import paper
 
 LONG = Passage.of("Ann met Bob in Seoul on Monday , and Bob gave her a red hat .")
 SHORT = Passage.of("It rained all day .")

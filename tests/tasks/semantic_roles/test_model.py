@@ -8,7 +8,7 @@ from torch import nn
 
 from elmokit.metrics.spans import spans_from_tags, tags_from_spans
 from elmokit.tasks.semantic_roles.model import PredicateInSentence, SemanticRoleParser, SemanticRolesConfig
-from elmokit.tasks.semantic_roles.recipe import paper
+from elmokit.tasks.semantic_roles.recipes import paper
 from elmokit.tasks.semantic_roles.task import labels
 
 ANN = ["Ann", "told", "Bob", "to", "sing"]

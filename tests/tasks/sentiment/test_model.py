@@ -8,7 +8,7 @@ from torch import Tensor
 
 from elmokit.tasks.sentiment.model import SentimentClassifier, SentimentConfig
 from elmokit.tasks.sentiment.reader import LabelledText
-from elmokit.tasks.sentiment.recipe import paper
+from elmokit.tasks.sentiment.recipes import paper
 from elmokit.tasks.sentiment.task import build
 
 TEXTS = [

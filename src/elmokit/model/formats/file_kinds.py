@@ -6,11 +6,11 @@ import zlib
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from elmokit.model.formats.hdf5 import SIGNATURE
-from elmokit.model.formats.json_file import MAX_BYTES, read_json_object
+from elmokit.model.formats.containers.hdf5 import SIGNATURE
+from elmokit.model.formats.containers.json import MAX_BYTES, read_json_object
+from elmokit.model.formats.containers.safetensors import looks_like_safetensors
 from elmokit.model.formats.native import is_native_config
 from elmokit.model.formats.options_json import is_options
-from elmokit.model.formats.safetensors_file import looks_like_safetensors
 from elmokit.model.formats.stored import FormatError
 
 if TYPE_CHECKING:

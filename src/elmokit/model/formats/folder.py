@@ -8,7 +8,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from elmokit.runs import atomic_write
+from elmokit.system.files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.model.formats.folder import is_free, new_folder, write_text, write_vocabulary
-from elmokit.model.formats.json_file import Fields, json_text, read_json_object
-from elmokit.model.formats.safetensors_file import (
+from elmokit.model.formats.containers.json import Fields, json_text, read_json_object
+from elmokit.model.formats.containers.safetensors import (
     DTYPES,
     TensorEntry,
     read_header,
@@ -24,6 +23,8 @@ from elmokit.model.formats.safetensors_file import (
     require_float16,
     write_tensors,
 )
+from elmokit.model.formats.containers.vocabulary import read_vocabulary
+from elmokit.model.formats.folder import is_free, new_folder, write_text, write_vocabulary
 from elmokit.model.formats.sizes import config_of, fields_of
 from elmokit.model.formats.stored import (
     PADDING_TOKEN,
@@ -35,7 +36,6 @@ from elmokit.model.formats.stored import (
     StoredBiLM,
     wrong_shapes,
 )
-from elmokit.model.formats.vocabulary_file import read_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.json_file import Fields, read_json_object
+from elmokit.model.formats.containers.json import Fields, read_json_object
 from elmokit.model.formats.sizes import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_FILTER_GROUPS, MAX_LAYERS
 from elmokit.model.formats.stored import FormatError, StoredBiLM
 

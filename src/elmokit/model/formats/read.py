@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from elmokit.layers.meta_device import on_meta_device
 from elmokit.layers.sampled_softmax import Softmax
-from elmokit.layers.uninitialised import uninitialised
 from elmokit.model.bilm import BiLM
 from elmokit.model.formats.recognise import StrPath, read_stored
 from elmokit.model.formats.stored import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Array, StoredBiLM
@@ -31,13 +31,13 @@ def read_bilm(
 def from_stored(stored: StoredBiLM) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
     """Modules that share the memory of the arrays: nothing is initialised or copied."""
     tensors = {name: torch.from_numpy(array) for name, array in stored.tensors.items()}
-    with uninitialised():
+    with on_meta_device():
         bilm = BiLM(stored.config)
     bilm.load_state_dict({name: tensors[name] for name in stored.config.tensor_shapes()}, assign=True)
     softmax = None
     if stored.has_softmax:
         num_tokens, dim = stored.tensors[SOFTMAX_WEIGHT].shape
-        with uninitialised():
+        with on_meta_device():
             softmax = Softmax(num_tokens=num_tokens, dim=dim)
         state = {"weight": tensors[SOFTMAX_WEIGHT], "bias": tensors[SOFTMAX_BIAS]}
         softmax.load_state_dict(state, assign=True)

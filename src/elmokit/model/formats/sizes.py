@@ -9,7 +9,7 @@ from elmokit.model.config import BiLMConfig
 from elmokit.model.formats.stored import FormatError
 
 if TYPE_CHECKING:
-    from elmokit.model.formats.json_file import Fields
+    from elmokit.model.formats.containers.json import Fields
 
 # Far above any biLM (the released ones: 7 filter groups, 2 layers, width 4096), far below what is slow to count.
 MAX_LAYERS = 64

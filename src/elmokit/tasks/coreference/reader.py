@@ -8,13 +8,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.text import conll2012
+from elmokit.text.corpora import conll2012
 from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from elmokit.text.columns import ColumnSentence
+    from elmokit.text.corpora.columns import ColumnSentence
 
 _NONE = "-"
 _BRACKET = re.compile(r"(?P<opens>\()?(?P<entity>\d+)(?P<closes>\))?")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.tasks.coreference.model import CoreferenceConfig, CoreferenceResolver, genre
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_documents
-from elmokit.tasks.coreference.recipe import RECIPES
+from elmokit.tasks.coreference.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task, find_splits
-from elmokit.text.json_values import member
+from elmokit.text.corpora.json_values import member
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 if TYPE_CHECKING:

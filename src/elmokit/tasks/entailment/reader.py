@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from elmokit.text.json_values import member, parse_object
+from elmokit.text.corpora.json_values import member, parse_object
+from elmokit.text.corpora.tables import table_rows
 from elmokit.text.lines import read_lines
-from elmokit.text.tables import table_rows
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

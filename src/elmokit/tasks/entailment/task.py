@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from elmokit.metrics.labels import score_labels
 from elmokit.tasks.entailment.model import Entailment, EntailmentClassifier, EntailmentConfig
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
-from elmokit.tasks.entailment.recipe import RECIPES
+from elmokit.tasks.entailment.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task, find_splits
-from elmokit.text.json_values import member, words
+from elmokit.text.corpora.json_values import member, words
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elmokit.metrics.spans import spans_from_tags, tags_from_spans
-from elmokit.text.columns import column_sentences
+from elmokit.text.corpora.columns import column_sentences
 from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from elmokit.text.columns import ColumnSentence
+    from elmokit.text.corpora.columns import ColumnSentence
 
 _DOCUMENT_START = "-DOCSTART-"  # of a line that is no token
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from elmokit.metrics.spans import score_spans, spans_from_tags, tags_from_spans
 from elmokit.tasks.named_entities.model import NamedEntitiesConfig, NamedEntityTagger
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
-from elmokit.tasks.named_entities.recipe import RECIPES
+from elmokit.tasks.named_entities.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task, find_splits
-from elmokit.text.json_values import member, words
+from elmokit.text.corpora.json_values import member, words
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

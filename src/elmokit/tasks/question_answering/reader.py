@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elmokit.text.alignment import token_offsets
-from elmokit.text.json_values import member, object_members, parse_object
+from elmokit.text.corpora.json_values import member, object_members, parse_object
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 

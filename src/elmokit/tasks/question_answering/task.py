@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from elmokit.metrics.answers import score_answers
 from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, QuestionAnsweringConfig
 from elmokit.tasks.question_answering.reader import Passage, Question, read_questions
-from elmokit.tasks.question_answering.recipe import RECIPES
+from elmokit.tasks.question_answering.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task
-from elmokit.text.json_values import member
+from elmokit.text.corpora.json_values import member
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

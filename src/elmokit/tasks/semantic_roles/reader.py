@@ -8,10 +8,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from elmokit.metrics.roles import tags_from_props
-from elmokit.text import conll2012
-from elmokit.text.columns import ColumnSentence, column_sentences
+from elmokit.text.corpora import conll2012
+from elmokit.text.corpora.columns import ColumnSentence, column_sentences
+from elmokit.text.corpora.penn import plain_token
 from elmokit.text.lines import read_lines
-from elmokit.text.penn import plain_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
 from elmokit.tasks.semantic_roles.model import PredicateInSentence, SemanticRoleParser, SemanticRolesConfig
 from elmokit.tasks.semantic_roles.reader import read_role_sentences
-from elmokit.tasks.semantic_roles.recipe import RECIPES
+from elmokit.tasks.semantic_roles.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task, find_splits
 from elmokit.text.alignment import token_offsets
-from elmokit.text.json_values import member, words
+from elmokit.text.corpora.json_values import member, words
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

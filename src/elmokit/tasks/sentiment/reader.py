@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.text.corpora.penn import plain_token
+from elmokit.text.corpora.tables import table_rows
 from elmokit.text.lines import read_lines
-from elmokit.text.penn import plain_token
-from elmokit.text.tables import table_rows
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from elmokit.metrics.labels import score_labels
 from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, Sentiment, SentimentClassifier, SentimentConfig
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
-from elmokit.tasks.sentiment.recipe import RECIPES
+from elmokit.tasks.sentiment.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task, find_splits
-from elmokit.text.json_values import member, words
+from elmokit.text.corpora.json_values import member, words
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 

@@ -1,0 +1,140 @@
+"""What this installation has and lacks: versions, processor, threads, GPU, bundled models."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elmokit import __version__
+from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from elmokit.layers.packed.linear import Precision
+
+CORE = ("torch", "numpy", "safetensors", "h5py", "tqdm")
+TORCH_AT_LEAST = (2, 10)  # older ones run code hidden in crafted weights (CVE-2026-24747)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; `healthy` is False for what keeps elmokit from working, None for a piece of advice."""
+
+    topic: str
+    text: str
+    healthy: bool | None = True
+
+
+def report() -> tuple[str, bool]:
+    """The findings as text, and whether elmokit can work here."""
+    findings = examine()
+    marks = {True: "ok", False: "BAD", None: "note"}
+    lines = [f"{marks[finding.healthy]:<5} {finding.topic:<12} {finding.text}" for finding in findings]
+    healthy = all(finding.healthy is not False for finding in findings)
+    lines.append("elmokit works here" if healthy else "elmokit does not work here: see the lines marked BAD")
+    return "\n".join(lines), healthy
+
+
+def examine() -> list[Finding]:
+    """All findings, in the order of the report."""
+    findings = [*_versions()]
+    if all(finding.healthy for finding in findings):  # what follows imports them
+        findings += [*_torch(), *_processor(), *_models()]
+    return findings
+
+
+def _versions() -> Iterator[Finding]:
+    yield Finding("elmokit", f"{__version__} in {Path(__file__).parents[1]}")
+    yield Finding("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    for name in CORE:
+        try:
+            yield Finding(name, importlib.metadata.version(name))
+        except importlib.metadata.PackageNotFoundError:
+            yield Finding(name, f"is not installed: pip install {name}", healthy=False)
+
+
+def _torch() -> Iterator[Finding]:
+    import torch
+
+    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+    if version < TORCH_AT_LEAST:
+        yield Finding("torch", "is older than 2.10, which reading weights safely needs: upgrade it", healthy=False)
+    if torch.cuda.is_available():
+        for index in range(torch.cuda.device_count()):
+            _, num_bytes = torch.cuda.mem_get_info(index)
+            yield Finding("GPU", f"{torch.cuda.get_device_name(index)}, {num_bytes / 2**30:.0f} GiB")
+    else:
+        yield Finding("GPU", "none that torch can use; models run on the CPU")
+    yield Finding("threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores, {_environment('OMP_NUM_THREADS')}")
+    policy = _environment("OMP_WAIT_POLICY")
+    if os.environ.get("OMP_WAIT_POLICY", "").lower() == "passive":
+        yield Finding("threads", policy)
+    else:
+        yield Finding(
+            "threads", f"{policy}; on a shared machine set it to passive: spinning threads slow each other", None
+        )
+
+
+def _processor() -> Iterator[Finding]:
+    import torch
+
+    flags = _processor_flags()
+    found = [name for name in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "bf16") if name in flags]
+    yield Finding("processor", f"{torch.backends.cpu.get_cpu_capability()}; {' '.join(found) or 'no known flags'}")
+    if any("bf16" in name for name in found):
+        yield Finding("bfloat16", "multiplied by the processor: pretraining is about twice as fast in it")
+    else:
+        yield Finding("bfloat16", "not multiplied by this processor: pretraining stays in float32", healthy=None)
+    for precision in ("float32", "bfloat16", "int8"):
+        yield _kernel(precision)
+
+
+def _kernel(precision: Precision) -> Finding:
+    """What multiplies when a model embeds in this precision; `elmokit.layers.packed.linear` has their table."""
+    import torch
+
+    from elmokit.layers.packed.linear import kernel_for, rows_are_independent
+
+    try:
+        chosen: Any = kernel_for(precision, torch.ones(1024, 256))
+    except ValueError as error:
+        return Finding("embedding", f"{precision}: {error}", healthy=None)
+    batches = "the same bits in any batch" if rows_are_independent(chosen) else "rounding depends on the batch"
+    return Finding("embedding", f"{precision} by {chosen.__name__}: {batches}")
+
+
+def _models() -> Iterator[Finding]:
+    models = bundled_models()
+    if DEFAULT_MODEL not in models:
+        yield Finding("models", f"the default model {DEFAULT_MODEL} is not in this installation", healthy=False)
+    for name, folder in models.items():
+        try:
+            yield Finding("models", f"{name}: {_read(folder)}")
+        except (ValueError, OSError) as error:
+            yield Finding("models", f"{name} cannot be read: {error}", healthy=False)
+
+
+def _read(folder: Path) -> str:
+    from elmokit.model.elmo import Elmo
+
+    elmo = Elmo.from_pretrained(folder, device="cpu")
+    width = elmo.encode("a b", layers="top").shape[1]
+    return f"{elmo.config.num_parameters:,} parameters, {elmo.config.num_layers + 1} layers of width {width}"
+
+
+def _processor_flags() -> set[str]:
+    """As Linux names them; empty elsewhere."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return set()
+    return {flag for line in lines if line.startswith(("flags", "Features")) for flag in line.split()}
+
+
+def _environment(name: str) -> str:
+    return f"{name} is {os.environ.get(name, 'not set')}"

@@ -1,0 +1,91 @@
+"""`elmokit <verb>`: each verb is a library function with a parser in front (a file of this folder for each room).
+
+The library is imported when a verb runs, so that `--help`, `--version` and wrong arguments cost no torch. Exit codes:
+0 done; 1 `doctor` or `inspect` found something wrong; 2 wrong arguments, or files that are not what they should be;
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from typing import TYPE_CHECKING, TextIO
+
+from elmokit import __version__
+from elmokit.cli import models, pretraining, show, tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BROKEN_PIPE = 141  # 128 + SIGPIPE, as the shell reports a reader that went away
+INTERRUPTED = 130  # 128 + SIGINT
+VERBS = (*show.VERBS, *models.VERBS, *pretraining.VERBS, *tasks.VERBS)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb and return the exit code; argparse leaves by SystemExit for --help, --version and wrong usage."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if "run" not in arguments:
+        parser.print_help()
+        return 2
+    if arguments.verb != "doctor":  # which tells what Python programs find here
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that spin on busy cores are up to 30 times slower
+        os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # huge pages for large tensors: up to a third faster
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _show_warning
+        try:
+            code = arguments.run(arguments)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it ends
+            return BROKEN_PIPE
+        except KeyboardInterrupt:
+            print(f"\nelmokit: interrupted{arguments.when_interrupted}", file=sys.stderr)
+            return INTERRUPTED
+        except (ValueError, OSError) as error:
+            if getattr(arguments, "debug", False):
+                raise
+            print(f"elmokit: error: {_message(error)}", file=sys.stderr)
+            return 2
+    return code or 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors")
+    parser = argparse.ArgumentParser(
+        prog="elmokit",
+        description="Contextual word vectors from a bidirectional language model (ELMo).",
+        parents=[common],
+    )
+    parser.add_argument("--version", action="version", version=f"elmokit {__version__}")
+    verbs = parser.add_subparsers(metavar="VERB", title="verbs")
+    for name, add_arguments, run in VERBS:
+        summary = (run.__doc__ or "").strip()
+        verb = verbs.add_parser(name, help=summary, description=summary, parents=[common])
+        verb.set_defaults(verb=name, run=run, when_interrupted="")
+        add_arguments(verb)
+    return parser
+
+
+def _message(error: ValueError | OSError) -> str:
+    """In one line; `[Errno 28] ...` of the operating system without its number, with the file first."""
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror and error.errno:
+        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(text.split()) or type(error).__name__
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"elmokit: warning: {message}", file=sys.stderr)

@@ -1,0 +1,148 @@
+"""Verbs of the six tasks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from elmokit.cli.verb import Verb
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    from elmokit.tasks.all_tasks import TASKS
+
+    parser.add_argument("task", nargs="?", metavar="TASK", help=", ".join(TASKS))
+    parser.add_argument("--data", type=Path, metavar="DIR", help="the data set's folder, its files under their names")
+    parser.add_argument(
+        "--run", type=Path, dest="run_dir", metavar="DIR", help="a new folder for all that the run writes"
+    )
+    parser.add_argument("--recipe", metavar="NAME", help="cpu (minutes) or paper (the published sizes; default: cpu)")
+    parser.add_argument(
+        "--elmo", metavar="PLACE", help="input, output (of the first encoder), both or none (default: the recipe's)"
+    )
+    parser.add_argument(
+        "--model", metavar="M", help="the biLM: a bundled model's name or a folder; or another system's vectors (*.npy)"
+    )
+    parser.add_argument("--word-vectors", metavar="FILE", help="GloVe, word2vec or fastText (default: the recipe's)")
+    parser.add_argument("--seed", type=int, metavar="N", help="of weights, order and dropout (default: 0)")
+    parser.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="change settings of the recipe"
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="DIR", help="go on with the run in this folder (--set: max_epochs and patience)"
+    )
+    parser.add_argument(
+        "--cache", type=Path, metavar="DIR", help="for the activations of frozen biLMs (default: ~/.cache/elmokit)"
+    )
+    parser.add_argument("--no-cache", action="store_true", help="compute the activations anew, and keep none")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    parser.set_defaults(when_interrupted="; elmokit train --resume DIR goes on from the last epoch")
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    """Train a model of a task on a data set, with or without ELMo, or go on with a run."""
+    _check_train(arguments)
+    from elmokit.tasks.all_tasks import find_task
+    from elmokit.tasks.settings import recipe, with_settings
+    from elmokit.tasks.train import resume, train
+    from elmokit.vectors.cache import default_cache
+
+    cache = None if arguments.no_cache else arguments.cache or default_cache()
+    if arguments.resume:
+        run_dir = resume(arguments.resume, arguments.set, cache=cache, device=arguments.device)
+    else:
+        task = find_task(arguments.task)
+        own = {
+            "inputs.elmo": arguments.elmo,
+            "inputs.elmo_model": arguments.model,
+            "inputs.word_vectors": arguments.word_vectors,
+            "training.seed": arguments.seed,
+        }
+        settings = [f"{name}={value}" for name, value in own.items() if value is not None] + arguments.set
+        config = with_settings(recipe(task, arguments.recipe or "cpu"), settings)
+        run_dir = train(
+            task, arguments.data, run_dir=arguments.run_dir, config=config, cache=cache, device=arguments.device
+        )
+    print(run_dir)
+
+
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_dir", type=Path, metavar="RUN", help="the folder of a run that elmokit train made")
+    parser.add_argument(
+        "data", type=Path, metavar="DATA", help="a file of the task's format, or a folder with a dev and a test file"
+    )
+    _add_trained(parser)
+
+
+def _evaluate(arguments: argparse.Namespace) -> None:
+    """Score a trained task model as the official scorer does."""
+    import json
+
+    from elmokit.tasks.saved import load_task
+
+    trained = load_task(arguments.run_dir, elmo_model=arguments.model, device=arguments.device)
+    for path in trained.files_to_score(arguments.data):
+        scores = {name: round(number, 2) for name, number in trained.evaluate(path).items()}
+        print(json.dumps({"file": str(path), **scores}, ensure_ascii=False))
+
+
+def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_dir", type=Path, metavar="RUN", help="the folder of a run that elmokit train made")
+    parser.add_argument("input", metavar="INPUT", help="a file, plain, .gz or .xz; - is stdin")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="a file (default: standard output)")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="the format of the field, or JSON (default: text)"
+    )
+    parser.add_argument(
+        "--input-kind",
+        choices=("text", "json", "data"),
+        help="raw text, one a line; JSON, one object a line; or the task's format (default: *.txt and - are text, "
+        "*.jsonl is JSON, all else is the task's format)",
+    )
+    _add_trained(parser)
+
+
+def _predict(arguments: argparse.Namespace) -> None:
+    """Tag, parse, resolve, classify or answer: a trained task model's predictions about a file."""
+    from contextlib import nullcontext
+
+    from elmokit.system.files import atomic_write
+    from elmokit.tasks.saved import load_task
+
+    with atomic_write(arguments.output) if arguments.output else nullcontext() as unfinished:
+        trained = load_task(arguments.run_dir, elmo_model=arguments.model, device=arguments.device)
+        predictions = trained.predict_file(arguments.input, kind=arguments.input_kind, form=arguments.format)
+        with unfinished.open("w", encoding="utf-8") if unfinished else nullcontext(sys.stdout) as file:
+            for prediction in predictions:
+                print(prediction, file=file)
+
+
+def _check_train(arguments: argparse.Namespace) -> None:
+    given = {"TASK": arguments.task, "--data DIR": arguments.data, "--run DIR": arguments.run_dir}
+    if arguments.resume:
+        own = {"--recipe NAME": arguments.recipe, "--elmo PLACE": arguments.elmo, "--model M": arguments.model}
+        own |= {"--word-vectors FILE": arguments.word_vectors, "--seed N": arguments.seed}
+        superfluous = [name for name, value in (given | own).items() if value is not None]
+        if superfluous:
+            raise ValueError(f"--resume takes the run's own; leave out {', '.join(superfluous)}")
+    elif missing := [name for name, value in given.items() if value is None]:
+        raise ValueError(f"a new run needs {', '.join(missing)} too (to go on with an old one: --resume DIR)")
+    if arguments.cache and arguments.no_cache:
+        raise ValueError("--cache DIR and --no-cache exclude each other")
+
+
+def _add_trained(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", metavar="M", help="where the biLM is now, if not where it was; another is refused")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+
+
+VERBS: Sequence[Verb] = (
+    ("train", _add_train, _train),
+    ("evaluate", _add_evaluate, _evaluate),
+    ("predict", _add_predict, _predict),
+)

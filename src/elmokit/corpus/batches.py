@@ -1,0 +1,108 @@
+"""Sentences -> batches of parallel streams, packed without padding as bilm-tf packs them.
+
+Each row is a stream of its own. It takes positions from its current sentence and pulls the next one when that ends, so
+a sentence of n words gives n + 1 predictions in each direction: `<S> w1 .. wn` predicts `w1 .. wn </S>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Int
+
+    from elmokit.corpus.stream import SentenceStream
+    from elmokit.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Targets:
+    """One direction of a batch: which distinct word each position reads, what it predicts, where a sentence starts."""
+
+    words: Int[np.ndarray, "T B"]
+    targets: Int[np.ndarray, "T B"]
+    starts: Bool[np.ndarray, "T B"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The distinct words' character ids (N,C), and both directions; `directions` has one entry of a forward model."""
+
+    character_ids: Int[np.ndarray, "N C"]
+    directions: tuple[Targets, ...]
+
+
+class Packer:
+    """One direction's rows, of which a batch gets `own`: all of them, or the share of one process among several.
+
+    Every process moves all rows on, so the same text goes to the same row however many processes there are.
+    """
+
+    def __init__(
+        self,
+        sentences: SentenceStream,
+        vocabulary: Vocabulary,
+        *,
+        batch_size: int,
+        bptt_steps: int,
+        backward: bool,
+        rows: list[list[str]] | None = None,
+        own: slice = slice(None),
+    ) -> None:
+        self.sentences = sentences
+        self.vocabulary = vocabulary
+        self.bptt_steps = bptt_steps
+        self.backward = backward
+        self.rows: list[list[str]] = rows if rows is not None else [[] for _ in range(batch_size)]
+        """What is left of each row's sentence; the first token is the next to be read, and never the last one."""
+        self.own = range(len(self.rows))[own]
+
+    def next(self, distinct: dict[str, int]) -> Targets:
+        """The next (T,B) positions; new words are numbered on in `distinct`. Raises StopIteration at the end."""
+        shape = (self.bptt_steps, len(self.own))
+        words = np.empty(shape, dtype=np.int64)
+        targets = np.empty(shape, dtype=np.int64)
+        starts = np.zeros(shape, dtype=np.bool_)
+        for row in range(len(self.rows)):
+            column = row - self.own.start if row in self.own else None
+            filled = 0
+            while filled < self.bptt_steps:
+                tokens = self.rows[row]
+                new_sentence = len(tokens) < 2
+                if new_sentence:
+                    tokens = self._next_sentence()
+                count = min(self.bptt_steps - filled, len(tokens) - 1)
+                if column is not None:
+                    span = slice(filled, filled + count)
+                    starts[filled, column] = new_sentence
+                    words[span, column] = [distinct.setdefault(token, len(distinct)) for token in tokens[:count]]
+                    targets[span, column] = self.vocabulary.ids(tokens[1 : count + 1])
+                self.rows[row] = tokens[count:]
+                filled += count
+        return Targets(words=words, targets=targets, starts=starts)
+
+    def _next_sentence(self) -> list[str]:
+        tokens = [BEGIN_SENTENCE, *next(self.sentences), END_SENTENCE]
+        if self.backward:
+            tokens.reverse()
+        return tokens
+
+
+def batches(packers: list[Packer], *, max_characters_per_token: int) -> Iterator[Batch]:
+    """Batches until a packer's sentences end; a last incomplete batch is left out, as in bilm-tf."""
+    while True:
+        distinct: dict[str, int] = {}
+        try:
+            directions = [packer.next(distinct) for packer in packers]  # a generator would turn the end into an error
+        except StopIteration:
+            return
+        yield Batch(
+            character_ids=character_ids(list(distinct), max_characters_per_token=max_characters_per_token),
+            directions=tuple(directions),
+        )

@@ -1,0 +1,110 @@
+"""Sorting more records than fit into memory: sorted runs on disk, merged as they are read (external merge sort)."""
+
+from __future__ import annotations
+
+import heapq
+import secrets
+import shutil
+import struct
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+
+MEMORY_BYTES = 256 * 2**20
+"""Of records that are in memory at once, if nothing else is asked for."""
+
+RUNS_AT_ONCE = 64  # files that are open during a merge
+_READ_BYTES = 2**17  # buffer of each of them
+_RECORD_OVERHEAD = 41  # a bytes object's header and its place in a list
+_LENGTH = struct.Struct("<I")
+
+
+class ExternalSort:
+    """Records (bytes) in their order, equal ones too; about `memory_bytes` of them are in memory, the rest in `folder`.
+
+    What is written to `folder` belongs to whoever made it (`temporary_folder`).
+    """
+
+    def __init__(self, folder: Path, *, memory_bytes: int = MEMORY_BYTES) -> None:
+        self._folder = folder
+        self._memory_bytes = memory_bytes
+        self._records: list[bytes] = []
+        self._size = 0
+        self._runs: list[Path] = []
+
+    def add(self, record: bytes) -> None:
+        self._records.append(record)
+        self._size += len(record) + _RECORD_OVERHEAD
+        if self._size >= self._memory_bytes:
+            self._spill()
+
+    def add_sorted(self, records: Iterable[bytes]) -> None:
+        """A run that is in order already; it goes to disk as it comes."""
+        self._runs.append(self._write(records))
+
+    def __iter__(self) -> Iterator[bytes]:
+        """All records in order, once; the files are removed as they are read."""
+        if not self._runs:
+            self._records.sort()
+            yield from self._records
+            return
+        if self._records:
+            self._spill()
+        while len(self._runs) > RUNS_AT_ONCE:
+            first, self._runs = self._runs[:RUNS_AT_ONCE], self._runs[RUNS_AT_ONCE:]
+            self.add_sorted(_merged(first))
+        yield from _merged(self._runs)
+
+    def _spill(self) -> None:
+        self._records.sort()
+        self.add_sorted(self._records)
+        self._records, self._size = [], 0
+
+    def _write(self, records: Iterable[bytes]) -> Path:
+        path = self._folder / f"run-{secrets.token_hex(8)}"
+        with path.open("wb") as file:
+            for record in records:
+                file.write(_LENGTH.pack(len(record)))
+                file.write(record)
+        return path
+
+
+@contextmanager
+def temporary_folder(target: Path) -> Generator[Path]:
+    """A folder beside `target`, on the same disk, removed in the end; an error without a file's name gets `target`'s.
+
+    Raises FileNotFoundError when the folder that `target` is to be in does not exist.
+    """
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist; make it first")
+    folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.sorting")
+    folder.mkdir()
+    try:
+        yield folder
+    except OSError as error:
+        if error.errno and error.filename is None:
+            error.filename = str(target)  # as a full disk is reported: without any name
+        raise
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _merged(runs: list[Path]) -> Iterator[bytes]:
+    yield from heapq.merge(*map(_read, runs))
+    for run in runs:
+        run.unlink()
+
+
+def _read(run: Path) -> Iterator[bytes]:
+    with run.open("rb", buffering=_READ_BYTES) as file:
+        while length := file.read(_LENGTH.size):
+            yield _read_exactly(file, *_LENGTH.unpack(length))
+
+
+def _read_exactly(file: BinaryIO, length: int) -> bytes:
+    record = file.read(length)
+    assert len(record) == length
+    return record

@@ -1,0 +1,138 @@
+"""`ProjectedLSTM` for inference alone: no autograd, packed weights, gates in place, only rows that have a token left.
+
+tanh is computed as `2 sigmoid(2x) - 1`, which torch has three times as fast; so cells are kept at twice their value,
+and the weights have the twos in them, which changes no bit of a result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jaxtyping import Float, Int
+
+    from elmokit.layers.packed.linear import Kernel
+
+ROWS_AT_ONCE = 128  # of input products: enough for a fast product, few enough to stay in the cache
+
+
+@dataclass(frozen=True)
+class PackedState:
+    """What a layer carries: `double_cell` (B,H), twice the cell, and `output` (B,D) before the skip connection."""
+
+    double_cell: Float[Tensor, "B H"]
+    output: Float[Tensor, "B D"]
+
+    def rows(self, order: Int[Tensor, " B"]) -> PackedState:
+        return PackedState(self.double_cell[order], self.output[order])
+
+
+class PackedLSTMLayer:
+    """One layer, of the kernels of the weights of `ProjectedLSTMLayer`.
+
+    from_input: with the bias, `FORGET_BIAS` included. Its rows for the candidate, the last quarter, and those of
+    from_output are doubled, and so is the weight of project, which is None if the layer does not project.
+    """
+
+    def __init__(
+        self,
+        *,
+        from_input: Kernel,
+        from_output: Kernel,
+        project: Kernel | None,
+        projection_dim: int,
+        lstm_dim: int,
+        cell_clip: float | None,
+        projection_clip: float | None,
+    ) -> None:
+        self.from_input = from_input
+        self.from_output = from_output
+        self.project = project
+        self.projection_dim = projection_dim
+        self.lstm_dim = lstm_dim
+        self.cell_clip = cell_clip
+        self.projection_clip = projection_clip if project is not None else None
+
+    def zeros(self, num_rows: int, like: Tensor) -> PackedState:
+        return PackedState(like.new_zeros(num_rows, self.lstm_dim), like.new_zeros(num_rows, self.projection_dim))
+
+    def __call__(
+        self,
+        inputs: Float[Tensor, "U D"],
+        which: Int[Tensor, " N"] | None,
+        num_rows: Sequence[int],
+        state: PackedState,
+    ) -> Float[Tensor, "N D"]:
+        """Outputs of all steps, one behind the other, `num_rows` (never growing) of each; `state` becomes the last.
+
+        The inputs lie in the same order; or they are distinct ones, and place n reads `inputs[which[n]]`.
+        """
+        cell, output = state.double_cell, state.output
+        outputs = output.new_empty(sum(num_rows), self.projection_dim)
+        distinct = None if which is None else self.from_input(inputs)
+        for start, end, rows_of_steps in _chunks(num_rows):
+            if which is None or distinct is None:
+                products = self.from_input(inputs[start:end])
+            else:
+                products = distinct.index_select(0, which[start:end])
+            place = 0
+            for rows in rows_of_steps:
+                h = output[:rows]
+                gates = self.from_output(h, products[place : place + rows])
+                i, f, o, j = gates.sigmoid_().chunk(4, dim=1)
+                c = cell[:rows]
+                c.mul_(f).addcmul_(i, j.sub_(0.5), value=4)
+                if self.cell_clip is not None:
+                    c.clamp_(-2 * self.cell_clip, 2 * self.cell_clip)
+                half = torch.sigmoid(c).sub_(0.5).mul_(o)
+                h.copy_(half.mul_(2) if self.project is None else self.project(half))
+                if self.projection_clip is not None:
+                    h.clamp_(-self.projection_clip, self.projection_clip)
+                outputs[start + place : start + place + rows] = h
+                place += rows
+        return outputs
+
+
+class PackedLSTM:
+    """A stack of layers that reads one direction; every layer but the first may add its input."""
+
+    def __init__(self, layers: Sequence[PackedLSTMLayer], *, use_skip_connections: bool) -> None:
+        self.layers = layers
+        self.use_skip_connections = use_skip_connections
+
+    def __call__(
+        self,
+        vectors: Float[Tensor, "U D"],
+        which: Int[Tensor, " N"],
+        num_rows: Sequence[int],
+        state: Sequence[PackedState],
+    ) -> list[Float[Tensor, "N D"]]:
+        """Outputs of as many layers as `state` has; it becomes their last. Place n reads `vectors[which[n]]`."""
+        outputs: list[Tensor] = []
+        for layer, layer_state in zip(self.layers, state, strict=False):
+            if not outputs:
+                outputs.append(layer(vectors, which, num_rows, layer_state))
+            else:
+                output = layer(outputs[-1], None, num_rows, layer_state)
+                outputs.append(output.add_(outputs[-1]) if self.use_skip_connections else output)
+        return outputs
+
+
+def _chunks(num_rows: Sequence[int]) -> Iterator[tuple[int, int, list[int]]]:
+    """Consecutive steps with at most `ROWS_AT_ONCE` rows together, or one step: first place, last, rows of each."""
+    start, size = 0, 0
+    steps: list[int] = []
+    for rows in num_rows:
+        if steps and size + rows > ROWS_AT_ONCE:
+            yield start, start + size, steps
+            start, size, steps = start + size, 0, []
+        size += rows
+        steps.append(rows)
+    if steps:
+        yield start, start + size, steps

@@ -1,0 +1,196 @@
+"""The biLM for inference alone: sentences of tokens -> layer activations, as `BiLM` has them, several times as fast.
+
+The weights are packed for the kernel that multiplies them (`layers.packed_linear`), sentences are read side by side
+without padding, and no boundary is read twice: a sentence starts from the state that its boundary leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.layers.meta_device import on_meta_device
+from elmokit.layers.packed.linear import (
+    PackedConvolution,
+    PackedLinear,
+    Precision,
+    kernel_for,
+    round_up,
+    rows_are_independent,
+)
+from elmokit.layers.packed.lstm import PackedLSTM, PackedLSTMLayer, PackedState
+from elmokit.layers.parallel import run_in_parallel
+from elmokit.layers.projected_lstm import FORGET_BIAS
+from elmokit.model.bilm import new_char_encoder
+from elmokit.model.token_cache import TokenCache
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from jaxtyping import Float, Int
+
+    from elmokit.layers.char_encoder import CharEncoder
+    from elmokit.layers.packed.linear import MakeKernel
+    from elmokit.model.config import BiLMConfig
+
+State = list[list[PackedState]]
+"""Of each direction and layer, with a row for each sentence."""
+
+
+class PackedBiLM:
+    """`weights`: those of `BiLM.state_dict()`. They are taken out of it one by one, so that their memory can go."""
+
+    def __init__(self, config: BiLMConfig, weights: dict[str, Tensor], *, precision: Precision = "float32") -> None:
+        self.config = config
+        make_kernel = kernel_for(precision, weights["forward_lstm.layers.0.recurrent_weight"])
+        self.rows_are_independent = rows_are_independent(make_kernel) and _fill_vectors(config)
+        """Whether a token's activations are the same to the last bit, whatever is read with it."""
+        self.char_encoder = _char_encoder(config, weights, make_kernel)
+        self.token_cache = TokenCache(self.char_encoder, max_characters_per_token=config.max_characters_per_token)
+        directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
+        self.lstms = [_lstm(config, weights, name, make_kernel) for name in directions]
+        self._behind_boundary = self._read_boundaries()
+
+    def encode_tokens(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
+        """Context-independent token representations, the biLM's layer 0."""
+        return self.char_encoder(character_ids)
+
+    @torch.inference_mode()
+    def read(
+        self, sentences: Sequence[Sequence[str]], state: State | None = None, *, depth: int | None = None
+    ) -> tuple[list[Float[Tensor, "N E"]], State]:
+        """Activations of layers 0 to `depth` (all) of all tokens, one sentence behind the other; and the state.
+
+        Without a state the sentences are read as if between their boundaries; with one, as they are. A sentence without
+        tokens keeps its state; without one, the states that come back are of no use to sentences shorter than others.
+        """
+        depth = self.config.num_layers if depth is None else depth
+        vectors, which = self.token_cache.distinct(sentences)
+        tokens = vectors[which]
+        width = len(self.lstms) * self.config.projection_dim
+        activations = [tokens.new_empty(len(tokens) + 1, width) for _ in range(1 + depth)]  # the last row is for nobody
+        activations[0][:-1] = torch.cat([tokens] * len(self.lstms), dim=1)
+        which = functional.pad(which, (0, 1))
+        steps = _steps([len(sentence) for sentence in sentences], in_rounds=state is None)
+
+        def read_one_way(direction: int) -> list[PackedState]:
+            if state is None:
+                running = [layer.rows(torch.zeros_like(steps.order)) for layer in self._behind_boundary[direction]]
+            else:
+                running = [layer.rows(steps.order) for layer in state[direction]]
+            order = (steps.forward, steps.backward)[direction].to(which.device)
+            outputs = self.lstms[direction](vectors, which[order], steps.num_rows, running[:depth])
+            half = slice(direction * self.config.projection_dim, (direction + 1) * self.config.projection_dim)
+            for layer, output in zip(activations[1:], outputs, strict=True):
+                layer[:, half].index_copy_(0, order, output)
+            return [layer.rows(torch.argsort(steps.order)) for layer in running]
+
+        if len(self.lstms) == 2 and which.device.type == "cpu":
+            last = run_in_parallel(partial(read_one_way, 0), partial(read_one_way, 1))
+        else:
+            last = [read_one_way(direction) for direction in range(len(self.lstms))]
+        return [layer[:-1] for layer in activations], last
+
+    def zero_state(self, num_sentences: int) -> State:
+        like = self.char_encoder.embedding.weight
+        return [[layer.zeros(num_sentences, like) for layer in lstm.layers] for lstm in self.lstms]
+
+    @torch.inference_mode()
+    def _read_boundaries(self) -> State:
+        """Forward the state behind the boundary that opens a sentence; backward behind the one that closes it."""
+        _, opened = self.read([[BEGIN_SENTENCE]], self.zero_state(1))
+        _, closed = self.read([[END_SENTENCE]], self.zero_state(1))
+        return [*opened[:1], *closed[1:]]
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The places of tokens that are read side by side, step by step, by rows that end one after the other."""
+
+    order: Int[Tensor, " B"]
+    """The sentence of each row, the longest first."""
+    num_rows: list[int]
+    """Of each step."""
+    forward: Int[Tensor, " N"]
+    """For each place the number of its token, where all sentences stand one behind the other; or the one after all."""
+    backward: Int[Tensor, " N"]
+
+
+def _steps(lengths: Sequence[int], *, in_rounds: bool) -> _Steps:
+    """in_rounds: rows that have ended read on, until as many have ended as leave a round number (`round_up`)."""
+    ends = np.cumsum(lengths, dtype=np.int64)
+    order = np.argsort(-np.array(lengths, np.int64), kind="stable")
+    sizes = np.array(lengths, np.int64)[order]
+    num_steps = int(sizes[0]) if len(sizes) else 0
+    num_rows = len(sizes) - np.searchsorted(sizes[::-1], np.arange(num_steps), side="right")
+    if in_rounds:
+        num_rows = np.array([min(round_up(rows), len(sizes)) for rows in num_rows.tolist()], np.int64)
+    step = np.repeat(np.arange(num_steps), num_rows)
+    row = np.arange(len(step)) - np.repeat(np.cumsum(num_rows) - num_rows, num_rows)
+    has_ended = step >= sizes[row]
+    return _Steps(
+        order=torch.from_numpy(order),
+        num_rows=num_rows.tolist(),
+        forward=torch.from_numpy(np.where(has_ended, sizes.sum(), (ends - lengths)[order][row] + step)),
+        backward=torch.from_numpy(np.where(has_ended, sizes.sum(), ends[order][row] - 1 - step)),
+    )
+
+
+def _fill_vectors(config: BiLMConfig) -> bool:
+    """Whether no row ends within what the processor computes at once; the rest of a tensor is computed otherwise."""
+    return all(width % 32 == 0 for width in (config.projection_dim, config.lstm_dim, config.num_filters))
+
+
+def _char_encoder(config: BiLMConfig, weights: dict[str, Tensor], make_kernel: MakeKernel) -> CharEncoder:
+    """The same module, with packed layers in the place of the linear ones and the convolutions."""
+    with on_meta_device():
+        encoder = new_char_encoder(config)
+    for name, module in _modules(encoder):
+        if isinstance(module, (nn.Linear, nn.Conv1d)):
+            weight, bias = (weights.pop(f"char_encoder.{name}.{part}") for part in ("weight", "bias"))
+            is_linear = isinstance(module, nn.Linear)
+            packed = PackedLinear(make_kernel(weight, bias)) if is_linear else PackedConvolution(weight, bias)
+            encoder.set_submodule(name, packed)
+    rest = {name: weights.pop(f"char_encoder.{name}") for name in encoder.state_dict()}
+    encoder.load_state_dict(rest, assign=True)
+    return encoder.requires_grad_(False)
+
+
+def _modules(of: nn.Module) -> list[tuple[str, nn.Module]]:
+    return list(cast("Iterable[tuple[str, nn.Module]]", of.named_modules()))
+
+
+def _lstm(config: BiLMConfig, weights: dict[str, Tensor], name: str, make_kernel: MakeKernel) -> PackedLSTM:
+    layers: list[PackedLSTMLayer] = []
+    for index in range(config.num_layers):
+        prefix = f"{name}.layers.{index}"
+        bias = _with_double_candidate(weights.pop(f"{prefix}.bias"))
+        bias[config.lstm_dim : 2 * config.lstm_dim] += FORGET_BIAS
+        project = None
+        if config.projection_dim != config.lstm_dim:
+            project = make_kernel(2 * weights.pop(f"{prefix}.projection_weight"), None)
+        layer = PackedLSTMLayer(
+            from_input=make_kernel(_with_double_candidate(weights.pop(f"{prefix}.input_weight")), bias),
+            from_output=make_kernel(_with_double_candidate(weights.pop(f"{prefix}.recurrent_weight")), None),
+            project=project,
+            projection_dim=config.projection_dim,
+            lstm_dim=config.lstm_dim,
+            cell_clip=config.cell_clip,
+            projection_clip=config.projection_clip,
+        )
+        layers.append(layer)
+    return PackedLSTM(layers, use_skip_connections=config.use_skip_connections)
+
+
+def _with_double_candidate(gates: Float[Tensor, "4H *D"]) -> Float[Tensor, "4H *D"]:
+    """A copy with twice its last quarter."""
+    doubled = gates.clone()
+    doubled[len(gates) // 4 * 3 :].mul_(2)
+    return doubled

@@ -1,0 +1,105 @@
+"""Sentences of tokens -> token representations: the char encoder sees every distinct token once, also across calls."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from elmokit.text.characters import character_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Float, Int
+
+    from elmokit.layers.char_encoder import CharEncoder
+
+MAX_REMEMBERED_TOKENS = 32_768  # 64 MiB of vectors for the released `original` model, 16 MiB for the bundled one
+CHUNK = 256  # tokens that the char encoder sees at once; bounds its memory
+
+Key = str | bytes
+
+
+class TokenCache:
+    """Looks tokens up among those seen before, encodes the others, forgets the least recently used ones."""
+
+    def __init__(
+        self, char_encoder: CharEncoder, *, max_characters_per_token: int, max_tokens: int = MAX_REMEMBERED_TOKENS
+    ) -> None:
+        self.char_encoder = char_encoder
+        self.max_characters_per_token = max_characters_per_token
+        self.max_tokens = max_tokens
+        self._vectors: OrderedDict[Key, Float[Tensor, " D"]] = OrderedDict()
+        self._weights_seen = self._weights()
+
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "B T D"], Int[Tensor, " B"]]:
+        """Token representations, zero behind a sentence's end, and lengths, as `BiLM.contextualise` wants them.
+
+        The sentences come with their boundaries. No gradients.
+        """
+        vectors, which = self.distinct(sentences)
+        lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
+        width = int(lengths.max()) if len(sentences) else 0
+        tokens = vectors.new_zeros(len(sentences), width, self.char_encoder.output_dim)
+        tokens[(torch.arange(width) < lengths[:, None]).to(vectors.device)] = vectors[which]
+        return tokens, lengths
+
+    @torch.no_grad()
+    def distinct(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "U D"], Int[Tensor, " N"]]:
+        """A vector for each distinct token, and which of them each token has, of all sentences behind each other."""
+        if self._weights() != self._weights_seen:  # the model has been trained or moved since
+            self.forget()
+        rows: dict[Key, int] = {}
+        tokens: list[str] = []
+        which: list[int] = []
+        for sentence in sentences:
+            for token in sentence:
+                row = rows.setdefault(self._key(token), len(rows))
+                if row == len(tokens):
+                    tokens.append(token)
+                which.append(row)
+        vectors = self._vectors_of(dict(zip(rows, tokens, strict=True)))
+        return vectors, torch.tensor(which, dtype=torch.long, device=vectors.device)
+
+    def forget(self) -> None:
+        self._vectors.clear()
+        self._weights_seen = self._weights()
+
+    def _vectors_of(self, spelling: dict[Key, str]) -> Float[Tensor, "U D"]:
+        new = {key: token for key, token in spelling.items() if key not in self._vectors}
+        vectors = dict(zip(new, self._encode(list(new.values())), strict=True))
+        for key in spelling:
+            if key in self._vectors:
+                self._vectors.move_to_end(key)
+                vectors[key] = self._vectors[key]
+        self._vectors.update((key, vectors[key]) for key in new)
+        while len(self._vectors) > self.max_tokens:
+            self._vectors.popitem(last=False)
+        if not spelling:
+            return self.char_encoder.embedding.weight.new_zeros(0, self.char_encoder.output_dim)
+        return torch.stack([vectors[key] for key in spelling])
+
+    def _encode(self, tokens: Sequence[str]) -> list[Float[Tensor, " D"]]:
+        device = self.char_encoder.embedding.weight.device
+        vectors: list[Tensor] = []
+        for start in range(0, len(tokens), CHUNK):
+            ids = character_ids(tokens[start : start + CHUNK], max_characters_per_token=self.max_characters_per_token)
+            # clones, so that a remembered vector does not keep the whole chunk alive
+            vectors += [vector.clone() for vector in self.char_encoder(torch.from_numpy(ids).to(device))]
+        return vectors
+
+    def _key(self, token: str) -> Key:
+        """Tokens with one key have the same characters; a token of a megabyte is not kept."""
+        limit = self.max_characters_per_token
+        return token if len(token) <= limit else token.encode("utf-8", "ignore")[: limit - 2]
+
+    def _weights(self) -> list[tuple[int, int]]:
+        return weight_versions(self.char_encoder)
+
+
+def weight_versions(module: nn.Module) -> list[tuple[int, int]]:
+    """Changes whenever a weight is written to or moved; of weights made in inference mode, when they are moved."""
+    return [(weight.data_ptr(), 0 if weight.is_inference() else weight._version) for weight in module.parameters()]

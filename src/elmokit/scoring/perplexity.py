@@ -1,0 +1,267 @@
+"""Perplexity of a biLM with the full softmax: forward, backward and mean, n + 1 predictions for a sentence of n words.
+
+Each sentence by itself is what an n-gram model is measured on; carrying the state from sentence to sentence is what the
+released tool does (bilm-tf's `test`: 256 parallel rows in file order, the incomplete last batch left out).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from elmokit.corpus.batches import Packer, batches
+from elmokit.corpus.stream import SentenceStream
+from elmokit.layers.projected_lstm import LSTMState
+from elmokit.layers.sampled_softmax import Softmax, full_softmax_losses
+from elmokit.model.bilm import BiLM
+from elmokit.model.elmo import batches_by_length
+from elmokit.model.formats.read import read_bilm
+from elmokit.model.token_cache import TokenCache
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+SENTENCES_AT_ONCE = 4096  # read and sorted by length together
+SENTENCES_PER_BATCH = 64
+CARRIED_ROWS = 256  # parallel rows of the released tool's evaluation
+
+
+@dataclass(frozen=True)
+class DirectionPerplexity:
+    """`perplexity` over all targets, and over those that are not UNK."""
+
+    perplexity: float
+    perplexity_without_unknown: float
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """Perplexities of one text, in both directions (`backward` is None of a forward model), and what was counted."""
+
+    forward: DirectionPerplexity
+    backward: DirectionPerplexity | None
+    num_sentences: int | None
+    """None with carried state, which does not stop at a sentence's end."""
+    num_predictions: int
+    """Per direction."""
+    num_unknown: int
+    """Predictions of the forward direction whose target is UNK."""
+    num_tokens_in_vocabulary: int
+    carried_state: bool
+
+    @property
+    def mean(self) -> float:
+        """Mean of both directions' perplexities, as the paper reports it."""
+        sides = [self.forward] if self.backward is None else [self.forward, self.backward]
+        return sum(side.perplexity for side in sides) / len(sides)
+
+    @property
+    def unknown_rate(self) -> float:
+        return self.num_unknown / self.num_predictions
+
+    def text(self) -> str:
+        """A few lines for people."""
+        rows = [("forward", self.forward)] + ([] if self.backward is None else [("backward", self.backward)])
+        lines = [f"{'':10}{'perplexity':>12}{'without UNK':>14}"]
+        for name, side in rows:
+            lines.append(f"{name:10}{side.perplexity:12.2f}{side.perplexity_without_unknown:14.2f}")
+        lines.append(f"{'mean':10}{self.mean:12.2f}")
+        return "\n".join([*lines, self.counts_text()])
+
+    def counts_text(self) -> str:
+        """One line: what was counted, and how."""
+        sentences = "" if self.num_sentences is None else f"{self.num_sentences:,} sentences, "
+        return (
+            f"{sentences}{self.num_predictions:,} predictions a direction, {self.num_unknown:,} of UNK "
+            f"({self.unknown_rate:.2%}), vocabulary {self.num_tokens_in_vocabulary:,}, "
+            f"{'state carried' if self.carried_state else 'each sentence by itself'}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TokenLosses:
+    """What every token of the vocabulary cost in one direction, by token id: the sum of its losses and how many."""
+
+    losses: Float[np.ndarray, " V"]
+    """In nats."""
+    counts: Int[np.ndarray, " V"]
+
+
+@dataclass(frozen=True, eq=False)
+class TextLosses:
+    """What a text cost: forward, then backward unless the model is a forward one; everything else follows from it."""
+
+    directions: tuple[TokenLosses, ...]
+    vocabulary: Vocabulary
+    num_sentences: int | None
+    """None with carried state."""
+    carried_state: bool
+
+    def perplexity(self) -> Perplexity:
+        unknown = self.vocabulary.unknown_id
+        sides = [_direction_perplexity(direction, unknown) for direction in self.directions]
+        forward = self.directions[0]
+        return Perplexity(
+            forward=sides[0],
+            backward=sides[1] if len(sides) > 1 else None,
+            num_sentences=self.num_sentences,
+            num_predictions=int(forward.counts.sum()),
+            num_unknown=int(forward.counts[unknown]),
+            num_tokens_in_vocabulary=len(self.vocabulary),
+            carried_state=self.carried_state,
+        )
+
+
+def measure(model: str, shards: Sequence[Path], *, carry_state: bool = False, weights: str | None = None) -> Perplexity:
+    """Perplexity of a stored model (folder, run, or options + weights) on text shards, one tokenised sentence a line.
+
+    Raises ValueError when the model has no softmax or no vocabulary, and when the text is empty.
+    """
+    bilm, softmax, vocabulary = read_for_measuring(model, weights=weights)
+    return perplexity(bilm, softmax, vocabulary, shards, carry_state=carry_state)
+
+
+def read_for_measuring(model: str, *, weights: str | None = None) -> tuple[BiLM, Softmax, Vocabulary]:
+    """A stored model with what perplexity needs of it. ValueError when it has no softmax or no vocabulary."""
+    bilm, softmax, vocabulary = read_bilm(model, options=weights, with_softmax=True)
+    if softmax is None or vocabulary is None:
+        missing = "softmax" if softmax is None else "vocabulary"
+        raise ValueError(
+            f"{model} has no {missing}; perplexity needs the softmax and the vocabulary it was trained with"
+        )
+    return bilm.eval(), softmax, vocabulary
+
+
+def perplexity(
+    bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, shards: Sequence[Path], *, carry_state: bool = False
+) -> Perplexity:
+    """Perplexity of a model in memory; see `measure`."""
+    return text_losses(bilm, softmax, vocabulary, shards, carry_state=carry_state).perplexity()
+
+
+def text_losses(
+    bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, shards: Sequence[Path], *, carry_state: bool = False
+) -> TextLosses:
+    """Losses of a model in memory by direction and target; ValueError when the text is empty."""
+    sums = [_Sum(len(vocabulary)) for _ in range(bilm.config.num_directions)]
+    num_sentences: int | None = None
+    with torch.no_grad():
+        if carry_state:
+            for direction, hidden, targets in _carried(bilm, vocabulary, shards):
+                sums[direction].add(full_softmax_losses(hidden, softmax, targets=targets), targets)
+        else:
+            num_sentences = 0
+            encode = TokenCache(bilm.char_encoder, max_characters_per_token=bilm.config.max_characters_per_token)
+            for sentences in _chunks(SentenceStream(shards, shuffle=False, num_epochs=1)):
+                num_sentences += len(sentences)
+                for direction, hidden, targets in _alone(bilm, encode, vocabulary, sentences):
+                    sums[direction].add(full_softmax_losses(hidden, softmax, targets=targets), targets)
+    if not sums[0].counts.any():
+        raise ValueError(
+            f"{', '.join(map(str, shards))}: too little text; "
+            + (f"with carried state at least {CARRIED_ROWS} tokens are needed" if carry_state else "no sentence in it")
+        )
+    return TextLosses(tuple(one.result() for one in sums), vocabulary, num_sentences, carry_state)
+
+
+def union(parts: Sequence[TextLosses]) -> TextLosses:
+    """Losses of several texts, measured with one model in one way, as if they were one text."""
+    sides = zip(*(part.directions for part in parts), strict=True)
+    directions = tuple(
+        TokenLosses(np.sum([one.losses for one in side], axis=0), np.sum([one.counts for one in side], axis=0))
+        for side in sides
+    )
+    num_sentences = [part.num_sentences for part in parts if part.num_sentences is not None]
+    return replace(parts[0], directions=directions, num_sentences=sum(num_sentences) if num_sentences else None)
+
+
+def exp_of_loss(nats: float) -> float:
+    """`exp`, but infinite where that would overflow: the model has gone wrong, and its table shall still say so."""
+    return math.inf if nats > 709 else math.exp(nats)
+
+
+def _direction_perplexity(direction: TokenLosses, unknown_id: int) -> DirectionPerplexity:
+    known_losses, known_counts = np.delete(direction.losses, unknown_id), np.delete(direction.counts, unknown_id)
+    return DirectionPerplexity(
+        exp_of_loss(float(direction.losses.sum() / direction.counts.sum())),
+        exp_of_loss(float(known_losses.sum() / known_counts.sum())) if known_counts.any() else math.nan,
+    )
+
+
+class _Sum:
+    """Running totals of losses, for every token of the vocabulary."""
+
+    def __init__(self, num_tokens: int) -> None:
+        self.losses = torch.zeros(num_tokens, dtype=torch.float64)
+        self.counts = torch.zeros(num_tokens, dtype=torch.long)
+
+    def add(self, losses: Float[Tensor, " N"], targets: Int[Tensor, " N"]) -> None:
+        targets = targets.cpu()
+        self.losses.index_add_(0, targets, losses.cpu().double())
+        self.counts.index_add_(0, targets, torch.ones_like(targets))
+
+    def result(self) -> TokenLosses:
+        return TokenLosses(self.losses.numpy(), self.counts.numpy())
+
+
+def _chunks(sentences: Iterable[list[str]]) -> Iterator[list[list[str]]]:
+    chunk: list[list[str]] = []
+    for sentence in sentences:
+        chunk.append(sentence)
+        if len(chunk) == SENTENCES_AT_ONCE:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _alone(
+    bilm: BiLM, encode: TokenCache, vocabulary: Vocabulary, sentences: list[list[str]]
+) -> Iterator[tuple[int, Float[Tensor, "N D"], Int[Tensor, " N"]]]:
+    """(direction, top activations, targets) of sentences that start from zeros, those of similar length together."""
+    dim = bilm.config.projection_dim
+    bounded = [[BEGIN_SENTENCE, *sentence, END_SENTENCE] for sentence in sentences]
+    for batch in batches_by_length([len(sentence) for sentence in bounded], batch_size=SENTENCES_PER_BATCH):
+        group = [bounded[index] for index in batch]
+        output = bilm.contextualise(*encode(group))
+        top = output.layers[-1]
+        targets = nn.utils.rnn.pad_sequence(
+            [torch.from_numpy(vocabulary.ids(sentence)) for sentence in group], batch_first=True
+        ).to(top.device)
+        inside = output.mask[:, 1:]  # forward: what position k says of k + 1; backward: what k + 1 says of k
+        yield 0, top[:, :-1, :dim][inside], targets[:, 1:][inside]
+        if bilm.config.bidirectional:
+            yield 1, top[:, 1:, dim:][inside], targets[:, :-1][inside]
+
+
+def _carried(
+    bilm: BiLM, vocabulary: Vocabulary, shards: Sequence[Path]
+) -> Iterator[tuple[int, Float[Tensor, "N D"], Int[Tensor, " N"]]]:
+    """The same of parallel rows, one token a step, whose states are never reset."""
+    lstms = [lstm for lstm in (bilm.forward_lstm, bilm.backward_lstm) if lstm is not None]
+    packers = [
+        Packer(
+            SentenceStream(shards, shuffle=False, num_epochs=1),
+            vocabulary,
+            batch_size=CARRIED_ROWS,
+            bptt_steps=1,
+            backward=index == 1,
+        )
+        for index in range(len(lstms))
+    ]
+    states: list[list[LSTMState] | None] = [None] * len(lstms)
+    device = bilm.char_encoder.embedding.weight.device
+    for batch in batches(packers, max_characters_per_token=bilm.config.max_characters_per_token):
+        tokens = bilm.encode_tokens(torch.from_numpy(batch.character_ids).to(device))
+        for index, (lstm, part) in enumerate(zip(lstms, batch.directions, strict=True)):
+            outputs, states[index] = lstm(tokens[torch.from_numpy(part.words).to(device)], states[index])
+            yield index, outputs[-1].flatten(0, 1), torch.from_numpy(part.targets).flatten().to(device)

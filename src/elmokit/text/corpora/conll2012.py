@@ -1,0 +1,107 @@
+"""The columns of CoNLL-2012 (OntoNotes): documents of sentences, with their words, speakers, roles and coreference."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from elmokit.text.corpora.columns import ColumnSentence, column_sentences
+from elmokit.text.corpora.penn import plain_token
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+BEGIN = "#begin document"
+
+_END = "#end document"
+_HEAD = re.compile(r"#begin document \((?P<name>.*)\);?(?: part (?P<part>\d+))?\s*")
+_WORD, _SPEAKER, _FIRST_ROLE = 3, 9, 11
+_WITHOUT_WORD = "[WORD]"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document, or the part of one that is annotated as one."""
+
+    name: str
+    part: int
+    sentences: list[ColumnSentence]
+
+
+def documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
+    """Documents out of lines, one in memory at a time.
+
+    Raises ValueError, with `name` and the line, for text outside of a document, one that does not end or is empty,
+    rows of different lengths, and rows that lack columns or words (the skeletons that are distributed without text).
+    """
+    head: re.Match[str] | None = None
+    begin = number = 0
+    body: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        if line.startswith(BEGIN):
+            if head is not None:
+                raise ValueError(f"{name}, line {number}: a document begins, but that of line {begin} has not ended")
+            head = _HEAD.fullmatch(line)
+            if head is None:
+                raise ValueError(f"{name}, line {number}: {line[:80]!r}; expected '{BEGIN} (NAME); part 000'")
+            begin, body = number, []
+        elif head is not None and line.startswith(_END):
+            yield _document(head, body, name=name, begin=begin)
+            head = None
+        elif head is not None:
+            body.append(line)
+        elif line.strip():
+            raise ValueError(
+                f"{name}, line {number}: {line[:80]!r} is outside of a document; expected '{BEGIN} (NAME); part 000'"
+            )
+    if head is not None:
+        raise ValueError(f"{name}, line {begin}: document {head['name']} has no '{_END}' up to line {number}")
+    if begin == 0:
+        raise ValueError(f"{name} has no document; expected '{BEGIN} (NAME); part 000' and columns below it")
+
+
+def words(sentence: ColumnSentence) -> list[str]:
+    """The tokens, with brackets and quotes as `plain_token` writes them."""
+    return [plain_token(word) for word in sentence.column(_WORD)]
+
+
+def speakers(sentence: ColumnSentence) -> list[str]:
+    """Of each token; `-` where there is none."""
+    return sentence.column(_SPEAKER)
+
+
+def role_columns(sentence: ColumnSentence) -> list[list[str]]:
+    """The brackets of each predicate."""
+    return [sentence.column(index) for index in range(_FIRST_ROLE, sentence.num_columns - 1)]
+
+
+def coreference_column(sentence: ColumnSentence) -> list[str]:
+    return sentence.column(-1)
+
+
+def _document(head: re.Match[str], body: list[str], *, name: str, begin: int) -> Document:
+    sentences = list(column_sentences(body, name=name, first_line=begin + 1))
+    if not sentences:
+        raise ValueError(f"{name}, line {begin}: document {head['name']} is empty")
+    for sentence in sentences:
+        _check(sentence)
+    return Document(name=head["name"], part=int(head["part"] or 0), sentences=sentences)
+
+
+def _check(sentence: ColumnSentence) -> None:
+    if sentence.num_columns <= _FIRST_ROLE:
+        raise ValueError(
+            f"{sentence.line(0)}: {sentence.num_columns} columns; CoNLL-2012 has {_FIRST_ROLE}, then one for each "
+            f"predicate, and the last for coreference: {' '.join(sentence.rows[0])[:80]!r}"
+        )
+    for row, cells in enumerate(sentence.rows):
+        if cells[_WORD] == _WITHOUT_WORD:
+            raise ValueError(
+                f"{sentence.line(row)}: the word is {_WITHOUT_WORD}; this skeleton has yet to be joined with OntoNotes "
+                "(its skeleton2conll.sh does that)"
+            )
+        if "*" in cells[-1]:
+            raise ValueError(
+                f"{sentence.line(row)}: the last column has {cells[-1]!r}; expected coreference, such as '(3)' or '-'"
+            )

@@ -1,0 +1,194 @@
+"""A file of sentences -> a file of contextual vectors, in constant memory, resumable (what `elmokit embed` runs)."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from tqdm import tqdm
+
+from elmokit.text.lines import read_lines, split_tokens
+from elmokit.text.tokenizer import tokenize
+from elmokit.vectors.exports import WRITERS, write_hdf5, writer
+from elmokit.vectors.partial import FLOAT, PartialVectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import numpy as np
+    from jaxtyping import Float32
+
+    from elmokit.model.elmo import Elmo, Layers
+
+    Block = list[tuple[str, list[str]]]  # lines and their tokens
+
+BLOCK_LINES = 512
+BLOCK_TOKENS = 16_384
+"""A block, embedded and kept as a whole, ends with so many lines or with the line that reaches so many tokens."""
+
+
+@dataclass(frozen=True)
+class EmbeddedFile:
+    """What an output file holds."""
+
+    num_lines: int
+    num_tokens: int
+
+
+def embed_file(
+    elmo: Elmo,
+    input_path: str | Path,
+    output_path: str | Path,
+    *,
+    layers: Layers | None = None,
+    batch_size: int = 128,
+    raw_text: bool = False,
+    resume: bool = False,
+    show_progress: bool | None = None,
+) -> EmbeddedFile:
+    """Embed every line of a text file (plain, gzip or xz; `-` is stdin) as a sentence. Formats: `embedding_files`.
+
+    layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, else their average.
+    raw_text: tokenise the lines; otherwise their tokens stand between spaces.
+    resume: go on with a job that was killed, whose finished lines are in `OUTPUT.partial`; the bytes are those of a job
+        that was not. Another model, other options, or other text in the finished lines are refused. A job started with
+        `resume` keeps its finished lines when it fails, too.
+    Raises ValueError for what is not text and OSError for files that cannot be read or written, naming file and line;
+    no file is left then. While it works, the folder of the output needs twice the output's size.
+    """
+    output = Path(output_path)
+    write = writer(output)
+    _check_place(output)
+    if layers is None:
+        layers = "all" if WRITERS[output.suffix] is write_hdf5 else "average"
+    split = tokenize if raw_text else split_tokens
+    job = {
+        "version": 1,
+        "model": elmo.fingerprint(),  # while its weights are still those that were read
+        "precision": elmo.precision,
+        "layers": layers,
+        "raw_text": raw_text,
+    }
+    shape = elmo.encode([], layers=layers, pooling="mean").shape[1:]
+    total = _count_tokens(input_path, split)
+    if total is not None:
+        _check_room(output, num_bytes=2 * FLOAT.itemsize * total * math.prod(shape))
+    partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=resume)
+    try:
+        lines = read_lines(input_path)
+        digest = _pass_over_finished(lines, partial, name=str(input_path))
+        blocks = _blocks((line, split(line)) for line in lines)
+        encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress=False)
+        with _progress_bar(total, done=partial.num_tokens, show=show_progress) as bar:
+            for num_tokens in _embed_blocks(elmo, encode, blocks, partial, digest):
+                bar.update(num_tokens)
+        if not partial.num_lines:
+            raise ValueError(f"{input_path} has no lines: there is nothing to embed")
+        write(output, partial.stored())
+    except (ValueError, OSError) as error:
+        if not resume:
+            partial.remove()
+        if isinstance(error, OSError) and error.errno is not None:  # of a write, and perhaps without a name
+            raise OSError(error.errno, error.strerror, str(output)) from error
+        raise
+    partial.remove()
+    return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)
+
+
+def _embed_blocks(
+    elmo: Elmo,
+    encode: Callable[[list[list[str]]], list[Float32[np.ndarray, "*L T E"]]],
+    blocks: Iterator[Block],
+    partial: PartialVectors,
+    digest: hashlib.blake2b,
+) -> Iterator[int]:
+    """The tokens of each block; one is written while the next one is encoded and the one behind it is read."""
+    with ThreadPoolExecutor(max_workers=1) as writing:
+        written = writing.submit(int)
+        for block in _read_ahead(blocks):
+            if not elmo.same_in_any_batch:
+                elmo.forget_tokens()  # so that a block's bytes depend on that block alone
+            arrays = encode([tokens for _, tokens in block])
+            digest.update("".join(f"{line}\n" for line, _ in block).encode())
+            written.result()  # no more than one block waits
+            written = writing.submit(partial.append, arrays, digest=digest.hexdigest())
+            yield sum(len(tokens) for _, tokens in block)
+        written.result()
+
+
+def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+    """The same; a thread reads and splits the next block while this one is used."""
+    with ThreadPoolExecutor(max_workers=1) as reading:
+        following = reading.submit(next, blocks, None)
+        while (block := following.result()) is not None:
+            following = reading.submit(next, blocks, None)
+            yield block
+
+
+def _blocks(lines: Iterable[tuple[str, list[str]]]) -> Iterator[Block]:
+    block: Block = []
+    num_tokens = 0
+    for line, tokens in lines:
+        block.append((line, tokens))
+        num_tokens += len(tokens)
+        if len(block) == BLOCK_LINES or num_tokens >= BLOCK_TOKENS:
+            yield block
+            block, num_tokens = [], 0
+    if block:
+        yield block
+
+
+def _pass_over_finished(lines: Iterator[str], partial: PartialVectors, *, name: str) -> hashlib.blake2b:
+    """The digest of the finished lines' text, which must be the text that was embedded."""
+    digest = hashlib.blake2b(digest_size=16)
+    num_lines = 0
+    for line in islice(lines, partial.num_lines):
+        digest.update(f"{line}\n".encode())
+        num_lines += 1
+    if num_lines < partial.num_lines or (num_lines and digest.hexdigest() != partial.digest):
+        raise ValueError(
+            f"{name}: the first {partial.num_lines:,} lines are not those that the interrupted job embedded; "
+            f"give it the same text, or delete the folder {partial.folder} to start over"
+        )
+    return digest
+
+
+def _count_tokens(path: str | Path, split: Callable[[str], list[str]]) -> int | None:
+    """None for what can be read only once. Bad lines are found here, before hours of work."""
+    if not Path(path).is_file():
+        return None
+    return sum(len(split(line)) for line in read_lines(path))
+
+
+def _check_place(output: Path) -> None:
+    if not output.parent.is_dir():
+        raise FileNotFoundError(f"{output}: the folder {output.parent} does not exist; make it first")
+    if output.is_dir():
+        raise IsADirectoryError(f"{output} is a folder; expected the name of a file")
+
+
+def _check_room(output: Path, *, num_bytes: int) -> None:
+    free = shutil.disk_usage(output.parent).free
+    if num_bytes > free:
+        raise OSError(
+            f"{output}: needs {num_bytes / 1e9:,.1f} GB while it is written (twice its size), and {output.parent} has "
+            f"{free / 1e9:,.1f} GB free; choose another place, or fewer layers"
+        )
+
+
+def _progress_bar(total: int | None, *, done: int, show: bool | None) -> tqdm[NoReturn]:
+    only_on_a_terminal = None  # in tqdm's words
+    return tqdm(
+        total=total,
+        initial=done,
+        unit="token",
+        unit_scale=True,
+        disable=only_on_a_terminal if show is None else not show,
+    )

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import h5py
+import pytest
+import torch
+
+from elmokit import __version__
+from elmokit.cli.main import main
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERBS = (
+    *("demo", "embed", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
+    *("train", "evaluate", "predict"),
+    *("convert", "export", "inspect", "doctor"),
+)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    torch.manual_seed(1)
+    bilm = BiLM(BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16))
+    write_native(tmp_path / "model", to_stored(bilm))
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("the cat sat\n\non the mat .\n")
+    return path
+
+
+def shapes(path: Path) -> list[tuple[int, ...]]:
+    """Of the datasets of the three lines."""
+    with h5py.File(path) as file:
+        datasets = [file[name] for name in "012"]
+        return [each.shape for each in datasets if isinstance(each, h5py.Dataset)]
+
+
+def run(*arguments: object) -> int:
+    return main([str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as exit:
+        main([verb, "--help"])
+    assert exit.value.code == 0
+    assert f"usage: elmokit {verb}" in capsys.readouterr().out
+
+
+def test_help_lists_the_verbs_with_what_they_do(capsys: pytest.CaptureFixture[str]):
+    assert main([]) == 2
+    shown = capsys.readouterr().out
+    assert all(f"    {verb}" in shown for verb in VERBS)
+    assert "Write the contextual vectors of every line" in shown
+
+
+def test_version(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as exit:
+        main(["--version"])
+    assert exit.value.code == 0
+    assert capsys.readouterr().out == f"elmokit {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["embed"], ["nonsense"], ["inspect"], ["convert", "a", "b", "--to", "onnx"]])
+def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as exit:
+        main(arguments)
+    assert exit.value.code == 2
+    assert "usage: elmokit" in capsys.readouterr().err
+
+
+def test_help_version_and_inspect_do_without_torch(model: Path):
+    """`inspect` opens HDF5, so it needs h5py and numpy; the others need neither."""
+    code = "import sys; from elmokit.cli.main import main; code = main(sys.argv[1:]); "
+    code += "sys.exit(code or any(name in sys.modules for name in ('torch', 'tqdm')))"
+    assert subprocess.run([sys.executable, "-c", code, "inspect", model], capture_output=True).returncode == 0
+    code = "import sys, elmokit.cli.main as cli; cli._parser().format_help(); "
+    code += "sys.exit(any(name in sys.modules for name in ('torch', 'numpy', 'h5py', 'tqdm')))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_embed_writes_a_file_and_says_what_is_in_it(
+    model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    output = tmp_path / "out.h5"
+    assert run("embed", text, "-o", output, "--model", model, "--layers", "all") == 0
+    assert capsys.readouterr().out.startswith(f"{output}: 3 lines, 7 tokens, ")
+    assert shapes(output) == [(3, 3, 12), (3, 0, 12), (3, 4, 12)]
+    for layers in ("average", "top", "0"):
+        assert run("embed", text, "-o", output, "--model", model, "--layers", layers, "--device", "cpu") == 0
+        assert shapes(output) == [(3, 12), (0, 12), (4, 12)]
+
+
+def test_errors_are_one_line_and_exit_with_2(
+    model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"good\n\xff\n")
+    for arguments, message in (
+        (["embed", bad, "-o", tmp_path / "out.h5", "--model", model], "bad.txt, line 2"),
+        (["embed", text, "-o", tmp_path / "out.h5", "--model", model, "--layers", "3"], "layers is 3"),
+        (["embed", text, "-o", tmp_path / "out.h5", "--model", model, "--layers", "-1"], "layers is '-1'"),
+        (["embed", text, "-o", tmp_path / "out.txt", "--model", model], "'.txt' files"),
+        (["embed", text, "-o", tmp_path / "out.h5", "--model", "nothing"], "no model 'nothing'"),
+        (["inspect", tmp_path / "nothing"], "no model"),
+        (["convert", model, model], "is not an empty folder"),
+        (["perplexity", model, text], "softmax"),
+        (["pretrain", text], "a new run needs --vocabulary FILE, --run DIR too"),
+        (["pretrain", text, "--resume", tmp_path], "leave out SHARD"),
+        (["pretrain", text, "--run", tmp_path / "run", "--vocabulary", text, "--recipe", "huge"], "unknown recipe"),
+        (["pretrain", text, "--run", tmp_path / "run", "--vocabulary", text, "--set", "x=1"], "unknown field"),
+    ):
+        assert run(*arguments) == 2
+        output, error = capsys.readouterr()
+        assert output == ""
+        assert error.startswith("elmokit: error: ") and error.count("\n") == 1 and message in error
+    assert sorted(os.listdir(tmp_path)) == ["bad.txt", "model", "text.txt"]
+
+
+def test_debug_shows_the_traceback(tmp_path: Path):
+    for arguments in (["--debug", "inspect", str(tmp_path / "no")], ["inspect", str(tmp_path / "no"), "--debug"]):
+        with pytest.raises(FileNotFoundError):
+            main(arguments)
+
+
+def test_an_interrupted_job_says_how_to_go_on(
+    model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("elmokit.vectors.partial.PartialVectors.append", interrupt)
+    assert run("embed", text, "-o", tmp_path / "out.h5", "--model", model) == 130
+    assert "the same command with --resume" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_error(model: Path):
+    command = f"{sys.executable} -m elmokit inspect {model}; echo $? >&2"
+    shell = subprocess.run(
+        ["bash", "-c", f"({command}) | true"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    assert shell.stderr in ("141\n", "0\n")  # whether true has gone when we write is a matter of luck
+
+
+def test_cut_tokens_are_a_warning_of_one_line(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "long.txt").write_text("a" * 49)
+    assert run("embed", tmp_path / "long.txt", "-o", tmp_path / "out.h5", "--model", model) == 0
+    assert capsys.readouterr().err.startswith("elmokit: warning: 1 of 1 tokens")
+
+
+def test_inspect_describes_a_model(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert run("inspect", model) == 0
+    assert "native" in capsys.readouterr().out
+    (model / "model.safetensors").write_bytes(b"")
+    assert run("inspect", model) == 1
+
+
+def test_convert_writes_a_pair_and_the_pair_embeds_the_same(model: Path, text: Path, tmp_path: Path):
+    assert run("convert", model, tmp_path / "pair", "--to", "bilm_tf") == 0
+    options = next((tmp_path / "pair").glob("*.json"))
+    weights = next((tmp_path / "pair").glob("*.hdf5"))
+    assert "lstm" in json.loads(options.read_text())
+    assert run("embed", text, "-o", tmp_path / "one.npz", "--model", model) == 0
+    assert run("embed", text, "-o", tmp_path / "two.npz", "--model", options, "--weights", weights) == 0
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+
+
+def test_a_run_can_be_made_resumed_measured_and_embedded_with(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    vocabulary, folder = tmp_path / "vocabulary.txt", tmp_path / "run"
+    vocabulary.write_text("<S>\n</S>\n<UNK>\nthe\ncat\nsat\n")
+    settings = ["--set", "num_steps=2", "warmup_steps=0", "batch_size=2", "precision=float32", "--device", "cpu"]
+    assert run("pretrain", text, "--vocabulary", vocabulary, "--run", folder, "--recipe", "tiny", *settings) == 0
+    assert run("pretrain", "--resume", folder, "--set", "num_steps=3", "--device", "cpu") == 0
+    capsys.readouterr()
+    assert run("perplexity", folder, text) == 0
+    assert "forward" in capsys.readouterr().out
+    assert run("embed", text, "-o", tmp_path / "out.safetensors", "--model", folder) == 0
+
+
+def test_doctor_prints_its_findings(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    code = run("doctor")
+    shown = capsys.readouterr().out
+    topics = ("torch", "processor", "threads", "OMP_WAIT_POLICY", "GPU", "embedding", "models")
+    for topic in (f"elmokit      {__version__}", *topics):
+        assert topic in shown
+    assert code == ("BAD" in shown)
+    monkeypatch.setattr("elmokit.cli.doctor.bundled_models", dict)
+    assert run("doctor") == 1
+    assert "mini-en is not in this installation" in capsys.readouterr().out

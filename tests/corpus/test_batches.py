@@ -1,0 +1,112 @@
+"""Packing: every prediction once, nothing across sentences, rows that go on where they stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmokit.corpus.batches import Batch, Packer, batches
+from elmokit.corpus.stream import SentenceStream
+from elmokit.text.characters import character_ids
+from elmokit.text.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c"])
+
+
+def packer(path: Path, *, backward: bool, batch_size: int = 1, bptt_steps: int = 3) -> Packer:
+    return Packer(
+        SentenceStream([path], shuffle=False, num_epochs=1),
+        VOCABULARY,
+        batch_size=batch_size,
+        bptt_steps=bptt_steps,
+        backward=backward,
+    )
+
+
+def spelled(batch: Batch, direction: int = 0) -> list[tuple[list[str], list[str]]]:
+    """Each row's words and targets, as text."""
+    size = batch.character_ids.shape[1]
+    tokens = (*VOCABULARY.tokens, "z")
+    known = {tuple(character_ids([token], max_characters_per_token=size)[0]): token for token in tokens}
+    words = [known[tuple(row)] for row in batch.character_ids]
+    part = batch.directions[direction]
+    return [
+        ([words[index] for index in part.words[:, row]], [VOCABULARY.tokens[index] for index in part.targets[:, row]])
+        for row in range(part.words.shape[1])
+    ]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("a b\nz\nc b a c\n")
+    return path
+
+
+def test_the_forward_row_by_hand(text: Path) -> None:
+    first, second, third = batches([packer(text, backward=False)], max_characters_per_token=50)
+    assert spelled(first) == [(["<S>", "a", "b"], ["a", "b", "</S>"])]
+    assert spelled(second) == [(["<S>", "z", "<S>"], ["<UNK>", "</S>", "c"])]
+    assert spelled(third) == [(["c", "b", "a"], ["b", "a", "c"])]  # c -> </S> is left over: an incomplete batch
+    assert first.directions[0].starts[:, 0].tolist() == [True, False, False]
+    assert second.directions[0].starts[:, 0].tolist() == [True, False, True]
+    assert not third.directions[0].starts.any()
+
+
+def test_the_backward_row_by_hand(text: Path) -> None:
+    first, *_ = batches([packer(text, backward=True)], max_characters_per_token=50)
+    assert spelled(first) == [(["</S>", "b", "a"], ["b", "a", "<S>"])]
+
+
+def test_a_word_is_encoded_once_however_often_it_is_read(text: Path) -> None:
+    both = [packer(text, backward=False, bptt_steps=7), packer(text, backward=True, bptt_steps=7)]
+    batch = next(batches(both, max_characters_per_token=20))
+    assert batch.character_ids.shape == (6, 20)  # <S> a b z c </S>
+    assert len(np.unique(batch.character_ids, axis=0)) == 6
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    lengths=st.lists(st.integers(1, 12), min_size=1, max_size=20),
+    batch_size=st.integers(1, 4),
+    bptt_steps=st.integers(1, 6),
+    backward=st.booleans(),
+)
+def test_every_prediction_is_made_once_in_its_order(
+    tmp_path_factory: pytest.TempPathFactory, lengths: list[int], batch_size: int, bptt_steps: int, backward: bool
+) -> None:
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text("".join(" ".join("abc"[n % 3] for n in range(length)) + "\n" for length in lengths))
+    made = packer(path, backward=backward, batch_size=batch_size, bptt_steps=bptt_steps)
+    rows: list[list[tuple[str, str]]] = [[] for _ in range(batch_size)]
+    for batch in batches([made], max_characters_per_token=10):
+        for row, (words, targets) in enumerate(spelled(batch)):
+            rows[row].extend(zip(words, targets, strict=True))
+    begin, end = ("</S>", "<S>") if backward else ("<S>", "</S>")
+    for row in rows:
+        for (word, target), (following, _) in zip(row, row[1:], strict=False):
+            assert following == (begin if target == end else target)
+            assert word != end
+    expected = sum(length + 1 for length in lengths)
+    assert sum(map(len, rows)) <= expected
+    assert sum(map(len, rows)) % (batch_size * bptt_steps) == 0
+
+
+def test_a_packer_goes_on_from_its_rows_and_position(text: Path) -> None:
+    one = packer(text, backward=False)
+    source = batches([one], max_characters_per_token=50)
+    next(source)
+    other = Packer(
+        SentenceStream([text], shuffle=False, num_epochs=1, position=one.sentences.position),
+        VOCABULARY,
+        batch_size=1,
+        bptt_steps=3,
+        backward=False,
+        rows=[list(row) for row in one.rows],
+    )
+    expected = [spelled(batch) for batch in source]
+    assert [spelled(batch) for batch in batches([other], max_characters_per_token=50)] == expected != []

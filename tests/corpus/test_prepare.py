@@ -1,0 +1,316 @@
+"""Raw text becomes a corpus: everything is accounted for, nothing of the held-out text is trained on."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import json
+import lzma
+import os
+import sys
+import tempfile
+import unicodedata
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmokit.cli.main import main
+from elmokit.corpus import external_sort, raw_text
+from elmokit.corpus.prepare import Preparation, prepare
+from elmokit.corpus.raw_text import documents, keep_spelling
+from elmokit.text.lines import read_lines
+from elmokit.text.tokenizer import tokenize
+
+EVERYTHING = Preparation(min_tokens=1, held_out=0.0)
+STORY = "The cat sat on the mat. It did not move,\nnot even once.\n"
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    path = tmp_path / "raw.txt"
+    path.write_text(STORY + "".join(f"\nThis is document number {number}.\nIt ends here.\n" for number in range(40)))
+    return path
+
+
+def train(folder: Path) -> list[str]:
+    return [line for shard in sorted(folder.glob("train-*.txt.xz")) for line in read_lines(shard)]
+
+
+def held_out(folder: Path) -> list[str]:
+    return list(read_lines(folder / "heldout.txt.xz"))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_documents_end_at_blank_lines_and_at_the_end_of_a_file(tmp_path: Path):
+    path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nthree\n\u3000\nfour")
+    assert [*documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
+
+
+def test_a_long_document_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(raw_text, "PIECE_CHARACTERS", 5)
+    path = write(tmp_path / "raw", "one\ntwo\nthree\n\nfour\n")
+    assert [*documents(path)] == [(0, "one\ntwo"), (0, "three"), (1, "four")]
+
+
+def test_raw_text_becomes_sentences_of_tokens(tmp_path: Path):
+    path = write(tmp_path / "raw", STORY)
+    prepare([path], tmp_path / "corpus", EVERYTHING)
+    assert sorted(train(tmp_path / "corpus")) == [
+        "It did not move , not even once .",
+        "The cat sat on the mat .",
+    ]
+    assert sorted(os.listdir(tmp_path / "corpus")) == ["MANIFEST.md", "manifest.json", "train-00000.txt.xz"]
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_compressed_text_gives_the_same_corpus(tmp_path: Path, raw: Path, compress):
+    prepare([raw], tmp_path / "one")
+    (tmp_path / "packed").write_bytes(compress(raw.read_bytes()))
+    prepare([tmp_path / "packed"], tmp_path / "two")
+    assert (train(tmp_path / "one"), held_out(tmp_path / "one")) == (
+        train(tmp_path / "two"),
+        held_out(tmp_path / "two"),
+    )
+
+
+def test_equal_sentences_stay_once_unless_asked_for(tmp_path: Path, raw: Path):
+    manifest = prepare([raw], tmp_path / "one", EVERYTHING)
+    assert Counter(train(tmp_path / "one"))["It ends here ."] == 1
+    assert manifest.dropped["duplicates"].sentences == 39
+    manifest = prepare([raw], tmp_path / "all", replace(EVERYTHING, keep_duplicates=True))
+    assert Counter(train(tmp_path / "all"))["It ends here ."] == 40
+    assert manifest.dropped["duplicates"].sentences == 0
+
+
+@pytest.mark.parametrize("keep_duplicates", [False, True])
+def test_held_out_text_is_whole_documents_and_nowhere_in_the_shards(tmp_path: Path, raw: Path, keep_duplicates: bool):
+    how = replace(EVERYTHING, held_out=0.2, keep_duplicates=keep_duplicates)
+    manifest = prepare([raw], tmp_path / "corpus", how)
+    lines = held_out(tmp_path / "corpus")
+    assert 2 < manifest.held_out_documents < 20
+    assert "It ends here ." in lines
+    assert not {*lines} & {*train(tmp_path / "corpus")}
+    numbers = [int(line.split()[-2]) for line in lines if "number" in line]
+    assert numbers == sorted(numbers)
+    assert len(numbers) == manifest.held_out_documents - ("The cat sat on the mat ." in lines)
+    assert lines.count("It ends here .") == (len(numbers) if keep_duplicates else 1)
+    assert manifest.dropped["held out elsewhere"].sentences == 40 - len(numbers)
+
+
+def test_at_least_one_document_is_held_out(tmp_path: Path, raw: Path):
+    assert prepare([raw], tmp_path / "corpus", Preparation(held_out=1e-9)).held_out_documents == 1
+    assert len(held_out(tmp_path / "corpus")) in (1, 2)
+
+
+def test_one_document_cannot_be_held_out_as_a_whole(tmp_path: Path):
+    path = write(tmp_path / "raw", STORY)
+    with pytest.raises(ValueError, match=r"one document.*say --held-out 0"):
+        prepare([path], tmp_path / "corpus")
+    assert not (tmp_path / "corpus").exists()
+
+
+def test_the_seed_makes_the_order_and_memory_does_not(tmp_path: Path, raw: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(external_sort, "RUNS_AT_ONCE", 4)
+    prepare([raw], tmp_path / "one")
+    prepare([raw], tmp_path / "two", memory_bytes=300)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    prepare([raw], tmp_path / "other", Preparation(seed=1))
+    assert train(tmp_path / "other") != train(tmp_path / "one")
+    lines = train(tmp_path / "one")
+    assert lines != sorted(lines, key=lambda line: int(line.split()[-2]) if "number" in line else -1)
+
+
+def test_shards_have_a_bounded_size(tmp_path: Path, raw: Path):
+    prepare([raw], tmp_path / "one", EVERYTHING)
+    manifest = prepare([raw], tmp_path / "many", replace(EVERYTHING, shard_megabytes=100e-6))
+    sizes = [len(lzma.decompress(path.read_bytes())) for path in sorted((tmp_path / "many").glob("train-*"))]
+    assert len(sizes) == len(manifest.shards) > 5
+    assert max(sizes) <= 100
+    assert train(tmp_path / "many") == train(tmp_path / "one")
+    manifest = prepare([raw], tmp_path / "tiny", replace(EVERYTHING, shard_megabytes=1e-6))
+    assert {shard.sentences for shard in manifest.shards} == {1}
+
+
+def test_what_is_dropped_is_said_with_the_reason(tmp_path: Path):
+    path = write(tmp_path / "raw", "Yes.\n\nThis one may stay here.\n\nЭто предложение по-русски .\n\n" + "far " * 99)
+    manifest = prepare([path], tmp_path / "corpus", Preparation(language="en", held_out=0, max_tokens=98))
+    assert {reason: (amount.sentences, amount.tokens) for reason, amount in manifest.dropped.items()} == {
+        "too short": (1, 2),
+        "too long": (1, 99),
+        "in another script": (1, 4),
+        "duplicates": (0, 0),
+        "held out elsewhere": (0, 0),
+    }
+    assert train(tmp_path / "corpus") == ["This one may stay here ."]
+
+
+def test_korean_is_split_into_eojeols_and_punctuation(tmp_path: Path):
+    path = write(tmp_path / "raw", "나는 밥을 먹었다. 그리고 “좋다”고 했다!\n\nThis is English, and goes away.\n")
+    prepare([path], tmp_path / "corpus", Preparation(language="ko", held_out=0))
+    assert sorted(train(tmp_path / "corpus")) == ["그리고 “ 좋다 ” 고 했다 !", "나는 밥을 먹었다 ."]
+
+
+def test_characters_become_nfc_unless_they_are_to_stay(tmp_path: Path):
+    spelt = unicodedata.normalize("NFD", "나는 밥을 먹었다.") + " Caf\u00e9 or cafe\u0301 for all?\n"
+    path = write(tmp_path / "raw", spelt)
+    prepare([path], tmp_path / "nfc", EVERYTHING)
+    prepare([path], tmp_path / "as_it_is", replace(EVERYTHING, nfc=False))
+    assert sorted(train(tmp_path / "nfc")) == ["Café or café for all ?", "나는 밥을 먹었다 ."]
+    expected = ["Caf\u00e9 or cafe\u0301 for all ?", unicodedata.normalize("NFD", "나는 밥을 먹었다 .")]
+    assert sorted(train(tmp_path / "as_it_is")) == sorted(expected)
+
+
+@given(st.text(st.sampled_from("aeE \u00e9\u0301\u0323가각\u1100\u1161\u11a8\u212b'.-—\u0915\u093c\u0958")))
+def test_keeping_the_spelling_changes_the_spelling_alone(text: str):
+    kept = keep_spelling(text)
+    assert [unicodedata.normalize("NFC", token) for token in kept] == tokenize(text)
+    letters = [character for character in "".join(kept) if unicodedata.category(character) in ("Lu", "Ll", "Lo", "Mn")]
+    assert letters == [c for c in text if unicodedata.category(c) in ("Lu", "Ll", "Lo", "Mn")]
+
+
+def test_morphemes_are_those_of_kiwi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def analyse(_: object, text: str) -> list[SimpleNamespace]:
+        forms = text.replace("먹었다", "먹 었 다").replace("밥을", "밥 을").replace(".", " .").split()
+        return [SimpleNamespace(form=form) for form in forms]
+
+    fake = ModuleType("kiwipiepy")
+    fake.__dict__["Kiwi"] = type("Kiwi", (), {"tokenize": analyse})
+    monkeypatch.setitem(sys.modules, "kiwipiepy", fake)
+    path = write(tmp_path / "raw", unicodedata.normalize("NFD", "나는\n밥을 먹었다.\n"))
+    prepare([path], tmp_path / "corpus", Preparation(language="ko", unit="morphemes", held_out=0))
+    assert train(tmp_path / "corpus") == ["나는 밥 을 먹 었 다 ."]
+
+
+def test_without_kiwi_the_extra_is_named(tmp_path: Path, raw: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "kiwipiepy", None)
+    with pytest.raises(ValueError, match=r"pip install 'elmokit\[ko\]'"):
+        prepare([raw], tmp_path / "corpus", Preparation(language="ko", unit="morphemes"))
+    assert os.listdir(tmp_path) == ["raw.txt"]
+
+
+def test_the_manifest_names_every_file_with_its_hash(tmp_path: Path, raw: Path):
+    prepare([raw], tmp_path / "corpus", Preparation(held_out=0.1, shard_megabytes=0.0005))
+    manifest = json.loads((tmp_path / "corpus" / "manifest.json").read_text())
+    for file in [*manifest["shards"], manifest["held_out"]]:
+        path = tmp_path / "corpus" / file["name"]
+        lines = list(read_lines(path))
+        assert (file["bytes"], file["sha256"]) == (path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
+        assert (file["sentences"], file["tokens"]) == (len(lines), sum(len(line.split(" ")) for line in lines))
+        assert f"| {file['name']} | {file['sentences']} |" in (tmp_path / "corpus" / "MANIFEST.md").read_text()
+    (source,) = manifest["sources"]
+    assert (source["path"], source["documents"]) == (str(raw), 41)
+    assert source["sha256"] == hashlib.sha256(raw.read_bytes()).hexdigest()
+    assert manifest["options"]["held_out"] == 0.1
+
+
+SENTENCE = st.sampled_from(
+    [f"{subject} {verb} here." for subject in ("I", "You", "Some cats") for verb in ("sit", "go")]
+)
+DOCUMENTS = st.lists(st.lists(SENTENCE, min_size=1, max_size=4), min_size=2, max_size=12)
+
+
+@settings(max_examples=40)
+@given(DOCUMENTS, st.booleans(), st.sampled_from([0.0, 0.3]), st.integers(0, 9), st.sampled_from([1, 10**6]))
+def test_every_sentence_is_accounted_for(
+    texts: list[list[str]], keep_duplicates: bool, share: float, seed: int, memory_bytes: int
+):
+    with tempfile.TemporaryDirectory() as parent, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(external_sort, "RUNS_AT_ONCE", 3)
+        raw = write(Path(parent) / "raw", "\n\n".join("\n".join(document) for document in texts))
+        folder = Path(parent) / "corpus"
+        how = Preparation(held_out=share, seed=seed, keep_duplicates=keep_duplicates)
+        try:
+            manifest = prepare([raw], folder, how, memory_bytes=memory_bytes)
+        except ValueError as error:
+            assert share and "no sentence is left to train on" in str(error)
+            assert os.listdir(parent) == ["raw"]
+            return
+        out = held_out(folder) if manifest.held_out else []
+        kept = Counter(train(folder)) + Counter(out)
+        whole = Counter(" ".join(tokenize(sentence)) for document in texts for sentence in document)
+        dropped = Counter(" ".join(tokenize(s)) for d in texts for s in d if len(tokenize(s)) < how.min_tokens)
+        assert kept.keys() == whole.keys() - dropped.keys()
+        assert not {*out} & {*train(folder)}
+        if not keep_duplicates:
+            assert set(kept.values()) == {1}
+        elif not share:
+            assert kept == whole - dropped
+        amounts = [manifest.train, *manifest.dropped.values(), *([manifest.held_out] if manifest.held_out else [])]
+        assert sum(amount.sentences for amount in amounts) == manifest.sources[0].sentences == whole.total()
+        assert sum(amount.tokens for amount in amounts) == manifest.sources[0].tokens
+
+
+def test_the_command_says_what_it_did(tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]):
+    folder = tmp_path / "corpus"
+    arguments = ["--held-out", "10%", "--min-tokens", "2", "--language", "en", "--keep-duplicates", "--no-nfc"]
+    assert main(["prepare", str(raw), "-o", str(folder), "--seed", "3", "--shard-megabytes", "1", *arguments]) == 0
+    shown = capsys.readouterr().out
+    for fact in ("82 sentences", "in 41 documents", "training ", "in 1 shard\n", "held out ", f"{folder}\n"):
+        assert fact in shown
+    options = json.loads((folder / "manifest.json").read_text())["options"]
+    assert options == {
+        "language": "en",
+        "unit": "eojeol",
+        "nfc": False,
+        "min_tokens": 2,
+        "max_tokens": 100,
+        "keep_duplicates": True,
+        "held_out": 0.1,
+        "seed": 3,
+        "shard_megabytes": 1.0,
+    }
+
+
+def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "bad").write_bytes(b"Good text is here.\n\n\xff\n")
+    (tmp_path / "empty").write_bytes(b"\n \n\n")
+    (tmp_path / "short").write_bytes(b"Yes.\n\nNo.\n")
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "file").touch()
+    before = sorted(os.listdir(tmp_path))
+    for name, arguments, message in (
+        ("bad", [], "bad, line 3: byte 0xff at byte 1 is not UTF-8"),
+        ("empty", [], "holds no sentence at all"),
+        ("short", [], "no sentence is left to train on; dropped: 2 too short"),
+        ("missing", [], "missing: there is no such file"),
+        ("there", [], "there is no such file; expected raw text"),
+        ("raw.txt", ["-o", str(tmp_path / "there")], "exists and is not an empty folder"),
+        ("raw.txt", ["--held-out", "5"], "the held-out share is 5; expected at least 0 and below 1"),
+        ("raw.txt", ["--min-tokens", "9", "--max-tokens", "8"], "sentences of 9 to 8 tokens"),
+        ("raw.txt", ["--shard-megabytes", "0"], "a shard of 0 megabytes"),
+        ("raw.txt", ["--unit", "morphemes"], "say --language ko"),
+        ("raw.txt", ["--unit", "morphemes", "--language", "ko", "--no-nfc"], "leave out --no-nfc"),
+    ):
+        assert main(["prepare", str(tmp_path / name), "-o", str(tmp_path / "corpus"), *arguments]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("elmokit: error: ") and error.count("\n") == 1 and message in error
+    assert sorted(os.listdir(tmp_path)) == before
+    with pytest.raises(ValueError, match="no raw text was given"):
+        prepare([], tmp_path / "corpus")
+
+
+@pytest.mark.parametrize(
+    "where", ["elmokit.corpus.external_sort.ExternalSort._write", "lzma.LZMAFile.write", "os.fsync"]
+)
+def test_a_full_disk_leaves_nothing(tmp_path: Path, raw: Path, where: str, monkeypatch: pytest.MonkeyPatch):
+    def no_space(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(where, no_space)
+    with pytest.raises(OSError, match=r"No space left on device: '.*corpus'"):
+        prepare([raw], tmp_path / "corpus", memory_bytes=1000)
+    assert os.listdir(tmp_path) == ["raw.txt"]

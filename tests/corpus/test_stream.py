@@ -1,0 +1,87 @@
+"""The stream of sentences: complete, shuffled by the seed, and resumable from any position."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import lzma
+from pathlib import Path
+
+import pytest
+
+from elmokit.corpus import stream as corpus
+from elmokit.corpus.stream import CorpusPosition, SentenceStream
+
+
+@pytest.fixture
+def shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Three shards, plain, gzip and xz, of 7 sentences each, read in blocks of 3 lines."""
+    monkeypatch.setattr(corpus, "BLOCK_LINES", 3)
+    paths = [tmp_path / "a.txt", tmp_path / "b.gz", tmp_path / "c.xz"]
+    for path, write in zip(paths, (Path.write_bytes, _write_gzip, _write_xz), strict=True):
+        write(path, "".join(f"{path.stem} {number}\n" for number in range(7)).encode())
+    return paths
+
+
+def _write_gzip(path: Path, content: bytes) -> None:
+    path.write_bytes(gzip.compress(content))
+
+
+def _write_xz(path: Path, content: bytes) -> None:
+    path.write_bytes(lzma.compress(content))
+
+
+def take(stream: SentenceStream, count: int) -> list[str]:
+    return [" ".join(sentence) for sentence in itertools.islice(stream, count)]
+
+
+def test_an_epoch_visits_every_sentence_once_before_any_comes_again(shards: list[Path]) -> None:
+    stream = SentenceStream(shards, seed=1)
+    everything = {f"{name} {number}" for name in "abc" for number in range(7)}
+    first, second = take(stream, 21), take(stream, 21)
+    assert set(first) == set(second) == everything
+    assert first != second
+
+
+def test_the_seed_and_the_purpose_make_the_order(shards: list[Path]) -> None:
+    assert take(SentenceStream(shards, seed=1), 21) == take(SentenceStream(shards, seed=1), 21)
+    assert take(SentenceStream(shards, seed=1), 21) != take(SentenceStream(shards, seed=2), 21)
+    assert take(SentenceStream(shards, seed=1), 21) != take(SentenceStream(shards, seed=1, purpose="backward"), 21)
+
+
+def test_without_shuffling_the_files_are_read_as_they_are(shards: list[Path]) -> None:
+    stream = SentenceStream(shards, shuffle=False, num_epochs=1)
+    assert take(stream, 99) == [f"{name} {number}" for name in "abc" for number in range(7)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 5, 7, 20, 21, 22, 40])
+def test_a_stream_goes_on_from_its_position(shards: list[Path], count: int) -> None:
+    whole = SentenceStream(shards, seed=5)
+    take(whole, count)
+    resumed = SentenceStream(shards, seed=5, position=whole.position)
+    assert take(resumed, 30) == take(whole, 30)
+
+
+def test_blank_lines_are_passed_over_and_unusual_spaces_do_not_separate(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text("one\u3000token two\n\n   \n\t\nlast\u2028one\n", encoding="utf-8")
+    assert list(SentenceStream([path], shuffle=False, num_epochs=1)) == [["one\u3000token", "two"], ["last\u2028one"]]
+
+
+def test_shards_without_a_sentence_are_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "empty.txt"
+    path.write_text("\n\n")
+    with pytest.raises(ValueError, match=r"hold no sentence: .*empty\.txt"):
+        next(SentenceStream([path]))
+
+
+def test_no_shards_are_an_error() -> None:
+    with pytest.raises(ValueError, match="no shards"):
+        SentenceStream([])
+
+
+def test_a_position_behind_the_last_sentence_of_an_epoch_goes_on_with_the_next(shards: list[Path]) -> None:
+    stream = SentenceStream(shards, seed=5)
+    take(stream, 21)
+    assert stream.position == CorpusPosition(epoch=0, shard=2, block=2, sentence=1)
+    assert len(set(take(SentenceStream(shards, seed=5, position=stream.position), 21))) == 21

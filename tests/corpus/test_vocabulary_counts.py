@@ -1,0 +1,150 @@
+"""The vocabulary of a corpus: exact, however little memory there is."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from elmokit.cli.main import main
+from elmokit.corpus import external_sort as spilled_sort
+from elmokit.corpus.external_sort import ExternalSort, temporary_folder
+from elmokit.corpus.vocabulary_counts import count_vocabulary, write_vocabulary
+from elmokit.text.lines import read_lines
+from elmokit.text.vocabulary import Vocabulary
+
+SPECIALS = ["<S>", "</S>", "<UNK>"]
+TOKEN = st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\0\ufeff"), min_size=1, max_size=4).filter(
+    lambda token: token not in SPECIALS and not token.isspace()
+)
+SENTENCES = st.lists(
+    st.lists(st.one_of(st.sampled_from(["a", "b", "밥", "\U0001f600"]), TOKEN), min_size=1), min_size=1
+)
+
+
+@pytest.fixture
+def shard(tmp_path: Path) -> Path:
+    path = tmp_path / "shard.txt"
+    path.write_text("the cat saw the dog\n\nthe cat\tsat\nzebra ,\n")
+    return path
+
+
+def no_space(*_: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_specials_come_first_then_falling_counts_then_code_points(shard: Path, tmp_path: Path):
+    summary = write_vocabulary([shard], tmp_path / "vocabulary.txt")
+    assert [*read_lines(tmp_path / "vocabulary.txt")] == [*SPECIALS, "the", "cat", ",", "dog", "sat", "saw", "zebra"]
+    assert count_vocabulary([shard]) == {"the": 3, "cat": 2, ",": 1, "dog": 1, "sat": 1, "saw": 1, "zebra": 1}
+    assert (summary.num_sentences, summary.num_tokens, summary.num_types, summary.num_kept) == (3, 10, 7, 7)
+    assert summary.coverage == 1
+
+
+def test_rare_tokens_and_those_beyond_the_size_are_left_out(shard: Path, tmp_path: Path):
+    path = tmp_path / "vocabulary.txt"
+    summary = write_vocabulary([shard], path, min_count=2)
+    assert Vocabulary.read(path).tokens == [*SPECIALS, "the", "cat"]
+    assert (summary.num_known_tokens, summary.rarest_count, summary.unknown_rate) == (5, 2, 0.5)
+    write_vocabulary([shard], path, max_size=4)
+    assert Vocabulary.read(path).tokens == [*SPECIALS, "the"]
+    assert list(count_vocabulary([shard], min_count=2, max_size=100)) == ["the", "cat"]
+    assert write_vocabulary([shard], path, min_count=4).num_kept == 0
+
+
+def test_specials_in_the_text_are_no_types_and_unk_is_not_known(tmp_path: Path):
+    (tmp_path / "shard").write_text("<S> a <UNK> </S>\n")
+    summary = write_vocabulary([tmp_path / "shard"], tmp_path / "vocabulary.txt")
+    assert Vocabulary.read(tmp_path / "vocabulary.txt").tokens == [*SPECIALS, "a"]
+    assert (summary.num_tokens, summary.num_types, summary.num_known_tokens) == (4, 1, 3)
+
+
+def test_tokens_that_lose_their_ends_are_counted(tmp_path: Path):
+    (tmp_path / "shard").write_text(f"{'a' * 48} {'a' * 49} {'밥' * 17} {'밥' * 17}\n")
+    assert write_vocabulary([tmp_path / "shard"], tmp_path / "vocabulary.txt").num_cut_tokens == 3
+
+
+@given(SENTENCES, st.integers(1, 3), st.sampled_from([1, 500, 2000, 10**6]))
+@example([["a", "b", "c"], ["a"]], 1, 500)  # the last "a" is still in memory in the end
+def test_counts_are_exact_in_any_memory(sentences: list[list[str]], min_count: int, memory_bytes: int):
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spilled_sort, "RUNS_AT_ONCE", 3)
+        shards = [Path(folder) / "a.gz", Path(folder) / "b"]
+        lines = [" ".join(tokens).encode() + b"\n" for tokens in sentences]
+        shards[0].write_bytes(gzip.compress(b"".join(lines[::2])))
+        shards[1].write_bytes(b"".join(lines[1::2]))
+        counts = Counter(token for tokens in sentences for token in tokens)
+        expected = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+        expected = [(token, count) for token, count in expected if count >= min_count]
+        assert [*count_vocabulary(shards, min_count=min_count, memory_bytes=memory_bytes).items()] == expected
+        path = Path(folder) / "vocabulary"
+        write_vocabulary(shards, path, min_count=min_count, memory_bytes=memory_bytes)
+        assert Vocabulary.read(path).tokens == [*SPECIALS, *(token for token, _ in expected)]
+        assert sorted(os.listdir(folder)) == ["a.gz", "b", "vocabulary"]
+
+
+@given(st.lists(st.binary(max_size=5)), st.integers(1, 300))
+def test_a_spilled_sort_is_a_sort(records: list[bytes], memory_bytes: int):
+    with (
+        tempfile.TemporaryDirectory() as parent,
+        temporary_folder(Path(parent) / "x") as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(spilled_sort, "RUNS_AT_ONCE", 2)
+        sort = ExternalSort(folder, memory_bytes=memory_bytes)
+        for record in records:
+            sort.add(record)
+        assert [*sort] == sorted(records)
+        assert os.listdir(folder) == []
+
+
+def test_the_command_says_what_the_vocabulary_covers(shard: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "vocabulary.txt"
+    assert main(["vocabulary", str(shard), "-o", str(path), "--min-count", "2"]) == 0
+    shown = capsys.readouterr().out
+    for fact in ("3 sentences, 10 tokens, 7 types", "kept 2 types", "50.00% of the tokens; OOV rate 50.00%", str(path)):
+        assert fact in shown
+    assert "cut at 50 characters: 0 tokens (0.0000%)" in shown
+
+
+def test_bad_input_is_one_line_and_leaves_nothing(shard: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for name, content in (("bad", b"good\n\xff\n"), ("empty", b"\n \n"), ("returns", b"one\rtwo\n")):
+        (tmp_path / name).write_bytes(content)
+    before = sorted(os.listdir(tmp_path))
+    for arguments, message in (
+        (["bad"], "bad, line 2: byte 0xff at byte 1 is not UTF-8"),
+        (["empty"], "the shards hold no sentence"),
+        (["returns"], "holds a carriage return"),
+        (["missing"], "missing: there is no such file"),
+        (["shard.txt", "--min-count", "0"], "the minimum count is 0; expected at least 1"),
+        (["shard.txt", "--max-size", "3"], "the maximum size is 3; expected more than the 3 specials"),
+    ):
+        arguments[0] = str(tmp_path / arguments[0])
+        assert main(["vocabulary", *arguments, "-o", str(tmp_path / "vocabulary.txt")]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("elmokit: error: ") and error.count("\n") == 1 and message in error
+    assert sorted(os.listdir(tmp_path)) == before
+    with pytest.raises(FileNotFoundError, match="make it first"):
+        write_vocabulary([shard], tmp_path / "no" / "vocabulary.txt")
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(
+    shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "vocabulary.txt"
+    path.write_text("old")
+    monkeypatch.setattr("elmokit.corpus.external_sort.ExternalSort._write", no_space)
+    with pytest.raises(OSError, match=r"No space left on device: '.*vocabulary\.txt'"):
+        write_vocabulary([shard], path, memory_bytes=1)
+    monkeypatch.setattr(os, "fsync", no_space)
+    assert main(["vocabulary", str(shard), "-o", str(path)]) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert path.read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["shard.txt", "vocabulary.txt"]

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from elmokit.layers.packed import linear as packed_linear
+from elmokit.layers.packed.linear import (
+    Blocked,
+    BlockedBFloat16,
+    BlockedInt8,
+    Float16,
+    Int8,
+    PackedConvolution,
+    PlainBFloat16,
+    Transposed,
+    kernel_for,
+    rows_are_independent,
+)
+
+LARGEST_ERRORS = {  # of a product, in units of its largest number
+    Blocked: 3e-6,
+    Transposed: 3e-6,
+    PlainBFloat16: 0.01,
+    BlockedBFloat16: 0.01,
+    Float16: 0.002,
+    Int8: 0.03,
+    BlockedInt8: 0.03,
+}
+HERE = [make for make in LARGEST_ERRORS if packed_linear._works(make)]
+
+
+def random(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def test_float32_has_a_kernel_on_every_machine():
+    assert Transposed in HERE and PlainBFloat16 in HERE
+
+
+@pytest.mark.parametrize("make", HERE)
+@given(num_rows=st.integers(1, 40), num_inputs=st.sampled_from([1, 16, 96, 700, 1100]), seed=st.integers(0, 99))
+@settings(max_examples=20, deadline=None)
+def test_each_kernel_multiplies_and_adds(make: type[Blocked], num_rows: int, num_inputs: int, seed: int):
+    inputs, weight = random(num_rows, num_inputs, seed=seed), random(64, num_inputs, seed=seed + 1)
+    bias, total = random(64, seed=seed + 2), random(num_rows, 64, seed=seed + 3)
+    for with_bias, with_total in ((None, None), (bias, None), (None, total), (bias, total)):
+        exact = functional.linear(inputs.double(), weight.double())
+        exact = exact + (0 if with_bias is None else bias) + (0 if with_total is None else total)
+        result = make(weight, with_bias)(inputs, None if with_total is None else total.clone())
+        assert result.dtype == torch.float32
+        assert (result - exact).abs().max() <= LARGEST_ERRORS[make] * exact.abs().max().clamp(min=1)
+
+
+@pytest.mark.parametrize("make", [make for make in HERE if rows_are_independent(make)])
+def test_a_row_has_the_same_bits_whatever_is_beside_it(make: type[Blocked]):
+    inputs, weight, total = random(130, 600), random(128, 600, seed=1), random(130, 128, seed=2)
+    inputs[7] *= 1000  # a scale for the whole batch would drown the others
+    kernel = make(weight, random(128, seed=3))
+    together = kernel(inputs, total.clone())
+    for start, end in ((0, 1), (7, 8), (3, 20), (100, 130)):
+        assert torch.equal(kernel(inputs[start:end].contiguous(), total[start:end].clone()), together[start:end])
+
+
+@pytest.mark.parametrize("make", [make for make in HERE if make in (Int8, BlockedInt8)])
+def test_rows_of_zeros_stay_zero_in_int8(make: type[Int8]):
+    result = make(torch.zeros(16, 32), None)(torch.zeros(2, 32))
+    assert torch.equal(result, torch.zeros(2, 16))
+
+
+@pytest.mark.parametrize("make", [make for make in HERE if make in (Int8, BlockedInt8)])
+def test_int8_does_not_overflow_where_all_products_are_largest(make: type[Int8]):
+    result = make(torch.ones(16, 512), None)(torch.ones(1, 512))
+    torch.testing.assert_close(result, torch.full((1, 16), 512.0), rtol=0.01, atol=0)
+
+
+def test_weights_beyond_float16_are_cut_to_its_largest_number():
+    if Float16 not in HERE:
+        pytest.skip("torch has no float16 products here")
+    assert torch.isfinite(Float16(torch.full((16, 32), 1e6), None)(torch.ones(1, 32))).all()
+
+
+def test_without_private_operators_there_is_still_float32_and_bfloat16(monkeypatch: pytest.MonkeyPatch):
+    for name in ("_onednn", "_onednn_int8", "_fbgemm"):
+        monkeypatch.setattr(packed_linear, name, object())
+    weight = random(16, 32)
+    assert kernel_for("float32", weight) is Transposed
+    assert kernel_for("auto", weight) is Transposed
+    assert kernel_for("bfloat16", weight) is PlainBFloat16
+    with pytest.raises(ValueError, match="no int8 products for this machine"):
+        kernel_for("int8", weight)
+
+
+def test_a_private_operator_that_gives_something_else_is_not_used(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Blocked, "__call__", lambda self, inputs, total=None: torch.zeros(len(inputs), 16))
+    assert kernel_for("float32", random(16, 32)) is Transposed
+
+
+def test_an_unknown_precision_is_refused():
+    with pytest.raises(ValueError, match="precision is 'float8'; expected one of float32, bfloat16, int8, auto"):
+        kernel_for("float8", random(16, 32))  # type: ignore[arg-type]
+
+
+@given(width=st.integers(1, 7), length=st.integers(7, 12), seed=st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_a_packed_convolution_is_the_largest_response_of_a_plain_one(width: int, length: int, seed: int):
+    convolution = torch.nn.Conv1d(4, 32, width)
+    embedded = random(5, length, 4, seed=seed)
+    with torch.no_grad():
+        expected = convolution(embedded.transpose(1, 2)).amax(dim=2)
+        packed = PackedConvolution(convolution.weight.detach(), convolution.bias.detach())
+        torch.testing.assert_close(packed(embedded), expected, rtol=0, atol=2e-6)

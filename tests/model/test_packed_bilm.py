@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmokit.layers.packed.linear import Precision
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.model.elmo import Elmo
+from elmokit.model.packed_bilm import PackedBiLM
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, batch_character_ids
+
+WORDS = ["the", "cat", "sat", "on", "밥", "<UNK>", ".", "", "a" * 40, "b" * 48]
+RELATIVE_ERRORS = {"float32": 1e-6, "auto": 1e-6, "bfloat16": 0.02, "int8": 0.08}
+"""Largest root of the mean square, over that of the activations."""
+
+configs = st.builds(
+    BiLMConfig,
+    filters=st.sampled_from([((1, 4), (3, 8)), ((2, 6),), ((1, 3), (2, 3), (7, 5))]),
+    character_dim=st.sampled_from([3, 4]),
+    num_highway_layers=st.integers(0, 2),
+    activation=st.sampled_from(["relu", "tanh"]),
+    projection_dim=st.sampled_from([6, 8, 16]),
+    lstm_dim=st.sampled_from([16, 24]),
+    num_layers=st.integers(1, 3),
+    cell_clip=st.sampled_from([None, 3.0, 0.5]),
+    projection_clip=st.sampled_from([None, 3.0, 0.5]),
+    use_skip_connections=st.booleans(),
+    bidirectional=st.booleans(),
+)
+sentences = st.lists(st.lists(st.sampled_from(WORDS), max_size=9), max_size=7)
+
+
+def random_bilm(config: BiLMConfig, std: float = 0.3) -> BiLM:
+    torch.manual_seed(5)
+    bilm = BiLM(config)
+    with torch.no_grad():
+        for parameter in bilm.parameters():
+            parameter.normal_(std=std)
+        bilm.char_encoder.embedding.weight[0] = 0.0
+    return bilm.requires_grad_(False)
+
+
+def by_the_module(bilm: BiLM, sentence: list[str]) -> np.ndarray:
+    """(L,T,E), one sentence by itself, boundaries read like any other token."""
+    bounded = [[BEGIN_SENTENCE, *sentence, END_SENTENCE]]
+    limit = bilm.config.max_characters_per_token
+    ids = torch.from_numpy(batch_character_ids(bounded, max_characters_per_token=limit))
+    return bilm(ids).layers[:, 0, 1:-1].numpy()
+
+
+@given(config=configs, sentences=sentences, batch_size=st.integers(1, 5))
+@settings(max_examples=60, deadline=None)
+def test_equals_the_module_for_any_configuration_lengths_and_order(
+    config: BiLMConfig, sentences: list[list[str]], batch_size: int
+):
+    bilm = random_bilm(config)
+    encoded = Elmo(bilm).encode(sentences, layers="all", batch_size=batch_size)
+    for sentence, array in zip(sentences, encoded, strict=True):
+        expected = by_the_module(bilm, sentence) if sentence else np.empty_like(array)
+        assert array.shape == expected.shape
+        assert np.abs(array - expected).max(initial=0) <= 2e-6 * max(1.0, np.abs(expected).max(initial=0))
+
+
+@given(config=configs, stream=st.lists(st.lists(st.sampled_from(WORDS), max_size=5), min_size=1, max_size=4))
+@settings(max_examples=25, deadline=None)
+def test_a_stream_goes_on_from_the_state_it_had(config: BiLMConfig, stream: list[list[str]]):
+    """Rows of two texts of different lengths; forward, and of one direction alone, reading on is reading on."""
+    bilm = random_bilm(config)
+    packed = PackedBiLM(config, dict(bilm.state_dict()))
+    state = packed.zero_state(2)
+    pieces: list[torch.Tensor] = []
+    for sentence in stream:
+        activations, state = packed.read([sentence, ["the"]], state)
+        pieces.append(activations[-1][: len(sentence)])
+    joined = [token for sentence in stream for token in sentence]
+    whole, _ = packed.read([joined], packed.zero_state(1))
+    half = config.projection_dim
+    torch.testing.assert_close(torch.cat(pieces)[:, :half], whole[-1][:, :half], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("precision", get_args(Precision))
+def test_each_precision_has_its_error(precision: Precision):
+    config = BiLMConfig(filters=((1, 32), (3, 32)), projection_dim=64, lstm_dim=256, character_dim=16)
+    bilm = random_bilm(config, std=0.1)
+    try:
+        elmo = Elmo(bilm, precision=precision)
+        vectors = elmo.encode([WORDS, WORDS[:3]], layers="all")
+    except ValueError as error:
+        pytest.skip(str(error))
+    assert elmo.precision == precision
+    expected = [by_the_module(bilm, WORDS), by_the_module(bilm, WORDS[:3])]
+    error = np.concatenate([(ours - theirs).ravel() for ours, theirs in zip(vectors, expected, strict=True)])
+    size = np.concatenate([theirs.ravel() for theirs in expected])
+    assert np.sqrt(np.mean(error**2) / np.mean(size**2)) <= RELATIVE_ERRORS[precision]
+    if precision in ("bfloat16", "int8"):
+        assert np.abs(error).max() > 0  # or it was float32 that ran
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_the_bits_of_a_sentence_do_not_depend_on_its_batch(precision: Precision):
+    config = BiLMConfig(filters=((1, 32), (3, 32)), projection_dim=32, lstm_dim=64, character_dim=16)
+    try:
+        elmo = Elmo(random_bilm(config), precision=precision)
+        together = elmo.encode([WORDS[: 1 + k % 9] for k in range(200)], layers="all")
+    except ValueError as error:
+        pytest.skip(str(error))
+    if not elmo.same_in_any_batch:
+        pytest.skip("torch has no such kernel here")
+    for k in (0, 5, 8, 199):
+        elmo.forget_tokens()
+        np.testing.assert_array_equal(elmo.encode([WORDS[: 1 + k % 9]], layers="all")[0], together[k])
+
+
+def test_widths_that_do_not_fill_a_vector_register_promise_nothing():
+    narrow = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
+    assert not Elmo(random_bilm(narrow)).same_in_any_batch
+
+
+def test_lower_layers_alone_do_not_run_the_higher_ones():
+    config = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
+    packed = PackedBiLM(config, dict(random_bilm(config).state_dict()))
+    for lstm in packed.lstms:
+        lstm.layers = [lstm.layers[0], None]  # type: ignore[list-item]
+    activations, _ = packed.read([["the", "cat"]], depth=1)
+    assert len(activations) == 2
+
+
+def test_changed_weights_are_noticed():
+    config = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
+    bilm = random_bilm(config)
+    elmo = Elmo(bilm)
+    before = elmo.encode([["the", "cat"]])[0]
+    for parameter in (bilm.forward_lstm.layers[1].recurrent_weight, bilm.char_encoder.embedding.weight):
+        with torch.no_grad():
+            parameter.mul_(1.5)  # type: ignore[union-attr]
+        after = elmo.encode([["the", "cat"]])[0]
+        assert np.abs(after - before).max() > 1e-4
+        before = after
+
+
+def test_a_model_that_was_read_under_inference_mode_works():
+    with torch.inference_mode():
+        elmo = Elmo.from_pretrained("mini-en")
+        inside = elmo.encode([["the", "cat"]])[0]
+        assert elmo.bilm.config == elmo.config
+        np.testing.assert_array_equal(elmo.encode([["the", "cat"]])[0], inside)
+    np.testing.assert_array_equal(elmo.encode([["the", "cat"]])[0], inside)
+
+
+def test_the_module_can_be_asked_for_before_and_after_and_trained():
+    elmo = Elmo.from_pretrained("mini-en")
+    before = elmo.encode([["the", "cat"]])[0]
+    fingerprint = elmo.fingerprint()
+    assert fingerprint == elmo.fingerprint() == Elmo(elmo.bilm).fingerprint()
+    np.testing.assert_array_equal(elmo.encode([["the", "cat"]])[0], before)
+    with torch.no_grad():
+        elmo.bilm.char_encoder.projection.weight.mul_(2)  # type: ignore[union-attr]
+    assert elmo.fingerprint() != fingerprint
+    assert np.abs(elmo.encode([["the", "cat"]])[0] - before).max() > 0.01

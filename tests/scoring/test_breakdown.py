@@ -1,0 +1,294 @@
+"""Bands, words, files: against sums over single predictions, and against one another."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from elmokit.cli.main import main
+from elmokit.layers.sampled_softmax import Softmax, full_softmax_losses
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
+from elmokit.scoring import breakdown, perplexity
+from elmokit.scoring.breakdown import Breakdown, MeasuredText, frequency_bands, measure_files
+from elmokit.scoring.perplexity import measure
+from elmokit.text.characters import batch_character_ids
+from elmokit.text.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c", "d", "never"])
+NEWS, SPEECH = ["a b c a", "z", "c c d"], ["b z a c b b", "a"]
+CONFIG = BiLMConfig(
+    filters=((1, 4), (2, 4)), character_dim=3, num_highway_layers=1, projection_dim=6, lstm_dim=8, num_layers=2
+)
+
+
+def random_model(config: BiLMConfig) -> tuple[BiLM, Softmax]:
+    torch.manual_seed(0)
+    bilm, softmax = BiLM(config), Softmax(num_tokens=len(VOCABULARY), dim=config.projection_dim)
+    torch.nn.init.normal_(softmax.weight, std=3.0)  # far from uniform
+    return bilm.eval(), softmax
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two texts, a biLM, and a forward model; bands of ranks 1, 2 to 4 and above."""
+    monkeypatch.setattr(breakdown, "LAST_RANKS", (1, 4))
+    for name, sentences in (("news.txt", NEWS), ("speech.txt", SPEECH), ("both.txt", NEWS + SPEECH)):
+        (tmp_path / name).write_text("\n".join(sentences) + "\n")
+    write_native(tmp_path / "model", to_stored(*random_model(CONFIG), VOCABULARY))
+    write_native(tmp_path / "forward", to_stored(*random_model(replace(CONFIG, bidirectional=False)), VOCABULARY))
+    return tmp_path
+
+
+def losses_by_target(direction: int) -> dict[str, list[float]]:
+    """Every prediction of both texts, sentence after sentence: 0 is forward, 1 backward."""
+    bilm, softmax = random_model(CONFIG)
+    losses: dict[str, list[float]] = {token: [] for token in VOCABULARY.tokens}
+    for sentence in NEWS + SPEECH:
+        tokens = ["<S>", *sentence.split(), "</S>"]
+        with torch.no_grad():
+            top = bilm(torch.from_numpy(batch_character_ids([tokens]))).layers[-1][
+                0, :, 6 * direction : 6 * direction + 6
+            ]
+            logs = softmax(top).log_softmax(dim=1)
+        targets = VOCABULARY.ids(tokens).tolist()
+        for here in range(len(tokens) - 1):
+            reads, predicts = (here, targets[here + 1]) if direction == 0 else (here + 1, targets[here])
+            losses[VOCABULARY.tokens[predicts]].append(-float(logs[reads, predicts]))
+    return losses
+
+
+def sides(measured: MeasuredText) -> list[Breakdown]:
+    return [side for _, side in measured.breakdowns()]
+
+
+def run(*arguments: object) -> int:
+    return main(["perplexity", *map(str, arguments)])
+
+
+def test_bands_and_words_are_sums_over_their_predictions(folder: Path):
+    whole = measure_files(str(folder / "model"), [folder / "news.txt", folder / "speech.txt"], num_words=99).whole
+    bands = {"1 to 1": "a", "2 to 4": "b c d", "above 4": "never", "<S> </S>": "<S> </S>", "<UNK>": "<UNK>"}
+    for direction, side in enumerate(sides(whole)):
+        losses = losses_by_target(direction)
+        everything = [loss for own in losses.values() for loss in own]
+        assert [band.name for band in side.bands] == list(bands)
+        predicted = {token: token for token in losses if losses[token]}
+        assert {word.name for word in side.worst_words} == set(predicted)
+        for costs, members in ((side.bands, bands), (side.worst_words, predicted)):
+            for cost in costs:
+                own = [loss for token in members[cost.name].split() for loss in losses[token]]
+                assert cost.num_predictions == len(own)
+                assert cost.share == pytest.approx(len(own) / len(everything))
+                assert cost.total_loss == pytest.approx(sum(own), rel=1e-5)
+                assert cost.loss_share == pytest.approx(sum(own) / sum(everything), rel=1e-5)
+                if own:
+                    assert cost.mean_loss == pytest.approx(sum(own) / len(own), rel=1e-5)
+                    assert cost.perplexity == pytest.approx(math.exp(sum(own) / len(own)), rel=1e-5)
+                else:
+                    assert cost.name == "above 4" and cost.mean_loss is cost.perplexity is None
+
+
+def test_the_bands_together_are_the_whole(folder: Path):
+    table = measure_files(str(folder / "model"), [folder / "news.txt", folder / "speech.txt"])
+    for measured in (*table.files, table.whole):
+        for side, told in zip(
+            sides(measured), (measured.perplexity.forward, measured.perplexity.backward), strict=True
+        ):
+            assert told is not None
+            num_predictions = sum(band.num_predictions for band in side.bands)
+            assert num_predictions == measured.perplexity.num_predictions
+            loss = sum(band.total_loss for band in side.bands) / num_predictions
+            assert math.exp(loss) == pytest.approx(told.perplexity, rel=1e-12)
+            assert sum(band.share for band in side.bands) == pytest.approx(1.0)
+            assert sum(band.loss_share for band in side.bands) == pytest.approx(1.0)
+            known = [band for band in side.bands if band.name != "<UNK>"]
+            loss = sum(band.total_loss for band in known) / sum(band.num_predictions for band in known)
+            assert math.exp(loss) == pytest.approx(told.perplexity_without_unknown, rel=1e-12)
+
+
+def test_bands_follow_the_rank_whatever_place_the_specials_have():
+    words = [f"w{rank}" for rank in range(1, 100_003)]
+    vocabulary = Vocabulary(["</S>", *words[:50], "<UNK>", *words[50:], "<S>"])
+    bands = frequency_bands(vocabulary)
+    tokens = {name: [vocabulary.tokens[int(token_id)] for token_id in ids] for name, ids in bands.items()}
+    assert tokens["1 to 100"] == words[:100]
+    assert tokens["101 to 1,000"] == words[100:1_000]
+    assert tokens["1,001 to 10,000"] == words[1_000:10_000]
+    assert tokens["10,001 to 100,000"] == words[10_000:100_000]
+    assert tokens["above 100,000"] == ["w100001", "w100002"]
+    assert (tokens["<S> </S>"], tokens["<UNK>"]) == (["<S>", "</S>"], ["<UNK>"])
+    assert np.array_equal(np.sort(np.concatenate(list(bands.values()))), np.arange(len(vocabulary)))
+    assert list(frequency_bands(VOCABULARY)) == ["1 to 100", "<S> </S>", "<UNK>"]
+
+
+def test_the_union_is_the_concatenated_file(folder: Path):
+    model = str(folder / "model")
+    table = measure_files(model, [folder / "news.txt", folder / "speech.txt"], num_words=3)
+    one = measure_files(model, [folder / "both.txt"], num_words=3)
+    assert [file.name for file in table.files] == ["news.txt", "speech.txt"]
+    assert table.whole.name == "all"
+    assert json.loads(table.to_json())["whole"] == approximately(json.loads(one.to_json())["whole"])
+    for file, path in zip(table.files, (folder / "news.txt", folder / "speech.txt"), strict=True):
+        assert file.perplexity == measure(model, [path])
+
+
+def approximately(value: object) -> object:
+    """The same record with room for the float32 of other batches."""
+    if isinstance(value, dict):
+        return {name: approximately(part) for name, part in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [approximately(part) for part in cast("list[object]", value)]
+    return pytest.approx(value, rel=1e-5) if isinstance(value, float) else value
+
+
+def test_every_prediction_is_made_once(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    numbers: list[int] = []
+
+    def counted(hidden: Tensor, softmax: Softmax, *, targets: Tensor) -> Tensor:
+        numbers.append(len(targets))
+        return full_softmax_losses(hidden, softmax, targets=targets)
+
+    monkeypatch.setattr(perplexity, "full_softmax_losses", counted)
+    table = measure_files(str(folder / "model"), [folder / "news.txt", folder / "speech.txt"], num_words=3)
+    assert sum(numbers) == 2 * table.whole.perplexity.num_predictions == 2 * (15 + 5)
+
+
+def test_the_worst_words_stand_by_falling_total_loss(folder: Path):
+    model, files = str(folder / "model"), [folder / "news.txt", folder / "speech.txt"]
+    for direction, side in enumerate(sides(measure_files(model, files, num_words=3).whole)):
+        totals = {token: sum(losses) for token, losses in losses_by_target(direction).items()}
+        assert [word.name for word in side.worst_words] == sorted(totals, key=lambda token: -totals[token])[:3]
+    for side in sides(measure_files(model, files, num_words=99, min_count=4).whole):
+        assert {"a", "b", "c"} <= {word.name for word in side.worst_words} <= {"a", "b", "c", "<S>", "</S>"}
+    assert sides(measure_files(model, files).whole)[0].worst_words == ()
+
+
+def test_with_carried_state_every_file_is_a_stream_of_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(perplexity, "CARRIED_ROWS", 1)
+    model, files = str(folder / "model"), [folder / "news.txt", folder / "speech.txt"]
+    table = measure_files(model, files, carry_state=True)
+    alone = [measure(model, [path], carry_state=True) for path in files]
+    assert [file.perplexity for file in table.files] == alone
+    loss = sum(math.log(one.forward.perplexity) * one.num_predictions for one in alone)
+    num_predictions = sum(one.num_predictions for one in alone)
+    whole = table.whole.perplexity
+    assert whole.forward.perplexity == pytest.approx(math.exp(loss / num_predictions))
+    assert (whole.num_predictions, whole.num_sentences, whole.carried_state) == (num_predictions, None, True)
+
+
+def test_a_forward_model_has_one_direction_everywhere(folder: Path, capsys: pytest.CaptureFixture[str]):
+    files = [folder / "news.txt", folder / "speech.txt"]
+    assert run(folder / "forward", *files, "--bands", "--top", 2, "--json", folder / "out.json") == 0
+    shown = capsys.readouterr().out
+    assert "forward, by rank" in shown and "forward, the words" in shown and "backward" not in shown
+    written = json.loads((folder / "out.json").read_text())
+    for one in (*written["files"], written["whole"]):
+        assert one["backward"] is one["perplexity"]["backward"] is None
+        assert len(one["forward"]["worst_words"]) == 2
+
+
+def test_the_command_shows_files_bands_and_words(folder: Path, capsys: pytest.CaptureFixture[str]):
+    files = [folder / "news.txt", folder / "speech.txt"]
+    table = measure_files(str(folder / "model"), files, num_words=2)
+    assert run(folder / "model", *files, "--bands", "--top", 2) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["predictions", "UNK", "forward", "without", "UNK", "backward", "without", "UNK"]
+    for line, one in zip(lines[1:4], (*table.files, table.whole), strict=True):
+        told, backward = one.perplexity, one.perplexity.backward
+        assert backward is not None
+        numbers = (told.forward.perplexity, told.forward.perplexity_without_unknown)
+        numbers += (backward.perplexity, backward.perplexity_without_unknown)
+        cells = [one.name, str(told.num_predictions), f"{told.num_unknown / told.num_predictions:.2%}"]
+        assert line.split() == cells + [f"{number:.2f}" for number in numbers]
+    assert lines[4].startswith(
+        "5 sentences, 20 predictions a direction, 2 of UNK (10.00%), vocabulary 8, each sentence"
+    )
+    for name, side in table.whole.breakdowns():
+        start = lines.index(f"{name}, by rank in the vocabulary") + 2
+        band, empty = side.bands[1:3]
+        cells = [f"{band.share:.1%}", f"{band.mean_loss:.3f}", f"{band.perplexity:.2f}", f"{band.loss_share:.1%}"]
+        assert lines[start + 1].split() == ["2", "to", "4", str(band.num_predictions), *cells]
+        assert lines[start + 2].split() == [*empty.name.split(), "0", "0.0%", "-", "-", "0.0%"]
+        start = lines.index(f"{name}, the words that cost most") + 2
+        for number, (line, word) in enumerate(zip(lines[start:], side.worst_words, strict=False), start=1):
+            cells = [f"{word.mean_loss:.3f}", f"{word.total_loss:.1f}", f"{word.loss_share:.2%}", word.name]
+            assert line.split() == [str(number), str(word.num_predictions), *cells]
+    assert lines[-2].startswith("Losses are in nats;")
+
+
+def test_one_file_is_shown_as_it_always_was(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert run(folder / "model", folder / "news.txt") == 0
+    assert capsys.readouterr().out == measure(str(folder / "model"), [folder / "news.txt"]).text() + "\n"
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path):
+    (folder / "more").mkdir()
+    again = folder / "more" / "news.txt"
+    again.write_text("a\n")
+    table = measure_files(str(folder / "model"), [folder / "news.txt", again])
+    assert [file.name for file in table.files] == [str(folder / "news.txt"), str(again)]
+
+
+def test_json_holds_what_python_has(folder: Path, capsys: pytest.CaptureFixture[str]):
+    files, output = [folder / "news.txt", folder / "speech.txt"], folder / "out.json"
+    table = measure_files(str(folder / "model"), files, num_words=2, min_count=2)
+    assert run(folder / "model", *files, "--top", 2, "--top-min-count", 2, "--json", output) == 0
+    written = json.loads(output.read_text(encoding="utf-8"))
+    assert written.pop("format") == "elmokit perplexity" and written.pop("version") == 1
+    assert written == json.loads(json.dumps(asdict(table)))
+    assert "by rank" not in capsys.readouterr().out
+
+
+def test_numbers_that_are_not_finite_are_null(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    def broken(hidden: Tensor, softmax: Softmax, *, targets: Tensor) -> Tensor:
+        del softmax, targets
+        return hidden.new_full((len(hidden),), 1000.0)
+
+    monkeypatch.setattr(perplexity, "full_softmax_losses", broken)
+    table = measure_files(str(folder / "model"), [folder / "news.txt"])
+    assert table.whole.perplexity.forward.perplexity == math.inf
+    assert json.loads(table.to_json())["whole"]["perplexity"]["forward"]["perplexity"] is None
+
+
+def test_bad_input_is_one_line_and_leaves_the_old_file(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "empty.txt").write_text("\n \n")
+    output = folder / "out.json"
+    output.write_text("old")
+    before = sorted(os.listdir(folder))
+    news = folder / "news.txt"
+    for arguments, message in (
+        ([news, folder / "empty.txt"], "the shards hold no sentence"),
+        ([news, folder / "missing.txt"], "missing.txt: there is no such file"),
+        ([news, "--top", 0], "the number of worst words is 0; expected at least 1"),
+        ([news, "--top", 2, "--top-min-count", 0], "the minimum count of the worst words is 0; expected at least 1"),
+        ([news, "--carry-state"], "at least 256 tokens"),
+    ):
+        assert run(folder / "model", *arguments, "--json", output) == 2
+        shown, error = capsys.readouterr()
+        assert shown == "" and error.startswith("elmokit: error: ") and error.count("\n") == 1 and message in error
+    assert run(folder / "model", news, "--json", folder / "no" / "out.json") == 2
+    assert "make it first" in capsys.readouterr().err
+    assert output.read_text() == "old" and sorted(os.listdir(folder)) == before
+
+
+def test_what_cannot_be_measured_is_refused_before_anything_is(folder: Path):
+    (folder / "empty.txt").write_text("\n")
+    for files, num_words, message in (
+        ([], None, "no files were given"),
+        ([folder / "news.txt", folder / "empty.txt"], None, "hold no sentence"),
+        ([folder / "news.txt"], 0, "at least 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            measure_files("a model that is not even looked for", files, num_words=num_words)

@@ -1,0 +1,130 @@
+"""Perplexity against the definition: every prediction's probability, one sentence after the other."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
+from elmokit.scoring import perplexity as module
+from elmokit.scoring.perplexity import measure, perplexity
+from elmokit.text.characters import batch_character_ids
+from elmokit.text.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c"])
+SENTENCES = ["a b c a", "z", "c c", "b z a c b b", "a"]
+CONFIG = BiLMConfig(
+    filters=((1, 4), (2, 4)), character_dim=3, num_highway_layers=1, projection_dim=6, lstm_dim=8, num_layers=2
+)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(SENTENCES) + "\n")
+    return path
+
+
+def random_model(config: BiLMConfig = CONFIG) -> tuple[BiLM, Softmax]:
+    torch.manual_seed(0)
+    bilm, softmax = BiLM(config), Softmax(num_tokens=len(VOCABULARY), dim=config.projection_dim)
+    torch.nn.init.normal_(softmax.weight, std=3.0)  # far from uniform
+    return bilm.eval(), softmax
+
+
+def log_probabilities(bilm: BiLM, softmax: Softmax) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
+    """(target, log probability) of every prediction, forward and backward."""
+    forward: list[tuple[int, float]] = []
+    backward: list[tuple[int, float]] = []
+    for sentence in SENTENCES:
+        tokens = ["<S>", *sentence.split(), "</S>"]
+        with torch.no_grad():
+            top = bilm(torch.from_numpy(batch_character_ids([tokens]))).layers[-1][0]
+            logs = [softmax(half).log_softmax(dim=1) for half in (top[:, :6], top[:, 6:])]
+        targets = VOCABULARY.ids(tokens).tolist()
+        for here in range(len(tokens) - 1):
+            forward.append((targets[here + 1], float(logs[0][here, targets[here + 1]])))
+            backward.append((targets[here], float(logs[1][here + 1, targets[here]])))
+    return forward, backward
+
+
+def exp_mean(predictions: list[tuple[int, float]], *, skip_unknown: bool) -> float:
+    kept = [log for target, log in predictions if not (skip_unknown and target == VOCABULARY.unknown_id)]
+    return math.exp(-sum(kept) / len(kept))
+
+
+def test_equals_the_definition_in_both_directions(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bilm, softmax = random_model()
+    expected = log_probabilities(bilm, softmax)
+    for sentences_per_batch, sentences_at_once in ((64, 4096), (3, 4), (1, 2)):
+        monkeypatch.setattr(module, "SENTENCES_PER_BATCH", sentences_per_batch)
+        monkeypatch.setattr(module, "SENTENCES_AT_ONCE", sentences_at_once)
+        measured = perplexity(bilm, softmax, VOCABULARY, [text])
+        assert measured.num_sentences == 5
+        assert measured.num_predictions == len(expected[0]) == 14 + 5
+        assert measured.num_unknown == 2
+        for side, predictions in zip((measured.forward, measured.backward), expected, strict=True):
+            assert side is not None
+            assert side.perplexity == pytest.approx(exp_mean(predictions, skip_unknown=False), rel=1e-5)
+            assert side.perplexity_without_unknown == pytest.approx(exp_mean(predictions, skip_unknown=True), rel=1e-5)
+        assert measured.mean == pytest.approx(
+            (exp_mean(expected[0], skip_unknown=False) + exp_mean(expected[1], skip_unknown=False)) / 2, rel=1e-5
+        )
+
+
+def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large(text: Path) -> None:
+    bilm, softmax = random_model()
+    torch.nn.init.zeros_(softmax.weight)
+    assert perplexity(bilm, softmax, VOCABULARY, [text]).mean == pytest.approx(6.0, rel=1e-6)
+
+
+def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CARRIED_ROWS", 1)
+    bilm, softmax = random_model()
+    path = tmp_path / "text.txt"
+    path.write_text("a b\nc a\n")
+    with torch.no_grad():
+        # Forward reads <S> a b <S> c a and never an end; what it predicts is a b </S> c a </S>.
+        stream = ["<S>", "a", "b", "<S>", "c", "a"]
+        ids = torch.from_numpy(batch_character_ids([stream])[0])
+        outputs, _ = bilm.forward_lstm(bilm.encode_tokens(ids)[:, None])
+        logs = softmax(outputs[-1][:, 0]).log_softmax(dim=1)
+        targets = VOCABULARY.ids(["a", "b", "</S>", "c", "a", "</S>"])
+        expected = math.exp(-float(logs[torch.arange(6), torch.from_numpy(targets)].mean()))
+    measured = perplexity(bilm, softmax, VOCABULARY, [path], carry_state=True)
+    assert measured.forward.perplexity == pytest.approx(expected, rel=1e-5)
+    assert measured.num_predictions == 6
+    assert measured.num_sentences is None
+
+
+def test_too_little_text_for_carried_state_says_so(text: Path) -> None:
+    bilm, softmax = random_model()
+    with pytest.raises(ValueError, match="at least 256 tokens"):
+        perplexity(bilm, softmax, VOCABULARY, [text], carry_state=True)
+
+
+def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, tmp_path: Path) -> None:
+    bilm, softmax = random_model()
+    stored = to_stored(bilm, softmax, VOCABULARY)
+    write_native(tmp_path / "model", stored)
+    report = measure(str(tmp_path / "model"), [text]).text()
+    assert "forward" in report and "19 predictions a direction, 2 of UNK (10.53%)" in report
+    write_native(tmp_path / "bare", stored, include_softmax=False)
+    with pytest.raises(ValueError, match="softmax"):
+        measure(str(tmp_path / "bare"), [text])
+
+
+def test_a_forward_model_has_no_backward_perplexity(text: Path) -> None:
+    from dataclasses import replace
+
+    bilm, softmax = random_model(replace(CONFIG, bidirectional=False))
+    measured = perplexity(bilm, softmax, VOCABULARY, [text])
+    assert measured.backward is None
+    assert measured.mean == measured.forward.perplexity

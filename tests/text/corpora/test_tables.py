@@ -1,0 +1,36 @@
+import pytest
+
+from elmokit.text.corpora.tables import table_rows
+
+COLUMNS = [("text", "document"), ("label",)]
+
+
+def read(*lines: str) -> list[tuple[str, list[str]]]:
+    return [(row.place, row.cells) for row in table_rows(lines, name="x.tsv", columns=COLUMNS)]
+
+
+def test_gives_the_columns_that_were_asked_for_in_that_order():
+    assert read("id\tlabel\tdocument", "1\tgood\ta b", "", "2\tbad\tc") == [
+        ("x.tsv, line 2", ["a b", "good"]),
+        ("x.tsv, line 4", ["c", "bad"]),
+    ]
+
+
+def test_quotes_and_empty_cells_are_text():
+    assert read("text\tlabel", '"a\tx', "\t") == [("x.tsv, line 2", ['"a', "x"]), ("x.tsv, line 3", ["", ""])]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "x.tsv has no rows"),
+        (["text\tlabel"], "x.tsv has no rows"),
+        (["text\trating", "a\t1"], "x.tsv, line 1: the header has no column label, but 'text, rating'"),
+        (["review\tlabel", "a\t1"], "line 1: the header has no column text or document, but 'review, label'"),
+        (["text\tlabel", "a\t1", "b"], "line 3: 1 columns between tabs, but 2 in the header: 'b'"),
+        (["text\tlabel", "a\tb\tc"], "line 2: 3 columns between tabs, but 2 in the header: 'a\\\\tb\\\\tc'"),
+    ],
+)
+def test_refuses(lines: list[str], message: str):
+    with pytest.raises(ValueError, match=message):
+        read(*lines)

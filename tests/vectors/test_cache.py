@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.model.elmo import Elmo
+from elmokit.vectors.cache import Activations, default_cache
+
+SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "cat"], [], ["a", "b", "c", "d"]]
+
+
+@pytest.fixture(scope="module")
+def elmo(tiny_bilms: tuple[Path, Path]) -> Elmo:
+    return Elmo.from_pretrained(tiny_bilms[0], device="cpu")
+
+
+def forbid_encoding(elmo: Elmo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elmo, "encode", lambda *_, **__: pytest.fail("encoded again"))
+
+
+def test_a_batch_is_what_elmo_encodes_rounded_to_float16_and_zero_at_padding(elmo: Elmo):
+    activations = Activations(elmo, folder=None)
+    activations.add(SENTENCES)
+    layers = activations(SENTENCES)
+    assert layers.shape == (3, 5, 4, 12) and layers.dtype == torch.float32
+    for number, expected in enumerate(elmo.encode(SENTENCES, layers="all")):
+        length = expected.shape[1]
+        np.testing.assert_allclose(layers[:, number, :length], expected, atol=1e-3, rtol=1e-3)
+        assert torch.equal(layers[:, number, :length], layers[:, number, :length].half().float())
+        assert not layers[:, number, length:].any()
+
+
+def test_the_cache_changes_nothing(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    first, without = Activations(elmo, folder=tmp_path), Activations(elmo, folder=None)
+    for activations in (first, without):
+        activations.add(SENTENCES)
+    second = Activations(elmo, folder=tmp_path)
+    forbid_encoding(elmo, monkeypatch)
+    second.add(reversed(SENTENCES))
+    for batch in (SENTENCES, SENTENCES[2:], SENTENCES[:1]):
+        assert torch.equal(first(batch), without(batch))
+        assert torch.equal(first(batch), second(batch))
+
+
+def test_only_what_is_new_is_encoded(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    activations = Activations(elmo, folder=tmp_path)
+    activations.add(SENTENCES[:3])
+    before = activations(SENTENCES[:3])
+    encoded: list[list[str]] = []
+    encode = elmo.encode
+
+    def note(sentences: list[list[str]], **settings: object) -> object:
+        encoded.extend(sentences)
+        return encode(sentences, **settings)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(elmo, "encode", note)
+    again = Activations(elmo, folder=tmp_path)
+    again.add([*SENTENCES, *SENTENCES])
+    assert encoded == SENTENCES[3:]
+    assert torch.equal(again(SENTENCES[:3]), before)
+    assert len(list(tmp_path.rglob("*.index.npy"))) == 2
+
+
+def test_a_sentence_that_was_not_added_is_encoded_and_not_kept(elmo: Elmo, tmp_path: Path):
+    activations = Activations(elmo, folder=tmp_path)
+    known = Activations(elmo, folder=None)
+    known.add(SENTENCES)
+    assert torch.equal(activations(SENTENCES), known(SENTENCES))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tokens_are_told_apart_by_more_than_their_letters(elmo: Elmo):
+    activations = Activations(elmo, folder=None)
+    activations.add([["a b"], ["a", "b"], ["ab"]])
+    assert [activations([tokens]).shape[2] for tokens in (["a b"], ["a", "b"], ["ab"])] == [1, 2, 1]
+    assert not torch.equal(activations([["a b"]]), activations([["ab"]]))
+
+
+def test_models_do_not_share_a_folder(tiny_bilms: tuple[Path, Path], tmp_path: Path):
+    one, other = (Activations(Elmo.from_pretrained(path, device="cpu"), folder=tmp_path) for path in tiny_bilms)
+    one.add(SENTENCES)
+    other.add(SENTENCES)
+    assert one.folder != other.folder
+    assert not torch.equal(one(SENTENCES), other(SENTENCES))
+
+
+def test_a_piece_without_its_index_is_made_again_and_a_damaged_one_is_named(elmo: Elmo, tmp_path: Path):
+    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    index = next(tmp_path.rglob("*.index.npy"))
+    rows = index.with_name(index.name.replace(".index", ""))
+    index.unlink()  # the power went between the two
+    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    rows.write_bytes(rows.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=f"{rows.name} is damaged .*; delete it"):
+        Activations(elmo, folder=tmp_path).add(SENTENCES)
+    np.save(rows, np.zeros((1, 12), np.float16))
+    with pytest.raises(ValueError, match=f"{rows.name} does not fit its index; delete both"):
+        Activations(elmo, folder=tmp_path).add(SENTENCES)
+
+
+def test_an_interrupted_piece_leaves_nothing(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(elmo, "encode", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        Activations(elmo, folder=tmp_path).add(SENTENCES)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_what_float16_cannot_hold_is_an_error(elmo: Elmo, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(elmo, "encode", lambda sentences, **_: [np.full((3, 1, 12), 1e5, np.float32)] * len(sentences))
+    with pytest.raises(ValueError, match="beyond what float16 holds, in the sentence '밥'"):
+        Activations(elmo, folder=None).add([["밥"]])
+
+
+def test_a_temporary_folder_goes_with_its_owner(elmo: Elmo):
+    activations = Activations(elmo, folder=None)
+    activations.add(SENTENCES)
+    root = activations.folder.parents[1]
+    assert root.exists()
+    del activations
+    assert not root.exists()
+
+
+def test_the_default_folder_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_cache() == tmp_path / "elmokit"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default_cache() == tmp_path / ".cache" / "elmokit"

@@ -1,0 +1,331 @@
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import h5py
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.numpy import load_file
+
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.model.elmo import Elmo
+from elmokit.vectors import embed_file as embed
+from elmokit.vectors.embed_file import embed_file
+from elmokit.vectors.exports import TokenVectors, write_hdf5
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LINES = ["the cat sat", "", "on\tthe  mat .", "a\u2028b \u3000 c", "밥", *(f"line {n} of many" for n in range(12))]
+TOKENS = [["the", "cat", "sat"], [], ["on", "the", "mat", "."], ["a\u2028b", "\u3000", "c"], ["밥"]]
+ENDINGS = (".h5", ".npz", ".npy", ".safetensors")
+
+
+def random_elmo(seed: int = 5) -> Elmo:
+    torch.manual_seed(seed)
+    bilm = BiLM(BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16))
+    with torch.no_grad():
+        for parameter in bilm.parameters():
+            parameter.normal_(std=0.3)
+    return Elmo(bilm)
+
+
+ELMO = random_elmo()
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "BLOCK_LINES", 4)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_bytes("".join(f"{line}\n" for line in LINES).encode())
+    return path
+
+
+def dataset(file: h5py.File, name: str) -> np.ndarray:
+    found = file[name]
+    assert isinstance(found, h5py.Dataset)
+    return found[...]
+
+
+def read(path: Path) -> list[np.ndarray]:
+    """Vectors of each line as `Elmo.encode` gives them."""
+    if path.suffix == ".h5":
+        with h5py.File(path) as file:
+            assert sorted(file, key=int) == [str(line) for line in range(len(file))]
+            return [dataset(file, str(line)) for line in range(len(file))]
+    if path.suffix == ".npy":
+        arrays = {"vectors": np.load(path), "offsets": np.load(path.with_suffix(".offsets.npy"))}
+    else:
+        arrays = dict(np.load(path)) if path.suffix == ".npz" else load_file(path)
+    assert arrays["vectors"].dtype == np.float32 and arrays["offsets"].dtype == np.int64
+    lines = np.split(arrays["vectors"], arrays["offsets"][1:-1])
+    return [line if line.ndim == 2 else line.swapaxes(0, 1) for line in lines]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("layers", ["average", "all", 0])
+def test_every_format_holds_the_vectors_of_every_line(text: Path, tmp_path: Path, ending: str, layers: embed.Layers):
+    output = tmp_path / f"out{ending}"
+    done = embed_file(ELMO, text, output, layers=layers)
+    expected = ELMO.encode(TOKENS + [line.split() for line in LINES[5:]], layers=layers)
+    assert done == embed.EmbeddedFile(num_lines=17, num_tokens=11 + 48)
+    for ours, theirs in zip(read(output), expected, strict=True):
+        assert ours.shape == theirs.shape and ours.dtype == np.float32
+        np.testing.assert_allclose(ours, theirs, atol=2e-6)
+    beside = [f"out.offsets{ending}"] if ending == ".npy" else []
+    assert sorted(os.listdir(tmp_path)) == sorted([f"out{ending}", "text.txt", *beside])
+
+
+def test_compressed_text_standard_input_and_raw_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    packed = tmp_path / "text.gz"
+    packed.write_bytes(gzip.compress(text.read_bytes()))
+    embed_file(ELMO, text, tmp_path / "plain.npz")
+    embed_file(ELMO, packed, tmp_path / "packed.npz")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.read_bytes()))))
+    embed_file(ELMO, "-", tmp_path / "piped.npz")
+    plain = (tmp_path / "plain.npz").read_bytes()
+    assert plain == (tmp_path / "packed.npz").read_bytes() == (tmp_path / "piped.npz").read_bytes()
+
+    raw = tmp_path / "raw.txt"
+    raw.write_text("The cat sat.\n")
+    assert embed_file(ELMO, raw, tmp_path / "raw.npz", raw_text=True).num_tokens == 4
+    assert embed_file(ELMO, raw, tmp_path / "raw.npz").num_tokens == 3
+
+
+class Killed(BaseException):
+    """What no code catches."""
+
+
+def killed_while_embedding(text: Path, output: Path, monkeypatch: pytest.MonkeyPatch, *, block: int) -> None:
+    """Embed, and die in the middle of writing this block's offsets, its vectors being written already."""
+    blocks = iter(range(100))
+
+    def die(*args: object) -> int:
+        if next(blocks) == 3 * block + 1:  # a block syncs its vectors, its offsets, its journal
+            raise Killed
+        return 0
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(os, "fsync", die)
+        embed_file(ELMO, text, output, layers="all")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("block", [0, 1, 4])
+def test_a_killed_job_that_is_resumed_gives_the_same_bytes(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, block: int
+):
+    whole, output = tmp_path / f"whole{ending}", tmp_path / f"out{ending}"
+    embed_file(ELMO, text, whole, layers="all")
+    killed_while_embedding(text, output, monkeypatch, block=block)
+    assert not output.exists() and (tmp_path / f"out{ending}.partial").is_dir()
+
+    encoded: list[int] = []
+    encode = ELMO.encode
+    monkeypatch.setattr(ELMO, "encode", lambda s, **kw: encoded.append(len(s)) or encode(s, **kw))
+    embed_file(ELMO, text, output, layers="all", resume=True)
+    assert sum(encoded) == 17 - 4 * block  # finished blocks are not embedded again
+    assert output.read_bytes() == whole.read_bytes()
+    if ending == ".npy":
+        offsets = (path.with_suffix(".offsets.npy").read_bytes() for path in (output, whole))
+        assert len(set(offsets)) == 1
+    assert not (tmp_path / f"out{ending}.partial").exists()
+
+
+SCRIPT = """
+import os, signal, sys
+sys.path.insert(0, {tests!r})
+import test_embed_file as tests
+from elmokit.vectors import embed_file, partial
+
+embed_file.BLOCK_LINES = 4
+append = partial.PartialVectors.append
+def append_and_die(self, arrays, *, digest):
+    append(self, arrays, digest=digest)
+    if self.num_lines >= 8:
+        os.kill(os.getpid(), signal.SIGKILL)
+partial.PartialVectors.append = append_and_die
+embed_file.embed_file(tests.ELMO, {text!r}, {output!r})
+"""
+
+
+def test_a_process_that_was_really_killed_can_be_resumed_by_another(text: Path, tmp_path: Path):
+    output = tmp_path / "out.npz"
+    script = SCRIPT.format(tests=str(Path(__file__).parent), text=str(text), output=str(output))
+    killed = subprocess.run([sys.executable, "-c", script], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    embed_file(ELMO, text, output, resume=True)
+    embed_file(ELMO, text, tmp_path / "whole.npz")
+    assert output.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+def test_hdf5_holds_all_layers_by_default_as_the_released_tool_wrote_it(text: Path, tmp_path: Path):
+    embed_file(ELMO, text, tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert file["0"].shape == (3, len(LINES[0].split()), ELMO.config.output_dim)
+    embed_file(ELMO, text, tmp_path / "out.npy")
+    assert np.load(tmp_path / "out.npy").ndim == 2
+
+
+def test_a_job_killed_while_the_output_is_written_only_writes_it_again(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def die(path: Path, stored: TokenVectors) -> None:
+        raise Killed
+
+    output = tmp_path / "out.h5"
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(embed, "writer", lambda path: die)
+        embed_file(ELMO, text, output)
+    embed_file(ELMO, text, output, resume=True)
+    assert len(read(output)) == 17
+
+
+def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    output = tmp_path / "out.h5"
+    killed_while_embedding(text, output, monkeypatch, block=2)
+    with pytest.raises(ValueError, match=r"8 lines of a job that was interrupted: add --resume"):
+        embed_file(ELMO, text, output, layers="all")
+    with pytest.raises(ValueError, match="another model"):
+        embed_file(random_elmo(seed=6), text, output, layers="all", resume=True)
+    with pytest.raises(ValueError, match=r"another layers \('all', now 'top'\)"):
+        embed_file(ELMO, text, output, layers="top", resume=True)
+    with pytest.raises(ValueError, match="another raw_text"):
+        embed_file(ELMO, text, output, layers="all", raw_text=True, resume=True)
+    original = text.read_text()
+    for changed in (original.replace("cat", "dog"), "the cat sat\n"):
+        text.write_text(changed)
+        with pytest.raises(ValueError, match="the first 8 lines are not those"):
+            embed_file(ELMO, text, output, layers="all", resume=True)
+    text.write_text(original + "one more\n")  # behind what is finished, text may change
+    assert embed_file(ELMO, text, output, layers="all", resume=True, batch_size=3).num_lines == 18
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"good\nbad \xff\n", r"text\.txt, line 2: .*not UTF-8"),
+        (b"good\n\nn\0ul\n", r"text\.txt, line 3: NUL byte"),
+        (b"", r"text\.txt has no lines"),
+    ],
+)
+@pytest.mark.parametrize("through_a_pipe", [False, True])
+def test_bad_text_names_the_line_and_leaves_nothing(
+    tmp_path: Path, content: bytes, message: str, through_a_pipe: bool, monkeypatch: pytest.MonkeyPatch
+):
+    text = tmp_path / "text.txt"
+    text.write_bytes(content)
+    if through_a_pipe:  # then nothing is counted beforehand, and the error comes in the middle
+        monkeypatch.setattr(embed, "_count_tokens", lambda *_: None)
+        monkeypatch.setattr(embed, "BLOCK_LINES", 1)
+    with pytest.raises(ValueError, match=message):
+        embed_file(ELMO, text, tmp_path / "out.h5")
+    assert os.listdir(tmp_path) == ["text.txt"]
+
+
+def test_missing_files_unknown_endings_and_missing_folders(text: Path, tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.txt"):
+        embed_file(ELMO, tmp_path / "nothing.txt", tmp_path / "out.h5")
+    with pytest.raises(ValueError, match=r"out\.csv: .*\.h5, \.hdf5, \.npz, \.npy, \.safetensors"):
+        embed_file(ELMO, text, tmp_path / "out.csv")
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        embed_file(ELMO, text, tmp_path / "nowhere" / "out.h5")
+    assert os.listdir(tmp_path) == ["text.txt"]
+
+
+def failing_sync(successes: int) -> Iterator[None]:
+    yield from [None] * successes
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_full_disk_leaves_nothing_unless_it_is_to_be_resumed(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resume: bool
+):
+    calls = failing_sync(4)
+    output = tmp_path / "out.npz"
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+        patched.setattr(os, "fsync", lambda _: next(calls))
+        embed_file(ELMO, text, output, resume=resume)
+    if resume:
+        assert sorted(os.listdir(tmp_path)) == ["out.npz.partial", "text.txt"]
+        assert embed_file(ELMO, text, output, resume=True).num_lines == 17
+    else:
+        assert os.listdir(tmp_path) == ["text.txt"]
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from pathlib import Path
+from elmokit.vectors.exports import TokenVectors, writer
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+path = Path({path!r})
+try:
+    writer(path)(path, TokenVectors(np.zeros((5000, 8), np.float32), np.arange(0, 5001, 10), {{}}))
+except OSError as error:
+    sys.exit(error.errno)
+"""
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_writer_stops_at_a_full_disk_and_hdf5_does_not_crash(tmp_path: Path, ending: str):
+    script = FULL.format(path=str(tmp_path / f"out{ending}"))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (errno.EFBIG, b"")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_disk_that_is_too_small_is_noticed_before_the_work(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(embed.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
+    with pytest.raises(OSError, match=r"out\.h5: needs .* while it is written"):
+        embed_file(ELMO, text, tmp_path / "out.h5")
+    assert os.listdir(tmp_path) == ["text.txt"]
+
+
+def test_a_failed_writer_keeps_the_older_output(text: Path, tmp_path: Path):
+    output = tmp_path / "out.h5"
+    embed_file(ELMO, text, output)
+    before = output.read_bytes()
+    with pytest.raises(TypeError):
+        write_hdf5(output, TokenVectors(np.zeros((2, 4), np.float32), np.array([0, "x"], dtype=object), {}))
+    assert output.read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == ["out.h5", "text.txt"]
+
+
+def test_the_file_says_what_made_it(text: Path, tmp_path: Path):
+    expected = {"model": ELMO.fingerprint(), "precision": "float32", "layers": "top"}
+    for ending in (".h5", ".npz", ".safetensors"):
+        embed_file(ELMO, text, tmp_path / f"out{ending}", layers="top")
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert dict(file.attrs) == expected
+    with safe_open(tmp_path / "out.safetensors", "numpy") as file:
+        assert file.metadata() == expected
+    assert json.loads(str(np.load(tmp_path / "out.npz")["about"])) == expected
+
+
+def test_a_job_is_not_resumed_in_another_precision(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    output = tmp_path / "out.npz"
+    killed_while_embedding(text, output, monkeypatch, block=1)
+    other = Elmo(ELMO.bilm, precision="bfloat16")
+    with pytest.raises(ValueError, match="the interrupted job had another precision"):
+        embed_file(other, text, output, layers="all", resume=True)

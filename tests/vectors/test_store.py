@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.model.elmo import Elmo
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.inputs import InputConfig
+from elmokit.tasks.reading import task_sentences
+from elmokit.tasks.resources import new_inputs
+from elmokit.tasks.saved import load_task
+from elmokit.tasks.settings import with_settings
+from elmokit.tasks.train import resume, train
+from elmokit.vectors.store import VectorsFile, save_vectors
+
+SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "dog"]]
+
+
+def random_layers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float16)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    save_vectors(tmp_path / "v.npy", SENTENCES, [random_layers(3, len(one), 4) for one in SENTENCES])
+    return tmp_path / "v.npy"
+
+
+def test_a_batch_has_the_vectors_that_were_saved_and_zeros_at_padding(saved: Path):
+    source = VectorsFile(saved)
+    assert (source.num_layers, source.dim) == (3, 4)
+    batch = source([SENTENCES[2], [], SENTENCES[0]])
+    assert batch.shape == (3, 3, 3, 4) and batch.dtype == torch.float32
+    np.testing.assert_array_equal(batch[:, 0, :2], random_layers(3, 2, 4))
+    np.testing.assert_array_equal(batch[:, 2], random_layers(3, 3, 4))
+    assert not batch[:, 1].any() and not batch[:, 0, 2:].any()
+
+
+def test_one_layer_needs_no_axis(tmp_path: Path):
+    save_vectors(tmp_path / "v.npy", SENTENCES, [random_layers(len(one), 4) for one in SENTENCES])
+    source = VectorsFile(tmp_path / "v.npy")
+    assert (source.num_layers, source.dim) == (1, 4)
+    np.testing.assert_array_equal(source(SENTENCES[:1])[0, 0], random_layers(3, 4))
+
+
+def test_the_fingerprint_follows_what_the_files_hold(saved: Path):
+    before = VectorsFile(saved).fingerprint()
+    assert VectorsFile(saved).fingerprint() == before
+    sentences = saved.with_suffix(".txt")
+    sentences.write_text(sentences.read_text().replace("dog", "cow"))
+    assert VectorsFile(saved).fingerprint() != before
+
+
+def test_elmo_out_of_a_file_is_elmo(tiny_bilms: tuple[Path, Path], tmp_path: Path):
+    layers = Elmo.from_pretrained(tiny_bilms[0], device="cpu").encode(SENTENCES, layers="all")
+    save_vectors(tmp_path / "elmo.npy", SENTENCES, layers)
+    config = InputConfig(word_dim=0, elmo="both", elmo_model=str(tiny_bilms[0]), elmo_rescale=True)
+    made = [
+        new_inputs(replace(config, elmo_model=model), SENTENCES, device="cpu").eval()
+        for model in (str(tiny_bilms[0]), str(tmp_path / "elmo.npy"))
+    ]
+    for inputs in made:
+        inputs.measure_scales(SENTENCES)
+    computed, read = (inputs(SENTENCES) for inputs in made)
+    assert torch.equal(computed.inputs, read.inputs) and torch.equal(computed.outputs, read.outputs)
+
+
+def test_a_task_is_trained_resumed_and_used_with_another_systems_vectors(tmp_path: Path):
+    task = find_task("sentiment")
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("train", "dev", "test"):
+        (data / f"{name}.tsv").write_text("text\tlabel\ngood cat\t1\nbad dog\t0\nbad cat\t0\n")
+    settings = ["word_dim=0", "elmo=input", "max_epochs=1", f"elmo_model={tmp_path / 'bert.npy'}", "classifier=bilstm"]
+    config = with_settings(task.recipes["cpu"](), settings)
+    sentences = task_sentences(task, data, config)
+    assert sorted(sentences) == [("bad", "cat"), ("bad", "dog"), ("good", "cat")]
+    save_vectors(tmp_path / "bert.npy", sentences, [random_layers(2, 2, 5) + i for i in range(3)])
+    run_dir = train(task, data, run_dir=tmp_path / "run", config=config, device="cpu")
+    resume(run_dir, ["max_epochs=2"], device="cpu")
+    trained = load_task(run_dir, device="cpu")
+    assert trained.evaluate(data / "test.tsv").keys() >= {"accuracy"}
+    with pytest.raises(ValueError, match="bert.txt lacks 1 sentences that are needed; the first is 'unheard of'"):
+        trained.predict("unheard of")
+    save_vectors(tmp_path / "bert.npy", sentences, [random_layers(2, 2, 5)] * 3)
+    with pytest.raises(ValueError, match="was trained with the biLM .*bert.npy of fingerprint"):
+        load_task(run_dir, device="cpu")
+
+
+def broken_lengths(path: Path) -> None:
+    path.with_suffix(".txt").write_text("the cat sat\n밥 밥\nthe dog\n")
+
+
+def missing_line(path: Path) -> None:
+    path.with_suffix(".txt").write_text("the cat sat\n")
+
+
+def wrong_end(path: Path) -> None:
+    np.save(path.with_suffix(".offsets.npy"), np.array([0, 3, 4, 7]))
+
+
+def wrong_kind(path: Path) -> None:
+    np.save(path.with_suffix(".offsets.npy"), np.array([0.0, 3.0, 4.0, 6.0]))
+
+
+def doubles(path: Path) -> None:
+    np.save(path, np.zeros((6, 3, 4)))
+
+
+def flat(path: Path) -> None:
+    np.save(path, np.zeros(6, np.float32))
+
+
+def pickled(path: Path) -> None:
+    np.save(path, np.array([{}], dtype=object), allow_pickle=True)
+
+
+def cut_short(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-8])
+
+
+def claims_too_much(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"(6, 3, 4), ", b"(9999999999, 3, 4), ")[: path.stat().st_size])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (broken_lengths, r"v.txt, line 2: 2 tokens, but 1 vectors: '밥 밥'"),
+        (missing_line, r"v.txt has 1 lines; v.offsets.npy is of 3"),
+        (wrong_end, r"goes from 0 to 7; expected numbers that grow from 0 to the 6 tokens"),
+        (wrong_kind, r"has float64 of shape \(4,\); expected a row of whole numbers"),
+        (doubles, r"has float64 of shape \(6, 3, 4\); expected float16 or float32"),
+        (flat, r"has float32 of shape \(6,\)"),
+        (pickled, r"v.npy is no array of numpy"),
+        (cut_short, r"v.npy is no array of numpy"),
+        (claims_too_much, r"v.npy is no array of numpy"),
+    ],
+)
+def test_files_that_do_not_fit_together_are_refused(saved: Path, spoil: Callable[[Path], None], message: str):
+    spoil(saved)
+    with pytest.raises(ValueError, match=message):
+        VectorsFile(saved)
+
+
+def test_what_is_not_finite_is_named(saved: Path):
+    vectors = np.load(saved)
+    vectors[3] = np.nan
+    np.save(saved, vectors)
+    source = VectorsFile(saved)
+    source(SENTENCES[:1])
+    with pytest.raises(ValueError, match="vectors of '밥' are not finite"):
+        source(SENTENCES)
+
+
+def test_a_file_that_is_not_there_is_named(saved: Path):
+    saved.with_suffix(".offsets.npy").unlink()
+    with pytest.raises(FileNotFoundError, match="v.offsets.npy: there is no such file; vectors need all three"):
+        VectorsFile(saved)
+
+
+def test_vectors_cannot_be_trained(saved: Path):
+    config = InputConfig(elmo="input", elmo_model=str(saved), train_elmo=True)
+    with pytest.raises(ValueError, match="has vectors, which cannot be trained"):
+        new_inputs(config, SENTENCES)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentences", "shape", "message"),
+    [
+        ("v.h5", [["a"]], (1, 4), r"v.h5 does not end in .npy"),
+        ("v.npy", [["a b"]], (1, 4), r"a token is empty or has a space or a line break in it: \['a b'\]"),
+        ("v.npy", [["a\r"]], (1, 4), r"a token is empty or has a space or a line break in it: \['a\\r'\]"),
+        ("v.npy", [["a", "b"]], (1, 4), r"sentence 0 has 2 tokens, but vectors of shape \(1, 4\)"),
+        ("v.npy", [], (1, 4), r"no sentences"),
+    ],
+)
+def test_what_cannot_be_saved_leaves_nothing(
+    tmp_path: Path, name: str, sentences: list[list[str]], shape: tuple[int, ...], message: str
+):
+    with pytest.raises(ValueError, match=message):
+        save_vectors(tmp_path / name, sentences, [np.zeros(shape)] * len(sentences))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [1e6, -1e6, float("nan")])
+def test_numbers_that_float16_cannot_hold_are_refused(tmp_path: Path, value: float):
+    with pytest.raises(ValueError, match="sentence 1: vectors that are not finite, or beyond what float16 holds"):
+        save_vectors(tmp_path / "v.npy", [["a"], ["b"]], [np.zeros((1, 4)), np.full((1, 4), value)])
+    assert list(tmp_path.iterdir()) == []

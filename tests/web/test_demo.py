@@ -1,0 +1,313 @@
+from __future__ import annotations
+
+import html
+import io
+import json
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmokit.analysis.findings import CloseUp, Findings, look
+from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, words_of
+from elmokit.model.bilm import BiLM
+from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
+from elmokit.model.config import BiLMConfig
+from elmokit.model.elmo import Elmo
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
+from elmokit.text.vocabulary import Vocabulary
+from elmokit.web.demo import demo, terminal
+from elmokit.web.demo.page import page as demo_page
+from elmokit.web.demo.picture import picture
+
+THE_LIST = read_polysemes()
+VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "bank", "banks", "shore", "play", "a", "tree"])
+
+
+def random_bilm() -> BiLM:
+    torch.manual_seed(7)
+    bilm = BiLM(BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16))
+    with torch.no_grad():
+        for parameter in bilm.parameters():
+            parameter.normal_(std=0.4)
+        bilm.char_encoder.embedding.weight[0] = 0.0
+    return bilm
+
+
+@pytest.fixture(scope="module")
+def findings() -> Findings:
+    return look(Elmo(random_bilm(), VOCABULARY), THE_LIST, model="random")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("model") / "random"
+    write_native(folder, to_stored(random_bilm(), vocabulary=VOCABULARY))
+    return str(folder)
+
+
+class Page(HTMLParser):
+    """Every tag with its attributes, and whether the tags are closed in the order in which they were opened."""
+
+    VOID = ("meta", "rect", "path", "circle")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta",):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_writes_a_page_prints_the_findings_and_ends_with_python_to_copy(model: str, tmp_path: Path):
+    output = io.StringIO()
+    demo.run(tmp_path / "demo.html", model=model, output=output)
+    shown = output.getvalue()
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.html"]
+    assert str(tmp_path / "demo.html") in shown
+    code = shown.partition("In Python:\n\n")[2]
+    names: dict[str, list] = {}
+    exec(code, names)
+    assert [vectors.shape for vectors in names["vectors"]] == [(7, 12), (6, 12)]
+    assert "(tokens, 12)" in code
+    assert f"from_pretrained({model!r})" in code
+
+
+def test_the_text_has_the_rates_with_baselines_counts_and_every_word(findings: Findings):
+    lines = list(terminal.describe(findings, colours=False))
+    text = "\n".join(lines)
+    for one in findings.measured:
+        assert f"{one.name:22}{one.nearest_rate()}" in text and one.triple_rate().percent() in text
+    assert "24 words of two senses, 384 sentences" in text and "21,504 triples" in text
+    for word in words_of(THE_LIST):
+        assert re.search(rf" {word} [\d.]+[,\n]|{word} [\d.]+$", text)
+    for contrast in ("noun/noun", "noun/verb", "noun/adjective"):
+        assert contrast in text
+    assert max(map(len, lines)) <= terminal.WIDTH
+    assert text.isascii() and "\x1b" not in text
+
+
+def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sense(findings: Findings):
+    assert [close_up.word for close_up in findings.close_ups] == ["bank", "play", "spring", "match", "park"]
+    bank = findings.close_ups[0]
+    assert bank.shown == [0, 1, 2, 8, 9, 10]
+    assert bank.labels == ["river 1", "river 2", "river 3", "money 1", "money 2", "money 3"]
+    assert [len(nearest.same_word) for nearest in bank.nearest] == [3, 3]
+    assert "bank" not in [word.token for word in bank.static]
+
+
+def test_without_a_vocabulary_the_words_of_the_list_are_the_neighbours():
+    close_up = look(Elmo(random_bilm()), THE_LIST[:32], model="random").close_ups[0]
+    assert len(close_up.static) == 4
+
+
+def test_what_is_found_does_not_change_from_run_to_run(findings: Findings):
+    again = look(Elmo(random_bilm(), VOCABULARY), THE_LIST, model="random")
+    assert demo_page(again, code="") == demo_page(findings, code="")
+
+
+@pytest.fixture(scope="module")
+def korean(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random model whose vocabulary is Korean; nothing else says so, its name least of all."""
+    folder = tmp_path_factory.mktemp("model") / "en"
+    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", ".", "그", "눈이", "배를", "하지만", "the"])
+    write_native(folder, to_stored(random_bilm(), vocabulary=vocabulary))
+    return folder
+
+
+def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tmp_path: Path):
+    output = io.StringIO()
+    demo.run(tmp_path / "demo.html", model=str(korean), output=output)
+    shown, _, code = output.getvalue().partition("In Python:\n\n")
+    titles = re.findall(r"^(\S+): (.+)\?$", shown, flags=re.MULTILINE)
+    assert [word for word, _ in titles] == ["눈이", "배를", "말을", "사과를", "잘한다"]
+    assert titles[1][1] == "ship or pear or belly" and titles[4][1] == "praise or sarcasm"
+    assert "11 words of two or three senses, 184 sentences" in shown
+    assert "(of 16, chance is 7.5; of 24, chance is 7.3)" in shown
+    assert "homonym_ko" not in shown
+    names: dict[str, list] = {}
+    exec(code, names)
+    assert [vectors.shape for vectors in names["vectors"]] == [(4, 12), (5, 12)]
+    text = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.open == []
+    assert ("span", {"lang": "ko"}) in page.tags and '<h2><span lang="ko">눈이</span>: eye or snow?</h2>' in text
+
+
+def test_korean_columns_stand_under_each_other_within_the_width(korean: Path):
+    found = look(Elmo.from_pretrained(korean), read_polysemes(LISTS["ko"]), model="ko", language="ko")
+    lines = list(terminal.describe(found, colours=False))
+    assert max(map(terminal.columns, lines)) <= terminal.WIDTH
+    for close_up in found.close_ups:
+        start = lines.index(f"{close_up.word}: {' or '.join(close_up.senses)}?") + 4
+        table = lines[start : start + len(close_up.shown) + 1]
+        assert len(close_up.shown) == 6 and table[-1].startswith("  static vector")
+        assert {terminal.columns(line) for line in table[:-1]} == {2 + 48 + 6 * 5 - 1}
+
+
+def test_a_korean_syllable_takes_two_columns():
+    assert terminal.columns("눈 eye。") == 2 + 4 + 2
+    assert terminal.snippet(["하얀", "눈이", "온다", "."], 1, 11) == "하얀 [눈이]"
+    assert terminal.snippet(["하얀", "눈이", "온다", "."], 1, 16) == "하얀 [눈이] 온다"
+
+
+def test_what_was_measured_when_the_model_was_bundled_is_shown_with_its_source(korean: Path, tmp_path: Path):
+    folder = tmp_path / "model"
+    shutil.copytree(korean, folder)
+    measurements = {
+        "homonym_ko": {"lstm1": {"hits": 231, "total": 272}, "chance": {"hits": 90.5, "total": 272, "guessed": True}},
+        "homonym_ko_same_form": {"lstm1": {"hits": 50, "total": 100}},
+        "command": "python bundle.py <RUN>",
+    }
+    (folder / "measurements.json").write_text(json.dumps(measurements), encoding="utf-8")
+    output = io.StringIO()
+    demo.run(tmp_path / "demo.html", model=str(folder), output=output)
+    assert f"  {'lstm1':22}{'231/272 = 84.9 % [80.2, 88.7]':36}50.0 % [40.4, 59.6]\n" in output.getvalue()
+    assert f"  {'chance':22}90.5/272 = 33.3 %\n" in output.getvalue()
+    assert f"  Source: {folder / 'measurements.json'}\n  Command: python bundle.py <RUN>\n" in output.getvalue()
+    text = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert Page(text).open == []
+    assert "231/272 = 84.9 % [80.2, 88.7]" in text and "python bundle.py &lt;RUN&gt;" in text
+    assert "90.5/272 = 33.3 %</td></tr>" in text
+
+
+def test_a_model_that_is_not_there_is_named_and_leaves_no_page(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="no model 'mini-xx': it is neither a path that exists nor a bundled"):
+        demo.run(tmp_path / "demo.html", model="mini-xx", output=io.StringIO())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_colours_only_on_a_terminal_that_wants_them(findings: Findings, monkeypatch: pytest.MonkeyPatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert terminal.shows_colours(Terminal()) and not terminal.shows_colours(io.StringIO())
+    monkeypatch.setenv("TERM", "dumb")
+    assert not terminal.shows_colours(Terminal())
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not terminal.shows_colours(Terminal())
+    coloured = list(terminal.describe(findings, colours=True))
+    plain = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured]
+    assert plain == list(terminal.describe(findings, colours=False))
+    assert plain != coloured
+
+
+def test_shades_are_spread_over_the_cosines_of_different_occurrences():
+    cosines = torch.tensor([[1, 0.5, 0.7], [0.5, 1, 0.9], [0.7, 0.9, 1]]).double().numpy()
+    assert shades(cosines, 4) == [[3, 0, 2], [0, 3, 3], [2, 3, 3]]
+    assert shades(cosines * 0 + 1, 4) == [[0, 0, 0]] * 3
+
+
+def shades(cosines, number: int) -> list[list[int]]:
+    close_up = CloseUp("bank", [], [], [], cosines, [], [])
+    return close_up.shades(number).tolist()
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [(3, "[c]"), (7, "b [c] d"), (9, "a b [c] d"), (99, "a b [c] d e f g")],
+)
+def test_a_snippet_grows_on_both_sides_while_there_is_room(width: int, expected: str):
+    assert terminal.snippet(list("abcdefg"), 2, width) == expected
+
+
+def test_the_page_needs_nothing_from_elsewhere(findings: Findings):
+    text = demo_page(findings, code="from elmokit import Elmo")
+    page = Page(text)
+    assert page.open == []
+    tags = {tag for tag, _ in page.tags}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
+    attributes = {name for _, values in page.tags for name in values}
+    assert not {name for name in attributes if name.startswith("on")} and not attributes & {"src", "href", "style"}
+    assert "url(" not in text and "@import" not in text
+    assert not re.search(r"https?://", text)
+
+
+def test_the_page_can_be_read_without_seeing_its_pictures(findings: Findings):
+    page = Page(demo_page(findings, code=""))
+    drawings = [values for tag, values in page.tags if tag == "svg"]
+    assert len(drawings) == 25  # a scatter for each word, and the bars
+    assert all(values["role"] == "img" and values["aria-label"] for values in drawings)
+    assert sum(tag == "details" for tag, _ in page.tags) == 24  # the sentences, for those who cannot hover
+    assert ("html", {"lang": "en"}) in page.tags
+    assert any(values.get("name") == "viewport" for tag, values in page.tags if tag == "meta")
+
+
+def test_the_page_shows_every_word_and_every_sentence(findings: Findings):
+    text = re.sub(r"</?mark>", "", demo_page(findings, code=""))
+    for one in THE_LIST:
+        assert html.escape(" ".join(one.tokens)) in text
+    for one in findings.measured:
+        assert str(one.nearest_rate()) in text
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_text_is_escaped_in_the_page_and_in_the_picture():
+    bad = "<blink>&\"x'"
+    occurrences = [
+        Occurrence("a<i>", bad, sense, 1, (word, "a<i>", bad)) for sense in ("<u>", "</svg>") for word in ("x", "y")
+    ]
+    found = look(Elmo(random_bilm()), occurrences, model="</style>")
+    page = demo_page(found, code="<script>")
+    assert Page(page).open == []
+    ElementTree.fromstring(picture(found))
+    for text in (page, picture(found)):
+        for raw in ("<blink>", "<i>", "<u>", "</style>", "<script>"):
+            assert raw not in text.replace("</style>", "", 1)
+        assert "a&lt;i&gt;" in text
+
+
+def test_the_picture_stands_by_itself(findings: Findings, model: str, tmp_path: Path):
+    demo.write_picture(tmp_path / "demo.svg", model=model)
+    text = (tmp_path / "demo.svg").read_text()
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg" and root.get("role") == "img"
+    assert "bank, match, park, play, spring" in (root.get("aria-label") or "")
+    assert re.findall(r"https?://[^\"]*", text) == ["http://www.w3.org/2000/svg"]
+    marks = [element for element in root.iter() if element.get("class", "").startswith("mark")]
+    assert len(marks) == 5 * (16 + 2)  # the occurrences, and the legend
+
+
+def test_without_the_bundled_model_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(demo, "bundled_models", dict)
+    with pytest.raises(FileNotFoundError, match="the demo needs the bundled model 'mini-en', .* install elmokit again"):
+        demo.run(tmp_path / "demo.html", output=io.StringIO())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_cannot_be_written_is_said_before_anything_is_computed(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="the folder .* does not exist"):
+        demo.run(tmp_path / "nowhere" / "demo.html", model="no model", output=io.StringIO())
+
+
+@pytest.mark.skipif(DEFAULT_MODEL not in bundled_models(), reason="the bundled model is not in this installation")
+def test_the_bundled_model_tells_senses_apart_better_than_its_baselines(tmp_path: Path):
+    output = io.StringIO()
+    demo.run(tmp_path / "demo.html", output=output)
+    assert "elmo = Elmo.from_pretrained()\n" in output.getvalue()
+    found = look(Elmo.from_pretrained(), THE_LIST, model=DEFAULT_MODEL)
+    rates = {one.name: one.nearest_rate() for one in found.measured}
+    assert rates["static vector"].share == pytest.approx(7 / 15)
+    best_baseline = max(rates["chance"].share, rates["bag of context words"].interval[1])
+    assert rates["average"].interval[0] > best_baseline
+    assert rates["lstm2"].interval[0] > best_baseline
