@@ -1,0 +1,84 @@
+"""Settings of the form `field=value`, on top of frozen dataclasses."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+    """Frozen dataclasses by name, with `field=value` or `part.field=value` on top of what they have.
+
+    A field that is itself one of the parts is not set as a whole. ValueError, naming the setting, for unknown fields, a
+    field that several parts have, values of the wrong type, and values that the dataclass refuses.
+    """
+    kinds = {part: _settable(config, parts) for part, config in parts.items()}
+    changes: dict[str, dict[str, object]] = {part: {} for part in parts}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise ValueError(f"setting {setting!r} has no '='; write field=value, for example seed=1")
+        part, name = _find_field(name.strip(), kinds)
+        changes[part][name] = _parse(name, text.strip(), kinds[part][name])
+    try:
+        return {part: dataclasses.replace(config, **changes[part]) for part, config in parts.items()}
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"setting {' '.join(settings)}: {error}") from error
+
+
+def check_known(name: str, known: Sequence[str]) -> None:
+    """ValueError, with the nearest names, for a field that is not among those known."""
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known fields: {', '.join(sorted(known))}"
+        raise ValueError(f"unknown field {name!r}; {hint}")
+
+
+def _settable(config: Any, parts: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        entry.name: entry.type if isinstance(entry.type, str) else entry.type.__name__
+        for entry in dataclasses.fields(config)
+        if entry.name not in parts
+    }
+
+
+def _find_field(name: str, kinds: Mapping[str, Mapping[str, str]]) -> tuple[str, str]:
+    part, dot, field = name.partition(".")
+    if dot and part in kinds:
+        check_known(field, list(kinds[part]))
+        return part, field
+    check_known(name, [field for fields in kinds.values() for field in fields])
+    homes = [part for part, fields in kinds.items() if name in fields]
+    if len(homes) > 1:
+        raise ValueError(f"there is more than one {name}; write {' or '.join(f'{part}.{name}' for part in homes)}")
+    return homes[0], name
+
+
+def _parse(name: str, text: str, kind: str) -> object:
+    if kind == "str":
+        return text
+    if text.lower() in ("none", "null") and "None" in kind:
+        return None
+    try:
+        value = json.loads(text.lower() if kind == "bool" else text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"setting {name}={text}: expected {kind}") from error
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    fits = {
+        "bool": isinstance(value, bool),
+        "int": is_number and isinstance(value, int),
+        "float": is_number,
+        "float | None": is_number,
+    }.get(kind, isinstance(value, list))
+    if not fits:
+        raise ValueError(f"setting {name}={text}: expected {kind}")
+    return float(value) if kind.startswith("float") else _tuples(value)
+
+
+def _tuples(value: object) -> object:
+    return tuple(map(_tuples, cast("list[object]", value))) if isinstance(value, list) else value
