@@ -26,6 +26,7 @@ from elmokit.analysis.homonyms import MEASUREMENTS, as_record, measure_homonyms,
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
 from elmokit.model.formats.convert import convert
 from elmokit.scoring.perplexity import Perplexity, read_for_measuring, text_losses, union
+from elmokit.text.markdown import markdown_table
 
 BUNDLED = Path(elmokit.__file__).parent / "bundled"
 MAX_FILE_BYTES = 16_000_000
@@ -190,21 +191,24 @@ def _card(name: str, results: dict[str, Any], model: Path, results_folder: str) 
 
 def _perplexity_table(name: str, measured: dict[str, dict[str, Any]]) -> str:
     language = LANGUAGES[name]
-    rows = [
-        f"Beside an interpolated Kneser-Ney 5-gram of all {language.five_gram_tokens} million tokens:\n",
-        "| held-out text | predictions | `<UNK>` | forward | backward | 5-gram fwd | 5-gram bwd | fwd without UNK "
-        "| bwd without UNK |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+    rows: list[list[str]] = []
     for domain, five_gram in language.five_gram.items():
         part = measured[domain]
-        forward, backward = part["forward"], part["backward"]
+        sides = part["forward"], part["backward"]
         rows.append(
-            f"| {domain} | {part['num_predictions']:,} | {part['num_unknown'] / part['num_predictions']:.1%} "
-            f"| {forward['perplexity']:.1f} | {backward['perplexity']:.1f} | {five_gram[0]} | {five_gram[1]} "
-            f"| {forward['perplexity_without_unknown']:.1f} | {backward['perplexity_without_unknown']:.1f} |"
+            [
+                domain,
+                f"{part['num_predictions']:,}",
+                f"{part['num_unknown'] / part['num_predictions']:.1%}",
+                *(f"{side['perplexity']:.1f}" for side in sides),
+                *map(str, five_gram),
+                *(f"{side['perplexity_without_unknown']:.1f}" for side in sides),
+            ]
         )
-    return "\n".join(rows)
+    header = ("held-out text", "predictions", "`<UNK>`", "forward", "backward", "5-gram fwd", "5-gram bwd")
+    table = markdown_table((*header, "fwd without UNK", "bwd without UNK"), rows)
+    about = f"Compared with an interpolated Kneser-Ney 5-gram of all {language.five_gram_tokens} million tokens:"
+    return f"{about}\n\n{table}"
 
 
 def _sense_table(results: dict[str, Any]) -> str:
@@ -216,9 +220,8 @@ def _sense_table(results: dict[str, Any]) -> str:
                 for name, rate in results[key].items()
             }
     names = list(dict.fromkeys(name for column in columns.values() for name in column))
-    rows = [f"| | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
-    rows += [f"| {name} | {' | '.join(column.get(name, '') for column in columns.values())} |" for name in names]
-    return "\n".join(rows)
+    rows = [[name, *(column.get(name, "") for column in columns.values())] for name in names]
+    return markdown_table(("", *columns), rows, num_names=1 + len(columns))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.text.markdown import markdown_table
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -97,21 +99,21 @@ class CorpusManifest:
                 "",
                 "## What came in",
                 "",
-                *_table(
+                _table(
                     ("file", "bytes", "documents", "sentences", "tokens", "SHA-256"),
                     [(s.path, s.bytes, s.documents, s.sentences, s.tokens, s.sha256) for s in self.sources],
                 ),
                 "",
                 "## What was dropped",
                 "",
-                *_table(
+                _table(
                     ("why", "sentences", "tokens"),
                     [(reason, amount.sentences, amount.tokens) for reason, amount in self.dropped.items()],
                 ),
                 "",
                 "## Files",
                 "",
-                *_table(
+                _table(
                     ("file", "sentences", "tokens", "bytes", "SHA-256"),
                     [(file.name, file.sentences, file.tokens, file.bytes, file.sha256) for file in files],
                 ),
@@ -120,7 +122,9 @@ class CorpusManifest:
                 "",
                 f"By `elmokit prepare` ({self.made_by}). The same files and options make the same corpus.",
                 "",
-                *_table(("option", "value"), [(name, str(value)) for name, value in self.options.items()]),
+                markdown_table(
+                    ("option", "value"), [(name, str(value)) for name, value in self.options.items()], num_names=2
+                ),
                 "",
             ]
         )
@@ -148,8 +152,6 @@ def _plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str | int, ...]]) -> list[str]:
-    numeric = [isinstance(cell, int) for cell in rows[0]] if rows else []
-    cells = [[f"{cell:,}" if isinstance(cell, int) else cell.replace("|", "\\|") for cell in row] for row in rows]
-    rule = ["---:" if right else "---" for right in numeric] or ["---"] * len(head)
-    return [f"| {' | '.join(row)} |" for row in ([*head], rule, *cells)]
+def _table(header: tuple[str, ...], rows: list[tuple[str | int, ...]]) -> str:
+    """With thousands separators in the numbers."""
+    return markdown_table(header, [[cell if isinstance(cell, str) else f"{cell:,}" for cell in row] for row in rows])

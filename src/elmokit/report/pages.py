@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from elmokit.report.task_results import CONFIG_FILE, METRICS_FILE, compare_runs,
 from elmokit.report.tasks_page import results_page
 from elmokit.report.training_curve import training_curve
 from elmokit.system.files import atomic_write
+from elmokit.text.markdown import escape_markdown, markdown_table
 
 CURVE_NAME = "training-curve.svg"
 TRAINING_NAME = "training.md"
@@ -89,14 +90,17 @@ def _write(texts: Mapping[str, str], folder: Path) -> list[Path]:
 
 
 def _training_page(histories: Sequence[RunHistory], command: str) -> str:
-    names = ", ".join(_escaped(history.name) for history in histories)
+    names = ", ".join(escape_markdown(history.name) for history in histories)
     parts = [
         "# Training",
         f"This file is written by `{command}`; the next time, changes in it are lost.",
         f"![Perplexity of {names} against tokens read]({CURVE_NAME})",
         "Tokens are those read of the corpus; hours and tokens/s are of optimisation alone. The training loss is in "
         "nats per predicted token, the mean over the steps of the last log line.",
-        _table("run | steps | tokens | hours | tokens/s | loss forward | loss backward", map(_progress_row, histories)),
+        markdown_table(
+            ("run", "steps", "tokens", "hours", "tokens/s", "loss forward", "loss backward"),
+            map(_progress_row, histories),
+        ),
     ]
     if any(history.config is not None and history.config.softmax == "sampled" for history in histories):
         parts.append(
@@ -108,17 +112,41 @@ def _training_page(histories: Sequence[RunHistory], command: str) -> str:
         parts += [
             "Held-out perplexity is measured with the full softmax, on sentences sampled from text that the run is not "
             "trained on. Best is the lowest mean of the directions.",
-            _table(
-                "run | best: step | forward | backward | mean | last: step | forward | backward | mean",
+            markdown_table(
+                (
+                    *(
+                        "run",
+                        "best: step",
+                        "forward",
+                        "backward",
+                        "mean",
+                    ),
+                    *(
+                        "last: step",
+                        "forward",
+                        "backward",
+                        "mean",
+                    ),
+                ),
                 map(_heldout_row, evaluated),
             ),
         ]
     configured = [(history.name, history.config) for history in histories if history.config is not None]
     if configured:
         parts.append(
-            _table(
-                "settings | sizes | projection, LSTM cells | filters | parameters | softmax | optimizer | "
-                "learning rate | batch | dropout",
+            markdown_table(
+                (
+                    "settings",
+                    "sizes",
+                    "projection, LSTM cells",
+                    "filters",
+                    "parameters",
+                    "softmax",
+                    "optimizer",
+                    "learning rate",
+                    "batch",
+                    "dropout",
+                ),
                 (_settings_row(name, config) for name, config in configured),
             )
         )
@@ -163,15 +191,3 @@ def _settings_row(name: str, config: PretrainingConfig) -> list[str]:
         f"{config.batch_size} x {config.bptt_steps}" + (f" x {config.accumulate}" if config.accumulate > 1 else ""),
         f"{config.dropout_rate:g}",
     ]
-
-
-def _table(header: str, rows: Iterable[Sequence[str]]) -> str:
-    """The first column is of names, the others of numbers."""
-    rule = "|---|" + "---:|" * header.count(" | ")
-    lines = ["| " + " | ".join(map(_escaped, row)) + " |" for row in rows]
-    return "\n".join([f"| {header} |", rule, *lines])
-
-
-def _escaped(text: str) -> str:
-    """Without what Markdown takes for the end of a cell or of a picture's text."""
-    return "".join(f"\\{letter}" if letter in "\\|[]<>*_`" else letter for letter in text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from elmokit.report.task_results import gain
+from elmokit.text.markdown import escape_markdown, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -75,9 +76,25 @@ def results_page(results: Results, command: str) -> str:
         f"This file is written by `{command}`; the next time, changes in it are lost. Every number is of the runs, but "
         "for those of the paper: Peters et al. (2018), Table 1.",
         _summary(results.comparisons),
-        _table(
-            "task | data | test set | metric | ELMo at | seeds | baseline | + ELMo | gain | relative | "
-            "dev: baseline | + ELMo | paper: baseline | + ELMo | gain | relative",
+        markdown_table(
+            (
+                "task",
+                "data",
+                "test set",
+                "metric",
+                "ELMo at",
+                "seeds",
+                "baseline",
+                "+ ELMo",
+                "gain",
+                "relative",
+                "dev: baseline",
+                "+ ELMo",
+                "paper: baseline",
+                "+ ELMo",
+                "gain",
+                "relative",
+            ),
             (row for one in results.comparisons for row in _main_rows(one)),
             num_names=5,
         ),
@@ -88,15 +105,37 @@ def results_page(results: Results, command: str) -> str:
         _few_seeds(results.comparisons),
         "## Data",
         _data_list(results.comparisons),
-        _table(
-            "task | data | training set | of it used | development set | test sets | settings | word vectors | biLM",
+        markdown_table(
+            (
+                "task",
+                "data",
+                "training set",
+                "of it used",
+                "development set",
+                "test sets",
+                "settings",
+                "word vectors",
+                "biLM",
+            ),
             dict.fromkeys(map(_data_row, results.comparisons)),  # one for all arms that share it
             num_names=9,
         ),
         "Sizes are in examples: questions, pairs of sentences, predicates, documents, sentences or texts.",
         "## All other scores",
-        _table(
-            "task | data | ELMo at | test set | score | baseline | + ELMo | gain | dev: baseline | + ELMo | gain",
+        markdown_table(
+            (
+                "task",
+                "data",
+                "ELMo at",
+                "test set",
+                "score",
+                "baseline",
+                "+ ELMo",
+                "gain",
+                "dev: baseline",
+                "+ ELMo",
+                "gain",
+            ),
             (row for one in results.comparisons for row in _other_rows(one)),
             num_names=5,
         ),
@@ -104,22 +143,35 @@ def results_page(results: Results, command: str) -> str:
         "Seconds are those of training and of evaluating after each epoch, the median of the runs, those of the "
         "processor without what other programs took meanwhile; ELMo's activations are computed before that, once per "
         "data set.",
-        _table(
-            "task | data | ELMo at | seeds | machine | seconds | of the processor | best epochs",
+        markdown_table(
+            (
+                *(
+                    "task",
+                    "data",
+                    "ELMo at",
+                    "seeds",
+                ),
+                *(
+                    "machine",
+                    "seconds",
+                    "of the processor",
+                    "best epochs",
+                ),
+            ),
             _run_rows(results.comparisons),
             num_names=5,
         ),
         "## What the mixes have learnt",
         "Weights after the softmax: of the token representation, then of the LSTM layers from the lowest on. Means "
         "over the seeds.",
-        _table(
-            "task | data | ELMo at | mix at the | weights | gamma",
+        markdown_table(
+            ("task", "data", "ELMo at", "mix at the", "weights", "gamma"),
             (row for one in results.comparisons for row in _mix_rows(one)),
             num_names=4,
         ),
     ]
     if results.notes:
-        parts += ["## Not compared", "\n".join(f"- {_escaped(note)}" for note in results.notes)]
+        parts += ["## Not compared", "\n".join(f"- {escape_markdown(note)}" for note in results.notes)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -146,7 +198,9 @@ def _few_seeds(comparisons: Sequence[Comparison]) -> str:
         runs = min(len(one.baseline.runs), len(one.elmo.runs))
         if runs < ENOUGH_SEEDS:
             longest = max(result.seconds for arm in (one.baseline, one.elmo) for result in arm.results)
-            few[f"{one.task} on {_escaped(one.data)} ({runs}; a run took up to {longest / 60:.0f} minutes)"] = None
+            few[f"{one.task} on {escape_markdown(one.data)} ({runs}; a run took up to {longest / 60:.0f} minutes)"] = (
+                None
+            )
     return f"Fewer than {ENOUGH_SEEDS} seeds: {', '.join(few)}." if few else ""
 
 
@@ -284,15 +338,3 @@ def _mix_rows(one: Comparison) -> list[list[str]]:
             gamma = statistics.fmean(mix["gamma"] for mix in mixes)
             rows.append([one.task, one.data, one.elmo_name, place, " ".join(means) or ABSENT, f"{gamma:.2f}"])
     return rows or [[one.task, one.data, one.elmo_name, ABSENT, "not recorded", ABSENT]]
-
-
-def _table(header: str, rows: Iterable[Sequence[str]], *, num_names: int) -> str:
-    """The first columns are of names, the others of numbers."""
-    rule = "|" + "---|" * num_names + "---:|" * (header.count(" | ") + 1 - num_names)
-    lines = ["| " + " | ".join(map(_escaped, row)) + " |" for row in rows]
-    return "\n".join([f"| {header} |", rule, *lines])
-
-
-def _escaped(text: str) -> str:
-    """Without what Markdown takes for the end of a cell, or for emphasis."""
-    return "".join(f"\\{letter}" if letter in "\\|[]<>*_`" else letter for letter in text)

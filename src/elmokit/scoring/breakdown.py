@@ -21,6 +21,7 @@ from elmokit.scoring.perplexity import (
     union,
 )
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.markdown import aligned_table
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class PerplexityTable:
                     *(f"{number:.2f}" for number in numbers),
                 ]
             )
-        return f"{_aligned(rows)}\n{self.whole.perplexity.counts_text()}"
+        return f"{aligned_table(rows)}\n{self.whole.perplexity.counts_text()}"
 
 
 def measure_files(
@@ -212,7 +213,7 @@ def _bands(side: Breakdown) -> str:
                 f"{band.loss_share:.1%}",
             ]
         )
-    return _aligned(rows)
+    return aligned_table(rows)
 
 
 def _words(side: Breakdown) -> str:
@@ -229,15 +230,4 @@ def _words(side: Breakdown) -> str:
             ]
         )
     names = ["word", *(word.name for word in side.worst_words)]
-    return "\n".join(f"{line}  {name}" for line, name in zip(_aligned(rows).splitlines(), names, strict=True))
-
-
-def _aligned(rows: list[list[str]]) -> str:
-    """Columns two spaces apart, the first flush left, the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in rows
-    )
+    return "\n".join(f"{line}  {name}" for line, name in zip(aligned_table(rows).splitlines(), names, strict=True))

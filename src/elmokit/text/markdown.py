@@ -1,0 +1,44 @@
+"""Tables for people: in Markdown, and aligned for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_SPECIAL = frozenset("\\|[]<>*_`")
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, num_names: int = 1) -> str:
+    """A table whose first `num_names` columns are flush left, as names are, and whose others are flush right.
+
+    The header is Markdown; the cells are plain text, and escaped. There is no line end after the last row.
+    Raises ValueError for a row with a different number of cells than the header.
+    """
+    rule = ["---"] * num_names + ["---:"] * (len(header) - num_names)
+    lines = [_line(header), f"|{'|'.join(rule)}|"]
+    for row in rows:
+        if len(row) != len(header):
+            raise ValueError(f"a row has {len(row)} cells, and the header {len(header)}: {', '.join(row)}")
+        lines.append(_line([escape_markdown(cell) for cell in row]))
+    return "\n".join(lines)
+
+
+def escape_markdown(text: str) -> str:
+    """Plain text as Markdown, with a backslash before what would end a cell or start emphasis, code, a link or HTML."""
+    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in text)
+
+
+def aligned_table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns two spaces apart, the first flush left, the others flush right.
+
+    Raises ValueError for rows with different numbers of cells.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in rows)
+    return "\n".join("  ".join(cells) for cells in lines)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

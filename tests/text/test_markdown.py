@@ -1,0 +1,39 @@
+"""Tables in Markdown and for a terminal, written out by hand."""
+
+import pytest
+
+from elmokit.text.markdown import aligned_table, escape_markdown, markdown_table
+
+
+def test_names_are_flush_left_and_numbers_flush_right():
+    table = markdown_table(("run", "task", "score"), [("a", "b", "1.0"), ("c", "d", "2.5")], num_names=2)
+    assert table.splitlines() == ["| run | task | score |", "|---|---|---:|", "| a | b | 1.0 |", "| c | d | 2.5 |"]
+
+
+def test_a_table_without_rows_has_a_header():
+    assert markdown_table(("run", "score"), []) == "| run | score |\n|---|---:|"
+
+
+def test_cells_are_escaped_and_the_header_is_markdown():
+    table = markdown_table(("`<UNK>`", "score"), [("a|b_c", "<1>")])
+    assert table.splitlines()[::2] == ["| `<UNK>` | score |", "| a\\|b\\_c | \\<1\\> |"]
+
+
+def test_what_markdown_would_read_as_a_sign_is_escaped():
+    assert escape_markdown("\\|[]<>*_`") == "\\\\\\|\\[\\]\\<\\>\\*\\_\\`"
+    assert escape_markdown("0.5 ± 0.1 (-3 %)") == "0.5 ± 0.1 (-3 %)"
+
+
+def test_a_row_with_too_few_cells_is_refused():
+    with pytest.raises(ValueError, match="a row has 1 cells, and the header 2: alone"):
+        markdown_table(("run", "score"), [("alone",)])
+
+
+def test_aligned_columns_are_two_spaces_apart():
+    table = aligned_table([["", "loss", "n"], ["first", "1.25", "3"], ["b", "10", "12345"]])
+    assert table.splitlines() == ["       loss      n", "first  1.25      3", "b        10  12345"]
+
+
+def test_aligned_rows_have_the_same_number_of_cells():
+    with pytest.raises(ValueError):
+        aligned_table([["a", "b"], ["c"]])
