@@ -88,7 +88,7 @@ def test_a_start_that_was_cut_short_can_be_made_again(
         patch.setattr(train, "create_run", killed)
         with pytest.raises(KeyboardInterrupt):
             finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
-    with pytest.raises(FileNotFoundError, match="is no run"):
+    with pytest.raises(FileNotFoundError, match="is not a run folder"):
         resume(tmp_path / "run")
     finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
 

@@ -100,7 +100,7 @@ def test_a_run_killed_before_it_had_a_config_is_no_run_and_can_be_started(text: 
     pretrain(shards, vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
     run.mkdir()
     (run / "vocabulary.txt").write_bytes((tmp_path / "whole" / "vocabulary.txt").read_bytes())
-    with pytest.raises(FileNotFoundError, match="is no run: it has no config.json"):
+    with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
         resume(run)
     pretrain(shards, vocabulary_path=vocabulary, run_dir=run, config=config)
     assert (run / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()

@@ -18,8 +18,9 @@ from elmokit.pretraining import run as run_module
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
-from elmokit.pretraining.run import DivergenceError, Run
+from elmokit.pretraining.run import Run
 from elmokit.pretraining.train import pretrain, resume
+from elmokit.runs.training import DivergenceError
 from elmokit.scoring.perplexity import measure
 from elmokit.text.vocabulary import Vocabulary
 

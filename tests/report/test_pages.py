@@ -272,7 +272,9 @@ def test_a_bad_log_is_refused_and_nothing_is_written(
 
 def test_what_is_no_run_is_refused(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "empty").mkdir()
-    (run / "config.json").write_text('{"pretraining": {"shards": [], "unheard": 1}, "bilm": {}}')
+    (run / "config.json").write_text(
+        '{"format": "elmokit", "version": 1, "pretraining": {"shards": [], "unheard": 1}, "bilm": {}}'
+    )
     for path, message in (
         (tmp_path / "nothing", "no run "),
         (tmp_path / "empty", "has no metrics.jsonl; a run writes it"),

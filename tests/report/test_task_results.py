@@ -202,7 +202,7 @@ def test_one_arm_alone_is_refused(folder: Path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{]", r"metrics.jsonl, line 1: not the result of a run"),
+        ("{]", r"metrics.jsonl, line 1: not JSON"),
         ('{"result": true, "dev": {"f1": 1}}', r"line 1: not the result of a run \('test'\)"),
         ('{"result": true, "dev": {"recall": 1}, "test": {}}', r"the scores recall lack f1"),
         ('{"result": true, "dev": {"f1": NaN}, "test": {}}', r"f1 is nan; expected a number"),
@@ -220,7 +220,7 @@ def test_settings_that_cannot_be_read_are_refused(folder: Path, tmp_path: Path):
     record = json.loads(path.read_text())
     for changed, message in (
         ({"task": "named-entity"}, "config.json: no task 'named-entity'; did you mean named-entities"),
-        ({"version": 2}, "config.json: format 'elmokit-task' of version 2"),
+        ({"version": 2}, "config.json has version 2; this elmokit reads version 1"),
         ({"inputs": 7}, "config.json is not what `elmokit train` writes"),
     ):
         path.write_text(json.dumps(record | changed))

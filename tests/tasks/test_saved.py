@@ -141,9 +141,9 @@ def test_a_model_whose_bilm_was_trained_too_keeps_it(
 
 
 def test_what_is_no_trained_task_is_refused(toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="is no run: it has no config.json"):
+    with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
         load_task(tmp_path)
-    with pytest.raises(ValueError, match="does not describe a trained task"):
+    with pytest.raises(ValueError, match="not the config of a run that `elmokit train` started"):
         load_task(tiny_bilms[0])
     with pytest.raises(ValueError, match="no task 'toy'; the tasks are named-entities, semantic-roles"):
         load_task(run_dir)
@@ -159,7 +159,7 @@ def test_what_is_no_trained_task_is_refused(toy: Toy, run_dir: Path, tiny_bilms:
         load_task(copy, task=toy)
     config = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps(config | {"version": 2}))
-    with pytest.raises(ValueError, match="is of version 2; this elmokit reads version 1"):
+    with pytest.raises(ValueError, match="has version 2; this elmokit reads version 1"):
         load_task(copy, task=toy)
     (copy / "config.json").write_text("{")
     with pytest.raises(ValueError, match="is not valid JSON"):
@@ -210,9 +210,9 @@ def test_the_verbs_train_go_on_score_and_predict(
         ("train toy --data DATA --run RUN", "already holds a run"),
         ("train toy --data NEW --run NEW", "No such file"),
         ("train toy --data DATA --run NEW --cache X --no-cache", "exclude each other"),
-        ("train --resume NEW", "is no run"),
+        ("train --resume NEW", "is not a run folder"),
         ("evaluate RUN NEW/dev.tsv", "No such file"),
-        ("evaluate NEW DATA", "is no run"),
+        ("evaluate NEW DATA", "is not a run folder"),
         ("predict RUN NEW/no.txt", "there is no such file"),
         ("predict RUN DATA/dev.tsv -o NEW/out", "does not exist; make it first"),
     ],

@@ -13,8 +13,9 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
+from elmokit.runs.training import DivergenceError
 from elmokit.tasks.batching import num_tokens, predict_all, training_batches
-from elmokit.tasks.loop import DivergenceError, Moment, Progress, Training, read_progress
+from elmokit.tasks.loop import Moment, Progress, Training, read_progress
 from elmokit.tasks.settings import config_from_json, config_to_json, recipe, with_settings
 from elmokit.tasks.task import Splits, Task, TaskConfig, TrainingConfig
 from elmokit.tasks.train import resume, train

@@ -25,6 +25,7 @@ from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.pretraining.evaluation import BestSoFar
 from elmokit.pretraining.muon import Together
+from elmokit.runs.training import load_optimizer, optimizer_tensors
 from elmokit.system.files import atomic_write
 
 MODEL_FILE = "model.safetensors"
@@ -76,7 +77,8 @@ def save_checkpoint(
     writing.mkdir()
     try:
         save_file(_weights(bilm, softmax), writing / MODEL_FILE, metadata={"step": str(progress.step)})
-        save_file(_optimizer_tensors(optimizer) | _state_tensors(state), writing / TENSORS_FILE)
+        tensors = optimizer_tensors(optimizer) | _state_tensors(state)
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, writing / TENSORS_FILE)
         (writing / PROGRESS_FILE).write_text(json.dumps(asdict(progress), ensure_ascii=True), encoding="utf-8")
         for file in writing.iterdir():
             shutil.copymode(writing / PROGRESS_FILE, file)  # safetensors makes files that only their owner can read
@@ -112,7 +114,7 @@ def load_checkpoint(
     )
     bilm.load_state_dict(weights)
     tensors = load_file(checkpoint / TENSORS_FILE)
-    _load_optimizer(optimizer, tensors)
+    load_optimizer(optimizer, tensors)
     record: dict[str, Any] = json.loads((checkpoint / PROGRESS_FILE).read_text(encoding="utf-8"))
     packers = [PackerState(CorpusPosition(**entry["position"]), entry["rows"]) for entry in record.pop("packers")]
     best = BestSoFar(**record.pop("best", {}))
@@ -130,30 +132,13 @@ def _weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
     return {name: tensor.contiguous() for name, tensor in named.items()}
 
 
-def _optimizer_tensors(optimizer: torch.optim.Optimizer | Together) -> dict[str, Tensor]:
-    tensors: dict[str, Tensor] = {}
-    for index, slots in optimizer.state_dict()["state"].items():
-        for name, value in slots.items():
-            tensors[f"optimizer.{index}.{name}"] = torch.as_tensor(value).contiguous()
-    return tensors
-
-
-def _load_optimizer(optimizer: torch.optim.Optimizer | Together, tensors: dict[str, Tensor]) -> None:
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        if key.startswith("optimizer."):
-            _, index, name = key.split(".", 2)
-            state.setdefault(int(index), {})[name] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-
-
 def _state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {}
     if state is not None:
         for direction, layers in (("forward", state.forward), ("backward", state.backward)):
             for index, layer in enumerate(layers):
-                tensors[f"state.{direction}.{index}.cell"] = layer.cell.contiguous()
-                tensors[f"state.{direction}.{index}.output"] = layer.output.contiguous()
+                tensors[f"state.{direction}.{index}.cell"] = layer.cell
+                tensors[f"state.{direction}.{index}.output"] = layer.output
     return tensors
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from elmokit.pretraining.run_folder import METRICS_NAME
+from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
 
 if TYPE_CHECKING:

@@ -35,15 +35,14 @@ from elmokit.pretraining.gradients import LossAndGradients, StepResult
 from elmokit.pretraining.metrics_log import MetricsLog
 from elmokit.pretraining.progress_line import LossWindow, ProgressLine
 from elmokit.pretraining.ranks import Ranks
-from elmokit.pretraining.run_folder import HELD_OUT_NAME, drop_metrics_after
+from elmokit.pretraining.run_folder import HELD_OUT_NAME
 from elmokit.pretraining.setup import new_optimizer, new_softmax
+from elmokit.runs.folder import METRICS_NAME
+from elmokit.runs.metrics_log import keep_records
+from elmokit.runs.training import DivergenceError
 from elmokit.text.vocabulary import Vocabulary
 
 BEST_DIR = "best"
-
-
-class DivergenceError(ValueError):
-    """A loss or a gradient became NaN or infinite; nothing of that step was kept."""
 
 
 class Run:
@@ -112,7 +111,7 @@ class Run:
         """Step until the end; SIGTERM, to any of the processes, ends them all after a step and a checkpoint."""
         config = self.config
         if self.ranks.first:
-            drop_metrics_after(self.run_dir, self.step)
+            keep_records(self.run_dir / METRICS_NAME, lambda record: record["step"] <= self.step)
             self.log = MetricsLog(self.run_dir, step=self.step, tensorboard=config.tensorboard)
         source = batches(self.packers, max_characters_per_token=config.bilm.max_characters_per_token)
         line = ProgressLine(num_steps=config.num_steps, step=self.step, shown=self.ranks.first)

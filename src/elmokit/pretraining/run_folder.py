@@ -5,18 +5,17 @@ A run's folder is a model in the native format as soon as it has a checkpoint.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elmokit.model.formats.native import CARD_NAME, CONFIG_NAME, FORMAT, VERSION, VOCABULARY_NAME
+from elmokit.model.formats.native import CARD_NAME, FORMAT, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.config import PretrainingConfig
+from elmokit.runs.folder import CONFIG_NAME, read_config, write_config
 from elmokit.system.files import atomic_write
 from elmokit.text.vocabulary import Vocabulary
 
-METRICS_NAME = "metrics.jsonl"
 HELD_OUT_NAME = "heldout.txt"
 START_KEY = "started_from"
 
@@ -29,13 +28,6 @@ class RunRecord:
     shards: list[Path]
     started_from: str | None = None
     """The model that a fine-tuning run began with."""
-
-
-def check_is_free(run_dir: Path) -> None:
-    """ValueError when the folder already holds a run, or checkpoints that a new one could take for its own."""
-    checkpoints = {path.name for path in (run_dir / "checkpoints").glob("step-*")}
-    if (run_dir / CONFIG_NAME).exists() or checkpoints - {"step-00000000"}:  # which a start that was cut short leaves
-        raise ValueError(f"{run_dir} already holds a run; resume it with --resume {run_dir}, or choose another folder")
 
 
 def check_files(paths: Sequence[Path], what: str) -> None:
@@ -63,41 +55,21 @@ def write_record(run_dir: Path, record: RunRecord) -> None:
     pretraining = {"shards": [str(shard) for shard in record.shards]}
     if record.started_from is not None:
         pretraining |= {START_KEY: record.started_from}
-    values = {
-        "format": FORMAT,
-        "version": VERSION,
-        "bilm": settings.pop("bilm"),
-        "pretraining": {**settings, **pretraining},
-    }
-    with atomic_write(run_dir / CONFIG_NAME) as temporary:
-        temporary.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    values = {"bilm": settings.pop("bilm"), "pretraining": {**settings, **pretraining}}
+    write_config(run_dir, values, format=FORMAT, version=VERSION)
 
 
 def read_record(run_dir: Path) -> RunRecord:
-    """FileNotFoundError where there is no run; ValueError for a model that was made in another way."""
-    path = run_dir / CONFIG_NAME
-    if not path.is_file():
-        raise FileNotFoundError(f"{run_dir} is no run: it has no {CONFIG_NAME}")
-    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    """FileNotFoundError when the folder is not a run; ValueError for a model that was not pretrained by elmokit."""
+    values = read_config(run_dir, format=FORMAT, version=VERSION, verb="pretrain")
     settings: dict[str, Any] = values.get("pretraining") or {}
     if "shards" not in settings:
-        raise ValueError(f"{path} describes a model, not a pretraining run; there is nothing to resume")
+        raise ValueError(
+            f"{run_dir / CONFIG_NAME} describes a model, not a pretraining run; there is nothing to resume"
+        )
     shards = [Path(shard) for shard in settings.pop("shards")]
     started_from = settings.pop(START_KEY, None)
     return RunRecord(PretrainingConfig.from_json({**settings, "bilm": values["bilm"]}), shards, started_from)
-
-
-def drop_metrics_after(run_dir: Path, step: int) -> None:
-    """Lines of steps that the checkpoint does not know are of a future that will be made again."""
-    path = run_dir / METRICS_NAME
-    if not path.exists():
-        return
-    whole = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    if whole and not whole[-1].endswith("\n"):
-        del whole[-1]  # the power went while it was written
-    lines = [line for line in whole if json.loads(line)["step"] <= step]
-    with atomic_write(path) as temporary:
-        temporary.write_text("".join(lines), encoding="utf-8")
 
 
 def _card(name: str, record: RunRecord, num_tokens: int) -> str:

@@ -11,6 +11,7 @@ from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.formats.native import VOCABULARY_NAME
+from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.evaluation import sample_sentences
 from elmokit.pretraining.ranks import join_ranks
@@ -18,13 +19,16 @@ from elmokit.pretraining.run import Run
 from elmokit.pretraining.run_folder import (
     RunRecord,
     check_files,
-    check_is_free,
     create_run,
     read_record,
     write_record,
 )
 from elmokit.pretraining.setup import find_device, resolved
+from elmokit.runs.folder import check_is_free
 from elmokit.text.vocabulary import Vocabulary
+
+CUT_SHORT = "step-00000000"
+"""The checkpoint that the start of a fine-tuning run leaves when it is killed before config.json is written."""
 
 
 def pretrain(
@@ -79,7 +83,7 @@ def begin(
     device: str | None = None,
 ) -> Path:
     """A new run, from random weights or from those of `start`, until its end."""
-    check_is_free(run_dir)
+    check_is_free(run_dir, remains=[path for path in checkpoints(run_dir) if path.name != CUT_SHORT])
     check_files(record.shards, "shard")
     check_files(held_out, "held-out text")
     if record.config.patience and not (held_out and record.config.evaluate_every):

@@ -10,9 +10,10 @@ from pathlib import Path
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.recipes import RECIPES
 from elmokit.report.run_history import LoggedPerplexity, RunHistory, read_history
-from elmokit.report.task_results import CONFIG_FILE, METRICS_FILE, compare_runs, is_task_run
+from elmokit.report.task_results import compare_runs, is_task_run
 from elmokit.report.tasks_page import results_page
 from elmokit.report.training_curve import training_curve
+from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.system.files import atomic_write
 from elmokit.text.markdown import escape_markdown, markdown_table
 
@@ -63,7 +64,7 @@ def _runs_in(path: Path) -> list[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    return (folder / CONFIG_FILE).exists() or (folder / METRICS_FILE).exists()
+    return (folder / CONFIG_NAME).exists() or (folder / METRICS_NAME).exists()
 
 
 def _command(runs: Sequence[Path], folder: Path) -> str:

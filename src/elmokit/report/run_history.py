@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from elmokit.model.formats.native import CONFIG_NAME
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.run_folder import METRICS_NAME, read_record
+from elmokit.pretraining.run_folder import read_record
+from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
+from elmokit.runs.metrics_log import read_log
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ def read_history(run: Path) -> RunHistory:
     training: list[LoggedLosses] = []
     evaluations: list[LoggedPerplexity] = []
     step = 0
-    for number, record in _records(path):
+    log = read_log(path)
+    for number, record in enumerate(log.records, start=1):
         try:
             before, step = step, int(_number(record, "step"))
             if step < before:
@@ -82,26 +84,11 @@ def read_history(run: Path) -> RunHistory:
                 evaluations.append(_perplexity(record))
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}") from None
+    if log.has_torn_line:
+        line = len(log.records) + 1
+        warnings.warn(f"{path}, line {line} is not whole (is the run writing it?); left out", stacklevel=2)
     folder = path.resolve().parent
     return RunHistory(folder.name, training, evaluations, _config(folder))
-
-
-def _records(path: Path) -> list[tuple[int, dict[str, object]]]:
-    """The lines' objects, with the lines' numbers."""
-    records: list[tuple[int, dict[str, object]]] = []
-    *lines, rest = path.read_bytes().split(b"\n")
-    for number, line in enumerate([*lines, rest] if rest else lines, start=1):
-        try:
-            record: object = json.loads(line.decode("utf-8"))
-        except ValueError as error:
-            if number > len(lines):
-                warnings.warn(f"{path}, line {number} is not whole (is the run writing it?); left out", stacklevel=3)
-                break
-            raise ValueError(f"{path}, line {number}: not JSON ({error})") from None
-        if not isinstance(record, dict):
-            raise ValueError(f"{path}, line {number}: expected a JSON object")
-        records.append((number, cast("dict[str, object]", record)))
-    return records
 
 
 def _losses(record: dict[str, object]) -> LoggedLosses:

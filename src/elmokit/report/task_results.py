@@ -7,17 +7,18 @@ import math
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME, has_format, read_config
+from elmokit.runs.metrics_log import read_log
 from elmokit.tasks.all_tasks import TASKS, find_task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-CONFIG_FILE = "config.json"
-METRICS_FILE = "metrics.jsonl"
 FORMAT = "elmokit-task"
-"""These three as in `tasks/run_folder.py`, which needs torch."""
+VERSION = 1
+"""These two as in `tasks/run_folder.py`, which needs torch."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +142,7 @@ def gain(baseline: float, elmo: float) -> tuple[float, float | None]:
 
 def is_task_run(path: Path) -> bool:
     """Whether a folder, or the folder of a metrics.jsonl, is of `elmokit train`."""
-    config = _folder(path) / CONFIG_FILE
-    try:
-        record: object = json.loads(config.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(record, dict) and cast("dict[str, object]", record).get("format") == FORMAT
+    return has_format(_folder(path), FORMAT)
 
 
 def compare_runs(paths: Sequence[Path]) -> Results:
@@ -180,13 +176,9 @@ def compare_runs(paths: Sequence[Path]) -> Results:
 def read_task_run(path: Path) -> TaskRun:
     """FileNotFoundError or ValueError, naming the file, for what is no run of a task."""
     folder = _folder(path)
-    config = folder / CONFIG_FILE
-    if not config.is_file():
-        raise FileNotFoundError(f"{folder} is no run: it has no {CONFIG_FILE}")
+    config = folder / CONFIG_NAME
+    record = read_config(folder, format=FORMAT, version=VERSION, verb="train")
     try:
-        record: dict[str, Any] = json.loads(config.read_text(encoding="utf-8"))
-        if record["format"] != FORMAT or record["version"] != 1:
-            raise ValueError(f"format {record['format']!r} of version {record['version']}; expected {FORMAT!r} of 1")
         metric = find_task(record["task"]).metric
         inputs = {name: value for name, value in record["inputs"].items() if "elmo" not in name}
         inputs["word_vectors"] = Path(inputs["word_vectors"]).name
@@ -206,7 +198,7 @@ def read_task_run(path: Path) -> TaskRun:
             elmo={} if elmo["elmo"] == "none" else elmo,
             counts=record["examples"],
             num_labels=len(record["labels"]),
-            result=_result(folder / METRICS_FILE, metric),
+            result=_result(folder / METRICS_NAME, metric),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{config} is not what `elmokit train` writes: {error!r}") from error
@@ -224,16 +216,12 @@ def _last_two(file: str) -> str:
 
 
 def _result(path: Path, metric: str) -> RunResult | None:
-    """Of the last line that is whole."""
-    whole = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-    whole = [line for line in whole if line.endswith(b"\n")]
-    if not whole:
+    """The result in the last whole line; None when the run has not written one yet."""
+    records = read_log(path).records
+    if not records or records[-1].get("result") is not True:
         return None
-    place = f"{path}, line {len(whole)}"
+    record = records[-1]
     try:
-        record: dict[str, Any] = json.loads(whole[-1].decode("utf-8"))
-        if record.get("result") is not True:
-            return None
         result = RunResult(
             dev=_scores(record["dev"], metric),
             test={name: _scores(scores, metric) for name, scores in record["test"].items()},
@@ -244,7 +232,7 @@ def _result(path: Path, metric: str) -> RunResult | None:
             mixes=record.get("mixes", {}),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{place}: not the result of a run ({error})") from error
+        raise ValueError(f"{path}, line {len(records)}: not the result of a run ({error})") from error
     return result
 
 

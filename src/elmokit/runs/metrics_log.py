@@ -1,14 +1,29 @@
-"""The log of a run, metrics.jsonl: one JSON object per line."""
+"""The log of a run, metrics.jsonl: one JSON object per line, appended, read back, and cut when a run is resumed."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from elmokit.system.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class LoggedRecords:
+    """The records of a log; the first one is line 1."""
+
+    records: list[Record]
+    has_torn_line: bool
+    """Whether part of another line follows: the run is writing it, or was killed while it did."""
 
 
 def append_json_line(path: str | os.PathLike[str], record: Mapping[str, object]) -> None:
@@ -28,3 +43,45 @@ def append_json_line(path: str | os.PathLike[str], record: Mapping[str, object])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
     finally:
         os.close(file)
+
+
+def read_log(path: Path) -> LoggedRecords:
+    """The records of a log, without a torn last line; none where there is no file.
+
+    ValueError, naming file and line, for a line that is not a JSON object.
+    """
+    lines, is_torn = _whole_lines(path)
+    return LoggedRecords([record for _, record in lines], is_torn)
+
+
+def keep_records(path: Path, keep: Callable[[Record], bool]) -> None:
+    """Cut a log to the records that `keep` accepts, and off a torn last line; does nothing where there is no file.
+
+    ValueError as in `read_log`.
+    """
+    if path.exists():
+        lines, _ = _whole_lines(path)
+        with atomic_write(path) as temporary:
+            temporary.write_bytes(b"".join(line + b"\n" for line, record in lines if keep(record)))
+
+
+def _whole_lines(path: Path) -> tuple[list[tuple[bytes, Record]], bool]:
+    """Each line with its record, and whether a torn one follows."""
+    *lines, rest = path.read_bytes().split(b"\n") if path.exists() else [b""]
+    whole = [(line, _parse(line, where=f"{path}, line {number}")) for number, line in enumerate(lines, start=1)]
+    if not rest:
+        return whole, False
+    try:  # only the line feed may be missing, for example after an editor
+        return [*whole, (rest, _parse(rest, where=f"{path}, line {len(lines) + 1}"))], False
+    except ValueError:
+        return whole, True
+
+
+def _parse(line: bytes, *, where: str) -> Record:
+    try:
+        record: object = json.loads(line.decode("utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{where}: not JSON ({error})") from None
+    if not isinstance(record, dict):
+        raise ValueError(f"{where}: expected a JSON object")
+    return cast("Record", record)

@@ -20,10 +20,12 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from elmokit.layers.scalar_mix import ScalarMix, TopLayer
+from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
+from elmokit.runs.training import DivergenceError, load_optimizer, optimizer_tensors, tensors_under
 from elmokit.system.files import atomic_write
 from elmokit.tasks.batching import predict_all, training_batches
-from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, METRICS_FILE
+from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
 from elmokit.tasks.task import E, P
 
 if TYPE_CHECKING:
@@ -32,10 +34,6 @@ if TYPE_CHECKING:
 
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task import Task, TaskModel, TrainingConfig
-
-
-class DivergenceError(ValueError):
-    """A loss or a gradient became NaN or infinite; nothing of that epoch was kept."""
 
 
 @dataclass(frozen=True)
@@ -123,9 +121,9 @@ class Training(Generic[E, P]):
         if path.exists():
             self.progress = read_progress(path)
             tensors = load_file(path)
-            self.module.load_state_dict(_under("model.", tensors))
-            _load_optimizer(self.optimizer, _under("optimizer.", tensors))
-            average = _under("average.", tensors)
+            self.module.load_state_dict(tensors_under("model.", tensors))
+            load_optimizer(self.optimizer, tensors)
+            average = tensors_under("average.", tensors)
             self.average = [average[str(index)].to(old.device) for index, old in enumerate(self.average)]
 
     def run(self) -> Progress:
@@ -209,8 +207,7 @@ class Training(Generic[E, P]):
     def _save_checkpoint(self) -> None:
         tensors = {f"model.{name}": tensor for name, tensor in self.module.state_dict().items()}
         tensors |= {f"average.{index}": tensor for index, tensor in enumerate(self.average)}
-        for index, slots in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in slots.items()}
+        tensors |= optimizer_tensors(self.optimizer)
         with atomic_write(self.run_dir / CHECKPOINT_FILE) as temporary:
             save_file(_tensors(tensors), temporary, metadata={"progress": json.dumps(asdict(self.progress))})
 
@@ -226,7 +223,7 @@ class Training(Generic[E, P]):
             "seconds": round(now.seconds, 1),
             "processor_seconds": round(now.processor_seconds, 1),
         }
-        append_json_line(self.run_dir / METRICS_FILE, record)
+        append_json_line(self.run_dir / METRICS_NAME, record)
         best = f"best {now.best_score:.2f} of epoch {now.best_epoch}"
         score = f"{self.task.metric} {scores[self.task.metric]:.2f}"
         print(
@@ -282,18 +279,6 @@ def _new_optimizer(module: nn.Module, config: TrainingConfig) -> torch.optim.Opt
         return torch.optim.SGD(groups, lr=config.learning_rate)
     kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
     return kind(groups, lr=config.learning_rate, fused=True)
-
-
-def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        index, name = key.split(".", 1)
-        state.setdefault(int(index), {})[name] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-
-
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
 def _tensors(named: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +13,15 @@ from torch import nn
 
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bundled import bundled_models, find_model
-from elmokit.runs.metrics_log import append_json_line
-from elmokit.system.files import atomic_write
+from elmokit.runs.folder import METRICS_NAME, check_is_free
+from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.loop import Training
 from elmokit.tasks.reading import TaskData, read_data, sentences_of
 from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_word_dim
-from elmokit.tasks.run_folder import BEST_FILE, METRICS_FILE, TaskRecord, check_is_free, read_record, write_record
+from elmokit.tasks.run_folder import BEST_FILE, TaskRecord, read_record, write_record
 from elmokit.tasks.settings import with_settings
 from elmokit.tasks.task import E, P, Splits
 from elmokit.tasks.words import load_word_table, save_word_table
@@ -156,9 +155,11 @@ def _go_on(
     loop = Training(task, config, model, inputs, train=examples.train, dev=dev, run_dir=run_dir)
     loop.load()
     done_before = loop.progress.finished(config)
-    _drop_lines_after(run_dir / METRICS_FILE, loop.progress.epoch, with_result=done_before)
+    metrics = run_dir / METRICS_NAME
+    last_epoch = loop.progress.epoch
+    keep_records(metrics, lambda record: record["epoch"] <= last_epoch and (done_before or "result" not in record))
     progress = loop.run()
-    if not (done_before and _has_result(run_dir / METRICS_FILE)):
+    if not (done_before and any("result" in record for record in read_log(metrics).records)):
         cast("nn.Module", model).load_state_dict(load_file(run_dir / BEST_FILE))
         result: dict[str, object] = {"epoch": progress.epoch, "best_epoch": progress.best_epoch, "result": True}
         result["dev"] = _scores(task, model, examples.dev, config.batch_size)
@@ -167,7 +168,7 @@ def _go_on(
         result["seconds"] = round(progress.seconds, 1)
         result["processor_seconds"] = round(progress.processor_seconds, 1)
         result["machine"] = _machine(cast("nn.Module", model))
-        append_json_line(run_dir / METRICS_FILE, result)
+        append_json_line(metrics, result)
     return run_dir
 
 
@@ -225,25 +226,3 @@ def _absolute(model: str) -> str:
 def _absolute_splits(splits: Splits) -> Splits:
     train, dev, test = (tuple(path.resolve() for path in files) for files in (splits.train, splits.dev, splits.test))
     return Splits(train, dev, test)
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    """Of metrics.jsonl, without a last one that the power went off in."""
-    if not path.exists():
-        return []
-    whole = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    return [json.loads(line) for line in whole if line.endswith("\n")]
-
-
-def _has_result(path: Path) -> bool:
-    return any("result" in line for line in _lines(path))
-
-
-def _drop_lines_after(path: Path, epoch: int, *, with_result: bool) -> None:
-    """Lines of epochs that the checkpoint does not know, and a result that is not the last one, are made again."""
-    kept = [line for line in _lines(path) if line["epoch"] <= epoch and (with_result or "result" not in line)]
-    if path.exists():
-        with atomic_write(path) as temporary:
-            temporary.write_text(
-                "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept), encoding="utf-8"
-            )

@@ -1,11 +1,9 @@
 import errno
-import json
 import os
 from pathlib import Path
 
 import pytest
 
-from elmokit.runs.metrics_log import append_json_line
 from elmokit.system.files import atomic_write
 
 
@@ -61,33 +59,6 @@ def test_a_target_that_cannot_be_is_refused_at_once(tmp_path: Path):
         pytest.fail("nothing should be computed")
     with pytest.raises(OSError, match="is a device"), atomic_write(os.devnull):
         pytest.fail("nothing should be computed")
-
-
-def test_json_lines_are_added_one_by_one(tmp_path: Path):
-    path = tmp_path / "metrics.jsonl"
-    records = [{"step": 1, "loss": 7.5}, {"step": 2, "note": "밥\u2028\n"}]
-    for record in records:
-        append_json_line(path, record)
-    lines = path.read_bytes().split(b"\n")
-    assert lines.pop() == b""
-    assert [json.loads(line) for line in lines] == records
-
-
-def test_what_json_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path):
-    path = tmp_path / "metrics.jsonl"
-    with pytest.raises(ValueError, match=r"metrics\.jsonl: .* in \{'loss': nan\}"):
-        append_json_line(path, {"loss": float("nan")})
-    assert not path.exists()
-
-
-def test_a_full_disk_leaves_no_part_of_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    path = tmp_path / "metrics.jsonl"
-    append_json_line(path, {"step": 1})
-    write = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[: len(data) // 2]))
-    with pytest.raises(OSError, match="No space left"):
-        append_json_line(path, {"step": 2})
-    assert path.read_text() == '{"step": 1}\n'
 
 
 def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path: Path):

@@ -1,0 +1,57 @@
+"""A run's folder: the names of its files, its config.json, and whether the folder is free for a new run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from elmokit.system.files import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+CONFIG_NAME = "config.json"
+METRICS_NAME = "metrics.jsonl"
+
+
+def check_is_free(run_dir: Path, *, remains: Iterable[Path] = ()) -> None:
+    """ValueError when the folder already holds a run: its config.json, or `remains` that a new run could misread."""
+    if (run_dir / CONFIG_NAME).exists() or any(remains):
+        raise ValueError(f"{run_dir} already holds a run; resume it with --resume {run_dir}, or choose another folder")
+
+
+def write_config(run_dir: Path, values: Mapping[str, object], *, format: str, version: int) -> None:
+    """Write config.json atomically. It is written last, so a folder that has one is a complete run."""
+    record = {"format": format, "version": version, **values}
+    with atomic_write(run_dir / CONFIG_NAME) as temporary:
+        temporary.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_config(run_dir: Path, *, format: str, version: int, verb: str) -> dict[str, Any]:
+    """What `write_config` wrote, without format and version; `verb` is the command that makes such runs, for errors.
+
+    FileNotFoundError when the folder is not a run; ValueError for another format, a later version, or bad JSON.
+    """
+    path = run_dir / CONFIG_NAME
+    if not path.is_file():
+        raise FileNotFoundError(f"{run_dir} is not a run folder: it has no {CONFIG_NAME}")
+    try:
+        record: object = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid JSON: {error}") from None
+    values = cast("dict[str, Any]", record) if isinstance(record, dict) else {}
+    if values.pop("format", None) != format:
+        raise ValueError(f"{path} is not the config of a run that `elmokit {verb}` started")
+    if (found := values.pop("version", None)) != version:
+        raise ValueError(f"{path} has version {found}; this elmokit reads version {version}")
+    return values
+
+
+def has_format(run_dir: Path, format: str) -> bool:
+    """Whether the folder has a config.json of that format; False for anything that cannot be read."""
+    try:
+        record: object = json.loads((run_dir / CONFIG_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(record, dict) and cast("dict[str, object]", record).get("format") == format

@@ -1,0 +1,52 @@
+"""A run's folder: config.json survives being written, and what is not a run is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from elmokit.runs.folder import check_is_free, has_format, read_config, write_config
+
+
+def read(folder: Path) -> dict[str, object]:
+    return read_config(folder, format="toy", version=3, verb="toy")
+
+
+def test_a_config_is_read_back(tmp_path: Path):
+    values = {"labels": ["밥", "a\u2028b"], "nested": {"rate": 0.1, "none": None}}
+    write_config(tmp_path, values, format="toy", version=3)
+    assert read(tmp_path) == values
+    assert has_format(tmp_path, "toy") and not has_format(tmp_path, "other")
+    assert "밥" in (tmp_path / "config.json").read_text(encoding="utf-8")
+
+
+def test_a_folder_without_a_config_is_not_a_run(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
+        read(tmp_path)
+    assert not has_format(tmp_path, "toy")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "config.json is not valid JSON"),
+        ("[]", "config.json is not the config of a run that `elmokit toy` started"),
+        ('{"format": "other", "version": 3}', "is not the config of a run that `elmokit toy` started"),
+        ('{"format": "toy", "version": 4}', "config.json has version 4; this elmokit reads version 3"),
+        ('{"format": "toy"}', "config.json has version None"),
+    ],
+)
+def test_a_config_of_something_else_is_refused(tmp_path: Path, text: str, message: str):
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path)
+
+
+def test_a_folder_is_free_until_it_holds_a_run(tmp_path: Path):
+    check_is_free(tmp_path / "new")
+    check_is_free(tmp_path)
+    with pytest.raises(ValueError, match="already holds a run; resume it with --resume"):
+        check_is_free(tmp_path, remains=[tmp_path / "checkpoint"])
+    (tmp_path / "config.json").write_text(json.dumps({}))
+    with pytest.raises(ValueError, match="already holds a run"):
+        check_is_free(tmp_path)

@@ -1,0 +1,81 @@
+"""metrics.jsonl: whole lines are appended, read back with their numbers, and cut when a run is resumed."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
+
+
+def test_json_lines_are_added_one_by_one(tmp_path: Path):
+    path = tmp_path / "metrics.jsonl"
+    records = [{"step": 1, "loss": 7.5}, {"step": 2, "note": "밥\u2028\n"}]
+    for record in records:
+        append_json_line(path, record)
+    lines = path.read_bytes().split(b"\n")
+    assert lines.pop() == b""
+    assert [json.loads(line) for line in lines] == records
+
+
+def test_what_json_cannot_hold_is_refused_and_nothing_is_written(tmp_path: Path):
+    path = tmp_path / "metrics.jsonl"
+    with pytest.raises(ValueError, match=r"metrics\.jsonl: .* in \{'loss': nan\}"):
+        append_json_line(path, {"loss": float("nan")})
+    assert not path.exists()
+
+
+def test_a_full_disk_leaves_no_part_of_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "metrics.jsonl"
+    append_json_line(path, {"step": 1})
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, data: write(file, data[: len(data) // 2]))
+    with pytest.raises(OSError, match="No space left"):
+        append_json_line(path, {"step": 2})
+    assert path.read_text() == '{"step": 1}\n'
+
+
+@pytest.mark.parametrize("rest", [b'{"step": 3, "lo', b'{"note": "\xeb\xb0', b"{"])
+def test_a_torn_last_line_is_left_out_and_reported(tmp_path: Path, rest: bytes):
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b'{"step": 1}\n{"step": 2}\n' + rest)
+    log = read_log(path)
+    assert log.records == [{"step": 1}, {"step": 2}]
+    assert log.has_torn_line
+
+
+def test_a_last_line_that_lacks_only_the_line_feed_counts(tmp_path: Path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}')
+    log = read_log(path)
+    assert log.records == [{"step": 1}, {"step": 2}]
+    assert not log.has_torn_line
+    keep_records(path, lambda record: True)
+    assert path.read_text() == '{"step": 1}\n{"step": 2}\n'
+
+
+def test_a_log_that_is_not_there_has_no_records(tmp_path: Path):
+    path = tmp_path / "metrics.jsonl"
+    assert read_log(path).records == []
+    keep_records(path, lambda record: True)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("{]", "line 2: not JSON"), ("", "line 2: not JSON"), ("7", "line 2: expected a JSON object")],
+)
+def test_a_damaged_line_is_named(tmp_path: Path, line: str, message: str):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(f'{{"step": 1}}\n{line}\n{{"step": 3}}\n')
+    with pytest.raises(ValueError, match=rf"metrics\.jsonl, {message}"):
+        read_log(path)
+
+
+def test_records_that_are_kept_stay_as_they_were_written(tmp_path: Path):
+    path = tmp_path / "metrics.jsonl"
+    kept = '{"step":1,  "note": "\\ubc25 밥\u2028"}\n'
+    path.write_text(kept + '{"step": 5}\n{"step": 2}\n{"st', encoding="utf-8")
+    keep_records(path, lambda record: record["step"] < 2)
+    assert path.read_text(encoding="utf-8") == kept
