@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.analysis.polysemes import Occurrence, senses_of
 from elmokit.analysis.polysemy import Rate, measure
-from elmokit.model.formats.containers.json import Fields, read_json_object
 from elmokit.model.formats.native import folder_of
+from elmokit.system.json_fields import Fields, read_json_object
 from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:

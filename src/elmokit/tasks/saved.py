@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from safetensors import SafetensorError
 from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 
+from elmokit.system.json_fields import parse_json_object
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.reading import read_files
@@ -19,7 +20,6 @@ from elmokit.tasks.run_folder import BEST_FILE, read_record
 from elmokit.tasks.task import batches
 from elmokit.tasks.train import check_elmo, new_model
 from elmokit.tasks.words import load_word_table
-from elmokit.text.corpora.json_values import parse_object
 from elmokit.text.lines import STDIN, read_lines
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class TrainedTask:
             if line.strip():
                 place = f"{path}, line {number}"
                 try:
-                    yield self._example(parse_object(line, place=place) if kind == "json" else line)
+                    yield self._example(parse_json_object(line, where=place) if kind == "json" else line)
                 except ValueError as error:
                     raise ValueError(str(error) if str(path) in str(error) else f"{place}: {error}") from None
 

@@ -22,7 +22,7 @@ import pytest
 from elmokit.model.formats.containers import hdf5
 from elmokit.model.formats.inspect import inspect
 from elmokit.model.formats.recognise import read_stored
-from elmokit.model.formats.stored import FormatError
+from elmokit.system.untrusted import FormatError
 
 Frugal = Callable[[], AbstractContextManager[None]]
 CONVOLUTION = "CNN/W_cnn_1"  # (1, 2, 4, 5)
@@ -327,7 +327,7 @@ def test_a_file_with_flipped_bytes_is_read_or_refused_but_nothing_else(pair: Pat
 import random
 from pathlib import Path
 from elmokit.model.formats.recognise import read_stored
-from elmokit.model.formats.stored import FormatError
+from elmokit.system.untrusted import FormatError
 pair = Path({str(pair)!r})
 whole = (pair / "weights.hdf5").read_bytes()
 outcomes = set()

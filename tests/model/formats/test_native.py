@@ -20,7 +20,8 @@ from elmokit.model.formats.containers.safetensors import read_header
 from elmokit.model.formats.inspect import inspect
 from elmokit.model.formats.native import read_native, write_native
 from elmokit.model.formats.recognise import read_stored
-from elmokit.model.formats.stored import FormatError, StoredBiLM
+from elmokit.model.formats.stored import StoredBiLM
+from elmokit.system.untrusted import FormatError
 from elmokit.text.vocabulary import Vocabulary
 
 Make = Callable[..., StoredBiLM]
@@ -158,7 +159,7 @@ def _rename(header: dict[str, Any], name: str, new: str) -> None:
         ((2).to_bytes(8, "little") + b"[]", "header: holds a list; expected an object"),
         ((2).to_bytes(8, "little") + b"{}", "is missing; expected shape"),
         ((8).to_bytes(8, "little") + b'{"a":NaN', "header: is not valid JSON"),
-        ((19).to_bytes(8, "little") + b'{"a": {}, "a": {}} ', 'the key "a" stands there twice'),
+        ((19).to_bytes(8, "little") + b'{"a": {}, "a": {}} ', 'the key "a" is repeated'),
         ((9).to_bytes(8, "little") + b'{"a":"\xff"}', "header: is not UTF-8"),
     ],
     ids=range(9),

@@ -13,7 +13,7 @@ from elmokit.model.config import BiLMConfig
 from elmokit.model.formats.inspect import inspect
 from elmokit.model.formats.options_json import read_options
 from elmokit.model.formats.recognise import read_stored
-from elmokit.model.formats.stored import FormatError
+from elmokit.system.untrusted import FormatError
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -152,7 +152,7 @@ def test_refuses(pair: Path, change: Change, message: str) -> None:
         ('{"lstm": {"cell_clip": -Infinity}}', "-Infinity is not a JSON number"),
         ('{"lstm": {"cell_clip": 1e999}}', "1e999 is too large a number"),
         ('{"lstm": {"dim": ' + "9" * 5000 + "}}", "is not valid JSON: Exceeds the limit"),
-        ('{"lstm": {}, "lstm": {}}', 'the key "lstm" stands there twice'),
+        ('{"lstm": {}, "lstm": {}}', 'the key "lstm" is repeated'),
         ('{"lstm": ' * 100_000, "is nested too deeply"),
         ('{"lstm": {"dim": 4096', "is not valid JSON"),
         ("{" + " " * (5 << 20) + "}", r"expected an options.json|more than 4\.0 MiB"),

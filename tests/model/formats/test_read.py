@@ -15,7 +15,8 @@ from elmokit.model.config import BiLMConfig
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import from_stored, read_bilm, to_stored
 from elmokit.model.formats.recognise import read_stored
-from elmokit.model.formats.stored import FormatError, StoredBiLM
+from elmokit.model.formats.stored import StoredBiLM
+from elmokit.system.untrusted import FormatError
 
 Make = Callable[..., StoredBiLM]
 Equal = Callable[[StoredBiLM, StoredBiLM], None]

@@ -20,7 +20,7 @@ from elmokit.model.formats import recognise as recognition
 from elmokit.model.formats.file_kinds import ADVICE, FileKind, kind_of
 from elmokit.model.formats.inspect import inspect
 from elmokit.model.formats.recognise import find_pair, read_stored, recognise
-from elmokit.model.formats.stored import FormatError
+from elmokit.system.untrusted import FormatError
 from elmokit.text.vocabulary import Vocabulary
 
 

@@ -19,7 +19,8 @@ from elmokit.model.formats.bilm_tf import write_bilm_tf
 from elmokit.model.formats.convert import convert
 from elmokit.model.formats.native import read_native, write_native
 from elmokit.model.formats.recognise import read_stored
-from elmokit.model.formats.stored import FormatError, StoredBiLM
+from elmokit.model.formats.stored import StoredBiLM
+from elmokit.system.untrusted import FormatError
 
 Make = Callable[..., StoredBiLM]
 Equal = Callable[[StoredBiLM, StoredBiLM], None]

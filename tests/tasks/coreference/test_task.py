@@ -62,7 +62,7 @@ def test_reads_json():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({}, "the document: 'text' is missing"),
+        ({}, "the document: field text: is missing"),
         ({"sentences": []}, "expected a list of lists of words, none empty"),
         ({"sentences": [["Ann"], []]}, "expected a list of lists of words, none empty"),
         ({"sentences": ["Ann slept"]}, "a sentence is Ann slept; expected a list of words"),

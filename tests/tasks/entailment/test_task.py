@@ -70,11 +70,14 @@ def test_takes_raw_text_and_json():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"premise": "A dog."}, "the pair: 'hypothesis' is missing; there are premise"),
-        ({"premise": 3, "hypothesis": "A"}, "the pair, 'premise': 3; expected text"),
+        ({"premise": "A dog."}, "the pair: field hypothesis: is missing; there are premise"),
+        ({"premise": 3, "hypothesis": "A"}, "the pair: field premise: is a number; expected text"),
         ({"premise": "A", "hypothesis": " "}, "the hypothesis ' ' has no tokens"),
-        ({"premise": ["A", ""], "hypothesis": "A"}, "the premise is .*; expected a list of words without spaces"),
-        ({"premise": [], "hypothesis": "A"}, "the premise is .*; expected a list of words without spaces"),
+        (
+            {"premise": ["A", ""], "hypothesis": "A"},
+            "field premise: is .*; expected a list of words without spaces",
+        ),
+        ({"premise": [], "hypothesis": "A"}, "field premise: is .*; expected a list of words without spaces"),
     ],
 )
 def test_refuses_what_is_no_pair(fields: dict[str, object], message: str):

@@ -67,7 +67,7 @@ def test_takes_raw_text_and_json():
 def test_refuses_what_is_no_sentence():
     with pytest.raises(ValueError, match="' ' has no tokens"):
         TASK.from_text(" ")
-    with pytest.raises(ValueError, match="'text' is missing; there are words"):
+    with pytest.raises(ValueError, match="field text: is missing; there are words"):
         TASK.from_json({"words": []})
     for tokens in ([], ["New York"], ["a", 1], [""]):
         with pytest.raises(ValueError, match="expected a list of words without spaces"):

@@ -119,7 +119,7 @@ def test_takes_raw_text_and_json():
     assert TASK.from_json({"question": "Who won?", "context": "Ann won.", "id": "7"}).id == "7"
     with pytest.raises(ValueError, match="has 0 tabs; expected a question, a tab and a passage"):
         TASK.from_text("Who won?")
-    with pytest.raises(ValueError, match="'context' is missing"):
+    with pytest.raises(ValueError, match="field context: is missing"):
         TASK.from_json({"question": "Who won?"})
     with pytest.raises(ValueError, match="question 'Who\\?', context ' ': one of them has no tokens"):
         TASK.from_json({"question": "Who?", "context": " "})

@@ -95,10 +95,10 @@ def test_reads_json():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({}, "the sentence: 'text' is missing"),
-        ({"tokens": ["Ann"]}, "the sentence: 'predicate' is missing"),
-        ({"tokens": ["Ann"], "predicate": 1}, "the predicate is token 1; expected 0 to 0"),
-        ({"tokens": ["Ann"], "predicate": -1}, "the predicate is token -1; expected 0 to 0"),
+        ({}, "the sentence: field text: is missing"),
+        ({"tokens": ["Ann"]}, "the sentence: field predicate: is missing"),
+        ({"tokens": ["Ann"], "predicate": 1}, "field predicate: is 1; expected 0 to 0"),
+        ({"tokens": ["Ann"], "predicate": -1}, "field predicate: is -1; expected 0 to 0"),
         ({"tokens": ["Ann", 3], "predicate": 0}, "expected a list of words"),
         ({"tokens": [], "predicate": 0}, "expected a list of words"),
     ],

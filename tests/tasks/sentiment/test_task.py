@@ -73,7 +73,7 @@ def test_takes_raw_text_and_json():
     assert TASK.from_json({"tokens": ["so", "so"]}) == LabelledText(["so", "so"], None)
     with pytest.raises(ValueError, match="'' has no tokens; expected a text"):
         TASK.from_text("")
-    with pytest.raises(ValueError, match="'text' is missing"):
+    with pytest.raises(ValueError, match="field text: is missing"):
         TASK.from_json({"tekst": "so so"})
     for tokens in ([], ["so", 1], [""]):
         with pytest.raises(ValueError, match="expected a list of words"):

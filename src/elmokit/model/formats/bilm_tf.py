@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from elmokit.model.formats.bilm_tf_layout import CellNames, cell_names, dataset_shapes, to_datasets, to_native
 from elmokit.model.formats.containers.hdf5 import MAX_EXPANSION, SMALL, Entry, HDF5File, open_hdf5, write_hdf5
-from elmokit.model.formats.containers.json import json_text
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
 from elmokit.model.formats.folder import new_folder, write_text, write_vocabulary
 from elmokit.model.formats.options_json import STORED_TRAINING_OPTIONS, Options, options_of, read_options
-from elmokit.model.formats.stored import Array, FormatError, StoredBiLM, readable_bytes, require_finite, shown
+from elmokit.model.formats.stored import Array, StoredBiLM, require_finite
 from elmokit.system.files import atomic_write
+from elmokit.system.json_fields import json_text
+from elmokit.system.untrusted import FormatError, readable_bytes, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from elmokit.model.formats.containers.hdf5 import SIGNATURE
-from elmokit.model.formats.containers.json import MAX_BYTES, read_json_object
 from elmokit.model.formats.containers.safetensors import looks_like_safetensors
 from elmokit.model.formats.native import is_native_config
 from elmokit.model.formats.options_json import is_options
-from elmokit.model.formats.stored import FormatError
+from elmokit.system.json_fields import MAX_BYTES, read_json_object
+from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,8 @@ from elmokit.model.formats.containers.vocabulary import read_vocabulary
 from elmokit.model.formats.file_kinds import PICKLES, FileKind, kind_of
 from elmokit.model.formats.options_json import read_options
 from elmokit.model.formats.recognise import FormatName, StrPath, find_pair, kinds_in, recognise
-from elmokit.model.formats.stored import SOFTMAX_BIAS, SOFTMAX_NAMES, FormatError, readable_bytes, shown, wrong_shapes
+from elmokit.model.formats.stored import SOFTMAX_BIAS, SOFTMAX_NAMES, wrong_shapes
+from elmokit.system.untrusted import FormatError, readable_bytes, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.model.formats.containers.json import Fields, json_text, read_json_object
 from elmokit.model.formats.containers.safetensors import (
     DTYPES,
     TensorEntry,
@@ -32,10 +31,11 @@ from elmokit.model.formats.stored import (
     SOFTMAX_NAMES,
     SOFTMAX_WEIGHT,
     Array,
-    FormatError,
     StoredBiLM,
     wrong_shapes,
 )
+from elmokit.system.json_fields import Fields, json_text, read_json_object
+from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.containers.json import Fields, read_json_object
 from elmokit.model.formats.sizes import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_FILTER_GROUPS, MAX_LAYERS
-from elmokit.model.formats.stored import FormatError, StoredBiLM
+from elmokit.model.formats.stored import StoredBiLM
+from elmokit.system.json_fields import Fields, read_json_object
+from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,12 @@ from typing import Literal, TypeAlias
 
 from elmokit.model.formats.bilm_tf import Pair, holds_weights, read_bilm_tf
 from elmokit.model.formats.containers.hdf5 import open_hdf5
-from elmokit.model.formats.containers.json import read_json_object
 from elmokit.model.formats.containers.vocabulary import looks_like_vocabulary
 from elmokit.model.formats.file_kinds import ADVICE, FileKind, kind_of
 from elmokit.model.formats.native import CONFIG_NAME, folder_of, has_softmax, read_native
-from elmokit.model.formats.stored import FormatError, StoredBiLM
+from elmokit.model.formats.stored import StoredBiLM
+from elmokit.system.json_fields import read_json_object
+from elmokit.system.untrusted import FormatError
 
 FormatName: TypeAlias = Literal["native", "bilm_tf"]
 StrPath: TypeAlias = str | os.PathLike[str]

@@ -6,10 +6,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.stored import FormatError
+from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
-    from elmokit.model.formats.containers.json import Fields
+    from elmokit.system.json_fields import Fields
 
 # Far above any biLM (the released ones: 7 filter groups, 2 layers, width 4096), far below what is slow to count.
 MAX_LAYERS = 64
@@ -43,7 +43,7 @@ def config_of(fields: Fields) -> BiLMConfig:
     except FormatError:
         raise
     except ValueError as error:
-        raise FormatError(fields.path, str(error), part="bilm") from error
+        raise FormatError(fields.where, str(error), part="bilm") from error
 
 
 def fields_of(config: BiLMConfig) -> dict[str, object]:

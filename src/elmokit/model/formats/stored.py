@@ -1,4 +1,4 @@
-"""A biLM as NumPy arrays: what every format is read into and written from, and the refusal that they share."""
+"""A biLM as NumPy arrays: what every format is read into and written from, and the checks that they share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,37 +24,6 @@ SOFTMAX_BIAS = "softmax.bias"
 SOFTMAX_NAMES = (SOFTMAX_WEIGHT, SOFTMAX_BIAS)
 PADDING_TOKEN = "char_encoder.embedding.weight"
 """The tensor whose row 0 stands for padding tokens: always zeros, and the one row that HDF5 files do not hold."""
-
-_MAX_SHOWN = 200
-
-
-class FormatError(ValueError):
-    """A file is not what its format says. The message names the file, the part of it (a dataset, a field) and why."""
-
-    def __init__(self, path: Path, reason: str, *, part: str | None = None) -> None:
-        self.path = path
-        self.part = part
-        self.reason = reason
-        super().__init__(f"{path}: {reason}" if part is None else f"{path}: {shown(part)}: {reason}")
-
-
-def shown(text: str) -> str:
-    """A name out of a stranger's file as it may be printed: no control characters or lone surrogates, not too long."""
-    if len(text) > _MAX_SHOWN:
-        text = text[:_MAX_SHOWN] + "..."
-    return text if text.isprintable() else ascii(text)[1:-1]
-
-
-def readable_bytes(num_bytes: int) -> str:
-    """As a person says it: `512 bytes`, `37.3 GiB`."""
-    if num_bytes < 1024:
-        return f"{num_bytes} bytes"
-    size = float(num_bytes)
-    for unit in ("KiB", "MiB", "GiB"):
-        size /= 1024
-        if size < 1024:
-            return f"{size:.1f} {unit}"
-    return f"{size / 1024:.1f} TiB"
 
 
 @dataclass(frozen=True)

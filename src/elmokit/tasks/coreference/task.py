@@ -6,11 +6,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
+from elmokit.system.json_fields import Fields
 from elmokit.tasks.coreference.model import CoreferenceConfig, CoreferenceResolver, genre
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_documents
 from elmokit.tasks.coreference.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task, find_splits
-from elmokit.text.corpora.json_values import member
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 if TYPE_CHECKING:
@@ -81,11 +81,12 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
     members = dict(fields)
     if "tokens" in members:
         members["sentences"] = [members.pop("tokens")]
-    name = member(members, "name", str, place="the document") if "name" in members else _TEXT
-    if "sentences" not in members:
-        document = from_text(member(members, "text", str, place="the document"))
+    given = Fields("the document", members)
+    name = given.text("name") if "name" in given else _TEXT
+    if "sentences" not in given:
+        document = from_text(given.text("text"))
         return _document(document.sentences, document.speakers, name=name)
-    values = cast("list[object]", member(members, "sentences", list, place="the document"))
+    values = given.items("sentences")
     tokens = [_texts(value, what="a sentence", kind="words") for value in values]
     if not all(tokens) or not tokens:
         raise ValueError(f"sentences is {str(values)[:80]}; expected a list of lists of words, none empty")

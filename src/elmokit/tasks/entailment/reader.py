@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from elmokit.text.corpora.json_values import member, parse_object
+from elmokit.system.json_fields import Fields, parse_json_object
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
@@ -56,9 +56,9 @@ def _json_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[s
     for number, line in enumerate(lines, start=1):
         if line.strip():
             place = f"{name}, line {number}"
-            record = parse_object(line, place=place)
-            names = [next((field for field in fields if field in record), fields[0]) for fields in _COLUMNS]
-            yield place, [member(record, field, str, place=place) for field in names]
+            record = Fields(place, parse_json_object(line, where=place))
+            names = [next((name for name in names if name in record), names[0]) for names in _COLUMNS]
+            yield place, [record.text(name) for name in names]
 
 
 def _table_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.labels import score_labels
+from elmokit.system.json_fields import Fields
 from elmokit.tasks.entailment.model import Entailment, EntailmentClassifier, EntailmentConfig
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.entailment.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task, find_splits
-from elmokit.text.corpora.json_values import member, words
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -93,14 +93,15 @@ def to_json(example: SentencePair, prediction: Entailment) -> dict[str, Any]:
 
 
 def _tokens(fields: Mapping[str, Any], names: tuple[str, str]) -> list[str]:
-    name = next((name for name in names if name in fields), names[0])
+    pair = Fields("the pair", fields)
+    name = next((name for name in names if name in pair), names[0])
     if not isinstance(fields.get(name), list):
-        text = member(dict(fields), name, str, place="the pair")
+        text = pair.text(name)
         tokens = tokenize(text)
         if not tokens:
             raise ValueError(f"the {names[0]} {text!r} has no tokens; expected a sentence")
         return tokens
-    return words(fields[name], what=f"the {names[0]}")
+    return pair.tokens(name)
 
 
 TASK: Task[SentencePair, Entailment] = Task(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.spans import score_spans, spans_from_tags, tags_from_spans
+from elmokit.system.json_fields import Fields
 from elmokit.tasks.named_entities.model import NamedEntitiesConfig, NamedEntityTagger
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.named_entities.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task, find_splits
-from elmokit.text.corpora.json_values import member, words
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -72,9 +72,10 @@ def from_text(line: str) -> TaggedSentence:
 
 def from_json(fields: Mapping[str, Any]) -> TaggedSentence:
     """`{"tokens": ["Jane", "lives", "in", "Seoul"]}`, or `{"text": "Jane lives in Seoul"}`."""
-    if "tokens" not in fields:
-        return from_text(member(dict(fields), "text", str, place="the sentence"))
-    return TaggedSentence(tokens=words(fields["tokens"], what="tokens"), tags=[])
+    sentence = Fields("the sentence", fields)
+    if "tokens" not in sentence:
+        return from_text(sentence.text("text"))
+    return TaggedSentence(tokens=sentence.tokens("tokens"), tags=[])
 
 
 def to_text(example: TaggedSentence, prediction: Sequence[str]) -> str:

@@ -7,8 +7,8 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.system.json_fields import Fields, parse_json_object
 from elmokit.text.alignment import token_offsets
-from elmokit.text.corpora.json_values import member, object_members, parse_object
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -108,12 +108,10 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
     """
     name = os.fspath(path)
     seen: set[str] = set()
-    content = parse_object("\n".join(read_lines(path)), place=name)
-    every_article = list(enumerate(object_members(content, "data", place=name)))
-    for article_index, article in every_article[articles]:
-        place = f"{name}, data[{article_index}]"
-        for index, paragraph in enumerate(object_members(article, "paragraphs", place=place)):
-            for question in _questions(paragraph, place=f"{place}.paragraphs[{index}]"):
+    content = Fields(name, parse_json_object("\n".join(read_lines(path)), where=name))
+    for article in content.list_of_fields("data")[articles]:
+        for paragraph in article.list_of_fields("paragraphs"):
+            for question in _questions(paragraph):
                 if question.id in seen:
                     raise ValueError(f"{name}: two questions have the id {question.id!r}")
                 seen.add(question.id)
@@ -122,35 +120,31 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
         raise ValueError(f"{name} has no questions")
 
 
-def _questions(paragraph: dict[str, object], *, place: str) -> Iterator[Question]:
-    passage = Passage.of(member(paragraph, "context", str, place=place))
+def _questions(paragraph: Fields) -> Iterator[Question]:
+    passage = Passage.of(paragraph.text("context"))
     if not passage.tokens:
-        raise ValueError(f"{place}: the context {passage.text[:40]!r} has no tokens")
-    for index, entry in enumerate(object_members(paragraph, "qas", place=place)):
-        identity = member(entry, "id", str, place=f"{place}.qas[{index}]")
-        where = f"{place}.qas[{index}], question {identity!r}"
-        text = member(entry, "question", str, place=where)
+        raise paragraph.error("context", f"{passage.text[:40]!r} has no tokens")
+    for entry in paragraph.list_of_fields("qas"):
+        identity, text = entry.text("id"), entry.text("question")
         tokens = tokenize(text)
         if not tokens:
-            raise ValueError(f"{where}: the question {text!r} has no tokens")
-        answers = object_members(entry, "answers", place=where)
+            raise entry.error("question", f"{text!r}, of question {identity!r}, has no tokens")
+        answers = entry.list_of_fields("answers")
         if not answers:
-            raise ValueError(f"{where} has no answers; SQuAD 2.0's questions without any are not supported")
-        yield Question(identity, tokens, passage, [_answer(answer, passage, place=where) for answer in answers])
+            reason = f"question {identity!r} has none; SQuAD 2.0's questions without answers are not supported"
+            raise entry.error("answers", reason)
+        yield Question(identity, tokens, passage, [_answer(answer, passage, question=identity) for answer in answers])
 
 
-def _answer(entry: dict[str, object], passage: Passage, *, place: str) -> Answer:
-    text = member(entry, "text", str, place=place)
-    start = member(entry, "answer_start", int, place=place)
+def _answer(entry: Fields, passage: Passage, *, question: str) -> Answer:
+    text, start = entry.text("text"), entry.integer("answer_start")
     end = start + len(text)
-    if not text or not 0 <= start <= end <= len(passage.text):
-        raise ValueError(
-            f"{place}: the answer {text[:60]!r} at character {start} is outside of its context of "
-            f"{len(passage.text)} characters"
-        )
+    if not text or end > len(passage.text):
+        where = f"character {start}, outside of its context of {len(passage.text)} characters"
+        raise entry.error("text", f"is {text[:60]!r}, at {where} (question {question!r})")
     if passage.text[start:end] != text:
-        raise ValueError(
-            f"{place}: the answer is {text[:60]!r}, but at character {start} the context has "
-            f"{passage.text[start:end][:60]!r}"
+        there = passage.text[start:end][:60]
+        raise entry.error(
+            "text", f"is {text[:60]!r}, but at character {start} the context has {there!r} (question {question!r})"
         )
     return Answer(text, start, passage.covering_tokens(start, end))

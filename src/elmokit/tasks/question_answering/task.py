@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.answers import score_answers
+from elmokit.system.json_fields import Fields
 from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, QuestionAnsweringConfig
 from elmokit.tasks.question_answering.reader import Passage, Question, read_questions
 from elmokit.tasks.question_answering.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task
-from elmokit.text.corpora.json_values import member
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -99,13 +99,12 @@ def from_text(line: str) -> Question:
 
 def from_json(fields: Mapping[str, Any]) -> Question:
     """`{"question": "Who won?", "context": "The Broncos won."}`, and an `id`, if it is to be seen in the output."""
-    members = dict(fields)
-    text = member(members, "question", str, place="the question")
-    context = member(members, "context", str, place="the question")
+    question = Fields("the question", fields)
+    text, context = question.text("question"), question.text("context")
     tokens, passage = tokenize(text), Passage.of(context)
     if not tokens or not passage.tokens:
         raise ValueError(f"question {text[:60]!r}, context {context[:60]!r}: one of them has no tokens")
-    identity = member(members, "id", str, place="the question") if "id" in members else ""
+    identity = question.text("id") if "id" in question else ""
     return Question(identity, tokens, passage, [])
 
 

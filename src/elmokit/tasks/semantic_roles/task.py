@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
+from elmokit.system.json_fields import Fields
 from elmokit.tasks.semantic_roles.model import PredicateInSentence, SemanticRoleParser, SemanticRolesConfig
 from elmokit.tasks.semantic_roles.reader import read_role_sentences
 from elmokit.tasks.semantic_roles.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task, find_splits
 from elmokit.text.alignment import token_offsets
-from elmokit.text.corpora.json_values import member, words
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -101,14 +101,11 @@ def from_text(line: str) -> PredicateInSentence:
 
 def from_json(fields: Mapping[str, Any]) -> PredicateInSentence:
     """`{"tokens": ["The", "cat", "sat"], "predicate": 2}`, counted from 0, or `{"text": "The cat *sat*"}`."""
-    members = dict(fields)
-    if "tokens" not in members:
-        return from_text(member(members, "text", str, place="the sentence"))
-    tokens = words(members["tokens"], what="tokens")
-    predicate = member(members, "predicate", int, place="the sentence")
-    if not 0 <= predicate < len(tokens):
-        raise ValueError(f"the predicate is token {predicate}; expected 0 to {len(tokens) - 1}")
-    return PredicateInSentence(tokens, predicate, [])
+    sentence = Fields("the sentence", fields)
+    if "tokens" not in sentence:
+        return from_text(sentence.text("text"))
+    tokens = sentence.tokens("tokens")
+    return PredicateInSentence(tokens, sentence.integer("predicate", most=len(tokens) - 1), [])
 
 
 def to_text(example: PredicateInSentence, prediction: Sequence[str]) -> str:

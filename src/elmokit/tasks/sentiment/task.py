@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.labels import score_labels
+from elmokit.system.json_fields import Fields
 from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, Sentiment, SentimentClassifier, SentimentConfig
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
 from elmokit.tasks.sentiment.recipes import RECIPES
 from elmokit.tasks.task import Reading, Splits, Task, find_splits
-from elmokit.text.corpora.json_values import member, words
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -78,9 +78,10 @@ def from_text(line: str) -> LabelledText:
 
 def from_json(fields: Mapping[str, Any]) -> LabelledText:
     """`{"text": "It's good."}`, or `{"tokens": ["It", "'s", "good", "."]}`."""
-    if "tokens" not in fields:
-        return from_text(member(dict(fields), "text", str, place="the text"))
-    return LabelledText(tokens=words(fields["tokens"], what="tokens"), label=None)
+    text = Fields("the text", fields)
+    if "tokens" not in text:
+        return from_text(text.text("text"))
+    return LabelledText(tokens=text.tokens("tokens"), label=None)
 
 
 def to_text(example: LabelledText, prediction: Sentiment) -> str:

@@ -17,7 +17,8 @@ import h5py as _h5py
 import numpy as np
 
 from elmokit.model.formats.containers.hdf5_output import new_hdf5
-from elmokit.model.formats.stored import Array, FormatError, readable_bytes, shown
+from elmokit.model.formats.stored import Array
+from elmokit.system.untrusted import FormatError, readable_bytes, shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator

@@ -11,9 +11,10 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariableType]
 
-from elmokit.model.formats.containers.json import Fields, parse_json_object
-from elmokit.model.formats.stored import Array, FormatError, readable_bytes, require_finite, shown
+from elmokit.model.formats.stored import Array, require_finite
 from elmokit.system.files import atomic_write
+from elmokit.system.json_fields import Fields, parse_json_object
+from elmokit.system.untrusted import FormatError, readable_bytes, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +59,7 @@ def read_header(path: Path) -> dict[str, TensorEntry]:
                 f"is not a safetensors file, or is cut short: it has {readable_bytes(num_bytes)}, its header would "
                 f"have {readable_bytes(length)} (at most {readable_bytes(MAX_HEADER_BYTES)} are read)",
             )
-        header = Fields(path, parse_json_object(path, file.read(length), part="header"))
+        header = Fields(path, parse_json_object(file.read(length), where=path, part="header"))
     entries: dict[str, TensorEntry] = {}
     for name in header.unread:
         if name != _METADATA:

@@ -7,7 +7,7 @@ import lzma
 import zlib
 from typing import IO, TYPE_CHECKING, cast
 
-from elmokit.model.formats.stored import FormatError, readable_bytes
+from elmokit.system.untrusted import FormatError, readable_bytes
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 

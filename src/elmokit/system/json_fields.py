@@ -1,0 +1,244 @@
+"""JSON objects from untrusted files: small, finite, without repeated keys, and read by type."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from elmokit.system.untrusted import FormatError, readable_bytes, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+MAX_BYTES = 4 << 20
+"""A config has some hundred bytes; that of a run, with the names of thousands of shards, some hundred thousand."""
+LARGEST_INTEGER = 1 << 53
+"""Up to here every JSON reader holds whole numbers exactly."""
+
+_T = TypeVar("_T")
+_PAIR = re.compile(r"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]")
+"""A filter, which reads better on one line; a line break is never within a string."""
+
+
+def read_json_object(path: Path, *, max_bytes: int = MAX_BYTES) -> dict[str, object]:
+    """The object in a file. A byte order mark is allowed.
+
+    Raises FileNotFoundError when there is no such file, and FormatError, which names it, for anything else than one
+    JSON object of at most `max_bytes`.
+    """
+    if not path.is_file():  # a pipe would keep us waiting
+        raise FileNotFoundError(f"{path}: there is no such file")
+    if path.stat().st_size > max_bytes:
+        raise FormatError(path, f"has more than {readable_bytes(max_bytes)}; a config is far smaller")
+    return parse_json_object(path.read_bytes(), where=path)
+
+
+def parse_json_object(content: str | bytes, *, where: str | Path, part: str | None = None) -> dict[str, object]:
+    """The object in a text, or in bytes of UTF-8; `where` (a file, perhaps with a line) and `part` are for errors.
+
+    Raises FormatError for anything else, for a repeated key, and for numbers that JSON does not have (NaN, infinity).
+    """
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+        value: object = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite_float,
+            object_pairs_hook=_without_repeated_keys,
+        )
+    except UnicodeDecodeError as error:
+        raise FormatError(where, f"is not UTF-8 (byte {error.start})", part=part) from error
+    except RecursionError as error:
+        raise FormatError(where, "is nested too deeply", part=part) from error
+    except json.JSONDecodeError as error:
+        near = shown(error.doc[max(error.pos - 20, 0) : error.pos + 20])
+        at = f"line {error.lineno}, character {error.colno}" if "\n" in error.doc else f"character {error.colno}"
+        raise FormatError(where, f"is not valid JSON: {error.msg} at {at}, near {near!r}", part=part) from error
+    except ValueError as error:  # numbers of thousands of digits, and our own
+        raise FormatError(where, f"is not valid JSON: {error}", part=part) from error
+    if not isinstance(value, dict):
+        raise FormatError(where, f"holds {_kind(value)}; expected an object {{...}}", part=part)
+    return cast("dict[str, object]", value)
+
+
+def json_text(path: Path, values: Mapping[str, object]) -> str:
+    """The text of a file that `read_json_object` reads back.
+
+    Raises FormatError, which names the file that the text is meant for, where it could not be read back.
+    """
+    try:
+        text = _PAIR.sub(r"[\1, \2]", json.dumps(values, indent=2, allow_nan=False)) + "\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FormatError(path, f"cannot be written as JSON: {error}") from error
+    if len(text) > MAX_BYTES:
+        raise FormatError(path, f"would have {readable_bytes(len(text))}; at most {readable_bytes(MAX_BYTES)} are read")
+    return text
+
+
+class Fields:
+    """Typed reads of a parsed object. Every error is a FormatError that names the file and the field.
+
+    `where` is the file, or the file with a line in it; `prefix` is the way to this object within the file.
+    """
+
+    def __init__(self, where: str | Path, values: Mapping[str, object], *, prefix: str = "") -> None:
+        self.where = where
+        self._values = values
+        self._prefix = prefix
+        self._unread = dict.fromkeys(values)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all fields."""
+        return list(self._values)
+
+    @property
+    def unread(self) -> list[str]:
+        """The fields that have not been asked for, each with the way to it."""
+        return [self._prefix + name for name in self._unread]
+
+    def require_known(self, names: Collection[str]) -> None:
+        """Refuse any field but these."""
+        for name in self._values:
+            if name not in names:
+                raise self.error(name, f"is not known; expected {', '.join(names)}")
+
+    def error(self, name: str, reason: str) -> FormatError:
+        """The refusal of a field, for the caller to raise."""
+        return FormatError(self.where, reason, part=f"field {self._prefix}{name}")
+
+    def value(self, name: str) -> object:
+        if name not in self._values:
+            others = f"; there are {shown(', '.join(self._values))}" if self._values else ""
+            raise self.error(name, f"is missing{others}")
+        self._unread.pop(name, None)
+        return self._values[name]
+
+    def object(self, name: str) -> dict[str, object]:
+        return cast("dict[str, object]", self._typed(name, dict, "an object"))
+
+    def fields(self, name: str) -> Fields:
+        """The fields of an object within this one."""
+        return Fields(self.where, self.object(name), prefix=f"{self._prefix}{name}.")
+
+    def list_of_fields(self, name: str) -> list[Fields]:
+        """The fields of each object in a list."""
+        found: list[Fields] = []
+        for index, value in enumerate(self.items(name)):
+            if not isinstance(value, dict):
+                raise self.error(f"{name}[{index}]", f"is {_kind(value)}; expected an object")
+            values = cast("dict[str, object]", value)
+            found.append(Fields(self.where, values, prefix=f"{self._prefix}{name}[{index}]."))
+        return found
+
+    def items(self, name: str) -> list[object]:
+        """A list, whatever it holds."""
+        return cast("list[object]", self._typed(name, list, "a list"))
+
+    def text(self, name: str) -> str:
+        return self._typed(name, str, "text")
+
+    def tokens(self, name: str) -> list[str]:
+        """A list of at least one token, which is text without spaces and tabs."""
+        values = self.items(name)
+        tokens = [value for value in values if isinstance(value, str) and value and not {" ", "\t"}.intersection(value)]
+        if not tokens or len(tokens) < len(values):
+            raise self.error(name, f"is {shown(str(values)[:80])}; expected a list of words without spaces")
+        return tokens
+
+    def boolean(self, name: str) -> bool:
+        return self._typed(name, bool, "true or false")
+
+    def integer(self, name: str, *, least: int = 0, most: int = LARGEST_INTEGER) -> int:
+        return self._in_bounds(name, self.value(name), least=least, most=most)
+
+    def number(self, name: str, *, least: float = 0, most: float = math.inf) -> float:
+        return self._number(name, self.value(name), least=least, most=most, expected="a number")
+
+    def number_or_none(self, name: str, *, most: float = math.inf) -> float | None:
+        """A number of at least 0, or null; an absent field is null."""
+        if name not in self._values or self.value(name) is None:
+            return None
+        return self._number(name, self.value(name), least=0, most=most, expected="a number or null")
+
+    def numbers(self, name: str, *, least: float = 0, most: float = math.inf) -> tuple[float, ...]:
+        return tuple(
+            self._number(f"{name}[{index}]", value, least=least, most=most, expected="a number")
+            for index, value in enumerate(self.items(name))
+        )
+
+    def integers(self, name: str, *, most_integers: int, most: int) -> tuple[int, ...]:
+        """A list of whole numbers, each at least 0."""
+        values = cast("list[object]", self._typed(name, list, "a list of whole numbers"))
+        if len(values) > most_integers:
+            raise self.error(name, f"has {len(values)} entries; expected at most {most_integers}")
+        return tuple(self._in_bounds(name, value, least=0, most=most) for value in values)
+
+    def pairs(self, name: str, *, most_pairs: int, most: int) -> tuple[tuple[int, int], ...]:
+        """A list of [width, number], all at least 1."""
+        pairs = cast("list[object]", self._typed(name, list, "a list of [width, number]"))
+        if not 1 <= len(pairs) <= most_pairs:
+            raise self.error(name, f"has {len(pairs)} entries; expected 1 to {most_pairs}")
+        read: list[tuple[int, int]] = []
+        for pair in pairs:
+            values = cast("list[object]", pair) if isinstance(pair, list) else []
+            if len(values) != 2:
+                raise self.error(name, "holds something that is not a pair; expected [width, number]")
+            width, number = (self._in_bounds(name, value, least=1, most=most) for value in values)
+            read.append((width, number))
+        return tuple(read)
+
+    def _typed(self, name: str, kind: type[_T], expected: str) -> _T:
+        value = self.value(name)
+        if not isinstance(value, kind):
+            raise self.error(name, f"is {_kind(value)}; expected {expected}")
+        return value
+
+    def _in_bounds(self, name: str, value: object, *, least: int, most: int) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.error(name, f"is {_kind(value)}; expected a whole number")
+        if not least <= value <= most:
+            raise self.error(name, f"is {shown(str(value))}; expected {least} to {most}")
+        return value
+
+    def _number(self, name: str, value: object, *, least: float, most: float, expected: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.error(name, f"is {_kind(value)}; expected {expected}")
+        if not least <= value <= min(most, sys.float_info.max):
+            bounds = f"{least:g} to {most:g}" if math.isfinite(most) else f"at least {least:g}"
+            raise self.error(name, f"is {shown(str(value))}; expected {bounds}")
+        return float(value)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite_float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:30]} is too large a number")
+    return value
+
+
+def _without_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        repeated, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ValueError(f'the key "{shown(repeated)}" is repeated')
+    return values
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    names: dict[type, str] = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list"}
+    return names.get(type(value), "an object")

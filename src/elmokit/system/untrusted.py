@@ -1,0 +1,39 @@
+"""What every reader of untrusted files needs: the refusal that names the file, and names and sizes fit to print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_MAX_SHOWN = 200
+
+
+class FormatError(ValueError):
+    """A file is not what its format says. The message names the file, the part of it (a dataset, a field) and why.
+
+    `where` is the file, or the file with a line in it.
+    """
+
+    def __init__(self, where: str | Path, reason: str, *, part: str | None = None) -> None:
+        super().__init__(f"{where}: {reason}" if part is None else f"{where}: {shown(part)}: {reason}")
+
+
+def shown(text: str) -> str:
+    """A name from an untrusted file as it may be printed: no control characters or lone surrogates, not too long."""
+    if len(text) > _MAX_SHOWN:
+        text = text[:_MAX_SHOWN] + "..."
+    return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def readable_bytes(num_bytes: int) -> str:
+    """A size in words: `512 bytes`, `37.3 GiB`."""
+    if num_bytes < 1024:
+        return f"{num_bytes} bytes"
+    size = float(num_bytes)
+    for unit in ("KiB", "MiB", "GiB"):
+        size /= 1024
+        if size < 1024:
+            return f"{size:.1f} {unit}"
+    return f"{size / 1024:.1f} TiB"

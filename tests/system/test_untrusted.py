@@ -1,0 +1,21 @@
+from pathlib import Path
+
+from elmokit.system.untrusted import FormatError, readable_bytes, shown
+
+
+def test_a_refusal_names_the_file_its_part_and_why():
+    assert str(FormatError(Path("a.json"), "is empty")) == "a.json: is empty"
+    assert str(FormatError("a.jsonl, line 3", "is missing", part="field x")) == "a.jsonl, line 3: field x: is missing"
+
+
+def test_a_name_from_a_file_cannot_move_the_cursor_or_fill_the_screen():
+    assert shown("밥 and rice") == "밥 and rice"
+    assert shown("\x1b[2J\ud800") == r"\x1b[2J\ud800"
+    assert len(shown("x" * 1000)) == 203
+
+
+def test_sizes_are_given_in_the_largest_unit_that_fits():
+    assert readable_bytes(512) == "512 bytes"
+    assert readable_bytes(1536) == "1.5 KiB"
+    assert readable_bytes(40 << 30) == "40.0 GiB"
+    assert readable_bytes(3 << 40) == "3.0 TiB"
