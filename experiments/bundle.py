@@ -21,9 +21,9 @@ import torch
 
 import elmokit
 from elmokit import Elmo
-from elmokit.analysis.findings import look
 from elmokit.analysis.homonyms import MEASUREMENTS, as_record, measure_homonyms, of_one_form, read_homonyms
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
+from elmokit.analysis.sense_study import study_senses
 from elmokit.model.formats.convert import convert
 from elmokit.scoring.perplexity import Perplexity, read_for_measuring, text_losses, union
 from elmokit.text.markdown import markdown_table
@@ -123,15 +123,15 @@ def _row(result: Perplexity) -> dict[str, Any]:
 def _polysemes(model: Path) -> dict[str, dict[str, str]]:
     """1-nearest-neighbour rates over the fixed list of polysemes, as the demo shows them."""
     elmo = Elmo.from_pretrained(model)
-    findings = look(elmo, read_polysemes(LISTS[language_of(elmo.vocabulary)]), model=model.name)
-    contrasts = findings.contrasts()
+    study = study_senses(elmo, read_polysemes(LISTS[language_of(elmo.vocabulary)]), model=model.name)
+    contrasts = study.contrasts()
     return {
         one.name: {
             "all": str(one.nearest_rate()),
             "triples": one.triple_rate().percent(),
             **{contrast: str(one.nearest_rate(members)) for contrast, members in contrasts.items()},
         }
-        for one in findings.measured
+        for one in study.measured
     }
 
 

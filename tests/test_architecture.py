@@ -19,7 +19,7 @@ MAY_IMPORT_LATE = {
 }
 KNOWS_HDF5 = {"model/formats/containers/hdf5.py", "model/formats/containers/hdf5_output.py"}
 LIGHT = ["elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config"]
-CORE = {"torch", "numpy", "safetensors", "h5py", "tqdm"}
+CORE = {"torch", "numpy", "safetensors", "h5py", "tqdm", "jinja2"}
 
 
 def name_of(path: Path) -> str:

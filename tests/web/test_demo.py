@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from elmokit.analysis.findings import CloseUp, Findings, look
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, words_of
+from elmokit.analysis.sense_study import SenseStudy, study_senses
 from elmokit.model.bilm import BiLM
 from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
 from elmokit.model.config import BiLMConfig
@@ -24,6 +24,7 @@ from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.demo import demo, terminal
 from elmokit.web.demo.page import page as demo_page
 from elmokit.web.demo.picture import picture
+from elmokit.web.demo.wording import shades
 
 THE_LIST = read_polysemes()
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "bank", "banks", "shore", "play", "a", "tree"])
@@ -40,8 +41,8 @@ def random_bilm() -> BiLM:
 
 
 @pytest.fixture(scope="module")
-def findings() -> Findings:
-    return look(Elmo(random_bilm(), VOCABULARY), THE_LIST, model="random")
+def study() -> SenseStudy:
+    return study_senses(Elmo(random_bilm(), VOCABULARY), THE_LIST, model="random")
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_writes_a_page_prints_the_findings_and_ends_with_python_to_copy(model: str, tmp_path: Path):
+def test_writes_a_page_prints_the_results_and_ends_with_python_to_copy(model: str, tmp_path: Path):
     output = io.StringIO()
     demo.run(tmp_path / "demo.html", model=model, output=output)
     shown = output.getvalue()
@@ -89,10 +90,10 @@ def test_writes_a_page_prints_the_findings_and_ends_with_python_to_copy(model: s
     assert f"from_pretrained({model!r})" in code
 
 
-def test_the_text_has_the_rates_with_baselines_counts_and_every_word(findings: Findings):
-    lines = list(terminal.describe(findings, colours=False))
+def test_the_text_has_the_rates_with_baselines_counts_and_every_word(study: SenseStudy):
+    lines = list(terminal.describe(study, colours=False))
     text = "\n".join(lines)
-    for one in findings.measured:
+    for one in study.measured:
         assert f"{one.name:22}{one.nearest_rate()}" in text and one.triple_rate().percent() in text
     assert "24 words of two senses, 384 sentences" in text and "21,504 triples" in text
     for word in words_of(THE_LIST):
@@ -103,9 +104,9 @@ def test_the_text_has_the_rates_with_baselines_counts_and_every_word(findings: F
     assert text.isascii() and "\x1b" not in text
 
 
-def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sense(findings: Findings):
-    assert [close_up.word for close_up in findings.close_ups] == ["bank", "play", "spring", "match", "park"]
-    bank = findings.close_ups[0]
+def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sense(study: SenseStudy):
+    assert [close_up.word for close_up in study.close_ups] == ["bank", "play", "spring", "match", "park"]
+    bank = study.close_ups[0]
     assert bank.shown == [0, 1, 2, 8, 9, 10]
     assert bank.labels == ["river 1", "river 2", "river 3", "money 1", "money 2", "money 3"]
     assert [len(nearest.same_word) for nearest in bank.nearest] == [3, 3]
@@ -113,13 +114,13 @@ def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sen
 
 
 def test_without_a_vocabulary_the_words_of_the_list_are_the_neighbours():
-    close_up = look(Elmo(random_bilm()), THE_LIST[:32], model="random").close_ups[0]
+    close_up = study_senses(Elmo(random_bilm()), THE_LIST[:32], model="random").close_ups[0]
     assert len(close_up.static) == 4
 
 
-def test_what_is_found_does_not_change_from_run_to_run(findings: Findings):
-    again = look(Elmo(random_bilm(), VOCABULARY), THE_LIST, model="random")
-    assert demo_page(again, code="") == demo_page(findings, code="")
+def test_what_is_found_does_not_change_from_run_to_run(study: SenseStudy):
+    again = study_senses(Elmo(random_bilm(), VOCABULARY), THE_LIST, model="random")
+    assert demo_page(again, code="") == demo_page(study, code="")
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +152,7 @@ def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tm
 
 
 def test_korean_columns_stand_under_each_other_within_the_width(korean: Path):
-    found = look(Elmo.from_pretrained(korean), read_polysemes(LISTS["ko"]), model="ko", language="ko")
+    found = study_senses(Elmo.from_pretrained(korean), read_polysemes(LISTS["ko"]), model="ko", language="ko")
     lines = list(terminal.describe(found, colours=False))
     assert max(map(terminal.columns, lines)) <= terminal.WIDTH
     for close_up in found.close_ups:
@@ -193,7 +194,7 @@ def test_a_model_that_is_not_there_is_named_and_leaves_no_page(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_colours_only_on_a_terminal_that_wants_them(findings: Findings, monkeypatch: pytest.MonkeyPatch):
+def test_colours_only_on_a_terminal_that_wants_them(study: SenseStudy, monkeypatch: pytest.MonkeyPatch):
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -206,21 +207,16 @@ def test_colours_only_on_a_terminal_that_wants_them(findings: Findings, monkeypa
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("NO_COLOR", "1")
     assert not terminal.shows_colours(Terminal())
-    coloured = list(terminal.describe(findings, colours=True))
+    coloured = list(terminal.describe(study, colours=True))
     plain = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured]
-    assert plain == list(terminal.describe(findings, colours=False))
+    assert plain == list(terminal.describe(study, colours=False))
     assert plain != coloured
 
 
 def test_shades_are_spread_over_the_cosines_of_different_occurrences():
     cosines = torch.tensor([[1, 0.5, 0.7], [0.5, 1, 0.9], [0.7, 0.9, 1]]).double().numpy()
-    assert shades(cosines, 4) == [[3, 0, 2], [0, 3, 3], [2, 3, 3]]
-    assert shades(cosines * 0 + 1, 4) == [[0, 0, 0]] * 3
-
-
-def shades(cosines, number: int) -> list[list[int]]:
-    close_up = CloseUp("bank", [], [], [], cosines, [], [])
-    return close_up.shades(number).tolist()
+    assert shades(cosines, number=4) == [[3, 0, 2], [0, 3, 3], [2, 3, 3]]
+    assert shades(cosines * 0 + 1, number=4) == [[0, 0, 0]] * 3
 
 
 @pytest.mark.parametrize(
@@ -231,8 +227,8 @@ def test_a_snippet_grows_on_both_sides_while_there_is_room(width: int, expected:
     assert terminal.snippet(list("abcdefg"), 2, width) == expected
 
 
-def test_the_page_needs_nothing_from_elsewhere(findings: Findings):
-    text = demo_page(findings, code="from elmokit import Elmo")
+def test_the_page_needs_nothing_from_elsewhere(study: SenseStudy):
+    text = demo_page(study, code="from elmokit import Elmo")
     page = Page(text)
     assert page.open == []
     tags = {tag for tag, _ in page.tags}
@@ -243,8 +239,8 @@ def test_the_page_needs_nothing_from_elsewhere(findings: Findings):
     assert not re.search(r"https?://", text)
 
 
-def test_the_page_can_be_read_without_seeing_its_pictures(findings: Findings):
-    page = Page(demo_page(findings, code=""))
+def test_the_page_can_be_read_without_seeing_its_pictures(study: SenseStudy):
+    page = Page(demo_page(study, code=""))
     drawings = [values for tag, values in page.tags if tag == "svg"]
     assert len(drawings) == 25  # a scatter for each word, and the bars
     assert all(values["role"] == "img" and values["aria-label"] for values in drawings)
@@ -253,11 +249,11 @@ def test_the_page_can_be_read_without_seeing_its_pictures(findings: Findings):
     assert any(values.get("name") == "viewport" for tag, values in page.tags if tag == "meta")
 
 
-def test_the_page_shows_every_word_and_every_sentence(findings: Findings):
-    text = re.sub(r"</?mark>", "", demo_page(findings, code=""))
+def test_the_page_shows_every_word_and_every_sentence(study: SenseStudy):
+    text = html.unescape(re.sub(r"</?mark>", "", demo_page(study, code="")))
     for one in THE_LIST:
-        assert html.escape(" ".join(one.tokens)) in text
-    for one in findings.measured:
+        assert " ".join(one.tokens) in text
+    for one in study.measured:
         assert str(one.nearest_rate()) in text
     assert "prefers-color-scheme: dark" in text
 
@@ -267,7 +263,7 @@ def test_text_is_escaped_in_the_page_and_in_the_picture():
     occurrences = [
         Occurrence("a<i>", bad, sense, 1, (word, "a<i>", bad)) for sense in ("<u>", "</svg>") for word in ("x", "y")
     ]
-    found = look(Elmo(random_bilm()), occurrences, model="</style>")
+    found = study_senses(Elmo(random_bilm()), occurrences, model="</style>")
     page = demo_page(found, code="<script>")
     assert Page(page).open == []
     ElementTree.fromstring(picture(found))
@@ -277,7 +273,7 @@ def test_text_is_escaped_in_the_page_and_in_the_picture():
         assert "a&lt;i&gt;" in text
 
 
-def test_the_picture_stands_by_itself(findings: Findings, model: str, tmp_path: Path):
+def test_the_picture_stands_by_itself(study: SenseStudy, model: str, tmp_path: Path):
     demo.write_picture(tmp_path / "demo.svg", model=model)
     text = (tmp_path / "demo.svg").read_text()
     root = ElementTree.fromstring(text)
@@ -305,7 +301,7 @@ def test_the_bundled_model_tells_senses_apart_better_than_its_baselines(tmp_path
     output = io.StringIO()
     demo.run(tmp_path / "demo.html", output=output)
     assert "elmo = Elmo.from_pretrained()\n" in output.getvalue()
-    found = look(Elmo.from_pretrained(), THE_LIST, model=DEFAULT_MODEL)
+    found = study_senses(Elmo.from_pretrained(), THE_LIST, model=DEFAULT_MODEL)
     rates = {one.name: one.nearest_rate() for one in found.measured}
     assert rates["static vector"].share == pytest.approx(7 / 15)
     best_baseline = max(rates["chance"].share, rates["bag of context words"].interval[1])

@@ -6,17 +6,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from elmokit.analysis.findings import look
 from elmokit.analysis.homonyms import read_recorded
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
+from elmokit.analysis.sense_study import study_senses
 from elmokit.model.bundled import DEFAULT_MODEL, bundled_models, find_model
 from elmokit.model.elmo import Elmo
 from elmokit.system.files import atomic_write
 from elmokit.web.demo import page, picture, terminal
 
 if TYPE_CHECKING:
-    from elmokit.analysis.findings import Findings
     from elmokit.analysis.polysemes import Language
+    from elmokit.analysis.sense_study import SenseStudy
 
 CODE = """\
 from elmokit import Elmo
@@ -31,27 +31,27 @@ SENTENCES: dict[Language, str] = {
 
 
 def run(html_path: Path, *, model: str | None = None, output: TextIO | None = None) -> None:
-    """Print the findings to `output` (stdout) and write them as a web page, whole or not at all.
+    """Print the results to `output` (stdout) and write them as a web page, whole or not at all.
 
     model: a name or a path as for `Elmo.from_pretrained`; by default the bundled one. FileNotFoundError without it.
     """
     stream = output or sys.stdout
     with atomic_write(html_path) as unfinished:
-        findings = _findings(model)
-        print(f"elmokit demo: {findings.model}, {findings.num_parameters:,} parameters\n", file=stream)
-        for line in terminal.describe(findings, colours=terminal.shows_colours(stream)):
+        study = _study(model)
+        print(f"elmokit demo: {study.model}, {study.num_parameters:,} parameters\n", file=stream)
+        for line in terminal.describe(study, colours=terminal.shows_colours(stream)):
             print(line, file=stream)
-        unfinished.write_text(page.page(findings, code=_code(findings, model)), encoding="utf-8")
-    print(f"\nThe same with pictures: {html_path}\n\nIn Python:\n\n{_code(findings, model)}", file=stream, flush=True)
+        unfinished.write_text(page.page(study, code=_code(study, model)), encoding="utf-8")
+    print(f"\nThe same with pictures: {html_path}\n\nIn Python:\n\n{_code(study, model)}", file=stream, flush=True)
 
 
 def write_picture(svg_path: Path, *, model: str | None = None) -> None:
     """Write the picture of the README: a few words in the plane, and the measured rates."""
     with atomic_write(svg_path) as unfinished:
-        unfinished.write_text(picture.picture(_findings(model)), encoding="utf-8")
+        unfinished.write_text(picture.picture(_study(model)), encoding="utf-8")
 
 
-def _findings(model: str | None) -> Findings:
+def _study(model: str | None) -> SenseStudy:
     if model is None and DEFAULT_MODEL not in bundled_models():
         raise FileNotFoundError(
             f"the demo needs the bundled model {DEFAULT_MODEL!r}, which this installation lacks: install elmokit again "
@@ -60,7 +60,7 @@ def _findings(model: str | None) -> Findings:
     name = model or DEFAULT_MODEL
     elmo = Elmo.from_pretrained(name)
     language = language_of(elmo.vocabulary)
-    return look(
+    return study_senses(
         elmo,
         read_polysemes(LISTS[language]),
         model=Path(name).name,
@@ -69,6 +69,6 @@ def _findings(model: str | None) -> Findings:
     )
 
 
-def _code(findings: Findings, model: str | None) -> str:
-    sentences = SENTENCES[findings.language]
-    return CODE.format(model="" if model is None else repr(model), sentences=sentences, dim=findings.dim)
+def _code(study: SenseStudy, model: str | None) -> str:
+    sentences = SENTENCES[study.language]
+    return CODE.format(model="" if model is None else repr(model), sentences=sentences, dim=study.dim)

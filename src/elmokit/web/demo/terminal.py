@@ -1,4 +1,4 @@
-"""The demo's findings as lines for a terminal, 80 columns wide; heat-maps have colours if it can show them."""
+"""A sense study as lines for a terminal, 80 columns wide; heat-maps have colours if it can show them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, TextIO
 from elmokit.analysis.homonyms import WHAT_IT_IS
 from elmokit.analysis.polysemes import words_of
 from elmokit.analysis.polysemy import num_triples
+from elmokit.web.demo.wording import extent, shades
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from elmokit.analysis.findings import CloseUp, Findings
     from elmokit.analysis.homonyms import Recorded
     from elmokit.analysis.neighbours import Context
     from elmokit.analysis.polysemes import Occurrence
     from elmokit.analysis.polysemy import Rate
+    from elmokit.analysis.sense_study import CloseUp, SenseStudy
 
 WIDTH = 80
 
@@ -32,26 +33,26 @@ def shows_colours(output: TextIO) -> bool:
     return output.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def describe(findings: Findings, *, colours: bool) -> Iterator[str]:
+def describe(study: SenseStudy, *, colours: bool) -> Iterator[str]:
     """The lines, from one word in detail to the rates over all."""
-    for close_up in findings.close_ups:
-        yield from _describe_word(close_up, findings.occurrences, colours=colours)
+    for close_up in study.close_ups:
+        yield from _describe_word(close_up, study.occurrences, colours=colours)
         yield ""
-    yield from _describe_rates(findings)
+    yield from _describe_rates(study)
     yield ""
-    yield from _describe_words(findings)
-    if findings.recorded is not None:
+    yield from _describe_words(study)
+    if study.recorded is not None:
         yield ""
-        yield from _describe_recorded(findings.recorded)
+        yield from _describe_recorded(study.recorded)
 
 
-def _describe_rates(findings: Findings) -> Iterator[str]:
+def _describe_rates(study: SenseStudy) -> Iterator[str]:
     """The table of the rates over the whole list, with 95 % intervals."""
-    occurrences = findings.occurrences
-    yield f"Measured over the whole list: {findings.extent}, {len(occurrences)} sentences"
+    occurrences = study.occurrences
+    yield f"Measured over the whole list: {extent(study)}, {len(occurrences)} sentences"
     yield ""
     yield f"  {'':22}{'nearest one has its sense':33}same sense is nearer"
-    for one in findings.measured:
+    for one in study.measured:
         yield f"  {one.name:22}{one.nearest_rate()!s:33}{one.triple_rate().percent()}"
     yield ""
     yield "  Left: is the nearest other occurrence of the word one with the same sense?"
@@ -73,9 +74,9 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
     numbers = "".join(f"{label.split()[-1]:5}" for label in close_up.labels)
     yield f"  {'cosines':48}{heads}".rstrip()
     yield f"  {'(top layer)':48}{numbers}".rstrip()
-    table = zip(close_up.labels, shown, close_up.cosines, close_up.shades(len(_BLUES)), strict=True)
-    for label, one, values, shades in table:
-        cells = " ".join(_cell(value, shade, colours=colours) for value, shade in zip(values, shades, strict=True))
+    levels = shades(close_up.cosines, number=len(_BLUES))
+    for label, one, values, row in zip(close_up.labels, shown, close_up.cosines, levels, strict=True):
+        cells = " ".join(_cell(value, shade, colours=colours) for value, shade in zip(values, row, strict=True))
         yield f"  {label[:12]:13}{_padded(snippet(one.tokens, one.index, 34), 35)}{cells}"
     yield f"  {'static vector':48}1.00 in every place"
     yield ""
@@ -95,19 +96,19 @@ def _describe_context(context: Context, occurrences: list[Occurrence], sense: st
     return f"    {context.cosine:.2f}  {_padded(snippet(tokens, context.index, 50), 51)} {sense}".rstrip()
 
 
-def _describe_words(findings: Findings) -> Iterator[str]:
+def _describe_words(study: SenseStudy) -> Iterator[str]:
     """For every word, how many of its occurrences have a nearest one of their sense; also where it does not work."""
     yield "Nearest one has its sense, by the kind of senses, for the top layer:"
-    for contrast, members in findings.contrasts().items():
-        yield f"  {contrast:22}{findings.top.nearest_rate(members)}"
+    for contrast, members in study.contrasts().items():
+        yield f"  {contrast:22}{study.top.nearest_rate(members)}"
     yield ""
-    words = words_of(findings.occurrences)
-    guesses = [findings.measured[0].nearest_rate(findings.members(word)) for word in words]
+    words = words_of(study.occurrences)
+    guesses = [study.measured[0].nearest_rate(study.members(word)) for word in words]
     chance = "; ".join(sorted({f"of {guess.total}, chance is {guess.correct:.2g}" for guess in guesses}))
     yield f"Word by word, for the top layer ({chance}):"
     line = " "
     for word in words:
-        rate = findings.top.nearest_rate(findings.members(word))
+        rate = study.top.nearest_rate(study.members(word))
         part = f" {word} {rate.correct:.3g}"
         if columns(line + part) >= WIDTH:
             yield line

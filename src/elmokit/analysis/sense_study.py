@@ -1,4 +1,4 @@
-"""What the demo shows, computed: a model's vectors of the list of polysemes, its rates, neighbours and planes."""
+"""What a model's vectors know about the senses of words: rates over a list of polysemes, neighbours and planes."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ NUM_SHOWN = 6
 """The first sentences of each sense are in the table of a close-up, so many of all senses together."""
 NUM_NEIGHBOURS = 3
 NUM_STATIC_NEIGHBOURS = 4
-
-_NUMERALS = {2: "two", 3: "three"}
 
 
 @dataclass(frozen=True)
@@ -69,16 +67,9 @@ class CloseUp:
     nearest: list[Nearest]
     static: list[Word]
 
-    def shades(self, number: int) -> NDArray[np.int64]:
-        """Each cosine as a shade from 0 to number - 1, spread over those of two different occurrences."""
-        others = self.cosines[~np.eye(len(self.cosines), dtype=bool)]
-        spread = max(float(others.max() - others.min()), 1e-6)
-        shades = np.floor((self.cosines - others.min()) / spread * number)
-        return np.clip(shades, 0, number - 1).astype(np.int64)
-
 
 @dataclass(frozen=True)
-class Findings:
+class SenseStudy:
     """Planes and close-ups are of the top layer, as section 5.3 and table 4 of the paper look at senses."""
 
     model: str
@@ -98,13 +89,6 @@ class Findings:
         """The rates of the layer that the planes and close-ups show."""
         return self.measured[-2]
 
-    @property
-    def extent(self) -> str:
-        """As in `24 words of two senses`."""
-        words = words_of(self.occurrences)
-        numbers = sorted({len(senses_of(word, self.occurrences)) for word in words})
-        return f"{len(words)} words of {' or '.join(_NUMERALS.get(number, str(number)) for number in numbers)} senses"
-
     def members(self, word: str) -> list[int]:
         return _members(word, self.occurrences)
 
@@ -116,14 +100,14 @@ class Findings:
         return groups
 
 
-def look(
+def study_senses(
     elmo: Elmo,
     occurrences: list[Occurrence],
     *,
     model: str,
     language: Language = "en",
     recorded: Recorded | None = None,
-) -> Findings:
+) -> SenseStudy:
     """Run the model over the list; `model` is its name, to be shown, and `recorded` what is known of it besides."""
     sentences = [list(occurrence.tokens) for occurrence in occurrences]
     encoded = elmo.encode(sentences, layers="all", show_progress=False)
@@ -136,7 +120,7 @@ def look(
     else:
         candidates = most_frequent_words(elmo.vocabulary)
     static = StaticWords(elmo.bilm, candidates)
-    return Findings(
+    return SenseStudy(
         model=model,
         num_parameters=elmo.config.num_parameters,
         dim=elmo.config.output_dim,

@@ -1,0 +1,37 @@
+"""How the page, the picture and the terminal put the results of a sense study into words and shades."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.analysis.polysemes import senses_of, words_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from elmokit.analysis.sense_study import SenseStudy
+
+_NUMERALS = {2: "two", 3: "three"}
+
+
+def extent(study: SenseStudy) -> str:
+    """As in `24 words of two senses`."""
+    words = words_of(study.occurrences)
+    numbers = sorted({len(senses_of(word, study.occurrences)) for word in words})
+    return f"{len(words)} words of {' or '.join(_NUMERALS.get(number, str(number)) for number in numbers)} senses"
+
+
+def score(study: SenseStudy, word: str) -> str:
+    """As in `15/16`: of the word's occurrences, those whose nearest one has the same sense, by the top layer."""
+    rate = study.top.nearest_rate(study.members(word))
+    return f"{round(rate.correct, 1):g}/{rate.total}"
+
+
+def shades(cosines: NDArray[np.float64], *, number: int) -> list[list[int]]:
+    """Each cosine (N,N) as a shade from 0 to number - 1, spread over those of two different occurrences."""
+    others = cosines[~np.eye(len(cosines), dtype=bool)]
+    spread = max(float(others.max() - others.min()), 1e-6)
+    levels = np.floor((cosines - others.min()) / spread * number)
+    return np.clip(levels, 0, number - 1).astype(np.int64).tolist()

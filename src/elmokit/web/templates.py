@@ -1,0 +1,17 @@
+"""Jinja2 templates in the folder `templates` of a package: values are escaped, and a missing one is an error."""
+
+from __future__ import annotations
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+
+def template_environment(package: str) -> Environment:
+    """The templates of a package, as in `elmokit.web.demo`; a name that is not filled in raises UndefinedError."""
+    return Environment(
+        loader=PackageLoader(package),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
