@@ -3,16 +3,16 @@
     python benchmarks/embedding.py [--sizes original medium small mini-en] [--rounds 3] [--output FILE]
 
 Words per CPU-second on one thread, every round with nothing remembered from the one before. The yardstick is
-`shared/tools/plain_bilm.py`: a loop over the steps of padded batches of 32 in corpus order, characters encoded for
+`plain_bilm.py`: a loop over the steps of padded batches of 32 in corpus order, characters encoded for
 every token, one direction after the other. The models are random ones in the released layout, and the bundled one
-converted to it; the text is held-out English. The ONNX file reads batches of 32, sorted by length.
+converted to it; the text is held-out English, in `.data/en` (see CONTRIBUTING.md). The ONNX file reads batches of 32,
+sorted by length.
 Errors are those of the LSTMs' layers: of every variant, and of the plain biLM itself, to the plain biLM in float64.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import lzma
 import os
@@ -31,12 +31,14 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 import numpy as np
 import onnxruntime
 import torch
+from plain_bilm import PlainBiLM
+from random_checkpoint import write_random_checkpoint
 
 from elmokit.integrations.onnx_export import export_onnx
 from elmokit.model.elmo import Elmo
 from elmokit.text.characters import batch_character_ids
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+HELD_OUT = Path(__file__).parents[1] / ".data/en"
 PRECISIONS = ("float32", "bfloat16", "int8")
 PLAIN_BATCH = 32
 NUM_EXACT = 32  # sentences that errors are measured on
@@ -101,9 +103,11 @@ def record(sentences: list[list[str]], rows: list[Row], processes: dict[str, dic
 def held_out(number: int) -> list[list[str]]:
     """Sentences of all domains, drawn once for all."""
     lines: list[str] = []
-    for path in sorted((SHARED / "data/en").glob("heldout*.txt.xz")):
+    for path in sorted(HELD_OUT.glob("heldout*.txt.xz")):
         with lzma.open(path, "rt", encoding="utf-8") as file:
             lines += [line for line in file if line.strip()]
+    if not lines:
+        sys.exit(f"no held-out text in {HELD_OUT}: CONTRIBUTING.md says how to get it")
     order = np.random.default_rng(1).permutation(len(lines))
     return [lines[index].split() for index in order[:number]]
 
@@ -113,7 +117,7 @@ def checkpoint(size: str, folder: Path) -> Path:
     if size.startswith("mini"):
         subprocess.run([sys.executable, "-m", "elmokit", "convert", size, folder, "--to", "bilm_tf"], check=True)
     else:
-        subprocess.run([sys.executable, SHARED / "tools/make_checkpoint.py", size, folder], check=True, stdout=-3)
+        write_random_checkpoint(size, folder)
     return folder
 
 
@@ -171,7 +175,7 @@ def elmo_encoder(elmo: Elmo) -> Encode:
 
 
 def plain_encoder(folder: Path) -> Encode:
-    plain = plain_module().Plain(str(folder), weights=weights_name(folder))
+    plain = PlainBiLM(folder, weights=weights_name(folder))
 
     def encode(sentences: Sequence[list[str]]) -> list[np.ndarray]:
         starts = range(0, len(sentences), PLAIN_BATCH)
@@ -208,21 +212,9 @@ def onnx_encoder(folder: Path) -> Encode:
 
 def in_float64(folder: Path, sentences: list[list[str]]) -> list[np.ndarray]:
     """The plain biLM with all its weights in float64."""
-
-    def widen(value: object) -> object:
-        if isinstance(value, torch.Tensor):
-            return value.double()
-        return type(value)(widen(each) for each in value) if isinstance(value, (list, tuple)) else value
-
-    plain = plain_module().Plain(str(folder), weights=weights_name(folder))
-    for name in ("emb", "cnn", "high", "proj", "lstm"):
-        setattr(plain, name, widen(getattr(plain, name)))
-    torch.set_default_dtype(torch.float64)
-    try:
-        starts = range(0, len(sentences), PLAIN_BATCH)
-        return [array for start in starts for array in plain(sentences[start : start + PLAIN_BATCH])]
-    finally:
-        torch.set_default_dtype(torch.float32)
+    plain = PlainBiLM(folder, weights=weights_name(folder), dtype=torch.float64)
+    starts = range(0, len(sentences), PLAIN_BATCH)
+    return [array for start in starts for array in plain(sentences[start : start + PLAIN_BATCH])]
 
 
 def errors(vectors: list[np.ndarray], exact: list[np.ndarray]) -> tuple[float, float, float]:
@@ -282,14 +274,6 @@ def alone(folder: str, precision: str, sentences: list[list[str]]) -> dict[str, 
 def resident_megabytes(field: str) -> float:
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return int(status.split(f"{field}:")[1].split()[0]) * 1024 / 1e6
-
-
-def plain_module():
-    spec = importlib.util.spec_from_file_location("plain_bilm", SHARED / "tools/plain_bilm.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def weights_name(folder: Path) -> str:

@@ -35,7 +35,7 @@ TEXTS = Path(__file__).with_name("cards")
 
 @dataclass(frozen=True)
 class Language:
-    """What is measured in a language; 5-gram perplexities (forward, backward) are those of ngram-baselines.md."""
+    """What is measured in a language; 5-gram perplexities (forward, backward) are in benchmarks/results/ngrams.md."""
 
     five_gram: dict[str, tuple[float, float]]
     """By domain, `all` first."""

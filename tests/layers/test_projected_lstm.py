@@ -15,7 +15,7 @@ NUM_ROWS = [4, 4, 3, 3, 1, 0]
 def plain(
     layer: ProjectedLSTMLayer, inputs: Tensor, state: LSTMState, num_rows: list[int], keep: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """bilm-tf's cell, one step after the other (reference/bilm.md, section 3)."""
+    """bilm-tf's cell, one step after the other (docs/model.md, section 3)."""
     c, h = state.cell, state.output
     outputs: list[Tensor] = []
     for step, rows in enumerate(num_rows):

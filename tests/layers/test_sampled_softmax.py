@@ -1,4 +1,4 @@
-"""Sampled softmax against the definition, written out (reference/bilm.md, section 8)."""
+"""Sampled softmax against the definition, written out (docs/model.md, section 8)."""
 
 from __future__ import annotations
 

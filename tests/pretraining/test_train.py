@@ -389,7 +389,7 @@ def test_settings_reach_the_run_and_the_model() -> None:
 
 @pytest.mark.parametrize(("name", "millions"), [("small", 13.593296), ("medium", 28.027728), ("original", 93.600848)])
 def test_published_recipes_have_the_published_sizes(name: str, millions: float) -> None:
-    assert recipe(name).bilm.num_parameters == round(millions * 1e6)  # reference/bilm.md, section 16
+    assert recipe(name).bilm.num_parameters == round(millions * 1e6)  # docs/model.md, section 14
 
 
 def test_every_config_survives_its_json() -> None:

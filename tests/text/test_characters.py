@@ -1,4 +1,4 @@
-"""Character ids, against bilm-tf's conventions (reference/bilm.md, section 1)."""
+"""Character ids, against bilm-tf's conventions (docs/model.md, section 1)."""
 
 import numpy as np
 import pytest

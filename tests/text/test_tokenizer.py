@@ -1,4 +1,4 @@
-"""Tokens and sentences, against the conventions of the bundled models' corpora (shared/data/*/build)."""
+"""Tokens and sentences, against the conventions of the bundled models' corpora (their cards name them)."""
 
 import doctest
 import time

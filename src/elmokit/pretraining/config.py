@@ -22,7 +22,7 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class PretrainingConfig:
-    """A pretraining run. Defaults are the released settings (bilm-tf; `reference/bilm.md`, sections 6 to 11)."""
+    """A pretraining run. Defaults are the released settings (bilm-tf; docs/model.md, sections 6 to 11)."""
 
     bilm: BiLMConfig = field(default_factory=BiLMConfig)
     """The model's sizes; its fields can be set by name too."""
