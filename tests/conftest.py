@@ -9,9 +9,11 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from toy_task import stand_in_inputs, tiny_bilms, toy, toy_data, write
+import shape_checks
 
-__all__ = ["stand_in_inputs", "tiny_bilms", "toy", "toy_data", "write"]  # fixtures
+shape_checks.install()  # before the fixtures below import elmokit
+
+pytest_plugins = ["toy_task"]
 
 # The same examples on every run, and no failure because the machine was busy.
 settings.register_profile("elmokit", deadline=None, derandomize=True)

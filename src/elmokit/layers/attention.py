@@ -37,7 +37,7 @@ def soft_align(
     return masked_softmax(scores, pairs) @ hypothesis, masked_softmax(scores.mT, pairs.mT) @ premise
 
 
-def biattention(sequence: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 3D"]:
+def biattention(sequence: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 3*D"]:
     """`[x; x - c; x * c]` with `c = softmax(X X^T) X`: BCN's biattention with one sentence as both of its inputs.
 
     A token attends to itself too (McCann et al., 2017, for classification).
@@ -97,7 +97,7 @@ class BidirectionalAttention(nn.Module):
         *,
         context_mask: Bool[Tensor, "B T"],
         question_mask: Bool[Tensor, "B U"],
-    ) -> Float[Tensor, "B T 4D"]:
+    ) -> Float[Tensor, "B T 4*D"]:
         pairs = _pairs(context, question, context_mask, question_mask)
         scores = self.similarity(context, question)
         to_question = masked_softmax(scores, pairs) @ question
@@ -118,7 +118,7 @@ class SelfAttention(nn.Module):
         self.similarity = TrilinearSimilarity(dim=dim)
         self.nothing = nn.Parameter(torch.tensor(-1.0))  # where their code starts
 
-    def forward(self, sequence: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 3D"]:
+    def forward(self, sequence: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 3*D"]:
         pairs = _pairs(sequence, sequence, mask, mask)
         others = pairs & ~torch.eye(pairs.shape[2], dtype=torch.bool, device=pairs.device)
         scores = self.similarity(sequence, sequence)

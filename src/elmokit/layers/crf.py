@@ -69,7 +69,7 @@ class CRF(nn.Module):
         """The most probable labels of each sentence; see `viterbi`."""
         return viterbi(scores, mask, transitions=self._with_boundary(), allowed=allowed)
 
-    def _with_boundary(self) -> Float[Tensor, "K+1 K+1"]:
+    def _with_boundary(self) -> Float[Tensor, "M M"]:
         if self.starts is None or self.ends is None:
             return functional.pad(self.transitions, (0, 1, 0, 1))
         rows = torch.cat([self.transitions, self.starts[None]])
@@ -123,7 +123,7 @@ def viterbi(
     return [row[:length] for row, length in zip(rows, cast("list[int]", lengths.tolist()), strict=True)]
 
 
-def bio_transitions(labels: Sequence[str]) -> Bool[Tensor, "K+1 K+1"]:
+def bio_transitions(labels: Sequence[str]) -> Bool[Tensor, "M M"]:
     """What BIO allows: `I-X` only after `B-X` or `I-X`. Raises ValueError for a label of another scheme."""
 
     def follows(before: tuple[str, str], after: tuple[str, str]) -> bool:
@@ -132,7 +132,7 @@ def bio_transitions(labels: Sequence[str]) -> Bool[Tensor, "K+1 K+1"]:
     return _allowed(labels, "BI", follows)
 
 
-def bioul_transitions(labels: Sequence[str]) -> Bool[Tensor, "K+1 K+1"]:
+def bioul_transitions(labels: Sequence[str]) -> Bool[Tensor, "M M"]:
     """What BIOUL allows: `I-X` or `L-X`, and nothing else, after `B-X` or `I-X`. Raises ValueError likewise."""
 
     def follows(before: tuple[str, str], after: tuple[str, str]) -> bool:
@@ -145,7 +145,7 @@ def bioul_transitions(labels: Sequence[str]) -> Bool[Tensor, "K+1 K+1"]:
 
 def _allowed(
     labels: Sequence[str], prefixes: str, follows: Callable[[tuple[str, str], tuple[str, str]], bool]
-) -> Bool[Tensor, "K+1 K+1"]:
+) -> Bool[Tensor, "M M"]:
     parts: list[tuple[str, str]] = []
     for label in labels:
         prefix, _, kind = label.partition("-")

@@ -39,7 +39,7 @@ class BiLSTM(nn.Module):
             if "bias_hh" in name:
                 nn.init.ones_(parameter.detach().chunk(4)[1])  # the forget gate (Jozefowicz et al., 2015)
 
-    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 2H"]:
+    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
         return _read_both_ways(self.forward_lstm, self.backward_lstm, inputs, mask)
 
 
@@ -60,7 +60,7 @@ class BiGRU(nn.Module):
             else:
                 nn.init.zeros_(parameter)
 
-    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 2H"]:
+    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
         return _read_both_ways(self.forward_gru, self.backward_gru, inputs, mask)
 
 
@@ -155,7 +155,7 @@ class CoupledBiLSTM(nn.Module):
             for reads_backward in (False, True)
         )
 
-    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 2H"]:
+    def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
         sentence_lengths(mask, of=inputs)
         if not mask.any():
             return inputs.new_zeros(*mask.shape, 2 * self.hidden_dim)
@@ -215,7 +215,7 @@ class CoupledLSTMLayer(nn.Module):
 
 def _read_both_ways(
     forward: nn.LSTM | nn.GRU, backward: nn.LSTM | nn.GRU, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
-) -> Float[Tensor, "B T 2H"]:
+) -> Float[Tensor, "B T E"]:
     """The padding stands behind in both directions and is read on, where it changes nothing.
 
     Torch's packed sequences, which skip it, take up to three times as long to train on a CPU: the gradient of every

@@ -189,7 +189,7 @@ def _lstm(config: BiLMConfig, weights: dict[str, Tensor], name: str, make_kernel
     return PackedLSTM(layers, use_skip_connections=config.use_skip_connections)
 
 
-def _with_double_candidate(gates: Float[Tensor, "4H *D"]) -> Float[Tensor, "4H *D"]:
+def _with_double_candidate(gates: Float[Tensor, "G *D"]) -> Float[Tensor, "G *D"]:
     """A copy with twice its last quarter."""
     doubled = gates.clone()
     doubled[len(gates) // 4 * 3 :].mul_(2)

@@ -162,7 +162,7 @@ def _groups(sentences: Iterable[Sequence[str]]) -> Iterator[list[Sequence[str]]]
         yield group
 
 
-def _load(path: Path, *, mapped: bool = False) -> Shaped[np.ndarray, ...]:
+def _load(path: Path, *, mapped: bool = False) -> Shaped[np.ndarray, "..."]:
     try:
         return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (ValueError, EOFError) as error:

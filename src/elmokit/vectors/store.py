@@ -157,7 +157,7 @@ def _key(sentence: Sequence[str]) -> str:
     return " ".join(sentence)
 
 
-def _load(path: Path) -> Shaped[np.ndarray, ...]:
+def _load(path: Path) -> Shaped[np.ndarray, "..."]:
     """Mapped, not read; numpy compares the size that the header claims with the file's."""
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)

@@ -99,7 +99,7 @@ def check_precision(precision: str) -> None:
         raise ValueError(f"precision is {precision!r}; expected one of {', '.join(PRECISIONS)}")
 
 
-def kernel_for(precision: Precision, weight: Float[Tensor, "M K"]) -> MakeKernel:
+def kernel_for(precision: Precision, weight: Float[Tensor, "M *K"]) -> MakeKernel:
     """The kernel for a model that has this weight, on the device of this weight; measured where there is a choice.
 
     ValueError: this machine has none of that precision.

@@ -98,10 +98,11 @@ class CoreferenceResolver(nn.Module):
         """The clusters of each document, ordered as a reader gives them; none has a single mention."""
         return [_clusters(*self._antecedent_scores(document)) for document in examples]
 
-    def _antecedent_scores(self, document: CoreferenceDocument) -> tuple[Spans, Float[Tensor, "K A+1"]]:
+    def _antecedent_scores(self, document: CoreferenceDocument) -> tuple[Spans, Float[Tensor, "K M"]]:
         """The spans that are kept, and how well none (column 0) and the span that many places before each suit it.
 
-        Documents are read one at a time: their spans have nothing to do with each other.
+        M is one more than the most antecedents of a span. Documents are read one at a time: their spans have nothing
+        to do with each other.
         """
         vectors = self.inputs(document.sentences)
         inputs = self.input_dropout(vectors.inputs)
@@ -199,7 +200,7 @@ def _antecedent_exists(num_spans: int, *, max_antecedents: int) -> Bool[Tensor, 
 
 def _right_antecedents(
     spans: Spans, clusters: Sequence[Sequence[tuple[int, int]]], *, max_antecedents: int
-) -> Bool[Tensor, "K A+1"]:
+) -> Bool[Tensor, "K M"]:
     """True at the earlier spans of a span's own cluster; at none (column 0) where there is no such span."""
     cluster_of = {mention: number for number, cluster in enumerate(clusters) for mention in cluster}
     numbers = torch.tensor([cluster_of.get(bounds, -1) for bounds in _bounds(spans)], dtype=torch.long)
@@ -210,7 +211,7 @@ def _right_antecedents(
     return torch.cat([~right.any(dim=1, keepdim=True), right], dim=1).to(spans.first.device)
 
 
-def _clusters(spans: Spans, scores: Float[Tensor, "K A+1"]) -> list[list[tuple[int, int]]]:
+def _clusters(spans: Spans, scores: Float[Tensor, "K M"]) -> list[list[tuple[int, int]]]:
     """Each span joins the cluster of its best antecedent, if that is one."""
     bounds = _bounds(spans)
     cluster_of: list[list[tuple[int, int]]] = []

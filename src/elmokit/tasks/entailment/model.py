@@ -109,7 +109,7 @@ class EntailmentClassifier(nn.Module):
         return torch.tensor([self.label_ids[cast("str", pair.label)] for pair in examples])
 
 
-def _aligned(encoded: Float[Tensor, "2B T D"], mask: Bool[Tensor, "2B T"]) -> Float[Tensor, "2B T 4D"]:
+def _aligned(encoded: Float[Tensor, "N T D"], mask: Bool[Tensor, "N T"]) -> Float[Tensor, "N T 4*D"]:
     """`[a; a~; a - a~; a * a~]`, where a~ is what the other sentence has for a token of this one."""
     premise, hypothesis = encoded.chunk(2)
     premise_mask, hypothesis_mask = mask.chunk(2)

@@ -1,0 +1,137 @@
+"""Shapes are checked while the tests run: `Float[Tensor, "B T D"]` in a signature is a promise that can fail.
+
+`src` imports jaxtyping for type checkers only, so that users need not have it. `install` puts an import hook in front:
+when a test imports a file of `src` whose annotations have shapes, its `if TYPE_CHECKING:` imports are made, and
+beartype checks each function and each dataclass that has a shape, these annotations alone. Nothing is cached on disk,
+and no other process sees it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType, ModuleType
+from typing import Any, get_type_hints
+
+import jaxtyping
+from beartype.door import die_if_unbearable
+
+CHECKED = "_with_checked_shapes"
+
+
+def install() -> None:
+    """Check the shapes of every file of elmokit that is imported from now on."""
+    already = [name for name in sys.modules if name.startswith("elmokit")]
+    assert not already, f"imported before shapes were checked: {already}"
+    sys.meta_path.insert(0, _Finder())
+
+
+def with_checked_shapes(thing: Any) -> Any:
+    """The function, or the dataclass, whose shapes are checked when it has run: its own refusals come first."""
+    call = thing.__init__ if isinstance(thing, type) else thing
+    signature = inspect.signature(call)
+    hints: dict[str, Any] = {}
+
+    @functools.wraps(call)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        result = call(*args, **kwargs)
+        if not hints:  # now that everything they name is there
+            hints.update({name: hint for name, hint in get_type_hints(call).items() if hint is not object})
+        values = signature.bind(*args, **kwargs).arguments | {"return": result}
+        with jaxtyping.jaxtyped("context"):  # one letter, one length
+            for name, hint in hints.items():
+                if name in values:
+                    die_if_unbearable(values[name], hint, exception_prefix=f"{call.__qualname__}, {name}: ")
+        return result
+
+    if isinstance(thing, type):
+        thing.__init__ = checked
+        return thing
+    return checked
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith("elmokit."):
+            return None  # the front door among others, which has no shapes and would import everything
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    def get_code(self, fullname: str) -> CodeType | None:
+        source = self.get_data(self.path)
+        if b"from jaxtyping import" not in source:
+            return super().get_code(fullname)
+        tree = ast.fix_missing_locations(_CheckShapes().visit(ast.parse(source, self.path)))
+        return compile(tree, self.path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        setattr(module, CHECKED, with_checked_shapes)
+        super().exec_module(module)
+
+
+class _CheckShapes(ast.NodeTransformer):
+    def visit_If(self, node: ast.If) -> Any:
+        self.generic_visit(node)
+        return node.body if ast.unparse(node.test) == "TYPE_CHECKING" else node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
+            argument.annotation = _shape_or(None, argument.annotation)
+        for argument in [node.args.vararg, node.args.kwarg]:
+            if argument is not None:
+                argument.annotation = None
+        node.returns = _shape_or(None, node.returns)
+        if any(has_shape(found) for found in _annotations(node)):
+            node.decorator_list.append(_decorator())
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        self.generic_visit(node)
+        fields = [field for field in node.body if isinstance(field, ast.AnnAssign)]
+        if any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list) and any(
+            has_shape(field.annotation) for field in fields
+        ):
+            for field in fields:
+                field.annotation = _shape_or(ast.Name("object", ast.Load()), field.annotation)
+            node.decorator_list.insert(0, _decorator())
+        return node
+
+
+def _annotations(node: ast.FunctionDef) -> list[ast.expr | None]:
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return [node.returns, *(argument.annotation for argument in arguments)]
+
+
+def _shape_or(other: Any, annotation: ast.expr | None) -> Any:
+    return annotation if has_shape(annotation) else other
+
+
+def has_shape(node: ast.AST | None, *, itself: bool = False) -> bool:
+    """Whether a `Float[Tensor, ...]` or one of its kind is in this annotation, or is it itself."""
+    if node is None:
+        return False
+    return any(
+        isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name) and _is_shape(part.value.id)
+        for part in ([node] if itself else ast.walk(node))
+    )
+
+
+def _is_shape(name: str) -> bool:
+    found = getattr(jaxtyping, name, None)
+    return isinstance(found, type) and issubclass(found, jaxtyping.AbstractDtype)
+
+
+def _decorator() -> ast.Name:
+    return ast.Name(CHECKED, ast.Load())
