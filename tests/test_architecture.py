@@ -4,19 +4,21 @@ import ast
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "elmokit"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "elmokit"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 MAY_IMPORT_LATE = {
     *("cli/models.py", "cli/show.py", "cli/pretraining.py", "cli/tasks.py"),  # `elmokit --help` is fast
     "cli/doctor.py",  # it looks at what may be broken
-    "pretraining/metrics_log.py",  # TensorBoard is an extra
 }
+OPENS_ROOMS = {"__init__.py", "tasks/all_tasks.py"}  # names of our own modules, imported when somebody asks for them
 KNOWS_HDF5 = {"model/formats/containers/hdf5.py", "model/formats/containers/hdf5_output.py"}
 LIGHT = ["elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config"]
 CORE = {"torch", "numpy", "safetensors", "h5py", "tqdm", "jinja2"}
@@ -74,6 +76,35 @@ def test_imports_stand_at_the_top(path: Path):
     ]
     if name_of(path) not in MAY_IMPORT_LATE:
         assert late == []
+
+
+def calls_in(tree: ast.AST, *names: str) -> list[ast.Call]:
+    """Calls of functions of these names, however they are reached (`import_module` or `importlib.import_module`)."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [call for call in calls if ast.unparse(call.func).rpartition(".")[2] in names]
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_modules_are_imported_by_name_only_where_their_absence_is_explained(path: Path):
+    if name_of(path) in {"system/extras.py", *OPENS_ROOMS}:
+        return
+    for call in calls_in(parse(path), "import_module", "__import__"):
+        module = ast.literal_eval(call.args[0])
+        assert module.partition(".")[0] in CORE, f"line {call.lineno}: {module} goes through system.extras.require"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_optional_packages_name_an_extra_that_installs_them(path: Path):
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    for call in calls_in(parse(path), "require"):
+        named = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg != "purpose"}
+        assert named["extra"] in extras, f"line {call.lineno}: pyproject.toml has no extra {named['extra']}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_there_is_one_kind_of_progress_bar(path: Path):
+    if name_of(path) != "system/progress.py":
+        assert "tqdm" not in {imported for imported, _ in imports_in(parse(path))}
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from tqdm import tqdm
-
 from elmokit import __version__
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort, temporary_folder
 from elmokit.corpus.manifest import Amount, CorpusFile, CorpusManifest, Source, sha256
 from elmokit.corpus.raw_text import SentenceTokenizer, documents, keep_spelling, morphemes, script_share
 from elmokit.model.formats.folder import new_folder
 from elmokit.system.files import atomic_write
+from elmokit.system.progress import progress_bar
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 HELD_OUT_FILE = "heldout.txt.xz"
@@ -146,7 +145,7 @@ class _Sentences:
         """Take in the sentences of the `index`-th raw file."""
         found = Amount()
         num_documents = num_with_sentences = -1
-        with tqdm(unit=" sentences", desc=path.name, delay=2, file=sys.stderr, disable=None) as bar:
+        with progress_bar(unit=" sentences", label=path.name) as bar:
             for number, text in documents(path):
                 num_documents = number
                 key = _random_number(self._how.seed, "document", index, number)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import unicodedata
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
+from elmokit.system.extras import require
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -56,10 +55,7 @@ def keep_spelling(sentence: str) -> list[str]:
 
 def morphemes() -> SentenceTokenizer:
     """A tokenizer into Korean morphemes, by Kiwi. Raises ValueError when kiwipiepy is not installed."""
-    try:
-        kiwi: Any = importlib.import_module("kiwipiepy").Kiwi()
-    except ModuleNotFoundError:
-        raise ValueError("Korean morphemes need kiwipiepy: pip install 'elmokit[ko]'") from None
+    kiwi = require("kiwipiepy", extra="ko", purpose="splitting Korean into morphemes").Kiwi()
 
     def morphemes_of(sentence: str) -> list[str]:
         text = " ".join(unicodedata.normalize("NFC", sentence).split())

@@ -12,11 +12,10 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort, temporary_folder
 from elmokit.corpus.stream import SentenceStream
 from elmokit.system.files import atomic_write
+from elmokit.system.progress import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.vocabulary import UNKNOWN
 
@@ -170,16 +169,18 @@ class _Counted:
         size = 0
         spilled = False
         sentences = SentenceStream(shards, shuffle=False, num_epochs=1)
-        for tokens in tqdm(sentences, unit=" sentences", desc="counting", delay=2, file=sys.stderr, disable=None):
-            self.num_sentences += 1
-            known = len(counter)
-            counter.update(tokens)
-            if num_new := len(counter) - known:
-                size += sum(map(sys.getsizeof, islice(reversed(counter), num_new))) + num_new * _TYPE_OVERHEAD
-                if size >= memory_bytes:
-                    partial.add_sorted(_records(counter))
-                    counter.clear()
-                    size, spilled = 0, True
+        with progress_bar(unit=" sentences", label="counting") as bar:
+            for tokens in sentences:
+                bar.update()
+                self.num_sentences += 1
+                known = len(counter)
+                counter.update(tokens)
+                if num_new := len(counter) - known:
+                    size += sum(map(sys.getsizeof, islice(reversed(counter), num_new))) + num_new * _TYPE_OVERHEAD
+                    if size >= memory_bytes:
+                        partial.add_sorted(_records(counter))
+                        counter.clear()
+                        size, spilled = 0, True
         if not spilled:
             yield from counter.items()
             return

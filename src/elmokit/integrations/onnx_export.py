@@ -26,6 +26,7 @@ from torch.nn import functional
 from elmokit import __version__
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
 from elmokit.model.formats.sizes import fields_of
+from elmokit.system.extras import require
 from elmokit.system.files import atomic_write
 from elmokit.text.characters import batch_character_ids
 
@@ -192,14 +193,9 @@ def _check_place(path: Path, weights_path: Path) -> None:
 
 
 def _onnxruntime() -> Any:
-    try:
-        for name in ("onnx", "onnxscript"):  # torch.onnx uses them
-            importlib.import_module(name)
-        return importlib.import_module("onnxruntime")
-    except ImportError as error:
-        raise ValueError(
-            "the ONNX export needs onnx, onnxscript and onnxruntime: pip install 'elmokit[onnx]'"
-        ) from error
+    for name in ("onnx", "onnxscript"):  # torch.onnx uses them
+        require(name, extra="onnx", purpose="the ONNX export")
+    return require("onnxruntime", extra="onnx", purpose="the ONNX export")
 
 
 def _program(module: ExportableBiLM) -> Any:
@@ -216,7 +212,8 @@ def _program(module: ExportableBiLM) -> Any:
             dynamo=True,
             verbose=False,
         )
-    importlib.import_module("onnx_ir.passes.common").ClearMetadataAndDocStringPass()(program.model)
+    passes = require("onnx_ir.passes.common", extra="onnx", purpose="the ONNX export")
+    passes.ClearMetadataAndDocStringPass()(program.model)
     return program
 
 

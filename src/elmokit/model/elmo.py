@@ -5,17 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NoReturn, cast, overload
+from typing import TYPE_CHECKING, Literal, cast, overload
 
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.model.bundled import DEFAULT_MODEL, find_model
 from elmokit.model.formats.read import read_bilm
 from elmokit.model.loaded import LoadedBiLM
+from elmokit.system.progress import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.tokenizer import tokenize
 
@@ -163,7 +163,7 @@ class Elmo:
         self._warn_of_cut_tokens(tokens)
         packed = self._loaded.packed()
         vectors: list[Array] = [np.empty(0, np.float32)] * len(tokens)
-        with _progress_bar(len(tokens), show=show_progress) as bar:
+        with progress_bar(unit="sentence", total=len(tokens), show=show_progress) as bar:
             for batch in batches_by_length([len(sentence) for sentence in tokens], batch_size=batch_size):
                 group = [tokens[index] for index in batch]
                 activations, _ = packed.read(group, depth=self._depth(layers))
@@ -290,13 +290,3 @@ def _pool(vectors: Array, pooling: Pooling) -> Array:
     if vectors.shape[-2] == 0:
         return np.zeros((*vectors.shape[:-2], vectors.shape[-1]), np.float32)
     return vectors.mean(axis=-2) if pooling == "mean" else vectors.max(axis=-2)
-
-
-def _progress_bar(num_sentences: int, *, show: bool | None) -> tqdm[NoReturn]:
-    only_on_a_terminal = None  # in tqdm's words
-    return tqdm(
-        total=num_sentences,
-        unit="sentence",
-        disable=only_on_a_terminal if show is None else not show,
-        delay=2 if show is None else 0,
-    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
+from elmokit.system.extras import require
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard.writer import SummaryWriter
@@ -51,8 +52,6 @@ def _numbers(record: Mapping[str, object], prefix: str = "") -> list[tuple[str, 
 
 
 def _writer(folder: Path, step: int) -> SummaryWriter:
-    try:
-        from torch.utils.tensorboard.writer import SummaryWriter
-    except ImportError as error:
-        raise ValueError("tensorboard=true needs TensorBoard: pip install 'elmokit[tb]'") from error
-    return SummaryWriter(str(folder), purge_step=step + 1)
+    module = "torch.utils.tensorboard.writer"
+    writer = require(module, package="tensorboard", extra="tb", purpose="tensorboard=true")
+    return writer.SummaryWriter(str(folder), purge_step=step + 1)

@@ -6,9 +6,8 @@ import math
 import sys
 from datetime import timedelta
 from types import TracebackType
-from typing import NoReturn
 
-from tqdm import tqdm
+from elmokit.system.progress import progress_bar
 
 
 class LossWindow:
@@ -50,14 +49,7 @@ class ProgressLine:
         self.num_steps = num_steps
         self.step = step
         self.shown = shown
-        self.bar: tqdm[NoReturn] = tqdm(
-            total=num_steps,
-            initial=step,
-            unit="step",
-            file=sys.stderr,
-            disable=None if shown else True,
-            dynamic_ncols=True,
-        )
+        self.bar = progress_bar(unit="step", total=num_steps, done=step, show=None if shown else False)
 
     def __enter__(self) -> ProgressLine:
         return self

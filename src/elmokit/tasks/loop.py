@@ -11,19 +11,19 @@ import math
 import sys
 import time
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor, nn
-from tqdm import tqdm
 
 from elmokit.layers.scalar_mix import ScalarMix, TopLayer
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
 from elmokit.runs.training import DivergenceError, load_optimizer, optimizer_tensors, tensors_under
 from elmokit.system.files import atomic_write
+from elmokit.system.progress import progress_bar
 from elmokit.tasks.batching import predict_all, training_batches
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
 from elmokit.tasks.task import E, P
@@ -150,7 +150,7 @@ class Training(Generic[E, P]):
         self.module.train()
         with (
             torch.random.fork_rng(self.graphics),
-            _progress_bar(len(groups), f"epoch {self.progress.epoch + 1}") as bar,
+            progress_bar(unit="step", total=len(groups), label=f"epoch {self.progress.epoch + 1}", keep=False) as bar,
         ):
             torch.manual_seed(self.config.seed * 1_000_003 + self.progress.epoch)
             for number, group in enumerate(groups, start=1):
@@ -284,9 +284,3 @@ def _new_optimizer(module: nn.Module, config: TrainingConfig) -> torch.optim.Opt
 def _tensors(named: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Safetensors refuses what is not contiguous, or shares memory."""
     return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in named.items()}
-
-
-def _progress_bar(num_steps: int, label: str) -> tqdm[NoReturn]:
-    return tqdm(
-        total=num_steps, desc=label, unit="step", file=sys.stderr, disable=None, leave=False, dynamic_ncols=True
-    )

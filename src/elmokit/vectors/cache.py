@@ -11,19 +11,18 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 import tempfile
 import weakref
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from elmokit.system.files import atomic_write
+from elmokit.system.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -119,7 +118,9 @@ class Activations:
         name = hashlib.blake2b(b"".join(new), digest_size=16).hexdigest()
         lengths = [len(sentence) for sentence in new.values()]
         num_rows = self.num_layers * sum(lengths)
-        with atomic_write(self.folder / f"{name}.npy") as temporary, _progress(num_rows * self.dim * 2, lengths) as bar:
+        label = f"activations ({num_rows * self.dim * 2 / 1e6:,.0f} MB)"
+        bar = progress_bar(unit="sentence", total=len(lengths), label=label)
+        with atomic_write(self.folder / f"{name}.npy") as temporary, bar:
             rows = np.lib.format.open_memmap(temporary, "w+", np.float16, (num_rows, self.dim))
             row = 0
             for group in _groups(new.values()):
@@ -167,9 +168,3 @@ def _load(path: Path, *, mapped: bool = False) -> Shaped[np.ndarray, "..."]:
         return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise ValueError(f"{path} is damaged ({error}); delete it, and it is made again") from None
-
-
-def _progress(num_bytes: int, lengths: list[int]) -> tqdm[NoReturn]:
-    """Shown on a terminal, for what takes longer than two seconds."""
-    label = f"activations ({num_bytes / 1e6:,.0f} MB)"
-    return tqdm(total=len(lengths), desc=label, unit="sentence", file=sys.stderr, disable=None, delay=2)

@@ -10,10 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
+from elmokit.system.progress import progress_bar
 from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.exports import WRITERS, write_hdf5, writer
@@ -86,7 +85,7 @@ def embed_file(
         digest = _pass_over_finished(lines, partial, name=str(input_path))
         blocks = _blocks((line, split(line)) for line in lines)
         encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress=False)
-        with _progress_bar(total, done=partial.num_tokens, show=show_progress) as bar:
+        with progress_bar(unit="token", total=total, done=partial.num_tokens, show=show_progress, scale=True) as bar:
             for num_tokens in _embed_blocks(elmo, encode, blocks, partial, digest):
                 bar.update(num_tokens)
         if not partial.num_lines:
@@ -181,14 +180,3 @@ def _check_room(output: Path, *, num_bytes: int) -> None:
             f"{output}: needs {num_bytes / 1e9:,.1f} GB while it is written (twice its size), and {output.parent} has "
             f"{free / 1e9:,.1f} GB free; choose another place, or fewer layers"
         )
-
-
-def _progress_bar(total: int | None, *, done: int, show: bool | None) -> tqdm[NoReturn]:
-    only_on_a_terminal = None  # in tqdm's words
-    return tqdm(
-        total=total,
-        initial=done,
-        unit="token",
-        unit_scale=True,
-        disable=only_on_a_terminal if show is None else not show,
-    )

@@ -1,0 +1,48 @@
+"""Progress bars: on a terminal, after a while, or when they are asked for."""
+
+import io
+import sys
+
+import pytest
+
+from elmokit.system.progress import progress_bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    return shown
+
+
+def test_a_file_gets_no_bar(capsys: pytest.CaptureFixture[str]):
+    with progress_bar(unit="token", total=2) as bar:
+        assert bar.disable
+        bar.update(2)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bar_that_is_asked_for_is_shown_everywhere(capsys: pytest.CaptureFixture[str]):
+    with progress_bar(unit="token", total=4, done=1, label="reading", show=True) as bar:
+        bar.update(3)
+    shown = capsys.readouterr().err
+    assert "reading:  25%" in shown and "4/4" in shown and "token/s" in shown
+
+
+def test_a_terminal_gets_a_bar_unless_the_work_is_done_at_once(terminal: Terminal):
+    with progress_bar(unit="token", total=2) as bar:
+        assert not bar.disable
+        bar.update(2)
+    assert terminal.getvalue() == ""
+
+
+def test_a_bar_can_be_switched_off(terminal: Terminal):
+    with progress_bar(unit="token", total=2, show=False) as bar:
+        assert bar.disable
+        bar.update(2)
+    assert terminal.getvalue() == ""
