@@ -13,13 +13,6 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stderr", shown)
-    return shown
-
-
 def test_a_file_gets_no_bar(capsys: pytest.CaptureFixture[str]):
     with progress_bar(unit="token", total=2) as bar:
         assert bar.disable
@@ -34,14 +27,16 @@ def test_a_bar_that_is_asked_for_is_shown_everywhere(capsys: pytest.CaptureFixtu
     assert "reading:  25%" in shown and "4/4" in shown and "token/s" in shown
 
 
-def test_a_terminal_gets_a_bar_unless_the_work_is_done_at_once(terminal: Terminal):
+def test_a_terminal_gets_a_bar_unless_the_work_is_done_at_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     with progress_bar(unit="token", total=2) as bar:
         assert not bar.disable
         bar.update(2)
     assert terminal.getvalue() == ""
 
 
-def test_a_bar_can_be_switched_off(terminal: Terminal):
+def test_a_bar_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     with progress_bar(unit="token", total=2, show=False) as bar:
         assert bar.disable
         bar.update(2)
