@@ -119,7 +119,7 @@ def test_errors_are_one_line_and_exit_with_2(
         (["inspect", tmp_path / "nothing"], "no model"),
         (["convert", model, model], "is not an empty folder"),
         (["perplexity", model, text], "softmax"),
-        (["pretrain", text], "a new run needs --vocabulary FILE, --run DIR too"),
+        (["pretrain", text], "a new run also needs --vocabulary FILE, --run DIR"),
         (["pretrain", text, "--resume", tmp_path], "leave out SHARD"),
         (["pretrain", text, "--run", tmp_path / "run", "--vocabulary", text, "--recipe", "huge"], "unknown recipe"),
         (["pretrain", text, "--run", tmp_path / "run", "--vocabulary", text, "--set", "x=1"], "unknown field"),
@@ -202,7 +202,7 @@ def test_doctor_prints_its_findings(capsys: pytest.CaptureFixture[str], monkeypa
     topics = ("torch", "processor", "threads", "OMP_WAIT_POLICY", "GPU", "embedding", "models")
     for topic in (f"elmokit      {__version__}", *topics):
         assert topic in shown
-    assert code == ("BAD" in shown)
+    assert code == ("FAIL" in shown)
     monkeypatch.setattr("elmokit.cli.doctor.bundled_models", dict)
     assert run("doctor") == 1
     assert "mini-en is not in this installation" in capsys.readouterr().out

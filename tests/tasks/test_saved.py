@@ -199,7 +199,7 @@ def test_the_verbs_train_go_on_score_and_predict(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("train toy", "a new run needs --data DIR, --run DIR too"),
+        ("train toy", "a new run also needs --data DIR, --run DIR"),
         ("train toy --resume RUN --seed 1", "leave out TASK, --seed N"),
         ("train ner --data DATA --run NEW", "no task 'ner'"),
         ("train toy --data DATA --run NEW --recipe gpu", "unknown recipe 'gpu' of toy"),
@@ -209,7 +209,7 @@ def test_the_verbs_train_go_on_score_and_predict(
         ("train toy --data DATA --run NEW --word-vectors nowhere", "nowhere: there is no such file"),
         ("train toy --data DATA --run RUN", "already holds a run"),
         ("train toy --data NEW --run NEW", "No such file"),
-        ("train toy --data DATA --run NEW --cache X --no-cache", "exclude each other"),
+        ("train toy --data DATA --run NEW --cache X --no-cache", "cannot be combined"),
         ("train --resume NEW", "is not a run folder"),
         ("evaluate RUN NEW/dev.tsv", "No such file"),
         ("evaluate NEW DATA", "is not a run folder"),

@@ -33,10 +33,10 @@ class Finding:
 def report() -> tuple[str, bool]:
     """The findings as text, and whether elmokit can work here."""
     findings = examine()
-    marks = {True: "ok", False: "BAD", None: "note"}
+    marks = {True: "ok", False: "FAIL", None: "note"}
     lines = [f"{marks[finding.healthy]:<5} {finding.topic:<12} {finding.text}" for finding in findings]
     healthy = all(finding.healthy is not False for finding in findings)
-    lines.append("elmokit works here" if healthy else "elmokit does not work here: see the lines marked BAD")
+    lines.append("elmokit works here" if healthy else "elmokit cannot run here; see the lines marked FAIL")
     return "\n".join(lines), healthy
 
 

@@ -14,14 +14,18 @@ import warnings
 from typing import TYPE_CHECKING, TextIO
 
 from elmokit import __version__
-from elmokit.cli import models, pretraining, show, tasks
+from elmokit.cli import corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as the shell reports a reader that went away
 INTERRUPTED = 130  # 128 + SIGINT
-VERBS = (*show.VERBS, *models.VERBS, *pretraining.VERBS, *tasks.VERBS)
+VERBS = (
+    *(*web.VERBS, *vectors.VERBS, *models.VERBS),
+    *(*corpus.VERBS, *pretraining.VERBS, *scoring.VERBS),
+    *(*tasks.VERBS, *report.VERBS, *installation.VERBS),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Verbs of the model: vectors of a text, and its files on disk."""
+"""Verbs of models on disk: describe, convert, export."""
 
 from __future__ import annotations
 
@@ -11,83 +11,36 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
-    from elmokit.model.elmo import Layers
-
-
-def _add_embed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("input", metavar="INPUT", help="text, one sentence a line: plain, .gz or .xz; - is stdin")
-    parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="OUT", help="*.h5, *.npz, *.npy or *.safetensors"
-    )
-    parser.add_argument(
-        "--model", metavar="M", help="a bundled model's name, a folder, or an options.json (default: the bundled model)"
-    )
-    parser.add_argument("--weights", metavar="FILE", help="the HDF5 weights, if the model is an options.json")
-    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
-    parser.add_argument(
-        "--layers",
-        type=_layers,
-        help="average, all, top, or a number (default: all in *.h5, as dump_bilm_embeddings wrote it, else average)",
-    )
-    parser.add_argument("--batch-size", type=int, default=128, help="sentences run at once (default: %(default)s)")
-    parser.add_argument(
-        "--precision",
-        choices=("float32", "bfloat16", "int8", "auto"),
-        default="float32",
-        help="float32 is exact; bfloat16 and int8 are faster, and not (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--tokenize", action="store_true", help="the lines are raw text; without it, tokens stand between spaces"
-    )
-    parser.add_argument(
-        "--resume", action="store_true", help="go on with a job that was killed; keep finished lines if this one fails"
-    )
-    parser.set_defaults(when_interrupted="; the same command with --resume goes on from here")
-
-
-def _embed(arguments: argparse.Namespace) -> None:
-    """Write the contextual vectors of every line of a text file."""
-    from elmokit.model.bundled import DEFAULT_MODEL
-    from elmokit.model.elmo import Elmo
-    from elmokit.vectors.embed_file import embed_file
-
-    done = embed_file(
-        Elmo.from_pretrained(
-            arguments.model or DEFAULT_MODEL,
-            arguments.weights,
-            device=arguments.device,
-            precision=arguments.precision,
-        ),
-        arguments.input,
-        arguments.output,
-        layers=arguments.layers,
-        batch_size=arguments.batch_size,
-        raw_text=arguments.tokenize,
-        resume=arguments.resume,
-    )
-    size = arguments.output.stat().st_size / 1e6
-    print(f"{arguments.output}: {done.num_lines:,} lines, {done.num_tokens:,} tokens, {size:,.1f} MB")
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE", help="a bundled model's name, a folder, or an options.json")
-    parser.add_argument("target", type=Path, metavar="TARGET", help="a new folder")
-    parser.add_argument("--weights", metavar="FILE", help="the HDF5 weights, if SOURCE is an options.json")
+    parser.add_argument("source", metavar="SOURCE", help="name of a bundled model, a model folder, or an options.json")
+    parser.add_argument("target", type=Path, metavar="TARGET", help="output folder (must not exist)")
+    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
     parser.add_argument(
         "--to",
         choices=("native", "bilm_tf"),
         default="native",
-        help="bilm_tf is options.json and HDF5 (default: native)",
+        help="output format; bilm_tf writes options.json and HDF5 (default: native)",
     )
-    parser.add_argument("--dtype", choices=("float32", "float16"), default="float32", help="of the native weights")
-    parser.add_argument("--no-softmax", action="store_true", help="leave it out: embedding needs none, perplexity does")
     parser.add_argument(
-        "--max-file-bytes", type=int, metavar="N", help="split the softmax into files of at most N bytes"
+        "--dtype",
+        choices=("float32", "float16"),
+        default="float32",
+        help="type of the native weights (default: float32)",
+    )
+    parser.add_argument(
+        "--no-softmax",
+        action="store_true",
+        help="leave the softmax out: perplexity and fine-tuning need it, embedding does not",
+    )
+    parser.add_argument(
+        "--max-file-bytes", type=int, metavar="N", help="split the softmax into files of at most N bytes each"
     )
 
 
 def _convert(arguments: argparse.Namespace) -> None:
-    """Rewrite a model in another format; its numbers stay the same."""
+    """Convert a model to another format; the weights keep their values."""
     from elmokit.model.bundled import find_model
     from elmokit.model.formats.convert import convert
 
@@ -106,15 +59,15 @@ def _convert(arguments: argparse.Namespace) -> None:
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="a bundled model's name, a folder, or an options.json")
+    parser.add_argument("model", metavar="MODEL", help="name of a bundled model, a model folder, or an options.json")
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE.onnx", help="large weights go into FILE.onnx.data"
     )
-    parser.add_argument("--weights", metavar="FILE", help="the HDF5 weights, if MODEL is an options.json")
+    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
 
 
 def _export(arguments: argparse.Namespace) -> None:
-    """Write a model as ONNX, checked in onnxruntime (needs 'elmokit[onnx]'; takes up to a minute)."""
+    """Export a model as ONNX and check it in onnxruntime (needs 'elmokit[onnx]'; takes up to a minute)."""
     from elmokit.integrations.onnx_export import export_onnx
     from elmokit.model.elmo import load_bilm
 
@@ -128,12 +81,12 @@ def _export(arguments: argparse.Namespace) -> None:
 
 
 def _add_inspect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a bundled model's name, or a model's folder or file")
-    parser.add_argument("--weights", metavar="FILE", help="the HDF5 weights, if PATH is an options.json")
+    parser.add_argument("path", metavar="PATH", help="name of a bundled model, a model folder, or a model file")
+    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
-    """Tell what a model on disk is: format, sizes, risks. Reads no weights and needs no torch."""
+    """Describe a model on disk: format, sizes, risks. Does not read the weights or import torch."""
     from elmokit.model.bundled import find_model
     from elmokit.model.formats.inspect import inspect
 
@@ -142,12 +95,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
     return 1 if inspection.refusals else 0
 
 
-def _layers(text: str) -> Layers:
-    return int(text) if text.isdecimal() else text  # type: ignore[return-value]  # Elmo.encode refuses what is neither
-
-
 VERBS: Sequence[Verb] = (
-    ("embed", _add_embed, _embed),
     ("convert", _add_convert, _convert),
     ("export", _add_export, _export),
     ("inspect", _add_inspect, _inspect),

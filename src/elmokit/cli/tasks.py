@@ -17,35 +17,47 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     from elmokit.tasks.all_tasks import TASKS
 
     parser.add_argument("task", nargs="?", metavar="TASK", help=", ".join(TASKS))
-    parser.add_argument("--data", type=Path, metavar="DIR", help="the data set's folder, its files under their names")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="data set folder with the original file names")
     parser.add_argument(
-        "--run", type=Path, dest="run_dir", metavar="DIR", help="a new folder for all that the run writes"
+        "--run", type=Path, dest="run_dir", metavar="DIR", help="output folder of the run (must not exist)"
     )
-    parser.add_argument("--recipe", metavar="NAME", help="cpu (minutes) or paper (the published sizes; default: cpu)")
+    parser.add_argument("--recipe", metavar="NAME", help="cpu (minutes) or paper (the published sizes) (default: cpu)")
     parser.add_argument(
-        "--elmo", metavar="PLACE", help="input, output (of the first encoder), both or none (default: the recipe's)"
-    )
-    parser.add_argument(
-        "--model", metavar="M", help="the biLM: a bundled model's name or a folder; or another system's vectors (*.npy)"
-    )
-    parser.add_argument("--word-vectors", metavar="FILE", help="GloVe, word2vec or fastText (default: the recipe's)")
-    parser.add_argument("--seed", type=int, metavar="N", help="of weights, order and dropout (default: 0)")
-    parser.add_argument(
-        "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="change settings of the recipe"
+        "--elmo",
+        metavar="POSITION",
+        help="where ELMo's vectors go: input, output (of the first encoder), both or none (default: as in the recipe)",
     )
     parser.add_argument(
-        "--resume", type=Path, metavar="DIR", help="go on with the run in this folder (--set: max_epochs and patience)"
+        "--model",
+        metavar="M",
+        help="biLM: name of a bundled model or a model folder; or vectors of another system (*.npy)",
     )
     parser.add_argument(
-        "--cache", type=Path, metavar="DIR", help="for the activations of frozen biLMs (default: ~/.cache/elmokit)"
+        "--word-vectors", metavar="FILE", help="word vectors of GloVe, word2vec or fastText (default: as in the recipe)"
     )
-    parser.add_argument("--no-cache", action="store_true", help="compute the activations anew, and keep none")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed for weights, order and dropout (default: 0)")
+    parser.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="override settings of the recipe"
+    )
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        metavar="DIR",
+        help="continue the run in this folder (--set may change max_epochs and patience)",
+    )
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="folder for cached activations of frozen biLMs (default: ~/.cache/elmokit)",
+    )
+    parser.add_argument("--no-cache", action="store_true", help="compute the activations again and do not keep them")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
-    parser.set_defaults(when_interrupted="; elmokit train --resume DIR goes on from the last epoch")
+    parser.set_defaults(when_interrupted="; elmokit train --resume DIR continues after the last finished epoch")
 
 
 def _train(arguments: argparse.Namespace) -> None:
-    """Train a model of a task on a data set, with or without ELMo, or go on with a run."""
+    """Train a task model on a data set, with or without ELMo, or continue a run."""
     _check_train(arguments)
     from elmokit.tasks.all_tasks import find_task
     from elmokit.tasks.settings import recipe, with_settings
@@ -72,15 +84,18 @@ def _train(arguments: argparse.Namespace) -> None:
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_dir", type=Path, metavar="RUN", help="the folder of a run that elmokit train made")
+    parser.add_argument("run_dir", type=Path, metavar="RUN", help="folder of a run of elmokit train")
     parser.add_argument(
-        "data", type=Path, metavar="DATA", help="a file of the task's format, or a folder with a dev and a test file"
+        "data",
+        type=Path,
+        metavar="DATA",
+        help="file in the format of the task, or folder with a development and a test file",
     )
     _add_trained(parser)
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
-    """Score a trained task model as the official scorer does."""
+    """Score a trained task model on labelled data, with the same numbers as the official scorer."""
     import json
 
     from elmokit.tasks.saved import load_task
@@ -92,23 +107,27 @@ def _evaluate(arguments: argparse.Namespace) -> None:
 
 
 def _add_predict(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_dir", type=Path, metavar="RUN", help="the folder of a run that elmokit train made")
-    parser.add_argument("input", metavar="INPUT", help="a file, plain, .gz or .xz; - is stdin")
-    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="a file (default: standard output)")
+    parser.add_argument("run_dir", type=Path, metavar="RUN", help="folder of a run of elmokit train")
+    parser.add_argument("input", metavar="INPUT", help="input file: plain, .gz or .xz; - for stdin")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", help="output file (default: standard output)")
     parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="the format of the field, or JSON (default: text)"
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="the usual format of the task, or JSON (default: text)",
     )
     parser.add_argument(
         "--input-kind",
         choices=("text", "json", "data"),
-        help="raw text, one a line; JSON, one object a line; or the task's format (default: *.txt and - are text, "
-        "*.jsonl is JSON, all else is the task's format)",
+        help="raw text, one example per line; JSON, one object per line; or the format of the task (default: "
+        "*.txt and - are text, "
+        "*.jsonl is JSON, anything else is the format of the task)",
     )
     _add_trained(parser)
 
 
 def _predict(arguments: argparse.Namespace) -> None:
-    """Tag, parse, resolve, classify or answer: a trained task model's predictions about a file."""
+    """Run a trained task model on a file."""
     from contextlib import nullcontext
 
     from elmokit.system.files import atomic_write
@@ -125,19 +144,21 @@ def _predict(arguments: argparse.Namespace) -> None:
 def _check_train(arguments: argparse.Namespace) -> None:
     given = {"TASK": arguments.task, "--data DIR": arguments.data, "--run DIR": arguments.run_dir}
     if arguments.resume:
-        own = {"--recipe NAME": arguments.recipe, "--elmo PLACE": arguments.elmo, "--model M": arguments.model}
+        own = {"--recipe NAME": arguments.recipe, "--elmo POSITION": arguments.elmo, "--model M": arguments.model}
         own |= {"--word-vectors FILE": arguments.word_vectors, "--seed N": arguments.seed}
         superfluous = [name for name, value in (given | own).items() if value is not None]
         if superfluous:
-            raise ValueError(f"--resume takes the run's own; leave out {', '.join(superfluous)}")
+            raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
     elif missing := [name for name, value in given.items() if value is None]:
-        raise ValueError(f"a new run needs {', '.join(missing)} too (to go on with an old one: --resume DIR)")
+        raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
     if arguments.cache and arguments.no_cache:
-        raise ValueError("--cache DIR and --no-cache exclude each other")
+        raise ValueError("--cache DIR and --no-cache cannot be combined")
 
 
 def _add_trained(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", metavar="M", help="where the biLM is now, if not where it was; another is refused")
+    parser.add_argument(
+        "--model", metavar="M", help="new location of the biLM, if it has moved (it must be the same model)"
+    )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
 
 

@@ -1,0 +1,105 @@
+"""Verbs of the corpus: raw text to shards, and shards to a vocabulary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from elmokit.cli.verb import Verb
+
+
+def _add_prepare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "raw", nargs="+", type=Path, metavar="RAW", help="raw text: plain, .gz or .xz; a blank line ends a document"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FOLDER", help="output folder (must not exist)"
+    )
+    parser.add_argument(
+        "--language",
+        choices=("en", "ko", "other"),
+        default="other",
+        help="en and ko drop sentences that are mostly in another script (default: other, which keeps all)",
+    )
+    parser.add_argument(
+        "--unit",
+        choices=("eojeol", "morphemes"),
+        default="eojeol",
+        help="tokens of Korean: words between spaces with punctuation split off (default), or morphemes (needs "
+        "'elmokit[ko]')",
+    )
+    parser.add_argument("--min-tokens", type=int, metavar="N", help="drop shorter sentences (default: 4)")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="drop longer sentences (default: 100)")
+    parser.add_argument("--keep-duplicates", action="store_true", help="keep repeated sentences")
+    parser.add_argument("--no-nfc", action="store_true", help="do not normalise characters (default: Unicode NFC)")
+    parser.add_argument(
+        "--held-out",
+        type=_share,
+        metavar="SHARE",
+        help="share of the documents to hold out, such as 0.5%% or 0.005 (default: 0.5%%)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed for shuffling and holding out (default: %(default)s)")
+    parser.add_argument(
+        "--shard-megabytes",
+        type=float,
+        metavar="N",
+        help="megabytes of text per shard, before compression (default: 40)",
+    )
+
+
+def _prepare(arguments: argparse.Namespace) -> None:
+    """Turn raw text into a corpus: sentences, tokens, no duplicates, shuffled shards, held-out text."""
+    from elmokit.corpus.prepare import Preparation, prepare
+
+    given = {name: getattr(arguments, name) for name in ("min_tokens", "max_tokens", "held_out", "shard_megabytes")}
+    how = Preparation(
+        language=arguments.language,
+        unit=arguments.unit,
+        nfc=not arguments.no_nfc,
+        keep_duplicates=arguments.keep_duplicates,
+        seed=arguments.seed,
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    print(prepare(arguments.raw, arguments.output, how).text())
+    print(arguments.output)
+
+
+def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shards", nargs="+", type=Path, metavar="SHARD", help="tokenised text, one sentence per line")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="output file, one token per line"
+    )
+    parser.add_argument(
+        "--min-count",
+        type=int,
+        default=1,
+        metavar="N",
+        help="leave out tokens that occur fewer than N times (default: 1)",
+    )
+    parser.add_argument("--max-size", type=int, metavar="N", help="at most N lines, including <S>, </S> and <UNK>")
+
+
+def _vocabulary(arguments: argparse.Namespace) -> None:
+    """Count the tokens of a corpus and write them, most frequent first."""
+    from elmokit.corpus.vocabulary_counts import write_vocabulary
+
+    summary = write_vocabulary(
+        arguments.shards, arguments.output, min_count=arguments.min_count, max_size=arguments.max_size
+    )
+    print(summary.text())
+    print(arguments.output)
+
+
+def _share(text: str) -> float:
+    """`0.5%` or `0.005`; argparse makes a line of the ValueError."""
+    return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+
+
+VERBS: Sequence[Verb] = (
+    ("prepare", _add_prepare, _prepare),
+    ("vocabulary", _add_vocabulary, _vocabulary),
+)

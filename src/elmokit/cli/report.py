@@ -1,0 +1,42 @@
+"""Verbs that turn results into pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from elmokit.cli.verb import Verb
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="RUN",
+        help="folder of a run of pretrain or train, its metrics.jsonl, or a folder of runs",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("docs"),
+        metavar="FOLDER",
+        help="output folder: training.md and training-curve.svg for pretraining, results.md for tasks (default: "
+        "%(default)s)",
+    )
+
+
+def _report(arguments: argparse.Namespace) -> None:
+    """Report on runs: training curves of pretraining, and task results with and without ELMo."""
+    from elmokit.report.pages import report
+
+    for path in report(arguments.runs, arguments.output):
+        print(path)
+
+
+VERBS: Sequence[Verb] = (("report", _add_report, _report),)

@@ -1,0 +1,85 @@
+"""Verbs of vectors: a text file to the contextual vectors of its lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from elmokit.cli.verb import Verb
+    from elmokit.model.elmo import Layers
+
+
+def _add_embed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("input", metavar="INPUT", help="text, one sentence per line: plain, .gz or .xz; - for stdin")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="OUT",
+        help="output file: *.h5, *.npz, *.npy or *.safetensors",
+    )
+    parser.add_argument(
+        "--model", metavar="M", help="name of a bundled model, a model folder, or an options.json (default: mini-en)"
+    )
+    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    parser.add_argument(
+        "--layers",
+        type=_layers,
+        help="average, all, top, or the number of one layer (default: all for *.h5, as dump_bilm_embeddings "
+        "does, else average)",
+    )
+    parser.add_argument("--batch-size", type=int, default=128, help="sentences per batch (default: %(default)s)")
+    parser.add_argument(
+        "--precision",
+        choices=("float32", "bfloat16", "int8", "auto"),
+        default="float32",
+        help="float32 is exact; bfloat16 and int8 are faster but approximate (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--tokenize",
+        action="store_true",
+        help="split the lines into tokens first (default: tokens are separated by spaces)",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue an interrupted job, and keep the finished lines if this one is interrupted",
+    )
+    parser.set_defaults(when_interrupted="; run the same command with --resume to continue")
+
+
+def _embed(arguments: argparse.Namespace) -> None:
+    """Compute the contextual vectors of every line of a text file."""
+    from elmokit.model.bundled import DEFAULT_MODEL
+    from elmokit.model.elmo import Elmo
+    from elmokit.vectors.embed_file import embed_file
+
+    done = embed_file(
+        Elmo.from_pretrained(
+            arguments.model or DEFAULT_MODEL,
+            arguments.weights,
+            device=arguments.device,
+            precision=arguments.precision,
+        ),
+        arguments.input,
+        arguments.output,
+        layers=arguments.layers,
+        batch_size=arguments.batch_size,
+        raw_text=arguments.tokenize,
+        resume=arguments.resume,
+    )
+    size = arguments.output.stat().st_size / 1e6
+    print(f"{arguments.output}: {done.num_lines:,} lines, {done.num_tokens:,} tokens, {size:,.1f} MB")
+
+
+def _layers(text: str) -> Layers:
+    return int(text) if text.isdecimal() else text  # type: ignore[return-value]  # Elmo.encode refuses what is neither
+
+
+VERBS: Sequence[Verb] = (("embed", _add_embed, _embed),)
