@@ -65,7 +65,7 @@ def test_help_lists_the_verbs_with_what_they_do(capsys: pytest.CaptureFixture[st
     assert main([]) == 2
     shown = capsys.readouterr().out
     assert all(f"    {verb}" in shown for verb in VERBS)
-    assert "Write the contextual vectors of every line" in shown
+    assert "Compute the contextual vectors of every" in shown
 
 
 def test_version(capsys: pytest.CaptureFixture[str]):
