@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,6 +57,19 @@ class Forks:
     def _answer(self) -> int:
         assert self.server.stdout is not None
         return int(self.server.stdout.readline())
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--kill-seed", type=int, help="seed of the moments at which runs are killed; a failure names its own"
+    )
+
+
+@pytest.fixture
+def kill_seed(pytestconfig: pytest.Config) -> int:
+    """Another one in every session, unless `--kill-seed` repeats one."""
+    given = pytestconfig.getoption("--kill-seed")
+    return secrets.randbits(32) if given is None else given
 
 
 @pytest.fixture

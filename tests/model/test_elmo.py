@@ -9,24 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmokit.model import bundled
-from elmokit.model.bilm import BiLM
 from elmokit.model.bundled import find_model
-from elmokit.model.config import BiLMConfig
 from elmokit.model.elmo import TOKENS_PER_SENTENCE, Elmo, batches_by_length
 from elmokit.model.token_cache import TokenCache
+from toy_bilm import random_bilm
 
 SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["밥"], ["a", "cat"] * 9]
 WORDS = ["the", "cat", "sat", "on", "밥", "<UNK>", ".", "", "a" * 40]
-
-
-def random_bilm(seed: int = 5) -> BiLM:
-    torch.manual_seed(seed)
-    bilm = BiLM(BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16))
-    with torch.no_grad():
-        for parameter in bilm.parameters():
-            parameter.normal_(std=0.3)
-        bilm.char_encoder.embedding.weight[0] = 0.0
-    return bilm
 
 
 ELMO = Elmo(random_bilm())

@@ -1,26 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from elmokit.layers.scalar_mix import ScalarMix
-from elmokit.model.bilm import BiLM
-from elmokit.model.config import BiLMConfig
 from elmokit.model.elmo import Elmo
 from elmokit.model.embedding import ElmoEmbedding
 from elmokit.text.characters import batch_character_ids
+from toy_bilm import TINY, random_bilm
 
+BILM_CONFIG = replace(TINY, activation="tanh")
 SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["a"]]
-
-
-def random_bilm() -> BiLM:
-    torch.manual_seed(3)
-    bilm = BiLM(BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16, activation="tanh"))
-    with torch.no_grad():
-        for parameter in bilm.parameters():
-            parameter.normal_(std=0.3)
-        bilm.char_encoder.embedding.weight[0] = 0.0
-    return bilm
 
 
 def scalar_mix(embedding: ElmoEmbedding, number: int = 0) -> ScalarMix:
@@ -35,7 +27,7 @@ def gradient(parameter: torch.nn.Parameter) -> torch.Tensor:
 
 
 def test_an_untrained_mix_is_the_average_of_the_layers_for_strings_and_for_character_ids():
-    embedding = ElmoEmbedding(random_bilm(), dropout_rate=0.0)
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0)
     expected = Elmo(embedding.bilm).encode(SENTENCES)
     ids = torch.from_numpy(batch_character_ids(SENTENCES))
     for output in (embedding(SENTENCES), embedding(ids)):
@@ -53,7 +45,7 @@ def test_an_untrained_mix_is_the_average_of_the_layers_for_strings_and_for_chara
 
 
 def test_distinct_tokens_of_a_batch_are_encoded_once(monkeypatch: pytest.MonkeyPatch):
-    embedding = ElmoEmbedding(random_bilm())
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG))
     seen: list[int] = []
     encode = embedding.bilm.encode_tokens
     monkeypatch.setattr(embedding.bilm, "encode_tokens", lambda ids: seen.append(len(ids)) or encode(ids))
@@ -62,7 +54,7 @@ def test_distinct_tokens_of_a_batch_are_encoded_once(monkeypatch: pytest.MonkeyP
 
 
 def test_mixes_learn_apart_and_the_frozen_bilm_stays_as_it_is():
-    embedding = ElmoEmbedding(random_bilm(), num_mixes=2)
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2)
     output = embedding(SENTENCES)
     (output.mixes[0].sum() + 0.0 * output.mixes[1].sum()).backward()
     first, second = scalar_mix(embedding, 0), scalar_mix(embedding, 1)
@@ -72,7 +64,7 @@ def test_mixes_learn_apart_and_the_frozen_bilm_stays_as_it_is():
 
 
 def test_the_frozen_bilm_stays_in_eval_mode_while_the_dropout_trains():
-    embedding = ElmoEmbedding(random_bilm()).train()
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG)).train()
     assert embedding.training and not embedding.bilm.training
     assert not torch.equal(embedding(SENTENCES).mixes[0], embedding(SENTENCES).mixes[0])
     embedding.eval()
@@ -80,7 +72,7 @@ def test_the_frozen_bilm_stays_in_eval_mode_while_the_dropout_trains():
 
 
 def test_gradients_flow_into_the_bilm_on_request():
-    embedding = ElmoEmbedding(random_bilm(), requires_grad=True, dropout_rate=0.0).train()
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), requires_grad=True, dropout_rate=0.0).train()
     assert embedding.bilm.training
     embedding(SENTENCES).mixes[0].square().sum().backward()
     gradients = {name: parameter.grad for name, parameter in embedding.bilm.named_parameters()}
@@ -91,22 +83,22 @@ def test_gradients_flow_into_the_bilm_on_request():
 
 
 def test_the_penalty_sums_over_the_mixes():
-    embedding = ElmoEmbedding(random_bilm(), num_mixes=2)
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2)
     with torch.no_grad():
         scalar_mix(embedding, 0).weights.fill_(1.0)
         scalar_mix(embedding, 1).weights.fill_(2.0)
     assert embedding.penalty().item() == 3 * 1 + 3 * 4
-    assert ElmoEmbedding(random_bilm(), top_layer_only=True).penalty().item() == 0
+    assert ElmoEmbedding(random_bilm(BILM_CONFIG), top_layer_only=True).penalty().item() == 0
 
 
 def test_the_top_layer_only():
-    embedding = ElmoEmbedding(random_bilm(), top_layer_only=True, dropout_rate=0.0)
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), top_layer_only=True, dropout_rate=0.0)
     top = Elmo(embedding.bilm).encode([SENTENCES[0]], layers="top")[0]
     torch.testing.assert_close(embedding(SENTENCES[:1]).mixes[0][0], torch.from_numpy(top), atol=2e-6, rtol=0)
 
 
 def test_layer_norm_is_over_the_real_tokens_of_the_batch_without_boundaries():
-    embedding = ElmoEmbedding(random_bilm(), layer_norm=True, dropout_rate=0.0)
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), layer_norm=True, dropout_rate=0.0)
     layers = torch.cat(
         [torch.from_numpy(array) for array in Elmo(embedding.bilm).encode(SENTENCES, layers="all")], dim=1
     )
@@ -118,7 +110,7 @@ def test_layer_norm_is_over_the_real_tokens_of_the_batch_without_boundaries():
 
 def test_learns_which_layer_it_needs():
     """The target is layer 0, so a mix trained on it moves its weight there."""
-    embedding = ElmoEmbedding(random_bilm(), dropout_rate=0.0)
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0)
     target = torch.from_numpy(Elmo(embedding.bilm).encode([SENTENCES[0]], layers=0)[0])
     optimizer = torch.optim.Adam(embedding.mixes.parameters(), lr=0.1)
     for _ in range(100):
@@ -132,11 +124,11 @@ def test_refuses_padding_between_tokens():
     ids = torch.from_numpy(batch_character_ids(SENTENCES)).clone()
     ids[0, 1] = 0
     with pytest.raises(ValueError, match="sentence 0 has padding"):
-        ElmoEmbedding(random_bilm())(ids)
+        ElmoEmbedding(random_bilm(BILM_CONFIG))(ids)
 
 
 def test_refuses_sentences_that_are_strings_and_no_mixes():
     with pytest.raises(ValueError, match="expected a list of tokens"):
-        ElmoEmbedding(random_bilm())(["The cat sat."])
+        ElmoEmbedding(random_bilm(BILM_CONFIG))(["The cat sat."])
     with pytest.raises(ValueError, match="num_mixes is 0"):
-        ElmoEmbedding(random_bilm(), num_mixes=0)
+        ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=0)

@@ -14,6 +14,7 @@ from elmokit.model.config import BiLMConfig
 from elmokit.model.elmo import Elmo
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, batch_character_ids
+from toy_bilm import random_bilm
 
 WORDS = ["the", "cat", "sat", "on", "밥", "<UNK>", ".", "", "a" * 40, "b" * 48]
 RELATIVE_ERRORS = {"float32": 1e-6, "auto": 1e-6, "bfloat16": 0.02, "int8": 0.08}
@@ -36,14 +37,8 @@ configs = st.builds(
 sentences = st.lists(st.lists(st.sampled_from(WORDS), max_size=9), max_size=7)
 
 
-def random_bilm(config: BiLMConfig, std: float = 0.3) -> BiLM:
-    torch.manual_seed(5)
-    bilm = BiLM(config)
-    with torch.no_grad():
-        for parameter in bilm.parameters():
-            parameter.normal_(std=std)
-        bilm.char_encoder.embedding.weight[0] = 0.0
-    return bilm.requires_grad_(False)
+def frozen_bilm(config: BiLMConfig, std: float = 0.3) -> BiLM:
+    return random_bilm(config, std=std).requires_grad_(False)
 
 
 def by_the_module(bilm: BiLM, sentence: list[str]) -> np.ndarray:
@@ -59,7 +54,7 @@ def by_the_module(bilm: BiLM, sentence: list[str]) -> np.ndarray:
 def test_equals_the_module_for_any_configuration_lengths_and_order(
     config: BiLMConfig, sentences: list[list[str]], batch_size: int
 ):
-    bilm = random_bilm(config)
+    bilm = frozen_bilm(config)
     encoded = Elmo(bilm).encode(sentences, layers="all", batch_size=batch_size)
     for sentence, array in zip(sentences, encoded, strict=True):
         expected = by_the_module(bilm, sentence) if sentence else np.empty_like(array)
@@ -71,7 +66,7 @@ def test_equals_the_module_for_any_configuration_lengths_and_order(
 @settings(max_examples=25, deadline=None)
 def test_a_stream_goes_on_from_the_state_it_had(config: BiLMConfig, stream: list[list[str]]):
     """Rows of two texts of different lengths; forward, and of one direction alone, reading on is reading on."""
-    bilm = random_bilm(config)
+    bilm = frozen_bilm(config)
     packed = PackedBiLM(config, dict(bilm.state_dict()))
     state = packed.zero_state(2)
     pieces: list[torch.Tensor] = []
@@ -87,7 +82,7 @@ def test_a_stream_goes_on_from_the_state_it_had(config: BiLMConfig, stream: list
 @pytest.mark.parametrize("precision", get_args(Precision))
 def test_each_precision_has_its_error(precision: Precision):
     config = BiLMConfig(filters=((1, 32), (3, 32)), projection_dim=64, lstm_dim=256, character_dim=16)
-    bilm = random_bilm(config, std=0.1)
+    bilm = frozen_bilm(config, std=0.1)
     try:
         elmo = Elmo(bilm, precision=precision)
         vectors = elmo.encode([WORDS, WORDS[:3]], layers="all")
@@ -106,7 +101,7 @@ def test_each_precision_has_its_error(precision: Precision):
 def test_the_bits_of_a_sentence_do_not_depend_on_its_batch(precision: Precision):
     config = BiLMConfig(filters=((1, 32), (3, 32)), projection_dim=32, lstm_dim=64, character_dim=16)
     try:
-        elmo = Elmo(random_bilm(config), precision=precision)
+        elmo = Elmo(frozen_bilm(config), precision=precision)
         together = elmo.encode([WORDS[: 1 + k % 9] for k in range(200)], layers="all")
     except ValueError as error:
         pytest.skip(str(error))
@@ -119,12 +114,12 @@ def test_the_bits_of_a_sentence_do_not_depend_on_its_batch(precision: Precision)
 
 def test_widths_that_do_not_fill_a_vector_register_promise_nothing():
     narrow = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
-    assert not Elmo(random_bilm(narrow)).same_in_any_batch
+    assert not Elmo(frozen_bilm(narrow)).same_in_any_batch
 
 
 def test_lower_layers_alone_do_not_run_the_higher_ones():
     config = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
-    packed = PackedBiLM(config, dict(random_bilm(config).state_dict()))
+    packed = PackedBiLM(config, dict(frozen_bilm(config).state_dict()))
     for lstm in packed.lstms:
         lstm.layers = [lstm.layers[0], None]  # type: ignore[list-item]
     activations, _ = packed.read([["the", "cat"]], depth=1)
@@ -133,7 +128,7 @@ def test_lower_layers_alone_do_not_run_the_higher_ones():
 
 def test_changed_weights_are_noticed():
     config = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
-    bilm = random_bilm(config)
+    bilm = frozen_bilm(config)
     elmo = Elmo(bilm)
     before = elmo.encode([["the", "cat"]])[0]
     for parameter in (bilm.forward_lstm.layers[1].recurrent_weight, bilm.char_encoder.embedding.weight):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import secrets
 import signal
 import time
 from contextlib import suppress
@@ -17,6 +15,7 @@ import pytest
 from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import pretrain, resume
+from run_contents import contents_of_run
 
 SETTINGS = (
     *("num_steps=15", "checkpoint_every=3", "log_every=2", "precision=float32", "softmax=sampled", "num_negatives=6"),
@@ -37,10 +36,12 @@ def text(tmp_path: Path) -> list[Path]:
     return [*shards, vocabulary]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)  # it needs 8 processor seconds, which can take a minute on a machine that others use
-def test_a_run_killed_at_random_moments_ends_with_the_same_bits(text: list[Path], forks: Any, tmp_path: Path) -> None:
-    seed = secrets.randbits(32)
-    randomness = random.Random(seed)
+def test_a_run_killed_at_random_moments_ends_with_the_same_bits(
+    text: list[Path], forks: Any, kill_seed: int, tmp_path: Path
+) -> None:
+    randomness = random.Random(kill_seed)
     *shards, vocabulary = text
     files = ["--vocabulary", vocabulary, "--held-out", shards[0]]
     start = ["pretrain", *shards, *files, "--recipe", "tiny", "--set", *SETTINGS, "--run"]
@@ -59,13 +60,13 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bits(text: list[Path]
             time.sleep(0.0005)
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
-        assert forks.wait() in (0, -signal.SIGKILL), f"seed {seed}, kill {number}"
+        assert forks.wait() in (0, -signal.SIGKILL), f"--kill-seed {kill_seed}, kill {number}"
 
     last = ["pretrain", "--resume", run] if (run / "config.json").exists() else [*start, run]
     forks.start(*last)
-    assert forks.wait() == 0, f"seed {seed}"
-    expected, got = _contents(whole), _contents(run)
-    assert {name for name in expected if got.get(name) != expected[name]} == set(), f"seed {seed}"
+    assert forks.wait() == 0, f"--kill-seed {kill_seed}"
+    expected, got = contents_of_run(whole), contents_of_run(run)
+    assert {name for name in expected if got.get(name) != expected[name]} == set(), f"--kill-seed {kill_seed}"
 
 
 def _ended(process: int) -> bool:
@@ -78,19 +79,6 @@ def _ended(process: int) -> bool:
 
 def _saving(run: Path) -> bool:
     return any((run / "checkpoints").glob(".writing-*"))
-
-
-def _contents(run: Path) -> dict[str, object]:
-    """Every finished file's bytes, or its records without the times."""
-    files: dict[str, object] = {}
-    for path in (path for path in run.rglob("[!.]*") if path.is_file()):
-        content: object = path.read_bytes()
-        if path.name in ("training.json", "metrics.jsonl"):
-            records = map(json.loads, path.read_text().splitlines())
-            times = ("seconds", "tokens_per_second")
-            content = [{key: value for key, value in record.items() if key not in times} for record in records]
-        files[str(path.relative_to(run))] = content
-    return files
 
 
 def test_a_run_killed_before_it_had_a_config_is_no_run_and_can_be_started(text: list[Path], tmp_path: Path) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import secrets
 import signal
 import time
 from contextlib import suppress
@@ -13,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors.numpy import load_file  # pyright: ignore[reportUnknownVariableType]
+
+from run_contents import contents_of_run
 
 SETTINGS = (
     "word_dim=8",
@@ -41,10 +40,10 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)  # as in pretraining's
-def test_a_run_killed_at_random_moments_ends_with_the_same_bits(data: Path, forks: Any, tmp_path: Path):
-    seed = secrets.randbits(32)
-    randomness = random.Random(seed)
+def test_a_run_killed_at_random_moments_ends_with_the_same_bits(data: Path, forks: Any, kill_seed: int, tmp_path: Path):
+    randomness = random.Random(kill_seed)
     elmo = ("--elmo", "both", "--cache", tmp_path / "cache")
     start = ["train", "sentiment", "--data", data, "--recipe", "cpu", *elmo, "--set", *SETTINGS, "--run"]
     whole, run = tmp_path / "whole", tmp_path / "run"
@@ -60,24 +59,15 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bits(data: Path, fork
         time.sleep(randomness.uniform(0, 0.8 * seconds))
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
-        assert forks.wait() in (0, -signal.SIGKILL), f"seed {seed}, kill {number}"
+        assert forks.wait() in (0, -signal.SIGKILL), f"--kill-seed {kill_seed}, kill {number}"
         epochs.add(len(_lines(run)))
     forks.start(*(["train", "--resume", run, *elmo[2:]] if (run / "config.json").exists() else [*start, run]))
-    assert forks.wait() == 0, f"seed {seed}, killed behind {sorted(epochs)} lines"
-    assert _contents(run) == _contents(whole), f"seed {seed}, killed behind {sorted(epochs)} lines"
+    assert forks.wait() == 0, f"--kill-seed {kill_seed}, killed behind {sorted(epochs)} lines"
+    assert contents_of_run(run) == contents_of_run(whole), (
+        f"--kill-seed {kill_seed}, killed behind {sorted(epochs)} lines"
+    )
 
 
 def _lines(run: Path) -> list[str]:
     metrics = run / "metrics.jsonl"
     return metrics.read_text().splitlines() if metrics.exists() else []
-
-
-def _contents(run: Path) -> dict[str, object]:
-    """Every file's bytes, records without the times; of the checkpoint, whose header has a time, the tensors."""
-    files: dict[str, object] = {path.name: path.read_bytes() for path in run.glob("[!.]*")}
-    files["metrics.jsonl"] = [
-        {key: value for key, value in json.loads(line).items() if "seconds" not in key} for line in _lines(run)
-    ]
-    tensors = load_file(run / "checkpoint.safetensors")
-    files["checkpoint.safetensors"] = {name: tensor.tobytes() for name, tensor in tensors.items()}
-    return files

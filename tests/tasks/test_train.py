@@ -19,6 +19,7 @@ from elmokit.tasks.loop import Moment, Progress, Training, read_progress
 from elmokit.tasks.settings import config_from_json, config_to_json, recipe, with_settings
 from elmokit.tasks.task import Splits, Task, TaskConfig, TrainingConfig
 from elmokit.tasks.train import resume, train
+from run_contents import contents_of_run
 
 Toy = Task[Any, Any]
 Run = Callable[..., Path]
@@ -43,17 +44,8 @@ def lines(run_dir: Path) -> list[dict[str, Any]]:
 
 
 def contents(run_dir: Path) -> dict[str, object]:
-    """Bytes of the files, records without the times, and the checkpoint's tensors."""
-    files: dict[str, object] = {}
-    for path in run_dir.iterdir():
-        files[path.name] = path.read_bytes()
-    files["metrics.jsonl"] = [
-        {key: value for key, value in line.items() if "seconds" not in key} for line in lines(run_dir)
-    ]
-    tensors = load_file(run_dir / "checkpoint.safetensors")
-    files["checkpoint.safetensors"] = {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
-    files["progress"] = replace(read_progress(run_dir / "checkpoint.safetensors"), seconds=0, processor_seconds=0)
-    return files
+    progress = read_progress(run_dir / "checkpoint.safetensors")
+    return contents_of_run(run_dir) | {"progress": replace(progress, seconds=0, processor_seconds=0)}
 
 
 def test_a_run_learns_and_writes_what_it_did(run: Run, capsys: pytest.CaptureFixture[str]):

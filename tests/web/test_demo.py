@@ -14,9 +14,7 @@ import torch
 
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, words_of
 from elmokit.analysis.sense_study import SenseStudy, study_senses
-from elmokit.model.bilm import BiLM
 from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
-from elmokit.model.config import BiLMConfig
 from elmokit.model.elmo import Elmo
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import to_stored
@@ -25,30 +23,21 @@ from elmokit.web.demo import demo, terminal
 from elmokit.web.demo.page import page as demo_page
 from elmokit.web.demo.picture import picture
 from elmokit.web.demo.wording import shades
+from toy_bilm import random_bilm
 
 THE_LIST = read_polysemes()
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "bank", "banks", "shore", "play", "a", "tree"])
 
 
-def random_bilm() -> BiLM:
-    torch.manual_seed(7)
-    bilm = BiLM(BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16))
-    with torch.no_grad():
-        for parameter in bilm.parameters():
-            parameter.normal_(std=0.4)
-        bilm.char_encoder.embedding.weight[0] = 0.0
-    return bilm
-
-
 @pytest.fixture(scope="module")
 def study() -> SenseStudy:
-    return study_senses(Elmo(random_bilm(), VOCABULARY), THE_LIST, model="random")
+    return study_senses(Elmo(random_bilm(seed=7, std=0.4), VOCABULARY), THE_LIST, model="random")
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("model") / "random"
-    write_native(folder, to_stored(random_bilm(), vocabulary=VOCABULARY))
+    write_native(folder, to_stored(random_bilm(seed=7, std=0.4), vocabulary=VOCABULARY))
     return str(folder)
 
 
@@ -114,12 +103,12 @@ def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sen
 
 
 def test_without_a_vocabulary_the_words_of_the_list_are_the_neighbours():
-    close_up = study_senses(Elmo(random_bilm()), THE_LIST[:32], model="random").close_ups[0]
+    close_up = study_senses(Elmo(random_bilm(seed=7, std=0.4)), THE_LIST[:32], model="random").close_ups[0]
     assert len(close_up.static) == 4
 
 
 def test_what_is_found_does_not_change_from_run_to_run(study: SenseStudy):
-    again = study_senses(Elmo(random_bilm(), VOCABULARY), THE_LIST, model="random")
+    again = study_senses(Elmo(random_bilm(seed=7, std=0.4), VOCABULARY), THE_LIST, model="random")
     assert demo_page(again, code="") == demo_page(study, code="")
 
 
@@ -128,7 +117,7 @@ def korean(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A random model whose vocabulary is Korean; nothing else says so, its name least of all."""
     folder = tmp_path_factory.mktemp("model") / "en"
     vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", ".", "그", "눈이", "배를", "하지만", "the"])
-    write_native(folder, to_stored(random_bilm(), vocabulary=vocabulary))
+    write_native(folder, to_stored(random_bilm(seed=7, std=0.4), vocabulary=vocabulary))
     return folder
 
 
@@ -263,7 +252,7 @@ def test_text_is_escaped_in_the_page_and_in_the_picture():
     occurrences = [
         Occurrence("a<i>", bad, sense, 1, (word, "a<i>", bad)) for sense in ("<u>", "</svg>") for word in ("x", "y")
     ]
-    found = study_senses(Elmo(random_bilm()), occurrences, model="</style>")
+    found = study_senses(Elmo(random_bilm(seed=7, std=0.4)), occurrences, model="</style>")
     page = demo_page(found, code="<script>")
     assert Page(page).open == []
     ElementTree.fromstring(picture(found))
