@@ -17,6 +17,7 @@ def test_there_is_one_for_each_task():
     assert len(tasks) == 6 and tasks <= {path.stem for path in EXAMPLES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_it_runs_in_an_empty_folder(path: Path, tmp_path: Path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 70

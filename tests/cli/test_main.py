@@ -182,6 +182,7 @@ def test_convert_writes_a_pair_and_the_pair_embeds_the_same(model: Path, text: P
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_run_can_be_made_resumed_measured_and_embedded_with(
     text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -71,6 +71,7 @@ def test_tokens_that_lose_their_ends_are_counted(tmp_path: Path):
     assert write_vocabulary([tmp_path / "shard"], tmp_path / "vocabulary.txt").num_cut_tokens == 3
 
 
+@pytest.mark.slow
 @given(SENTENCES, st.integers(1, 3), st.sampled_from([1, 500, 2000, 10**6]))
 @example([["a", "b", "c"], ["a"]], 1, 500)  # the last "a" is still in memory in the end
 def test_counts_are_exact_in_any_memory(sentences: list[list[str]], min_count: int, memory_bytes: int):

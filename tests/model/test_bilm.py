@@ -42,6 +42,7 @@ def test_layer_zero_is_the_token_representation_twice() -> None:
     torch.testing.assert_close(bilm(batch).layers[0, 0], torch.cat([tokens, tokens], dim=1))
 
 
+@pytest.mark.slow
 @given(order=st.permutations(range(len(SENTENCES))), size=st.integers(1, 5))
 def test_neither_batch_nor_order_nor_padding_changes_a_sentence(order: list[int], size: int) -> None:
     bilm = made()

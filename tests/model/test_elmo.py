@@ -90,6 +90,7 @@ def test_refuses_what_is_not_a_sentence():
         ELMO.encode(SENTENCES, batch_size=0)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from(WORDS), max_size=30), min_size=1, max_size=12),

@@ -49,6 +49,7 @@ def by_the_module(bilm: BiLM, sentence: list[str]) -> np.ndarray:
     return bilm(ids).layers[:, 0, 1:-1].numpy()
 
 
+@pytest.mark.slow
 @given(config=configs, sentences=sentences, batch_size=st.integers(1, 5))
 @settings(max_examples=60, deadline=None)
 def test_equals_the_module_for_any_configuration_lengths_and_order(

@@ -45,6 +45,7 @@ def model(shards: tuple[Path, Path]) -> Path:
 FAST = ["num_steps=60", "evaluate_every=20", "batch_size=4", "bptt_steps=10", "precision=float32", "warmup_steps=5"]
 
 
+@pytest.mark.slow
 def test_a_domain_is_learnt_from_what_the_model_knew(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
     before = measure(str(model), [shards[1]]).mean
     settings = [*FAST, "softmax=full", "dropout_rate=0", "learning_rate=0.01"]

@@ -30,6 +30,7 @@ def as_the_shell_reads(word: str) -> list[str]:
     return sorted(map(str, Path().glob(word))) if "*" in word else [SMALLER.get(word, word)]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the vocabulary has")
 def test_the_way_from_raw_text_to_vectors_can_be_walked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)

@@ -45,6 +45,7 @@ def assert_same_losses(run: Path, other: Path) -> None:
         assert one == pytest.approx(two, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path: Path) -> None:
     shard, vocabulary = tmp_path / "shard.txt", tmp_path / "vocab.txt"

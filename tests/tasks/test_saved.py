@@ -170,6 +170,7 @@ def test_the_public_name_is_this_function():
     assert elmokit.load_task is load_task
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("known_toy")
 def test_the_verbs_train_go_on_score_and_predict(
     toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]

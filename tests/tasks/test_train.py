@@ -65,6 +65,7 @@ def test_a_run_learns_and_writes_what_it_did(run: Run, capsys: pytest.CaptureFix
     assert "train: 1 left out: without a label" in shown and "epoch 6: loss" in shown
 
 
+@pytest.mark.slow
 def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, toy: Toy, tmp_path: Path):
     whole = contents(run("whole", *EVERYTHING))
     for stop in (1, 2, 4):
@@ -87,6 +88,7 @@ def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, toy:
         assert contents(resume(broken, task=toy, cache=tmp_path / "cache", device="cpu")) == whole
 
 
+@pytest.mark.slow
 def test_a_finished_run_that_is_resumed_stays_as_it_is_and_may_get_more_epochs(run: Run, toy: Toy, tmp_path: Path):
     settings: dict[str, Any] = {"task": toy, "cache": tmp_path / "cache", "device": "cpu"}
     short = run("short", *EVERYTHING, "max_epochs=2")
@@ -99,6 +101,7 @@ def test_a_finished_run_that_is_resumed_stays_as_it_is_and_may_get_more_epochs(r
         resume(short, ["learning_rate=1"], **settings)
 
 
+@pytest.mark.slow
 def test_the_cache_changes_nothing(run: Run, toy: Toy, toy_data: Path, tmp_path: Path):
     with_cache = run("with", *EVERYTHING)
     again = run("again", *EVERYTHING)

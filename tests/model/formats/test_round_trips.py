@@ -50,6 +50,7 @@ def configs(draw: st.DrawFn) -> BiLMConfig:
     )
 
 
+@pytest.mark.slow
 @given(configs())
 @settings(max_examples=25)
 def test_native_to_hdf5_to_native_is_bitwise_for_any_config(

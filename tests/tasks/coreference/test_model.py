@@ -48,6 +48,7 @@ def resolver(stand_in_inputs) -> CoreferenceResolver:
     return made.eval()
 
 
+@pytest.mark.slow
 def test_learns_four_documents_by_heart(stand_in_inputs):
     torch.manual_seed(0)
     config = replace(SMALL, max_width=2, spans_per_word=1.5)  # what is never kept is never learnt

@@ -36,6 +36,7 @@ def finder(stand_in_inputs) -> AnswerFinder:
     return AnswerFinder(SMALL, inputs=stand_in_inputs(words, output_dim=3))
 
 
+@pytest.mark.slow
 def test_learns_four_questions_by_heart(finder: AnswerFinder):
     optimizer = torch.optim.Adam(finder.parameters(), lr=0.01)
     for _ in range(80):
