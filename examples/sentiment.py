@@ -4,8 +4,8 @@ import tempfile
 from pathlib import Path
 
 from elmokit import load_task
+from elmokit.tasks.config import with_settings
 from elmokit.tasks.sentiment.task import TASK
-from elmokit.tasks.settings import with_settings
 from elmokit.tasks.train import train
 
 GOOD = """

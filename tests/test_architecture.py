@@ -16,6 +16,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 MAY_IMPORT_LATE = {
     *(f"cli/{path.name}" for path in (SOURCE / "cli").glob("*.py")),  # `elmokit --help` is fast
+    *(f"tasks/{task.parent.name}/task.py" for task in SOURCE.glob("tasks/*/task.py")),  # a task costs no torch
 }
 OPENS_ROOMS = {"__init__.py", "tasks/all_tasks.py"}  # names of our own modules, imported when somebody asks for them
 KNOWS_HDF5 = {"model/formats/containers/hdf5.py", "model/formats/containers/hdf5_output.py"}

@@ -14,8 +14,10 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import to_stored
-from elmokit.tasks.inputs import InputConfig, TokenInputs, TokenVectors
-from elmokit.tasks.task import Reading, Splits, Task, TaskConfig, TrainingConfig
+from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
+from elmokit.tasks.inputs import EncodedTokens, TokenInputs
+from elmokit.tasks.task import Reading, Task
+from elmokit.tasks.task_model import TaskModel
 
 Write = Callable[[str], Path]
 
@@ -41,14 +43,14 @@ class StandInInputs(nn.Module):
         self.rows = {word: row for row, word in enumerate(dict.fromkeys(words), start=1)}
         self.vectors = nn.Embedding(len(self.rows) + 1, input_dim + output_dim, padding_idx=0)
 
-    def forward(self, sentences: Sequence[Sequence[str]]) -> TokenVectors:
+    def forward(self, sentences: Sequence[Sequence[str]]) -> EncodedTokens:
         longest = max((len(tokens) for tokens in sentences), default=0)
         rows = torch.zeros(len(sentences), longest, dtype=torch.long)
         for index, tokens in enumerate(sentences):
             rows[index, : len(tokens)] = torch.tensor([self.rows[token] for token in tokens], dtype=torch.long)
         rows = rows.to(self.vectors.weight.device)
         inputs, outputs = self.vectors(rows).split([self.input_dim, self.output_dim], dim=2)
-        return TokenVectors(inputs=inputs, outputs=outputs, mask=rows > 0)
+        return EncodedTokens(inputs=inputs, outputs=outputs, mask=rows > 0)
 
 
 @pytest.fixture(scope="session")
@@ -74,10 +76,9 @@ class ToyExample:
     label: str | None
 
 
-class ToyModel(nn.Module):
+class ToyModel(TaskModel):
     def __init__(self, config: ToyConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
-        super().__init__()
-        self.inputs = inputs
+        super().__init__(inputs)
         self.labels = list(labels)
         self.dropout = nn.Dropout(config.dropout_rate)
         self.encode = nn.Linear(inputs.input_dim, config.hidden_dim)
@@ -116,7 +117,7 @@ def _score(examples: Sequence[ToyExample], predictions: Sequence[str]) -> Mappin
     return {"accuracy": 100 * right / len(examples)}
 
 
-def _labels(examples: Iterable[ToyExample]) -> list[str]:
+def _symbols(examples: Iterable[ToyExample]) -> list[str]:
     return sorted({example.label or "" for example in examples})
 
 
@@ -140,8 +141,8 @@ TOY = Task[ToyExample, str](
     find=_find,
     read=_read,
     sentences=lambda example: [example.tokens],
-    labels=_labels,
-    build=lambda config, inputs, labels: ToyModel(config, inputs=inputs, labels=labels),
+    symbols=_symbols,
+    build=lambda config, inputs, symbols: ToyModel(config, inputs=inputs, labels=symbols),
     score=_score,
     recipes={"cpu": _tiny},
     model_config=ToyConfig,

@@ -12,9 +12,9 @@ from elmokit.cli.main import main
 from elmokit.report.pages import report_tasks
 from elmokit.report.task_results import Statistic, compare_runs, gain
 from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.run_folder import TaskRecord, write_record
-from elmokit.tasks.settings import recipe, with_settings
-from elmokit.tasks.task import Splits, Task
+from elmokit.tasks.task import Task, recipe
 from elmokit.tasks.train import train
 
 FILES = {
@@ -41,7 +41,7 @@ def make_run(
     splits = [(Path(home) / name / file,) for file in files]
     config = with_settings(recipe(found, "cpu"), settings)
     counts = {"train": {"examples": 14_041}, "dev": {"examples": 3_250}, f"test {files[-1]}": {"examples": 3_453}}
-    fingerprint = None if config.inputs.elmo == "none" else "0123456789abcdef"
+    fingerprint = None if config.inputs.elmo is None else "0123456789abcdef"
     write_record(folder, TaskRecord(task, config, ["O", "B-PER"], Splits(*splits), fingerprint, counts))
     lines: list[dict[str, Any]] = [{"epoch": 1, "step": 9, "loss": 1.0, "dev": {found.metric: dev}, "seconds": 60.0}]
     if ended:
@@ -151,11 +151,11 @@ def test_data_that_the_paper_has_not_stand_without_its_numbers(tmp_path: Path):
 
 
 def test_places_and_settings_of_elmo_share_a_baseline(tmp_path: Path):
-    baseline = make_run(tmp_path / "none", "elmo=none", "elmo_penalty=9", test=80)
+    baseline = make_run(tmp_path / "none", "elmo=none", "elmo.penalty=9", test=80)
     runs = [
         make_run(tmp_path / str(number), *settings, test=test)
         for number, (settings, test) in enumerate(
-            [(["elmo=input", "elmo_penalty=0.1"], 85), (["elmo=input", "elmo_penalty=0"], 84), (["elmo=both"], 83)]
+            [(["elmo=input", "elmo.penalty=0.1"], 85), (["elmo=input", "elmo.penalty=0"], 84), (["elmo=both"], 83)]
         )
     ]
     comparisons = compare_runs([*runs, baseline]).comparisons
@@ -220,7 +220,7 @@ def test_settings_that_cannot_be_read_are_refused(folder: Path, tmp_path: Path):
     record = json.loads(path.read_text())
     for changed, message in (
         ({"task": "named-entity"}, "config.json: no task 'named-entity'; did you mean named-entities"),
-        ({"version": 2}, "config.json has version 2; this elmokit reads version 1"),
+        ({"version": 3}, "config.json has version 3; this elmokit reads version 2"),
         ({"inputs": 7}, "config.json is not what `elmokit train` writes"),
     ):
         path.write_text(json.dumps(record | changed))
@@ -251,7 +251,7 @@ def test_a_run_records_what_its_mixes_have_learnt(
     toy: Task[Any, Any], toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path
 ):
     for elmo, layers in (("both", "mix"), ("input", "top"), ("none", "mix")):
-        settings = [f"elmo={elmo}", f"elmo_model={tiny_bilms[0]}", f"elmo_layers={layers}", "max_epochs=1"]
+        settings = [f"elmo={elmo}", f"elmo.model={tiny_bilms[0]}", f"elmo.layers={layers}", "max_epochs=1"]
         config = with_settings(toy.recipes["cpu"](), settings)
         run = train(toy, toy_data, run_dir=tmp_path / elmo, config=config, device="cpu")
         mixes = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])["mixes"]

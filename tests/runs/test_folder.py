@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,3 +51,17 @@ def test_a_folder_is_free_until_it_holds_a_run(tmp_path: Path):
     (tmp_path / "config.json").write_text(json.dumps({}))
     with pytest.raises(ValueError, match="already holds a run"):
         check_is_free(tmp_path)
+
+
+def test_values_of_an_earlier_version_are_turned_into_todays(tmp_path: Path):
+    def upgrade(values: dict[str, Any]) -> dict[str, Any]:
+        return {"rate": values["speed"]}
+
+    settings: dict[str, Any] = {"format": "toy", "version": 2, "verb": "play", "earlier": {1: upgrade}}
+    write_config(tmp_path, {"speed": 0.1}, format="toy", version=1)
+    assert read_config(tmp_path, **settings) == {"rate": 0.1}
+    write_config(tmp_path, {"rate": 0.2}, format="toy", version=2)
+    assert read_config(tmp_path, **settings) == {"rate": 0.2}
+    write_config(tmp_path, {}, format="toy", version=1)
+    with pytest.raises(ValueError, match=r"config.json is not what `elmokit play` writes: KeyError\('speed'\)"):
+        read_config(tmp_path, **settings)

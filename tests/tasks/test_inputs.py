@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from elmokit.model.elmo import Elmo
-from elmokit.tasks.inputs import InputConfig, TokenInputs
+from elmokit.tasks.config import ElmoInput, InputConfig
+from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.resources import new_inputs
 from elmokit.tasks.words import load_word_table, new_word_table, save_word_table
 
@@ -109,10 +110,10 @@ def test_characters_are_a_tokens_own_and_keep_their_case():
 
 
 @pytest.mark.parametrize(
-    ("place", "input_dim", "output_dim"), [("none", 4, 0), ("input", 16, 0), ("output", 4, 12), ("both", 16, 12)]
+    ("position", "input_dim", "output_dim"), [("none", 4, 0), ("input", 16, 0), ("output", 4, 12), ("both", 16, 12)]
 )
-def test_elmo_stands_where_it_is_asked_for(bilm: str, place: str, input_dim: int, output_dim: int):
-    inputs = make(PLAIN, elmo=place, elmo_model=bilm)
+def test_elmo_is_read_where_it_is_asked_for(bilm: str, position: str, input_dim: int, output_dim: int):
+    inputs = make(PLAIN, elmo=None if position == "none" else ElmoInput(position, bilm))
     out = inputs([*TRAINING, []])
     assert (inputs.input_dim, inputs.output_dim) == (input_dim, output_dim)
     assert (out.inputs.shape, out.outputs.shape) == ((3, 3, input_dim), (3, 3, output_dim))
@@ -123,7 +124,7 @@ def test_elmo_stands_where_it_is_asked_for(bilm: str, place: str, input_dim: int
 
 @pytest.mark.parametrize("layers", ["average", "top", "0", "1", "2"])
 def test_each_choice_of_layers_is_what_elmo_gives(bilm: str, layers: str):
-    inputs = make(NO_WORDS, character_dim=0, elmo="input", elmo_model=bilm, elmo_layers=layers)
+    inputs = make(NO_WORDS, character_dim=0, elmo=ElmoInput("input", bilm, layers=layers))
     choice = int(layers) if layers.isdecimal() else layers
     expected = Elmo.from_pretrained(bilm, device="cpu").encode(TRAINING, layers=choice)  # type: ignore[call-overload]
     out = inputs(TRAINING).inputs.detach()
@@ -132,8 +133,8 @@ def test_each_choice_of_layers_is_what_elmo_gives(bilm: str, layers: str):
     assert inputs.penalty().item() == 0
 
 
-def test_each_place_has_a_mix_of_its_own_whose_weights_are_penalised(bilm: str):
-    inputs = make(PLAIN, elmo="both", elmo_model=bilm, elmo_penalty=0.5)
+def test_each_position_has_a_mix_of_its_own_whose_weights_are_penalised(bilm: str):
+    inputs = make(PLAIN, elmo=ElmoInput("both", bilm, penalty=0.5))
     assert inputs.elmo is not None and len(inputs.elmo.mixes) == 2
     first, second = inputs.elmo.mixes
     before = inputs(TRAINING)
@@ -149,8 +150,8 @@ def test_each_place_has_a_mix_of_its_own_whose_weights_are_penalised(bilm: str):
     assert make(PLAIN).penalty().item() == 0
 
 
-def test_dropout_is_for_training_and_different_at_both_places(bilm: str):
-    inputs = make(PLAIN, elmo="both", elmo_model=bilm, elmo_dropout_rate=0.5)
+def test_dropout_is_for_training_and_different_at_both_positions(bilm: str):
+    inputs = make(PLAIN, elmo=ElmoInput("both", bilm, dropout_rate=0.5))
     assert torch.equal(inputs(TRAINING).outputs, inputs(TRAINING).outputs)
     out = inputs.train()(TRAINING)
     assert not torch.equal(out.inputs[..., 4:], out.outputs)
@@ -158,7 +159,7 @@ def test_dropout_is_for_training_and_different_at_both_places(bilm: str):
 
 
 def test_layer_norm_makes_every_layer_of_a_batch_of_mean_0_and_variance_1(bilm: str):
-    inputs = make(PLAIN, elmo="output", elmo_model=bilm, elmo_layer_norm=True, elmo_layers="2")
+    inputs = make(PLAIN, elmo=ElmoInput("output", bilm, layer_norm=True, layers="2"))
     out = inputs(TRAINING)
     real = out.outputs[out.mask].detach()
     assert float(real.mean()) == pytest.approx(0, abs=1e-6) and float(real.var(correction=0)) == pytest.approx(1)
@@ -166,8 +167,8 @@ def test_layer_norm_makes_every_layer_of_a_batch_of_mean_0_and_variance_1(bilm: 
 
 
 def test_rescaled_layers_are_as_large_as_each_other_on_the_training_set_and_stay_so(bilm: str):
-    settings = {"word_dim": 0, "elmo": "input", "elmo_model": bilm, "elmo_rescale": True}
-    inputs = make(PLAIN, **settings)
+    elmo_input = ElmoInput("input", bilm, rescale=True)
+    inputs = make(PLAIN, word_dim=0, elmo=elmo_input)
     before = inputs([["the", "cat"]]).inputs
     inputs.measure_scales(TRAINING)
     assert inputs.elmo is not None
@@ -178,24 +179,24 @@ def test_rescaled_layers_are_as_large_as_each_other_on_the_training_set_and_stay
     layers = torch.from_numpy(elmo.encode([["the", "cat"]], layers="all")[0]) / expected[:, None, None]
     torch.testing.assert_close(inputs([["the", "cat"]]).inputs[0], layers.mean(dim=0), rtol=0, atol=2e-3)
 
-    other = make(PLAIN, **settings)  # kept with the weights, not measured again
+    other = make(PLAIN, word_dim=0, elmo=elmo_input)  # kept with the weights, not measured again
     other.load_state_dict(inputs.state_dict())
     assert torch.equal(other([["dog", "sat"]]).inputs, inputs([["dog", "sat"]]).inputs)
-    plain = make(PLAIN, **settings | {"elmo_rescale": False})
+    plain = make(PLAIN, word_dim=0, elmo=replace(elmo_input, rescale=False))
     plain.measure_scales(TRAINING)
     assert torch.equal(plain([["the", "cat"]]).inputs, before)
 
 
 def test_padding_and_the_other_sentences_change_nothing(bilm: str):
-    inputs = make(NO_WORDS, word_dim=4, elmo="both", elmo_model=bilm)
+    inputs = make(NO_WORDS, word_dim=4, elmo=ElmoInput("both", bilm))
     alone, together = inputs([["the", "dog"]]), inputs([["a", "cat", "ran", "unseen"], ["the", "dog"]])
     torch.testing.assert_close(alone.inputs[0], together.inputs[1, :2], atol=1e-6, rtol=0)
     torch.testing.assert_close(alone.outputs[0], together.outputs[1, :2], atol=1e-6, rtol=0)
 
 
 def test_a_bilm_that_is_trained_too_starts_with_the_same_vectors_and_gets_gradients(bilm: str):
-    frozen = make(PLAIN, elmo="both", elmo_model=bilm)
-    trained = make(PLAIN, elmo="both", elmo_model=bilm, train_elmo=True)
+    frozen = make(PLAIN, elmo=ElmoInput("both", bilm))
+    trained = make(PLAIN, elmo=ElmoInput("both", bilm, train=True))
     sentences = [*TRAINING, ["one"]]
     out = trained(sentences)
     torch.testing.assert_close(out.inputs, frozen(sentences).inputs, atol=1e-3, rtol=1e-3)
@@ -209,12 +210,9 @@ def test_a_bilm_that_is_trained_too_starts_with_the_same_vectors_and_gets_gradie
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"elmo": "everywhere"}, "elmo is 'everywhere'; expected none, input, output, both"),
-        ({"elmo_layers": "best"}, "elmo_layers is 'best'; expected mix, top, average or a number"),
-        ({"elmo_dropout_rate": 1.0}, "elmo_dropout_rate is 1.0"),
         ({"word_dim": -1}, "word_dim is -1; it must not be negative"),
         ({"word_dim": 0}, "nothing to read"),
-        ({"word_dim": 0, "elmo": "output"}, "nothing to read"),
+        ({"word_dim": 0, "elmo": ElmoInput("output")}, "nothing to read"),
         ({"character_filters": ((60, 3),)}, "no filter wider than a token"),
         ({"character_filters": ()}, "character_filters are"),
     ],
@@ -224,9 +222,23 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, object], messag
         InputConfig(**settings)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"position": "everywhere"}, "elmo.position is 'everywhere'; expected input, output, both"),
+        ({"layers": "best"}, "elmo.layers is 'best'; expected mix, top, average or a number"),
+        ({"dropout_rate": 1.0}, "elmo.dropout_rate is 1.0"),
+        ({"penalty": -1.0}, "elmo.penalty is -1.0; it must not be negative"),
+    ],
+)
+def test_settings_of_elmo_that_cannot_be_are_refused(settings: dict[str, object], message: str):
+    with pytest.raises(ValueError, match=message):
+        ElmoInput(**settings)  # type: ignore[arg-type]
+
+
 def test_what_the_model_does_not_have_is_refused(bilm: str):
-    with pytest.raises(ValueError, match="elmo_layers is 3; the model has layers 0 to 2"):
-        make(PLAIN, elmo="input", elmo_model=bilm, elmo_layers="3")
+    with pytest.raises(ValueError, match="layers is 3; the model has layers 0 to 2"):
+        make(PLAIN, elmo=ElmoInput("input", bilm, layers="3"))
     with pytest.raises(ValueError, match="words and elmo must be given where the config has them"):
         TokenInputs(PLAIN)
     with pytest.raises(ValueError, match="2 sentences without a token"):

@@ -14,9 +14,9 @@ import elmokit
 from elmokit.cli.main import main
 from elmokit.model.formats.convert import convert
 from elmokit.tasks.all_tasks import TASKS, find_task
+from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.saved import TrainedTask, load_task
-from elmokit.tasks.settings import with_settings
-from elmokit.tasks.task import Splits, Task
+from elmokit.tasks.task import Task
 from elmokit.tasks.train import resume, train
 
 Toy = Task[Any, Any]
@@ -27,7 +27,7 @@ def run_dir(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path_fa
     folder = tmp_path_factory.mktemp("runs") / "toy"
     settings = [
         "elmo=both",
-        f"elmo_model={tiny_bilms[0]}",
+        f"elmo.model={tiny_bilms[0]}",
         "max_epochs=12",
         "patience=12",
         "learning_rate=0.05",
@@ -114,7 +114,7 @@ def test_a_bad_line_is_named(trained: TrainedTask, tmp_path: Path):
 def test_another_bilm_is_refused_and_the_same_one_elsewhere_is_not(
     toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path, trained: TrainedTask
 ):
-    with pytest.raises(ValueError, match="was trained with the biLM .* of fingerprint .*; the one given has"):
+    with pytest.raises(ValueError, match="was trained with the biLM of fingerprint .*; the one given has"):
         load_task(run_dir, task=toy, elmo_model=tiny_bilms[1], device="cpu")
     convert(tiny_bilms[0], tmp_path / "elsewhere", to="bilm_tf")  # in another format, even
     moved = load_task(run_dir, task=toy, elmo_model=tmp_path / "elsewhere", device="cpu")
@@ -124,7 +124,7 @@ def test_another_bilm_is_refused_and_the_same_one_elsewhere_is_not(
 def test_a_run_does_not_go_on_with_another_bilm(toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path):
     shutil.copytree(run_dir, tmp_path / "run")
     config = json.loads((run_dir / "config.json").read_text())
-    config["inputs"]["elmo_model"] = str(tiny_bilms[1])
+    config["inputs"]["elmo"]["model"] = str(tiny_bilms[1])
     (tmp_path / "run" / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match="was trained with the biLM"):
         resume(tmp_path / "run", ["max_epochs=9"], task=toy, device="cpu")
@@ -133,7 +133,7 @@ def test_a_run_does_not_go_on_with_another_bilm(toy: Toy, run_dir: Path, tiny_bi
 def test_a_model_whose_bilm_was_trained_too_keeps_it(
     toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path
 ):
-    settings = ["elmo=input", f"elmo_model={tiny_bilms[0]}", "train_elmo=true", "max_epochs=1"]
+    settings = ["elmo=input", f"elmo.model={tiny_bilms[0]}", "elmo.train=true", "max_epochs=1"]
     config = with_settings(toy.recipes["cpu"](), settings)
     run_dir = train(toy, toy_data, run_dir=tmp_path / "run", config=config, device="cpu")
     result = json.loads((run_dir / "metrics.jsonl").read_text().splitlines()[-1])
@@ -158,8 +158,8 @@ def test_what_is_no_trained_task_is_refused(toy: Toy, run_dir: Path, tiny_bilms:
     with pytest.raises(FileNotFoundError, match="the first epoch of the run has not ended"):
         load_task(copy, task=toy)
     config = json.loads((copy / "config.json").read_text())
-    (copy / "config.json").write_text(json.dumps(config | {"version": 2}))
-    with pytest.raises(ValueError, match="has version 2; this elmokit reads version 1"):
+    (copy / "config.json").write_text(json.dumps(config | {"version": 3}))
+    with pytest.raises(ValueError, match="has version 3; this elmokit reads version 2"):
         load_task(copy, task=toy)
     (copy / "config.json").write_text("{")
     with pytest.raises(ValueError, match="is not valid JSON"):
@@ -181,7 +181,7 @@ def test_the_verbs_train_go_on_score_and_predict(
     assert main([*start.split(), *settings.split(), "--set", "max_epochs=2", "learning_rate=0.05"]) == 0
     assert capsys.readouterr().out == f"{run}\n"
     config = json.loads((run / "config.json").read_text())
-    assert (config["inputs"]["elmo"], config["training"]["seed"]) == ("input", 3)
+    assert (config["inputs"]["elmo"]["position"], config["training"]["seed"]) == ("input", 3)
     assert main(["train", "--resume", str(run), *settings.split(), "--set", "max_epochs=4"]) == 0
     capsys.readouterr()
     assert main(["evaluate", str(run), str(toy_data), "--device", "cpu"]) == 0

@@ -15,9 +15,18 @@ from torch import nn
 
 from elmokit.runs.training import DivergenceError
 from elmokit.tasks.batching import num_tokens, predict_all, training_batches
+from elmokit.tasks.config import (
+    ElmoInput,
+    InputConfig,
+    Splits,
+    TaskConfig,
+    TrainingConfig,
+    config_from_json,
+    config_to_json,
+    with_settings,
+)
 from elmokit.tasks.loop import Moment, Progress, Training, read_progress
-from elmokit.tasks.settings import config_from_json, config_to_json, recipe, with_settings
-from elmokit.tasks.task import Splits, Task, TaskConfig, TrainingConfig
+from elmokit.tasks.task import Task, recipe
 from elmokit.tasks.train import resume, train
 from run_contents import contents_of_run
 
@@ -26,14 +35,14 @@ Run = Callable[..., Path]
 
 EVERYTHING = (
     *("average_decay=0.9", "clip_norm=1", "clip_value=0.5", "halve_after=1", "decay=0.9", "decay_steps=7"),
-    *("weight_decay=0.01", "elmo=both", "elmo_penalty=0.1", "elmo_dropout_rate=0.2", "max_epochs=5", "patience=5"),
+    *("weight_decay=0.01", "elmo=both", "elmo.penalty=0.1", "elmo.dropout_rate=0.2", "max_epochs=5", "patience=5"),
 )
 
 
 @pytest.fixture
 def run(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path) -> Run:
     def start(name: str, *settings: str, task: Toy = toy) -> Path:
-        config = with_settings(task.recipes["cpu"](), [f"elmo_model={tiny_bilms[0]}", *settings])
+        config = with_settings(task.recipes["cpu"](), ["elmo=none", f"elmo.model={tiny_bilms[0]}", *settings])
         return train(task, toy_data, run_dir=tmp_path / name, config=config, cache=tmp_path / "cache", device="cpu")
 
     return start
@@ -59,7 +68,7 @@ def test_a_run_learns_and_writes_what_it_did(run: Run, capsys: pytest.CaptureFix
     assert result["dev"] == best["dev"] and result["dev"]["accuracy"] > 80
     assert list(result["test"]) == ["test.tsv"] and result["test"]["test.tsv"]["accuracy"] > 80
     config = json.loads((run_dir / "config.json").read_text())
-    assert config["task"] == "toy" and config["labels"] == ["a", "b", "c"]
+    assert config["task"] == "toy" and config["symbols"] == ["a", "b", "c"]
     assert config["examples"]["train"] == {"examples": 40, "without a label": 1}
     shown = capsys.readouterr().err
     assert "train: 1 left out: without a label" in shown and "epoch 6: loss" in shown
@@ -134,8 +143,8 @@ def test_a_share_of_the_training_set_is_chosen_by_the_seed(run: Run):
 
 
 def test_a_loss_that_is_not_finite_ends_the_run(run: Run, toy: Toy, tmp_path: Path):
-    def build(config: Any, inputs: Any, labels: Any) -> Any:
-        model: Any = toy.build(config, inputs, labels)
+    def build(config: Any, inputs: Any, symbols: Any) -> Any:
+        model: Any = toy.build(config, inputs, symbols)
         nn.init.constant_(model.score.weight, math.nan)
         return model
 
@@ -152,6 +161,13 @@ def test_files_without_examples_are_refused(toy: Toy, toy_data: Path, tmp_path: 
     assert not (tmp_path / "run").exists()
 
 
+class NoPenalty:
+    config = InputConfig()
+
+    def penalty(self) -> torch.Tensor:
+        return torch.zeros(())
+
+
 class Lone(nn.Module):
     """One weight, whose gradient is what the test says; stands for a task's model."""
 
@@ -159,6 +175,7 @@ class Lone(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(2))
         self.gradient = gradient
+        self.inputs = NoPenalty()
 
     def forward(self, examples: object) -> torch.Tensor:
         return self.gradient * self.weight.sum()
@@ -167,19 +184,13 @@ class Lone(nn.Module):
         return [self.weight[0].item()] * len(examples)
 
 
-class NoPenalty:
-    def penalty(self) -> torch.Tensor:
-        return torch.zeros(())
-
-
 def lone_training(toy: Toy, tmp_path: Path, scores: list[float], *, gradient: float = 1.0, **settings: Any) -> Training:
     """Steps of plain gradient descent; each epoch is one step, and ends with the next of the scores."""
     rest = iter(scores)
     config = TrainingConfig(**({"optimizer": "sgd", "learning_rate": 1.0, "max_epochs": len(scores)} | settings))
     task = replace(toy, score=lambda examples, made: {"accuracy": next(rest)}, sentences=lambda example: [["a"]])
     model: Any = Lone(gradient)
-    no_penalty: Any = NoPenalty()
-    return Training(task, config, model, no_penalty, train=[0], dev=[0], run_dir=tmp_path)
+    return Training(task, config, model, train=[0], dev=[0], run_dir=tmp_path)
 
 
 def test_training_ends_when_patience_does(toy: Toy, tmp_path: Path):
@@ -200,14 +211,14 @@ def test_the_rate_is_halved_while_the_score_gets_no_better(toy: Toy, tmp_path: P
 def test_the_rate_decays_every_so_many_steps(toy: Toy, tmp_path: Path):
     training = lone_training(toy, tmp_path, [1, 2, 3, 4, 5], decay=0.5, decay_steps=2)
     training.run()
-    assert training.module.get_parameter("weight").tolist() == [-(1 + 1 + 0.5 + 0.5 + 0.25)] * 2
+    assert training.model.get_parameter("weight").tolist() == [-(1 + 1 + 0.5 + 0.5 + 0.25)] * 2
 
 
 def test_gradients_are_cut_by_norm_or_by_value(toy: Toy, tmp_path: Path):
     for settings, step in (({"clip_norm": 1.0}, 2**-0.5), ({"clip_value": 0.25}, 0.25), ({}, 8.0)):
         training = lone_training(toy, tmp_path, [1], gradient=8.0, **settings)
         training.run()
-        torch.testing.assert_close(training.module.get_parameter("weight").detach(), torch.full((2,), -step))
+        torch.testing.assert_close(training.model.get_parameter("weight").detach(), torch.full((2,), -step))
 
 
 def test_the_moving_average_is_evaluated_and_kept_and_training_goes_on_with_the_weights(toy: Toy, tmp_path: Path):
@@ -225,14 +236,14 @@ def test_the_moving_average_is_evaluated_and_kept_and_training_goes_on_with_the_
     second = 0.15 * first + 0.85 * -2
     assert seen == pytest.approx([first, second])
     assert load_file(tmp_path / "model.safetensors")["weight"].tolist() == pytest.approx([second] * 2)
-    assert training.module.get_parameter("weight").tolist() == [-2, -2]
+    assert training.model.get_parameter("weight").tolist() == [-2, -2]
 
 
 def test_weight_decay_leaves_the_mixes_alone(run: Run):
     """With a decay that leaves nothing of the weights that it applies to: each step takes 1e-6 * 1e6 of them."""
     settings = ("elmo=both", "optimizer=sgd", "learning_rate=1e-6", "weight_decay=1e6", "max_epochs=1")
     tensors = load_file(run("run", *settings) / "model.safetensors")
-    assert tensors["inputs.elmo.input_mix.gamma"].item() == pytest.approx(1, abs=1e-3)
+    assert tensors["inputs.elmo.mixes.0.gamma"].item() == pytest.approx(1, abs=1e-3)
     assert tensors["encode.weight"].abs().max() < 1e-3
 
 
@@ -252,7 +263,7 @@ def test_each_optimiser_goes_on_exactly(toy: Toy, tmp_path: Path, optimizer: str
     rest.load()
     assert rest.progress.epoch == 2
     rest.run()
-    assert torch.equal(rest.module.get_parameter("weight"), whole.module.get_parameter("weight"))
+    assert torch.equal(rest.model.get_parameter("weight"), whole.model.get_parameter("weight"))
 
 
 def test_an_epoch_has_every_example_once_in_batches_of_similar_length(toy: Toy):
@@ -290,7 +301,8 @@ def test_settings_reach_the_model_the_inputs_and_the_training(toy: Toy):
         recipe(toy, "cpu"),
         ["hidden_dim=5", "inputs.elmo=both", "learning_rate=1e-3", "character_filters=[[1,2],[3,4]]"],
     )
-    assert (config.model.hidden_dim, config.inputs.elmo, config.training.learning_rate) == (5, "both", 0.001)
+    assert (config.model.hidden_dim, config.training.learning_rate) == (5, 0.001)
+    assert config.inputs.elmo == ElmoInput(position="both")
     assert config.inputs.character_filters == ((1, 2), (3, 4))
     assert config_from_json(json.loads(json.dumps(config_to_json(config))), toy.model_config) == config
 

@@ -60,7 +60,8 @@ def _train(arguments: argparse.Namespace) -> None:
     """Train a task model on a data set, with or without ELMo, or continue a run."""
     _check_train(arguments)
     from elmokit.tasks.all_tasks import find_task
-    from elmokit.tasks.settings import recipe, with_settings
+    from elmokit.tasks.config import with_settings
+    from elmokit.tasks.task import recipe
     from elmokit.tasks.train import resume, train
     from elmokit.vectors.cache import default_cache
 
@@ -71,7 +72,7 @@ def _train(arguments: argparse.Namespace) -> None:
         task = find_task(arguments.task)
         own = {
             "inputs.elmo": arguments.elmo,
-            "inputs.elmo_model": arguments.model,
+            "inputs.elmo.model": arguments.model,
             "inputs.word_vectors": arguments.word_vectors,
             "training.seed": arguments.seed,
         }

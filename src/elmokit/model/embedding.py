@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,12 +15,15 @@ from elmokit.model.elmo import load_bilm
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, batch_character_ids, character_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from jaxtyping import Bool, Float, Int
 
     from elmokit.model.bilm import BiLM
+    from elmokit.model.frozen_layers import FrozenLayers
+
+LayerChoice = Literal["mix", "top", "average"] | int
 
 
 @dataclass(frozen=True)
@@ -34,39 +37,70 @@ class ElmoVectors:
 class ElmoEmbedding(nn.Module):
     """Sentences -> `num_mixes` learned mixes of the biLM's layers (Peters et al., 2018, section 3.2 and 3.3).
 
+    bilm: the biLM, which becomes a submodule; or `FrozenLayers`, whose vectors lie elsewhere: those are no part of the
+        state, and copies of the module share them.
     num_mixes: 2 for a model that uses ELMo at its input and at its output.
     dropout_rate: after each mix.
     layer_norm: normalise each layer over the batch before the mixes, as the reference does (`normalise_layers`).
-    top_layer_only: gamma times the top layer, instead of a mix of all.
+    layers: "mix" learns the weights of all; "top", "average" and the number of a layer (0 is the token layer) learn
+        gamma alone. `top_layer_only` is the same as "top".
+    rescale: divide each layer by its root mean square over the training set, which `measure_scales` sets once before
+        training. The scales are part of the state.
+    penalty_factor: lambda, the factor of `penalty`.
+    encode_distinct: encode a token that a batch has several times once. The vectors are the same without, in more time;
+        the gradients of a char encoder that is trained are then summed in another order.
     requires_grad: train the biLM too. Otherwise it stays out of autograd and in eval mode.
+
+    Raises ValueError for a layer that the biLM does not have, and for frozen layers that are to be trained.
     """
 
-    boundaries: Int[Tensor, "2 C"]
+    output_dim: int
+    """Width 2D of the vectors."""
+    scales: Float[Tensor, " L"] | None
+    boundaries: Int[Tensor, "2 C"] | None
 
     def __init__(
         self,
-        bilm: BiLM,
+        bilm: BiLM | FrozenLayers,
         *,
         num_mixes: int = 1,
         dropout_rate: float = 0.5,
         layer_norm: bool = False,
         top_layer_only: bool = False,
+        layers: LayerChoice = "mix",
+        rescale: bool = False,
+        penalty_factor: float = 1.0,
+        encode_distinct: bool = True,
         requires_grad: bool = False,
     ) -> None:
         super().__init__()
         if num_mixes < 1:
             raise ValueError(f"num_mixes is {num_mixes}; expected at least 1")
-        self.bilm = bilm.requires_grad_(requires_grad)
+        self.bilm: BiLM | None = None
+        self.frozen: _Shared | None = None
+        boundaries: Tensor | None = None
+        if isinstance(bilm, nn.Module):
+            self.bilm = bilm.requires_grad_(requires_grad)
+            self.output_dim, num_layers = bilm.config.output_dim, bilm.config.num_layers + 1
+            limit = bilm.config.max_characters_per_token
+            ids = character_ids([BEGIN_SENTENCE, END_SENTENCE], max_characters_per_token=limit)
+            boundaries = torch.from_numpy(ids).long()
+        elif requires_grad:
+            raise ValueError("requires_grad is true, but frozen layers cannot be trained; give the biLM itself")
+        else:
+            self.frozen = _Shared(bilm)
+            self.output_dim, num_layers = bilm.dim, bilm.num_layers
         self.trains_bilm = requires_grad
+        self.encode_distinct = encode_distinct
+        self.layers = _checked_choice("top" if top_layer_only else layers, num_layers=num_layers)
         self.layer_norm = layer_norm
+        self.penalty_factor = penalty_factor
         self.dropout = nn.Dropout(dropout_rate)
         self.mixes = nn.ModuleList(
-            TopLayer() if top_layer_only else ScalarMix(num_layers=bilm.config.num_layers + 1) for _ in range(num_mixes)
+            ScalarMix(num_layers=num_layers) if self.layers == "mix" else TopLayer() for _ in range(num_mixes)
         )
-        boundaries = character_ids(
-            [BEGIN_SENTENCE, END_SENTENCE], max_characters_per_token=bilm.config.max_characters_per_token
-        )
-        self.register_buffer("boundaries", torch.from_numpy(boundaries).long(), persistent=False)
+        self.register_buffer("scales", torch.ones(num_layers) if rescale else None)
+        self.register_buffer("boundaries", boundaries, persistent=False)
         self.train(self.training)
 
     @classmethod
@@ -79,6 +113,9 @@ class ElmoEmbedding(nn.Module):
         dropout_rate: float = 0.5,
         layer_norm: bool = False,
         top_layer_only: bool = False,
+        layers: LayerChoice = "mix",
+        rescale: bool = False,
+        penalty_factor: float = 1.0,
         requires_grad: bool = False,
     ) -> ElmoEmbedding:
         """The model is found as `Elmo.from_pretrained` finds it; the rest are the constructor's arguments."""
@@ -89,54 +126,116 @@ class ElmoEmbedding(nn.Module):
             dropout_rate=dropout_rate,
             layer_norm=layer_norm,
             top_layer_only=top_layer_only,
+            layers=layers,
+            rescale=rescale,
+            penalty_factor=penalty_factor,
             requires_grad=requires_grad,
         )
 
-    @property
-    def output_dim(self) -> int:
-        """Width 2D of the vectors."""
-        return self.bilm.config.output_dim
-
     def train(self, mode: bool = True) -> ElmoEmbedding:
         super().train(mode)
-        self.bilm.train(mode and self.trains_bilm)
+        if self.bilm is not None:
+            self.bilm.train(mode and self.trains_bilm)
         return self
 
     def forward(self, sentences: Int[Tensor, "B T C"] | Sequence[Sequence[str]]) -> ElmoVectors:
         """Sentences as lists of tokens, or as character ids; without sentence boundaries, which are added here.
 
-        Rows of zeros behind a sentence's end are padding. Distinct tokens of a batch are encoded once.
+        Rows of zeros after a sentence's end are padding. Distinct tokens of a batch are encoded once. Frozen layers
+        take lists of tokens only.
         """
-        if not isinstance(sentences, Tensor):
-            limit = self.bilm.config.max_characters_per_token
-            sentences = torch.from_numpy(batch_character_ids(sentences, max_characters_per_token=limit))
-        sentences = sentences.to(self.boundaries.device)
-        mask = (sentences > 0).any(dim=2)
-        with torch.set_grad_enabled(self.trains_bilm and torch.is_grad_enabled()):
-            layers = self._layers(sentences, mask)
+        layers, mask = self._layers(sentences)
+        if self.scales is not None:
+            layers = layers / self.scales[:, None, None, None]
+        if isinstance(self.layers, int):
+            layers = layers[self.layers][None]
         if self.layer_norm:
             layers = normalise_layers(layers, mask)
+        if self.layers == "average":
+            layers = layers.mean(dim=0, keepdim=True)
         return ElmoVectors(mixes=[self.dropout(mix(layers)) for mix in self.mixes], mask=mask)
 
     def penalty(self) -> Float[Tensor, ""]:
-        """`||w||^2` summed over the mixes; the paper adds lambda (0.001 to 1) times this to the loss."""
-        return torch.stack([mix.penalty() for mix in self.mixes]).sum()  # type: ignore[operator]
+        """`penalty_factor` times `||w||^2` summed over the mixes, to be added to the loss; the paper's lambda is 0.001
+        to 1. Zero for mixes that have no weights.
+        """
+        mixes = cast("Iterable[ScalarMix | TopLayer]", self.mixes)
+        return self.penalty_factor * torch.stack([mix.penalty() for mix in mixes]).sum()
 
-    def _layers(self, ids: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "L B T E"]:
+    @torch.no_grad()
+    def measure_scales(self, sentences: Iterable[Sequence[str]]) -> None:
+        """Set the scales to the root mean square of each layer over the tokens of these sentences, for `rescale`.
+
+        A few hundred sentences of the training set are enough. ValueError for a module that was made without `rescale`.
+        """
+        if self.scales is None:
+            raise ValueError("there are no scales to measure: the embedding was made without rescale=True")
+        squares, num_values = torch.zeros(len(self.scales), dtype=torch.float64), 0
+        for sentence in sentences:
+            layers = self._layers([sentence])[0].cpu()
+            squares += layers.double().square().sum(dim=(1, 2, 3))
+            num_values += layers[0].numel()
+        if num_values:
+            self.scales.copy_((squares / num_values).sqrt().clamp(min=1e-6))
+
+    def _layers(
+        self, sentences: Int[Tensor, "B T C"] | Sequence[Sequence[str]]
+    ) -> tuple[Float[Tensor, "L B T E"], Bool[Tensor, "B T"]]:
+        device = next(self.mixes.parameters()).device
+        if self.frozen is not None:
+            if isinstance(sentences, Tensor):
+                raise ValueError("frozen layers were given character ids; expected sentences as lists of tokens")
+            lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
+            layers = self.frozen.layers(sentences)
+            return layers.to(device), (torch.arange(layers.shape[2]) < lengths[:, None]).to(device)
+        assert self.bilm is not None
+        if not isinstance(sentences, Tensor):
+            limit = self.bilm.config.max_characters_per_token
+            sentences = torch.from_numpy(batch_character_ids(sentences, max_characters_per_token=limit))
+        sentences = sentences.to(device)
+        mask = (sentences > 0).any(dim=2)
+        with torch.set_grad_enabled(self.trains_bilm and torch.is_grad_enabled()):
+            return self._activations(self.bilm, sentences, mask), mask
+
+    def _activations(
+        self, bilm: BiLM, ids: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "L B T E"]:
         bounded = self._with_boundaries(ids, mask)
         real = (bounded > 0).any(dim=2)
-        distinct, which = cast("tuple[Tensor, Tensor]", bounded[real].unique(dim=0, return_inverse=True))
-        encoded = self.bilm.encode_tokens(distinct)
+        if self.encode_distinct:
+            distinct, which = cast("tuple[Tensor, Tensor]", bounded[real].unique(dim=0, return_inverse=True))
+            encoded = bilm.encode_tokens(distinct)[which]
+        else:
+            encoded = bilm.encode_tokens(bounded[real])
         tokens = encoded.new_zeros(*real.shape, encoded.shape[1])
-        tokens[real] = encoded[which]
-        layers = self.bilm.contextualise(tokens, real.sum(dim=1).cpu()).layers
-        return layers[:, :, 1:-1] * mask[:, :, None]  # ends of shorter sentences stand where the mask has padding
+        tokens[real] = encoded
+        layers = bilm.contextualise(tokens, real.sum(dim=1).cpu()).layers
+        return layers[:, :, 1:-1] * mask[:, :, None]  # ends of shorter sentences are where the mask has padding
 
     def _with_boundaries(self, ids: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B U C"]:
         if (~mask[:, :-1] & mask[:, 1:]).any():
             row = int((~mask[:, :-1] & mask[:, 1:]).any(dim=1).nonzero()[0])
-            raise ValueError(f"sentence {row} has padding (a row of zeros) before a token; padding goes behind its end")
+            raise ValueError(f"sentence {row} has padding (a row of zeros) before a token; padding follows its end")
+        assert self.boundaries is not None
         bounded = functional.pad(ids.long(), (0, 0, 1, 1))
         bounded[:, 0] = self.boundaries[0]
         bounded[torch.arange(len(ids), device=ids.device), mask.sum(dim=1) + 1] = self.boundaries[1]
         return bounded
+
+
+class _Shared:
+    """Frozen layers, which may be gigabytes that never change: a copy of the module has the same ones."""
+
+    def __init__(self, layers: FrozenLayers) -> None:
+        self.layers = layers
+
+    def __deepcopy__(self, memo: object) -> _Shared:
+        return self
+
+
+def _checked_choice(layers: LayerChoice, *, num_layers: int) -> LayerChoice:
+    if isinstance(layers, int) and not 0 <= layers < num_layers:
+        raise ValueError(f"layers is {layers}; the model has layers 0 to {num_layers - 1}")
+    if not isinstance(layers, int) and layers not in ("mix", "top", "average"):
+        raise ValueError(f"layers is {layers!r}; expected mix, top, average or a number")
+    return layers

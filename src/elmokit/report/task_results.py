@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME, has_format, read_config
+from elmokit.runs.folder import METRICS_NAME, has_format
 from elmokit.runs.metrics_log import read_log
 from elmokit.tasks.all_tasks import TASKS, find_task
+from elmokit.tasks.config import config_to_json
+from elmokit.tasks.run_folder import FORMAT, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-FORMAT = "elmokit-task"
-VERSION = 1
-"""These two as in `tasks/run_folder.py`, which needs torch."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class TaskRun:
     common: dict[str, Any]
     """Data and settings that both arms of a comparison share: all but the seed and what concerns ELMo."""
     elmo: dict[str, Any]
-    """Settings of ELMo, its place as `elmo`; empty without it."""
+    """Settings of ELMo, as `ElmoInput` has them, and its fingerprint; empty without it."""
     counts: Mapping[str, Mapping[str, int]]
     """For each split, its examples, and how many were left out for which reason."""
     num_labels: int
@@ -174,45 +172,39 @@ def compare_runs(paths: Sequence[Path]) -> Results:
 
 
 def read_task_run(path: Path) -> TaskRun:
-    """FileNotFoundError or ValueError, naming the file, for what is no run of a task."""
+    """FileNotFoundError or ValueError, naming the file, for what is not a run of a task."""
     folder = _folder(path)
-    config = folder / CONFIG_NAME
-    record = read_config(folder, format=FORMAT, version=VERSION, verb="train")
-    try:
-        metric = find_task(record["task"]).metric
-        inputs = {name: value for name, value in record["inputs"].items() if "elmo" not in name}
-        inputs["word_vectors"] = Path(inputs["word_vectors"]).name
-        elmo = {name: value for name, value in record["inputs"].items() if "elmo" in name}
-        elmo |= {"elmo_model": Path(elmo["elmo_model"]).name, "fingerprint": record["elmo_fingerprint"]}
-        data = {split: [_last_two(file) for file in files] for split, files in record["files"].items()}
-        settings = {
-            **{f"model.{name}": value for name, value in record["model"].items()},
-            **{f"inputs.{name}": value for name, value in inputs.items()},
-            **{f"training.{name}": value for name, value in record["training"].items() if name != "seed"},
-        }
-        return TaskRun(
-            path=folder,
-            task=record["task"],
-            seed=record["training"]["seed"],
-            common={"data": data, "examples": record["examples"], **settings},
-            elmo={} if elmo["elmo"] == "none" else elmo,
-            counts=record["examples"],
-            num_labels=len(record["labels"]),
-            result=_result(folder / METRICS_NAME, metric),
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{config} is not what `elmokit train` writes: {error!r}") from error
-    except ValueError as error:
-        raise error if str(folder) in str(error) else ValueError(f"{config}: {error}") from None
+    record = read_record(folder)
+    metric = find_task(record.task).metric
+    config = config_to_json(record.config)
+    inputs, training = config["inputs"], config["training"]
+    inputs["word_vectors"] = Path(inputs["word_vectors"]).name
+    elmo: dict[str, Any] = inputs.pop("elmo") or {}
+    if elmo:
+        elmo |= {"model": Path(elmo["model"]).name, "fingerprint": record.fingerprint}
+    splits = {"train": record.splits.train, "dev": record.splits.dev, "test": record.splits.test}
+    data = {name: [_last_two(file) for file in files] for name, files in splits.items()}
+    seed = training.pop("seed")
+    settings = {f"{part}.{name}": value for part, values in config.items() for name, value in values.items()}
+    return TaskRun(
+        path=folder,
+        task=record.task,
+        seed=seed,
+        common={"data": data, "examples": record.counts, **settings},
+        elmo=elmo,
+        counts=record.counts,
+        num_labels=len(record.symbols),
+        result=_result(folder / METRICS_NAME, metric),
+    )
 
 
 def _folder(path: Path) -> Path:
     return path if path.is_dir() else path.parent
 
 
-def _last_two(file: str) -> str:
+def _last_two(file: Path) -> str:
     """Folder and name: where the data lie differs from machine to machine."""
-    return "/".join(Path(file).parts[-2:])
+    return "/".join(file.parts[-2:])
 
 
 def _result(path: Path, metric: str) -> RunResult | None:
@@ -261,8 +253,8 @@ def _arms(group: Sequence[TaskRun]) -> dict[str, Arm]:
 def _comparison(baseline: Arm, elmo: Arm, rivals: Sequence[Arm]) -> Comparison:
     run = baseline.runs[0]
     own = elmo.runs[0].elmo
-    told = [name for name in own if name != "elmo" and any(arm.runs[0].elmo[name] != own[name] for arm in rivals)]
-    name = ", ".join([own["elmo"], *(f"{name.removeprefix('elmo_')} {own[name]}" for name in told)])
+    told = [name for name in own if name != "position" and any(arm.runs[0].elmo[name] != own[name] for arm in rivals)]
+    name = ", ".join([own["position"], *(f"{name} {own[name]}" for name in told)])
     return Comparison(run.task, find_task(run.task).metric, run.data, name, baseline, elmo)
 
 

@@ -281,7 +281,7 @@ def _data_row(one: Comparison) -> tuple[str, ...]:
         "; ".join(f"{name}: {_size(part)}" for name, part in tests.items()) or ABSENT,
         ", ".join(f"{name}={value}" for name, value in settings.items() if value is False or value) or ABSENT,
         run.common["inputs.word_vectors"] or ABSENT,
-        f"{elmo['elmo_model']} ({elmo['fingerprint'][:8] if elmo['fingerprint'] else 'trained with the task'})",
+        f"{elmo['model']} ({elmo['fingerprint'][:8] if elmo['fingerprint'] else 'trained with the task'})",
     )
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from elmokit.system.files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+    Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
 CONFIG_NAME = "config.json"
 METRICS_NAME = "metrics.jsonl"
@@ -28,8 +30,12 @@ def write_config(run_dir: Path, values: Mapping[str, object], *, format: str, ve
         temporary.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read_config(run_dir: Path, *, format: str, version: int, verb: str) -> dict[str, Any]:
+def read_config(
+    run_dir: Path, *, format: str, version: int, verb: str, earlier: Mapping[int, Upgrade] | None = None
+) -> dict[str, Any]:
     """What `write_config` wrote, without format and version; `verb` is the command that makes such runs, for errors.
+
+    earlier: for each earlier version that is read too, the function that turns its values into today's.
 
     FileNotFoundError when the folder is not a run; ValueError for another format, a later version, or bad JSON.
     """
@@ -43,7 +49,13 @@ def read_config(run_dir: Path, *, format: str, version: int, verb: str) -> dict[
     values = cast("dict[str, Any]", record) if isinstance(record, dict) else {}
     if values.pop("format", None) != format:
         raise ValueError(f"{path} is not the config of a run that `elmokit {verb}` started")
-    if (found := values.pop("version", None)) != version:
+    found = values.pop("version", None)
+    if earlier and found in earlier:
+        try:
+            return earlier[found](values)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path} is not what `elmokit {verb}` writes: {error!r}") from error
+    if found != version:
         raise ValueError(f"{path} has version {found}; this elmokit reads version {version}")
     return values
 

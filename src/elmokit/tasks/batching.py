@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
-from elmokit.tasks.task import E, P, Task, TaskModel, batches
+from elmokit.tasks.task import E, P, Task, batches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from elmokit.tasks.task_model import TaskModel
 
 LENGTH_NOISE = 0.1
 """Share of an example's length by which its place among the others moves, so that batches change between epochs."""
@@ -28,16 +30,15 @@ def training_batches(task: Task[E, P], examples: Sequence[E], *, size: int, seed
 
 def predict_all(task: Task[E, P], model: TaskModel, examples: Sequence[E], *, batch_size: int) -> list[P]:
     """A prediction for each example, in their order; the model is in eval mode meanwhile."""
-    module: Any = model
-    was_training = module.training
-    module.eval()
+    was_training = model.training
+    model.eval()
     order = sorted(range(len(examples)), key=lambda index: -num_tokens(task, examples[index]))
     predictions: dict[int, P] = {}
     with torch.no_grad():
         for group in batches(order, size=batch_size):
-            made = model.predict([examples[index] for index in group])
-            predictions.update(zip(group, made, strict=True))
-    module.train(was_training)
+            predicted = model.predict([examples[index] for index in group])
+            predictions.update(zip(group, predicted, strict=True))
+    model.train(was_training)
     return [predictions[index] for index in range(len(examples))]
 
 

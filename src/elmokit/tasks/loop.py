@@ -11,7 +11,7 @@ import math
 import sys
 import time
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, cast
+from typing import TYPE_CHECKING, Any, Generic
 
 import torch
 from safetensors import safe_open
@@ -25,6 +25,7 @@ from elmokit.runs.training import DivergenceError, load_optimizer, optimizer_ten
 from elmokit.system.files import atomic_write
 from elmokit.system.progress import progress_bar
 from elmokit.tasks.batching import predict_all, training_batches
+from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
 from elmokit.tasks.task import E, P
 
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.task import Task, TaskModel, TrainingConfig
+    from elmokit.tasks.config import TrainingConfig
+    from elmokit.tasks.task import Task
+    from elmokit.tasks.task_model import TaskModel
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,6 @@ class Training(Generic[E, P]):
         task: Task[E, P],
         config: TrainingConfig,
         model: TaskModel,
-        inputs: TokenInputs,
         *,
         train: Sequence[E],
         dev: Sequence[E],
@@ -104,14 +105,12 @@ class Training(Generic[E, P]):
         self.task = task
         self.config = config
         self.model = model
-        self.module = cast("nn.Module", model)
-        self.inputs = inputs
         self.train = train
         self.dev = dev
         self.run_dir = run_dir
         self.progress = Progress()
-        self.optimizer = _new_optimizer(self.module, config)
-        self.parameters = [value for value in self.module.parameters() if value.requires_grad]
+        self.optimizer = _new_optimizer(self.model, config)
+        self.parameters = [value for value in self.model.parameters() if value.requires_grad]
         self.graphics = list({value.device for value in self.parameters if value.is_cuda})
         self.average = [value.detach().clone() for value in self.parameters] if config.average_decay else []
 
@@ -121,7 +120,7 @@ class Training(Generic[E, P]):
         if path.exists():
             self.progress = read_progress(path)
             tensors = load_file(path)
-            self.module.load_state_dict(tensors_under("model.", tensors))
+            self.model.load_state_dict(current_tensors(tensors_under("model.", tensors), self.model.inputs.config))
             load_optimizer(self.optimizer, tensors)
             average = tensors_under("average.", tensors)
             self.average = [average[str(index)].to(old.device) for index, old in enumerate(self.average)]
@@ -147,7 +146,7 @@ class Training(Generic[E, P]):
         groups = training_batches(self.task, self.train, size=self.config.batch_size, seed=seed)
         step = self.progress.step
         total = 0.0
-        self.module.train()
+        self.model.train()
         with (
             torch.random.fork_rng(self.graphics),
             progress_bar(unit="step", total=len(groups), label=f"epoch {self.progress.epoch + 1}", keep=False) as bar,
@@ -163,7 +162,7 @@ class Training(Generic[E, P]):
     def _one_step(self, examples: list[E], step: int) -> float:
         config = self.config
         self.optimizer.zero_grad(set_to_none=True)
-        loss = self.model(examples) + self.inputs.penalty()
+        loss = self.model(examples) + self.model.inputs.penalty()
         value = loss.item()
         if not math.isfinite(value):
             raise self._diverged("the loss", step)
@@ -202,10 +201,10 @@ class Training(Generic[E, P]):
 
     def _save_best(self) -> None:
         with _Swapped(self.parameters, self.average), atomic_write(self.run_dir / BEST_FILE) as temporary:
-            save_file(_tensors(self.module.state_dict()), temporary)
+            save_file(_tensors(self.model.state_dict()), temporary)
 
     def _save_checkpoint(self) -> None:
-        tensors = {f"model.{name}": tensor for name, tensor in self.module.state_dict().items()}
+        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         tensors |= {f"average.{index}": tensor for index, tensor in enumerate(self.average)}
         tensors |= optimizer_tensors(self.optimizer)
         with atomic_write(self.run_dir / CHECKPOINT_FILE) as temporary:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from elmokit.tasks.task import Splits, Task, TaskConfig
+    from elmokit.tasks.config import Splits, TaskConfig
+    from elmokit.tasks.task import Task
 
 Sentences = list[tuple[str, ...]]
 

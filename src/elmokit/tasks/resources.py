@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from elmokit.model.elmo import Elmo, load_bilm
-from elmokit.tasks.inputs import InputConfig, TokenInputs
+from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.words import WordTable, new_word_table
 from elmokit.vectors.cache import Activations
 from elmokit.vectors.store import SUFFIX as VECTORS_SUFFIX
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.model.bilm import BiLM
-    from elmokit.tasks.inputs import FrozenLayers
+    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.tasks.config import ElmoInput, InputConfig
 
     Sentences = Sequence[Sequence[str]]
 
@@ -40,7 +41,7 @@ def new_inputs(
     cache: folder of the activations of frozen biLMs (`default_cache()`); None computes them anew.
     """
     words = read_words(config, training, others, seed=seed)
-    elmo = read_elmo(config, cache=cache, device=device)
+    elmo = read_elmo(config.elmo, cache=cache, device=device)
     if (frozen := frozen_layers(elmo)) is not None:
         frozen.add([*training, *others])
     with torch.random.fork_rng(devices=[]):
@@ -65,18 +66,18 @@ def read_words(config: InputConfig, training: Sentences, others: Sentences, *, s
 
 
 def read_elmo(
-    config: InputConfig, *, cache: Path | None, device: str | torch.device | None
+    config: ElmoInput | None, *, cache: Path | None, device: str | torch.device | None
 ) -> FrozenLayers | BiLM | None:
     """The biLM to be trained, what a frozen one makes of sentences, or another system's vectors; None without ELMo."""
-    if config.elmo == "none":
+    if config is None:
         return None
-    if config.elmo_model.endswith(VECTORS_SUFFIX):
-        if config.train_elmo:
-            raise ValueError(f"train_elmo is true, but {config.elmo_model} has vectors, which cannot be trained")
-        return VectorsFile(config.elmo_model)
-    if config.train_elmo:
-        return load_bilm(config.elmo_model)[0]
-    return Activations(Elmo.from_pretrained(config.elmo_model, device=device), folder=cache)
+    if config.model.endswith(VECTORS_SUFFIX):
+        if config.train:
+            raise ValueError(f"elmo.train is true, but {config.model} has vectors, which cannot be trained")
+        return VectorsFile(config.model)
+    if config.train:
+        return load_bilm(config.model)[0]
+    return Activations(Elmo.from_pretrained(config.model, device=device), folder=cache)
 
 
 def frozen_layers(elmo: FrozenLayers | BiLM | None) -> FrozenLayers | None:

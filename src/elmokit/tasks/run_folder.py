@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.runs.folder import read_config, write_config
+from elmokit.runs.folder import CONFIG_NAME, read_config, write_config
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.settings import config_from_json, config_to_json
-from elmokit.tasks.task import Splits, TaskConfig
+from elmokit.tasks.config import Splits, TaskConfig, config_from_json, config_to_json
+from elmokit.tasks.old_runs import from_version_1
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BEST_FILE = "model.safetensors"
 CHECKPOINT_FILE = "checkpoint.safetensors"
 FORMAT = "elmokit-task"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class TaskRecord:
 
     task: str
     config: TaskConfig
-    labels: list[str]
+    symbols: list[str]
+    """What the model knows of the training set by name, as `Task.symbols` gives it."""
     splits: Splits
     fingerprint: str | None
     """Of the frozen biLM; None without one."""
@@ -41,7 +42,7 @@ def write_record(run_dir: Path, record: TaskRecord) -> None:
         "task": record.task,
         **config_to_json(record.config),
         "elmo_fingerprint": record.fingerprint,
-        "labels": record.labels,
+        "symbols": record.symbols,
         "files": {name: list(map(str, getattr(record.splits, name))) for name in ("train", "dev", "test")},
         "examples": record.counts,
     }
@@ -53,12 +54,18 @@ def read_record(run_dir: Path, task: Task[Any, Any] | None = None) -> TaskRecord
 
     task: of the run, if it is none of `TASKS`.
     """
-    record = read_config(run_dir, format=FORMAT, version=VERSION, verb="train")
-    return TaskRecord(
-        task=record["task"],
-        config=config_from_json(record, (task or find_task(record["task"])).model_config),
-        labels=record["labels"],
-        splits=Splits(**{name: tuple(map(Path, files)) for name, files in record["files"].items()}),
-        fingerprint=record["elmo_fingerprint"],
-        counts=record["examples"],
-    )
+    earlier = {1: from_version_1}
+    values = read_config(run_dir, format=FORMAT, version=VERSION, earlier=earlier, verb="train")
+    try:
+        return TaskRecord(
+            task=values["task"],
+            config=config_from_json(values, (task or find_task(values["task"])).model_config),
+            symbols=values["symbols"],
+            splits=Splits(**{name: tuple(map(Path, files)) for name, files in values["files"].items()}),
+            fingerprint=values["elmo_fingerprint"],
+            counts=values["examples"],
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{run_dir / CONFIG_NAME} is not what `elmokit train` writes: {error!r}") from error
+    except ValueError as error:
+        raise ValueError(f"{run_dir / CONFIG_NAME}: {error}") from None

@@ -14,6 +14,7 @@ from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariable
 from elmokit.system.json_fields import parse_json_object
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
+from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.reading import read_files
 from elmokit.tasks.resources import read_elmo
 from elmokit.tasks.run_folder import BEST_FILE, read_record
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import torch
-    from torch import nn
 
     from elmokit.tasks.run_folder import TaskRecord
-    from elmokit.tasks.task import Task, TaskModel
+    from elmokit.tasks.task import Task
+    from elmokit.tasks.task_model import TaskModel
 
 KINDS = ("text", "json", "data")
 AT_ONCE = 1000
@@ -146,18 +147,17 @@ def load_task(
     record = read_record(folder, task)
     task = task or find_task(record.task)
     inputs = record.config.inputs
-    if elmo_model is not None:
-        inputs = replace(inputs, elmo_model=str(elmo_model))
+    if elmo_model is not None and inputs.elmo is not None:
+        inputs = replace(inputs, elmo=replace(inputs.elmo, model=str(elmo_model)))
         record = replace(record, config=replace(record.config, inputs=inputs))
     if not (folder / BEST_FILE).is_file():
         raise FileNotFoundError(f"{folder} has no {BEST_FILE} yet; the first epoch of the run has not ended")
     words = load_word_table(folder) if inputs.word_dim else None
-    elmo = read_elmo(inputs, cache=None, device=device)
+    elmo = read_elmo(inputs.elmo, cache=None, device=device)
     check_elmo(record, elmo, folder)
-    model, _ = new_model(task, record, words, elmo, device=device)
+    model = new_model(task, record, words, elmo, device=device)
     try:
-        cast("nn.Module", model).load_state_dict(load_file(folder / BEST_FILE))
+        model.load_state_dict(current_tensors(load_file(folder / BEST_FILE), record.config.inputs))
     except (RuntimeError, SafetensorError) as error:
         raise ValueError(f"{folder / BEST_FILE} does not fit its config.json: {error}") from None
-    cast("nn.Module", model).eval()
-    return TrainedTask(task, record, model)
+    return TrainedTask(task, record, model.eval())

@@ -5,11 +5,10 @@ from __future__ import annotations
 import platform
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
-from torch import nn
 
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bundled import bundled_models, find_model
@@ -17,22 +16,27 @@ from elmokit.runs.folder import METRICS_NAME, check_is_free
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
+from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.loop import Training
+from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.reading import TaskData, read_data, sentences_of
 from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_word_dim
 from elmokit.tasks.run_folder import BEST_FILE, TaskRecord, read_record, write_record
-from elmokit.tasks.settings import with_settings
-from elmokit.tasks.task import E, P, Splits
+from elmokit.tasks.task import E, P
 from elmokit.tasks.words import load_word_table, save_word_table
 from elmokit.vectors.store import SUFFIX as VECTORS_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from torch import nn
+
     from elmokit.model.bilm import BiLM
-    from elmokit.tasks.inputs import FrozenLayers
-    from elmokit.tasks.task import Task, TaskConfig, TaskModel
+    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.tasks.config import TaskConfig
+    from elmokit.tasks.task import Task
+    from elmokit.tasks.task_model import TaskModel
     from elmokit.tasks.words import WordTable
 
 EXAMPLES_FOR_SCALES = 500
@@ -61,14 +65,15 @@ def train(
     splits = data if isinstance(data, Splits) else task.find(Path(data))
     examples = read_data(task, splits, config)
     training, others = sentences_of(task, examples)
-    if config.inputs.elmo != "none":
-        config = replace(config, inputs=replace(config.inputs, elmo_model=_absolute(config.inputs.elmo_model)))
+    if (elmo_input := config.inputs.elmo) is not None:
+        elmo_input = replace(elmo_input, model=_absolute(elmo_input.model))
+        config = replace(config, inputs=replace(config.inputs, elmo=elmo_input))
     words = read_words(config.inputs, training, others, seed=config.training.seed)
-    elmo = read_elmo(config.inputs, cache=cache, device=device)
+    elmo = read_elmo(config.inputs.elmo, cache=cache, device=device)
     record = TaskRecord(
         task=task.name,
         config=replace(config, inputs=with_word_dim(config.inputs, words)),
-        labels=task.labels(examples.train),
+        symbols=task.symbols(examples.train),
         splits=_absolute_splits(splits),
         fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),
         counts=examples.counts,
@@ -100,7 +105,7 @@ def resume(
         write_record(run_dir, record)
     examples = read_data(task, record.splits, record.config)
     words = load_word_table(run_dir) if record.config.inputs.word_dim else None
-    elmo = read_elmo(record.config.inputs, cache=cache, device=device)
+    elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
     check_elmo(record, elmo, run_dir)
     return _go_on(task, record, examples, words, elmo, run_dir=run_dir, device=device)
 
@@ -112,17 +117,14 @@ def new_model(
     elmo: FrozenLayers | BiLM | None,
     *,
     device: str | torch.device | None,
-) -> tuple[TaskModel, TokenInputs]:
+) -> TaskModel:
     """With fresh weights, from the seed. The inputs come first, so the rest of two arms starts as similar as it can."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(record.config.training.seed)
         inputs = TokenInputs(record.config.inputs, words=words, elmo=elmo)
         torch.manual_seed(record.config.training.seed)
-        model = task.build(record.config.model, inputs, record.labels)
-    module = cast("nn.Module", model)
-    assert any(part is inputs for part in module.modules()), "a task's model has its inputs as a submodule"
-    module.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    return model, inputs
+        model = task.build(record.config.model, inputs, record.symbols)
+    return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 def check_elmo(record: TaskRecord, elmo: FrozenLayers | BiLM | None, run_dir: Path) -> None:
@@ -130,8 +132,8 @@ def check_elmo(record: TaskRecord, elmo: FrozenLayers | BiLM | None, run_dir: Pa
     frozen = frozen_layers(elmo)
     if frozen is not None and (found := frozen.fingerprint()) != record.fingerprint:
         raise ValueError(
-            f"{run_dir} was trained with the biLM {record.config.inputs.elmo_model} of fingerprint "
-            f"{record.fingerprint}; the one given has {found}, and its vectors mean something else"
+            f"{run_dir} was trained with the biLM of fingerprint {record.fingerprint}; the one given has {found}, and "
+            "its vectors mean something else"
         )
 
 
@@ -148,11 +150,11 @@ def _go_on(
     if (frozen := frozen_layers(elmo)) is not None:
         training, others = sentences_of(task, examples)
         frozen.add([*training, *others])
-    model, inputs = new_model(task, record, words, elmo, device=device)
-    inputs.measure_scales(_for_scales(task, examples.train))
+    model = new_model(task, record, words, elmo, device=device)
+    model.inputs.measure_scales(_for_scales(task, examples.train))
     config = record.config.training
     dev = examples.dev[: config.max_dev_examples or None]
-    loop = Training(task, config, model, inputs, train=examples.train, dev=dev, run_dir=run_dir)
+    loop = Training(task, config, model, train=examples.train, dev=dev, run_dir=run_dir)
     loop.load()
     done_before = loop.progress.finished(config)
     metrics = run_dir / METRICS_NAME
@@ -160,14 +162,14 @@ def _go_on(
     keep_records(metrics, lambda record: record["epoch"] <= last_epoch and (done_before or "result" not in record))
     progress = loop.run()
     if not (done_before and any("result" in record for record in read_log(metrics).records)):
-        cast("nn.Module", model).load_state_dict(load_file(run_dir / BEST_FILE))
+        model.load_state_dict(current_tensors(load_file(run_dir / BEST_FILE), record.config.inputs))
         result: dict[str, object] = {"epoch": progress.epoch, "best_epoch": progress.best_epoch, "result": True}
         result["dev"] = _scores(task, model, examples.dev, config.batch_size)
         result["test"] = {name: _scores(task, model, part, config.batch_size) for name, part in examples.test.items()}
-        result["mixes"] = _mixes(inputs)
+        result["mixes"] = _mixes(model.inputs)
         result["seconds"] = round(progress.seconds, 1)
         result["processor_seconds"] = round(progress.processor_seconds, 1)
-        result["machine"] = _machine(cast("nn.Module", model))
+        result["machine"] = _machine(model)
         append_json_line(metrics, result)
     return run_dir
 
@@ -184,14 +186,11 @@ def _scores(task: Task[E, P], model: TaskModel, examples: list[E], batch_size: i
 
 def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:
     """What ELMo's mixes at the input and at the output have learnt: weights after the softmax, lowest layer first."""
-    elmo = inputs.elmo
-    places = {} if elmo is None else {"input": elmo.input_mix, "output": elmo.output_mix}
     found: dict[str, dict[str, object]] = {}
-    for place, mix in places.items():
-        if mix is not None:
-            found[place] = {"gamma": round(mix.gamma.item(), 6)}
+    for position, mix in inputs.mixes().items():
+        found[position] = {"gamma": round(mix.gamma.item(), 6)}
         if isinstance(mix, ScalarMix):
-            found[place]["weights"] = [round(weight.item(), 6) for weight in mix.weights.softmax(dim=0)]
+            found[position]["weights"] = [round(weight.item(), 6) for weight in mix.weights.softmax(dim=0)]
     return found
 
 

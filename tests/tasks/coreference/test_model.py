@@ -10,16 +10,9 @@ from hypothesis import strategies as st
 from torch import nn
 
 from elmokit.layers.spans import Spans
-from elmokit.tasks.coreference.model import (
-    CoreferenceConfig,
-    CoreferenceResolver,
-    PairScorer,
-    _clusters,
-    _right_antecedents,
-    genre,
-    part_of,
-)
-from elmokit.tasks.coreference.reader import CoreferenceDocument
+from elmokit.tasks.coreference.config import CoreferenceConfig
+from elmokit.tasks.coreference.model import CoreferenceResolver, PairScorer, _clusters, _right_antecedents, part_of
+from elmokit.tasks.coreference.reader import CoreferenceDocument, genre
 from elmokit.tasks.coreference.recipes import paper
 
 
@@ -42,7 +35,7 @@ SMALL = CoreferenceConfig(hidden_dim=12, feature_dim=4, scorer_dim=16, max_width
 @pytest.fixture
 def resolver(stand_in_inputs) -> CoreferenceResolver:
     torch.manual_seed(1)
-    made = CoreferenceResolver(SMALL, inputs=stand_in_inputs(WORDS, output_dim=3), labels=["bc", "nw"])
+    made = CoreferenceResolver(SMALL, inputs=stand_in_inputs(WORDS, output_dim=3), genres=["bc", "nw"])
     for parameter in made.score_pair.parameters():
         nn.init.normal_(parameter)
     return made.eval()
@@ -52,7 +45,7 @@ def resolver(stand_in_inputs) -> CoreferenceResolver:
 def test_learns_four_documents_by_heart(stand_in_inputs):
     torch.manual_seed(0)
     config = replace(SMALL, max_width=2, spans_per_word=1.5)  # what is never kept is never learnt
-    resolver = CoreferenceResolver(config, inputs=stand_in_inputs(WORDS), labels=["bc", "nw"])
+    resolver = CoreferenceResolver(config, inputs=stand_in_inputs(WORDS), genres=["bc", "nw"])
     optimizer = torch.optim.Adam(resolver.parameters(), lr=0.01)
     for _ in range(80):
         optimizer.zero_grad()
@@ -89,7 +82,7 @@ def test_keeps_as_many_spans_and_antecedents_as_it_is_told(stand_in_inputs):
     inputs = stand_in_inputs(WORDS)
     for ratio, num_spans in ((0.4, 3), (0.1, 0), (0.5, 4)):
         config = replace(SMALL, spans_per_word=ratio, max_antecedents=2)
-        resolver = CoreferenceResolver(config, inputs=inputs, labels=["bc", "nw"]).eval()
+        resolver = CoreferenceResolver(config, inputs=inputs, genres=["bc", "nw"]).eval()
         spans, scores = resolver._antecedent_scores(DOCUMENTS[2])  # of 9 tokens
         assert len(spans.first) == num_spans
         assert scores.shape == (num_spans, 1 + min(max(num_spans - 1, 0), 2))
@@ -185,7 +178,7 @@ def test_training_reads_a_random_part_of_a_long_document_and_evaluation_all(stan
     read: list[list[list[str]]] = []
     inputs = stand_in_inputs(WORDS)
     inputs.register_forward_pre_hook(lambda _, arguments: read.append(list(arguments[0])))
-    resolver = CoreferenceResolver(replace(SMALL, max_train_sentences=2), inputs=inputs, labels=[])
+    resolver = CoreferenceResolver(replace(SMALL, max_train_sentences=2), inputs=inputs, genres=[])
     torch.manual_seed(0)
     for _ in range(20):
         resolver([DOCUMENTS[2]]).backward()
@@ -216,7 +209,7 @@ def test_mentions_never_cross_and_are_in_one_cluster_each(resolver: CoreferenceR
 def test_the_paper_s_recipe_has_the_published_sizes(stand_in_inputs):
     recipe = paper()
     inputs = stand_in_inputs(WORDS, input_dim=300 + 150)
-    resolver = CoreferenceResolver(recipe.model, inputs=inputs, labels=["bc", "bn", "mz", "nw", "pt", "tc", "wb"])
+    resolver = CoreferenceResolver(recipe.model, inputs=inputs, genres=["bc", "bn", "mz", "nw", "pt", "tc", "wb"])
     lstm = 2 * (3 * 200 * (450 + 200) + 3 * 200 + 2 * 200)
     span = 400 + 400 + 20 + 450
     heads_and_widths = 400 + 10 * 20

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmokit.tasks.coreference.model import CoreferenceConfig
+from elmokit.tasks.coreference.config import CoreferenceConfig
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_documents
-from elmokit.tasks.coreference.task import TASK, find, from_json, from_text, labels, read, score, to_json, to_text
+from elmokit.tasks.coreference.task import TASK, find, from_json, from_text, read, score, symbols, to_json, to_text
 
 SENTENCES = [["Ann", "saw", "the", "cat", "."], ["It", "saw", "her", "."]]
 CLUSTERS = [[(0, 0), (7, 7)], [(2, 3), (5, 5)]]
@@ -40,7 +40,7 @@ def test_scores_as_conll2012():
 def test_labels_are_genres():
     other = CoreferenceDocument("bc/cnn/00/cnn_0000", 0, SENTENCES, ["-"] * 9, [])
     nameless = CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
-    assert labels([EXAMPLE, other, nameless, EXAMPLE]) == ["bc", "news"]
+    assert symbols([EXAMPLE, other, nameless, EXAMPLE]) == ["bc", "news"]
 
 
 def test_a_line_is_a_document():
@@ -97,5 +97,5 @@ def test_finds_the_files_of_a_folder(tmp_path):
 def test_the_record_is_complete(stand_in_inputs):
     config = TASK.recipes["cpu"]().model
     inputs = stand_in_inputs([token for sentence in TASK.sentences(EXAMPLE) for token in sentence])
-    model = TASK.build(config, inputs, TASK.labels([EXAMPLE]))
+    model = TASK.build(config, inputs, TASK.symbols([EXAMPLE]))
     assert len(model.predict([EXAMPLE, EXAMPLE])) == 2

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from elmokit.tasks.entailment.model import EntailmentClassifier, EntailmentConfig
+from elmokit.tasks.entailment.config import EntailmentConfig
+from elmokit.tasks.entailment.model import EntailmentClassifier
 from elmokit.tasks.entailment.reader import LABELS, SentencePair
 from elmokit.tasks.entailment.recipes import paper
 

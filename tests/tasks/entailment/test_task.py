@@ -42,7 +42,7 @@ def test_counts_the_pairs_without_a_label(write, training: bool):
     assert reading.examples == [SentencePair(["A", "dog", "."], CAT, "neutral")]
     assert reading.skipped == {"without a label": 1}
     assert TASK.sentences(reading.examples[0]) == [["A", "dog", "."], CAT]
-    assert TASK.labels(reading.examples) == ["entailment", "neutral", "contradiction"]
+    assert TASK.symbols(reading.examples) == ["entailment", "neutral", "contradiction"]
 
 
 @pytest.mark.parametrize("recipe", ["paper", "cpu"])

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from elmokit.metrics.spans import convert_tags
-from elmokit.tasks.named_entities.model import NamedEntitiesConfig, NamedEntityTagger
+from elmokit.tasks.named_entities.config import NamedEntitiesConfig
+from elmokit.tasks.named_entities.model import NamedEntityTagger
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.tasks.named_entities.recipes import paper
-from elmokit.tasks.named_entities.task import labels
+from elmokit.tasks.named_entities.task import symbols
 
 SENTENCES = [
     TaggedSentence(
@@ -20,7 +21,7 @@ SENTENCES = [
     TaggedSentence(["New", "York"], ["B-LOC", "L-LOC"]),
     TaggedSentence(["Hello"], ["O"]),
 ]
-LABELS = labels(SENTENCES)
+LABELS = symbols(SENTENCES)
 SMALL = NamedEntitiesConfig(first_dim=12, second_dim=8, dropout_rate=0.0)
 
 

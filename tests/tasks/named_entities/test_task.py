@@ -38,7 +38,7 @@ def test_reads_builds_and_predicts(write, stand_in_inputs):
     reading = TASK.read(write("Jane I-PER\nLee I-PER\nlives O\nin O\nSeoul I-LOC\n"), None, True)
     assert (reading.examples, reading.skipped) == ([JANE], {})
     assert TASK.sentences(JANE) == [JANE.tokens]
-    labels = TASK.labels(reading.examples)
+    labels = TASK.symbols(reading.examples)
     assert labels == ["O", "B-LOC", "I-LOC", "L-LOC", "U-LOC", "B-PER", "I-PER", "L-PER", "U-PER"]
     tagger = TASK.build(TASK.recipes["cpu"]().model, stand_in_inputs(JANE.tokens), labels)
     assert isinstance(tagger, NamedEntityTagger)
@@ -46,7 +46,7 @@ def test_reads_builds_and_predicts(write, stand_in_inputs):
 
 
 def test_spans_of_a_single_kind_need_no_name():
-    assert TASK.labels([TaggedSentence(["a"], ["U"])]) == ["O", "B", "I", "L", "U"]
+    assert TASK.symbols([TaggedSentence(["a"], ["U"])]) == ["O", "B", "I", "L", "U"]
 
 
 def test_scores_as_conlleval():

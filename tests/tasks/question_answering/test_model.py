@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from elmokit.tasks.question_answering.model import AnswerFinder, QuestionAnsweringConfig, best_spans
+from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
+from elmokit.tasks.question_answering.model import AnswerFinder, best_spans
 from elmokit.tasks.question_answering.reader import Answer, Passage, Question
 from elmokit.tasks.question_answering.recipes import paper
 

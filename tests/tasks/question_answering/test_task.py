@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, QuestionAnsweringConfig
+from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
+from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer
 from elmokit.tasks.question_answering.reader import Answer, Passage, Question
 from elmokit.tasks.question_answering.task import TASK
 
@@ -101,7 +102,7 @@ def test_counts_the_questions_whose_answer_no_token_covers_and_still_scores_them
 @pytest.mark.parametrize("recipe", ["paper", "cpu"])
 def test_builds_the_network(stand_in_inputs, recipe: str):
     assert isinstance(TASK.build(TASK.recipes[recipe]().model, stand_in_inputs(["a"]), []), AnswerFinder)
-    assert TASK.labels([]) == []
+    assert TASK.symbols([]) == []
 
 
 def test_scores_as_the_official_script(squad: Path):

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 from torch import nn
 
 from elmokit.metrics.spans import spans_from_tags, tags_from_spans
-from elmokit.tasks.semantic_roles.model import PredicateInSentence, SemanticRoleParser, SemanticRolesConfig
+from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
+from elmokit.tasks.semantic_roles.model import SemanticRoleParser
+from elmokit.tasks.semantic_roles.reader import PredicateInSentence
 from elmokit.tasks.semantic_roles.recipes import paper
-from elmokit.tasks.semantic_roles.task import labels
+from elmokit.tasks.semantic_roles.task import symbols
 
 ANN = ["Ann", "told", "Bob", "to", "sing"]
 SENTENCES = [
@@ -18,7 +20,7 @@ SENTENCES = [
     PredicateInSentence(["Sleep", "!"], 0, ["B-V", "O"]),
     PredicateInSentence(["the", "cat", "that", "sat", "slept"], 3, ["B-ARG0", "I-ARG0", "B-R-ARG0", "B-V", "O"]),
 ]
-LABELS = labels(SENTENCES)
+LABELS = symbols(SENTENCES)
 WORDS = [token for example in SENTENCES for token in example.tokens]
 
 

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from elmokit.tasks.semantic_roles.model import PredicateInSentence, SemanticRolesConfig
-from elmokit.tasks.semantic_roles.reader import read_role_sentences
+from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
+from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_role_sentences
 from elmokit.tasks.semantic_roles.task import (
     TASK,
     find,
     from_json,
     from_text,
-    labels,
     read,
     score,
+    symbols,
     to_json,
     to_text,
 )
@@ -53,7 +53,7 @@ def test_long_sentences_are_left_out_of_training_only(write):
 
 
 def test_labels_are_both_tags_of_every_role():
-    assert labels([SING]) == ["O", "B-ARG0", "I-ARG0", "B-V", "I-V"]
+    assert symbols([SING]) == ["O", "B-ARG0", "I-ARG0", "B-V", "I-V"]
 
 
 def test_scores_as_srl_eval_does_with_what_has_no_predicate_missed():
@@ -142,5 +142,5 @@ def test_finds_the_files_of_a_folder(tmp_path):
 def test_the_record_is_complete(stand_in_inputs):
     config = TASK.recipes["cpu"]().model
     inputs = stand_in_inputs(TASK.sentences(TRIED)[0])
-    model = TASK.build(config, inputs, TASK.labels([TRIED]))
+    model = TASK.build(config, inputs, TASK.symbols([TRIED]))
     assert len(model.predict([TRIED])[0]) == len(TOKENS)

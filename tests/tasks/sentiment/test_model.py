@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from elmokit.tasks.sentiment.model import SentimentClassifier, SentimentConfig
+from elmokit.tasks.sentiment.config import SentimentConfig
+from elmokit.tasks.sentiment.model import SentimentClassifier
 from elmokit.tasks.sentiment.reader import LabelledText
 from elmokit.tasks.sentiment.recipes import paper
 from elmokit.tasks.sentiment.task import build

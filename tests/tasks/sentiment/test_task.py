@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, Sentiment, SentimentConfig
+from elmokit.tasks.sentiment.config import SentimentConfig
+from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, Sentiment
 from elmokit.tasks.sentiment.reader import LabelledText
 from elmokit.tasks.sentiment.task import TASK
 
@@ -49,7 +50,7 @@ def test_counts_what_is_neutral_when_there_are_two_classes(write):
 def test_reads_tables_whose_labels_are_those_of_the_training_set(write):
     reading = TASK.read(write(TABLE), SentimentConfig(), True)
     assert reading.examples == [LabelledText(["not", "bad"], "1"), LabelledText(["bad"], "0")]
-    assert TASK.labels(reading.examples) == ["0", "1"]
+    assert TASK.symbols(reading.examples) == ["0", "1"]
     assert TASK.sentences(reading.examples[0]) == [["not", "bad"]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -18,48 +18,25 @@ from elmokit.layers.spans import (
     enumerate_spans,
     prune_spans,
 )
+from elmokit.tasks.coreference.reader import CoreferenceDocument, genre
+from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jaxtyping import Bool, Float, Int
 
-    from elmokit.tasks.coreference.reader import CoreferenceDocument
+    from elmokit.tasks.coreference.config import CoreferenceConfig
     from elmokit.tasks.inputs import TokenInputs
 
 
-@dataclass(frozen=True)
-class CoreferenceConfig:
-    """Sizes of the resolver, and what it looks at."""
+class CoreferenceResolver(TaskModel):
+    """A document -> its clusters of mentions, a mention being its first and last token."""
 
-    hidden_dim: int = 200
-    """Of the biLSTM, per direction."""
-    max_width: int = 10
-    """Tokens of a span."""
-    spans_per_word: float = 0.4
-    """Spans that are kept, as a share of the document's tokens."""
-    max_antecedents: int = 250
-    """Spans before a span, of those kept, that it is compared with."""
-    feature_dim: int = 20
-    """Width of the embeddings of a span's width and of a pair's speakers, genre and distance."""
-    scorer_dim: int = 150
-    """Width of the two hidden layers that score a span, and of the two that score a pair."""
-    input_dropout_rate: float = 0.5
-    recurrent_dropout_rate: float = 0.2
-    dropout_rate: float = 0.2
-    """Of the biLSTM's output, the hidden layers and the features."""
-    max_train_sentences: int = 50
-    """Sentences of a document that a training step reads, from a random one on; 0 reads all."""
-
-
-class CoreferenceResolver(nn.Module):
-    """A document -> its clusters of mentions, a mention being its first and last token; `labels` are the genres."""
-
-    def __init__(self, config: CoreferenceConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
-        super().__init__()
+    def __init__(self, config: CoreferenceConfig, *, inputs: TokenInputs, genres: Sequence[str]) -> None:
+        super().__init__(inputs)
         self.config = config
-        self.inputs = inputs
-        self.genre_ids = {genre: index for index, genre in enumerate(labels, start=1)}
+        self.genre_ids = {genre: index for index, genre in enumerate(genres, start=1)}
         self.input_dropout = nn.Dropout(config.input_dropout_rate)
         self.dropout = nn.Dropout(config.dropout_rate)
         self.encoder = CoupledBiLSTM(
@@ -182,14 +159,6 @@ class PairScorer(nn.Module):
             + self.first_layer.bias
         )
         return self.rest(hidden).squeeze(1)
-
-
-def genre(name: str) -> str:
-    """By a document's name: `bc` of OntoNotes' `bc/cnn/00/cnn_0000`, `news` of GUM's `GUM_news_asylum`, or nothing."""
-    if "/" in name:
-        return name.split("/", 1)[0]
-    parts = name.split("_", 2)
-    return parts[1] if len(parts) == 3 else ""
 
 
 def _antecedent_exists(num_spans: int, *, max_antecedents: int) -> Bool[Tensor, "K A"]:

@@ -58,6 +58,14 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[CoreferenceDocument
         )
 
 
+def genre(name: str) -> str:
+    """By a document's name: `bc` of OntoNotes' `bc/cnn/00/cnn_0000`, `news` of GUM's `GUM_news_asylum`, or nothing."""
+    if "/" in name:
+        return name.split("/", 1)[0]
+    parts = name.split("_", 2)
+    return parts[1] if len(parts) == 3 else ""
+
+
 def _mentions(sentence: ColumnSentence) -> Iterator[tuple[str, int, int]]:
     """Entity, first and last token. Of mentions of one entity within each other, the inner one ends first."""
     opened: defaultdict[str, list[int]] = defaultdict(list)

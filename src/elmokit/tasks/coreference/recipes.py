@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from elmokit.tasks.coreference.model import CoreferenceConfig
-from elmokit.tasks.inputs import InputConfig
-from elmokit.tasks.task import TaskConfig, TrainingConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
+from elmokit.tasks.coreference.config import CoreferenceConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+_ELMO = ElmoInput(position="input", penalty=0.0)  # Peters, appendix
 
 
 def paper() -> TaskConfig:
@@ -37,8 +38,7 @@ def paper() -> TaskConfig:
             lower_case=False,  # Lee's code
             character_dim=8,  # Lee, section 7.1
             character_filters=((3, 50), (4, 50), (5, 50)),  # Lee, section 7.1
-            elmo="input",  # Peters, appendix
-            elmo_penalty=0.0,  # Peters, appendix
+            elmo=_ELMO,
         ),
         training=TrainingConfig(
             learning_rate=0.001,  # Lee, section 7.2, Adam
@@ -78,8 +78,7 @@ def cpu() -> TaskConfig:
             lower_case=True,
             character_filters=((3, 30), (4, 30), (5, 30)),
             max_characters=20,
-            elmo_rescale=True,
-            elmo_dropout_rate=0.3,
+            elmo=replace(_ELMO, rescale=True, dropout_rate=0.3),
         ),
         training=replace(
             recipe.training,

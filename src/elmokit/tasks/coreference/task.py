@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.system.json_fields import Fields
-from elmokit.tasks.coreference.model import CoreferenceConfig, CoreferenceResolver, genre
-from elmokit.tasks.coreference.reader import CoreferenceDocument, read_documents
+from elmokit.tasks.config import Splits
+from elmokit.tasks.coreference.config import CoreferenceConfig
+from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_documents
 from elmokit.tasks.coreference.recipes import RECIPES
-from elmokit.tasks.task import Reading, Splits, Task, find_splits
+from elmokit.tasks.task import Reading, Task, find_splits
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.task_model import TaskModel
 
 Clusters = list[list[tuple[int, int]]]
 
@@ -31,7 +33,7 @@ _TEXT = "text"
 
 
 def find(folder: Path) -> Splits:
-    return find_splits(folder, _FILES, of="coreference")
+    return find_splits(folder, _FILES, task_name="coreference")
 
 
 def read(path: Path, config: CoreferenceConfig, training: bool) -> Reading[CoreferenceDocument]:
@@ -42,13 +44,15 @@ def sentences(example: CoreferenceDocument) -> Sequence[Sequence[str]]:
     return example.sentences
 
 
-def labels(examples: Iterable[CoreferenceDocument]) -> list[str]:
+def symbols(examples: Iterable[CoreferenceDocument]) -> list[str]:
     """The genres that the documents' names tell."""
     return sorted({genre(example.name) for example in examples} - {""})
 
 
-def build(config: CoreferenceConfig, inputs: TokenInputs, labels: Sequence[str]) -> CoreferenceResolver:
-    return CoreferenceResolver(config, inputs=inputs, labels=labels)
+def build(config: CoreferenceConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
+    from elmokit.tasks.coreference.model import CoreferenceResolver
+
+    return CoreferenceResolver(config, inputs=inputs, genres=symbols)
 
 
 def score(examples: Sequence[CoreferenceDocument], predictions: Sequence[Clusters]) -> dict[str, float]:
@@ -155,7 +159,7 @@ TASK: Task[CoreferenceDocument, Clusters] = Task(
     find=find,
     read=read,
     sentences=sentences,
-    labels=labels,
+    symbols=symbols,
     build=build,
     score=score,
     recipes=RECIPES,

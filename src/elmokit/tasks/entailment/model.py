@@ -13,34 +13,16 @@ from elmokit.layers.attention import soft_align
 from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.encoder import BiLSTM
 from elmokit.layers.pooling import masked_max, masked_mean
+from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jaxtyping import Bool, Float, Int
 
+    from elmokit.tasks.entailment.config import EntailmentConfig
     from elmokit.tasks.entailment.reader import SentencePair
     from elmokit.tasks.inputs import TokenInputs
-
-
-@dataclass(frozen=True)
-class EntailmentConfig:
-    """Sizes of the classifier."""
-
-    encoder_dim: int = 300
-    """Width of the first biLSTM, per direction."""
-    projection_dim: int = 300
-    """Width of the ReLU layer between the alignment and the second biLSTM."""
-    inference_dim: int = 300
-    """Width of the second biLSTM, per direction."""
-    hidden_dim: int = 300
-    """Width of the ReLU layer before the scores."""
-    lstm_dropout_rate: float = 0.5
-    """Before both biLSTMs; the same features at all tokens of a sentence."""
-    attention_dropout_rate: float = 0.0
-    """After the alignment."""
-    output_dropout_rate: float = 0.5
-    """Before each of the last two layers."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +33,11 @@ class Entailment:
     probabilities: dict[str, float]
 
 
-class EntailmentClassifier(nn.Module):
+class EntailmentClassifier(TaskModel):
     """Pairs of sentences -> one of the labels. Both sentences go through the same layers."""
 
     def __init__(self, config: EntailmentConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
-        super().__init__()
-        self.inputs = inputs
+        super().__init__(inputs)
         self.labels = list(labels)
         self.label_ids = {label: index for index, label in enumerate(self.labels)}
         self.lstm_dropout = VariationalDropout(rate=config.lstm_dropout_rate)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from elmokit.tasks.entailment.model import EntailmentConfig
-from elmokit.tasks.inputs import InputConfig
-from elmokit.tasks.task import TaskConfig, TrainingConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
+from elmokit.tasks.entailment.config import EntailmentConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+_ELMO = ElmoInput(position="both", layer_norm=True, penalty=0.001)  # P; the penalty is its lambda
 
 
 def paper() -> TaskConfig:
@@ -29,9 +30,7 @@ def paper() -> TaskConfig:
             word_dim=300,  # P
             train_word_vectors=False,  # P
             lower_case=True,  # A
-            elmo="both",  # P
-            elmo_layer_norm=True,  # P
-            elmo_penalty=0.001,  # P, lambda
+            elmo=_ELMO,
         ),
         training=TrainingConfig(
             learning_rate=0.0004,  # P, Adam
@@ -67,9 +66,7 @@ def cpu() -> TaskConfig:
             recipe.inputs,
             word_dim=50,
             min_word_count=2,
-            elmo_rescale=True,
-            elmo_layer_norm=False,
-            elmo_dropout_rate=0.2,
+            elmo=replace(_ELMO, layer_norm=False, rescale=True, dropout_rate=0.2),
         ),
         training=replace(
             recipe.training,

@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.labels import score_labels
 from elmokit.system.json_fields import Fields
-from elmokit.tasks.entailment.model import Entailment, EntailmentClassifier, EntailmentConfig
+from elmokit.tasks.config import Splits
+from elmokit.tasks.entailment.config import EntailmentConfig
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.entailment.recipes import RECIPES
-from elmokit.tasks.task import Reading, Splits, Task, find_splits
+from elmokit.tasks.task import Reading, Task, find_splits
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from elmokit.tasks.entailment.model import Entailment
     from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.task_model import TaskModel
 
 # train, dev, test of: SNLI; a part of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split here; tables
 _FILES = (
@@ -30,7 +33,7 @@ _PREMISE, _HYPOTHESIS = ("premise", "sentence1"), ("hypothesis", "sentence2")
 
 
 def find(folder: Path) -> Splits:
-    return find_splits(folder, _FILES, of="entailment")
+    return find_splits(folder, _FILES, task_name="entailment")
 
 
 def read(path: Path, config: EntailmentConfig, training: bool) -> Reading[SentencePair]:
@@ -48,13 +51,15 @@ def sentences(example: SentencePair) -> Sequence[Sequence[str]]:
     return [example.premise, example.hypothesis]
 
 
-def labels(examples: Iterable[SentencePair]) -> list[str]:
+def symbols(examples: Iterable[SentencePair]) -> list[str]:
     """All three, seen or not."""
     return list(LABELS)
 
 
-def build(config: EntailmentConfig, inputs: TokenInputs, labels: Sequence[str]) -> EntailmentClassifier:
-    return EntailmentClassifier(config, inputs=inputs, labels=labels)
+def build(config: EntailmentConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
+    from elmokit.tasks.entailment.model import EntailmentClassifier
+
+    return EntailmentClassifier(config, inputs=inputs, labels=symbols)
 
 
 def score(examples: Sequence[SentencePair], predictions: Sequence[Entailment]) -> dict[str, float]:
@@ -110,7 +115,7 @@ TASK: Task[SentencePair, Entailment] = Task(
     find=find,
     read=read,
     sentences=sentences,
-    labels=labels,
+    symbols=symbols,
     build=build,
     score=score,
     recipes=RECIPES,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 from elmokit.layers.crf import CRF, bioul_transitions
 from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.encoder import BiLSTM
+from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,31 +18,17 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.named_entities.config import NamedEntitiesConfig
     from elmokit.tasks.named_entities.reader import TaggedSentence
 
 
-@dataclass(frozen=True)
-class NamedEntitiesConfig:
-    """Sizes of the tagger."""
-
-    first_dim: int = 200
-    """Width of the first biLSTM, per direction."""
-    second_dim: int = 100
-    """Width of the second biLSTM, per direction."""
-    dropout_rate: float = 0.5
-    """At the input of both biLSTMs, the same features at all tokens of a sentence."""
-    output_dropout_rate: float = 0.0
-    """The same before the dense layer."""
-
-
-class NamedEntityTagger(nn.Module):
+class NamedEntityTagger(TaskModel):
     """Tokens -> BIOUL tags; `labels` are all tags that there are, `O` among them."""
 
     allowed: Tensor
 
     def __init__(self, config: NamedEntitiesConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
-        super().__init__()
-        self.inputs = inputs
+        super().__init__(inputs)
         self.labels = list(labels)
         self.label_ids = {label: index for index, label in enumerate(self.labels)}
         self.input_dropout = VariationalDropout(rate=config.dropout_rate)

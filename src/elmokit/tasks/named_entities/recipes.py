@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from elmokit.tasks.inputs import InputConfig
-from elmokit.tasks.named_entities.model import NamedEntitiesConfig
-from elmokit.tasks.task import TaskConfig, TrainingConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
+from elmokit.tasks.named_entities.config import NamedEntitiesConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+_ELMO = ElmoInput(position="input", penalty=0.1)  # paper; the penalty is its lambda
+_CPU_ELMO = replace(_ELMO, rescale=True)  # ours
 
 
 def paper() -> TaskConfig:
@@ -28,8 +30,7 @@ def paper() -> TaskConfig:
             min_word_count=2,  # ours: rare words that the file lacks teach the unknown word its vector
             character_dim=16,  # paper
             character_filters=((3, 128),),  # paper
-            elmo="input",  # paper
-            elmo_penalty=0.1,  # paper, lambda
+            elmo=_ELMO,
         ),
         training=TrainingConfig(
             learning_rate=0.001,  # paper, Adam, constant
@@ -44,13 +45,13 @@ def paper() -> TaskConfig:
 def cpu() -> TaskConfig:
     """Minutes on one core: all sentences of CoNLL-2003, half the widths, few epochs.
 
-    Rates and dropout are ours: experiments/LOG.md, 2026-11-21, as `elmo_rescale` is.
+    Rates and dropout are ours: experiments/LOG.md, 2026-11-21, as ELMo's `rescale` is.
     """
     recipe = paper()
     return replace(
         recipe,
         model=NamedEntitiesConfig(first_dim=100, second_dim=64, dropout_rate=0.3, output_dropout_rate=0.3),
-        inputs=replace(recipe.inputs, elmo_rescale=True, character_filters=((3, 64),)),
+        inputs=replace(recipe.inputs, elmo=_CPU_ELMO, character_filters=((3, 64),)),
         training=replace(recipe.training, learning_rate=0.003, decay=0.95, batch_size=32, max_epochs=8, patience=8),
     )
 
@@ -60,7 +61,7 @@ def cpu_ko() -> TaskConfig:
     recipe = cpu()
     return replace(
         recipe,
-        inputs=replace(recipe.inputs, elmo_model="mini-ko"),
+        inputs=replace(recipe.inputs, elmo=replace(_CPU_ELMO, model="mini-ko")),
         training=replace(recipe.training, max_epochs=15, patience=15),  # a fifth of CoNLL-2003's steps each
     )
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.spans import score_spans, spans_from_tags, tags_from_spans
 from elmokit.system.json_fields import Fields
-from elmokit.tasks.named_entities.model import NamedEntitiesConfig, NamedEntityTagger
+from elmokit.tasks.config import Splits
+from elmokit.tasks.named_entities.config import NamedEntitiesConfig
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.named_entities.recipes import RECIPES
-from elmokit.tasks.task import Reading, Splits, Task, find_splits
+from elmokit.tasks.task import Reading, Task, find_splits
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.task_model import TaskModel
 
 # train, dev, test of: CoNLL-2003; CoNLL-2002; WNUT-17; KLUE-NER as split here; CoNLL-2003 as often passed on
 _FILES = (
@@ -30,7 +32,7 @@ _FILES = (
 
 
 def find(folder: Path) -> Splits:
-    return find_splits(folder, _FILES, of="named entities")
+    return find_splits(folder, _FILES, task_name="named entities")
 
 
 def read(path: Path, config: NamedEntitiesConfig, training: bool) -> Reading[TaggedSentence]:
@@ -41,14 +43,16 @@ def sentences(example: TaggedSentence) -> Sequence[Sequence[str]]:
     return [example.tokens]
 
 
-def labels(examples: Iterable[TaggedSentence]) -> list[str]:
+def symbols(examples: Iterable[TaggedSentence]) -> list[str]:
     """`O`, and the four tags of every kind of entity, seen or not: each span can then be written."""
     kinds = {span.label for example in examples for span in spans_from_tags(example.tags)}
     return ["O", *(f"{prefix}-{kind}" if kind else prefix for kind in sorted(kinds) for prefix in "BILU")]
 
 
-def build(config: NamedEntitiesConfig, inputs: TokenInputs, labels: Sequence[str]) -> NamedEntityTagger:
-    return NamedEntityTagger(config, inputs=inputs, labels=labels)
+def build(config: NamedEntitiesConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
+    from elmokit.tasks.named_entities.model import NamedEntityTagger
+
+    return NamedEntityTagger(config, inputs=inputs, labels=symbols)
 
 
 def score(examples: Sequence[TaggedSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -111,7 +115,7 @@ TASK: Task[TaggedSentence, list[str]] = Task(
     find=find,
     read=read,
     sentences=sentences,
-    labels=labels,
+    symbols=symbols,
     build=build,
     score=score,
     recipes=RECIPES,

@@ -12,6 +12,7 @@ from torch.nn import functional
 from elmokit.layers.attention import BidirectionalAttention, SelfAttention
 from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.encoder import BiGRU
+from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,22 +20,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
     from elmokit.tasks.question_answering.reader import Question
-
-
-@dataclass(frozen=True)
-class QuestionAnsweringConfig:
-    """Sizes of the network, and what it reads."""
-
-    hidden_dim: int = 100
-    """Width of every biGRU, per direction; the dense layers have twice that."""
-    dropout_rate: float = 0.2
-    """Around the biGRUs; the same features at all tokens of a text."""
-    max_answer_tokens: int = 17
-    """Longest answer that is given."""
-    max_train_tokens: int = 0
-    """To train on, passages are cut behind that many tokens, and questions whose answer is lost by that are left out;
-    0 keeps all. Nothing is cut to evaluate."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +35,11 @@ class FoundAnswer:
     """Of these two, each by itself."""
 
 
-class AnswerFinder(nn.Module):
+class AnswerFinder(TaskModel):
     """Questions about passages -> spans of the passages."""
 
     def __init__(self, config: QuestionAnsweringConfig, *, inputs: TokenInputs) -> None:
-        super().__init__()
-        self.inputs = inputs
+        super().__init__(inputs)
         self.max_answer_tokens = config.max_answer_tokens
         dim, both = config.hidden_dim, 2 * config.hidden_dim
         self.dropout = VariationalDropout(rate=config.dropout_rate)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from elmokit.tasks.inputs import InputConfig
-from elmokit.tasks.question_answering.model import QuestionAnsweringConfig
-from elmokit.tasks.task import TaskConfig, TrainingConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
+from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+_ELMO = ElmoInput(
+    position="both",  # Peters et al. (2018), appendix
+    dropout_rate=0.5,  # O
+    penalty=0.0,  # O
+)
 
 
 def paper() -> TaskConfig:
@@ -28,9 +33,7 @@ def paper() -> TaskConfig:
             character_dim=20,  # O
             character_filters=((5, 100),),  # O; its dropout on the characters is left out
             max_characters=16,  # O: 14 letters, and a token's two boundaries
-            elmo="both",  # Peters et al. (2018), appendix
-            elmo_dropout_rate=0.5,  # O
-            elmo_penalty=0.0,  # O
+            elmo=_ELMO,
         ),
         training=TrainingConfig(
             optimizer="adadelta",  # O
@@ -58,7 +61,7 @@ def cpu() -> TaskConfig:
             word_dim=50,
             lower_case=True,
             min_word_count=2,
-            elmo_rescale=True,
+            elmo=replace(_ELMO, rescale=True),
         ),
         training=replace(
             recipe.training,

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.answers import score_answers
 from elmokit.system.json_fields import Fields
-from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, QuestionAnsweringConfig
+from elmokit.tasks.config import Splits
+from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.reader import Passage, Question, read_questions
 from elmokit.tasks.question_answering.recipes import RECIPES
-from elmokit.tasks.task import Reading, Splits, Task
+from elmokit.tasks.task import Reading, Task
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.question_answering.model import FoundAnswer
+    from elmokit.tasks.task_model import TaskModel
 
 # SQuAD 1.1; a part of it; files of its format as split by a user
 _FILES = (
@@ -72,11 +75,13 @@ def sentences(example: Question) -> Sequence[Sequence[str]]:
     return [example.passage.tokens, example.tokens]
 
 
-def labels(examples: Iterable[Question]) -> list[str]:
+def symbols(examples: Iterable[Question]) -> list[str]:
     return []
 
 
-def build(config: QuestionAnsweringConfig, inputs: TokenInputs, labels: Sequence[str]) -> AnswerFinder:
+def build(config: QuestionAnsweringConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
+    from elmokit.tasks.question_answering.model import AnswerFinder
+
     return AnswerFinder(config, inputs=inputs)
 
 
@@ -162,7 +167,7 @@ TASK: Task[Question, FoundAnswer] = Task(
     find=find,
     read=read,
     sentences=sentences,
-    labels=labels,
+    symbols=symbols,
     build=build,
     score=score,
     recipes=RECIPES,

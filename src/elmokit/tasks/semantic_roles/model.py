@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,6 +11,7 @@ from torch.nn import functional
 from elmokit.layers.crf import bio_transitions, viterbi
 from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.encoder import AlternatingHighwayLSTM
+from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,44 +19,17 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
+    from elmokit.tasks.semantic_roles.reader import PredicateInSentence
 
 
-@dataclass(frozen=True)
-class SemanticRolesConfig:
-    """Sizes of the parser."""
-
-    flag_dim: int = 100
-    """Width of the embedding that says whether a token is the predicate."""
-    hidden_dim: int = 300
-    num_layers: int = 8
-    recurrent_dropout_rate: float = 0.1
-    input_dropout_rate: float = 0.0
-    """Of the word vectors, not of the flag; the same features at all tokens of a sentence."""
-    output_dropout_rate: float = 0.0
-    """The same before the dense layer."""
-    max_train_tokens: int = 100
-    """Longer sentences are left out of the training set; 0 keeps all."""
-
-
-@dataclass(frozen=True, slots=True)
-class PredicateInSentence:
-    """What is asked: which tokens play which part for one predicate."""
-
-    tokens: list[str]
-    predicate: int | None
-    """Its token; None where a corpus has roles without a V: nothing is asked then, and nothing found."""
-    tags: list[str]
-    """BIO tags of its roles, V among them; empty where they are not known."""
-
-
-class SemanticRoleParser(nn.Module):
+class SemanticRoleParser(TaskModel):
     """Tokens and a predicate -> BIO tags; `labels` are all tags that there are, `O` among them."""
 
     allowed: Tensor
 
     def __init__(self, config: SemanticRolesConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
-        super().__init__()
-        self.inputs = inputs
+        super().__init__(inputs)
         self.labels = list(labels)
         self.label_ids = {label: index for index, label in enumerate(self.labels)}
         self.flags = nn.Embedding(2, config.flag_dim)

@@ -36,6 +36,17 @@ class RoleSentence:
     propositions: list[Proposition]
 
 
+@dataclass(frozen=True, slots=True)
+class PredicateInSentence:
+    """What is asked: which tokens play which part for one predicate."""
+
+    tokens: list[str]
+    predicate: int | None
+    """Its token; None where a corpus has roles without a V: nothing is asked then, and nothing found."""
+    tags: list[str]
+    """BIO tags of its roles, V among them; empty where they are not known."""
+
+
 def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
     """CoNLL-2012 if the first line is `#begin document`; else CoNLL-2005.
 

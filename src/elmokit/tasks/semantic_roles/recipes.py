@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from elmokit.tasks.inputs import InputConfig
-from elmokit.tasks.semantic_roles.model import SemanticRolesConfig
-from elmokit.tasks.task import TaskConfig, TrainingConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
+from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+_ELMO = ElmoInput(
+    position="input",  # Peters, table 3
+    dropout_rate=0.1,  # A
+    penalty=0.001,  # A; Peters, table 2
+)
 
 
 def paper() -> TaskConfig:
@@ -31,9 +36,7 @@ def paper() -> TaskConfig:
             train_word_vectors=True,  # He
             lower_case=True,  # He
             min_word_count=2,  # ours; He: all words that GloVe lacks share one vector
-            elmo="input",  # Peters, table 3
-            elmo_dropout_rate=0.1,  # A
-            elmo_penalty=0.001,  # A; Peters, table 2
+            elmo=_ELMO,
         ),
         training=TrainingConfig(
             optimizer="adadelta",  # He, section 4: rho 0.95, epsilon 1e-6
@@ -62,7 +65,7 @@ def cpu() -> TaskConfig:
             input_dropout_rate=0.1,  # ELMo's too
             max_train_tokens=40,
         ),
-        inputs=replace(recipe.inputs, word_dim=50, elmo_rescale=True, elmo_dropout_rate=0.0),
+        inputs=replace(recipe.inputs, word_dim=50, elmo=replace(_ELMO, rescale=True, dropout_rate=0.0)),
         training=replace(
             recipe.training,
             optimizer="adam",  # faster than Adadelta over so few steps

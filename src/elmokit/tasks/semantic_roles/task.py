@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
 from elmokit.system.json_fields import Fields
-from elmokit.tasks.semantic_roles.model import PredicateInSentence, SemanticRoleParser, SemanticRolesConfig
-from elmokit.tasks.semantic_roles.reader import read_role_sentences
+from elmokit.tasks.config import Splits
+from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
+from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_role_sentences
 from elmokit.tasks.semantic_roles.recipes import RECIPES
-from elmokit.tasks.task import Reading, Splits, Task, find_splits
+from elmokit.tasks.task import Reading, Task, find_splits
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.task_model import TaskModel
 
 # train, dev, test of: EWT's PropBank, verbs alone; all of its predicates; CoNLL-2012; CoNLL-2005 (columns pasted)
 _FILES = (
@@ -30,7 +32,7 @@ _MARK = "*"
 
 
 def find(folder: Path) -> Splits:
-    return find_splits(folder, _FILES, of="semantic roles")
+    return find_splits(folder, _FILES, task_name="semantic roles")
 
 
 def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[PredicateInSentence]:
@@ -53,14 +55,16 @@ def sentences(example: PredicateInSentence) -> Sequence[Sequence[str]]:
     return [example.tokens]
 
 
-def labels(examples: Iterable[PredicateInSentence]) -> list[str]:
+def symbols(examples: Iterable[PredicateInSentence]) -> list[str]:
     """`O`, and both tags of every role: each of its spans can then be written."""
     roles = {tag[2:] for example in examples for tag in example.tags if tag != "O"}
     return ["O", *(f"{prefix}-{role}" for role in sorted(roles) for prefix in "BI")]
 
 
-def build(config: SemanticRolesConfig, inputs: TokenInputs, labels: Sequence[str]) -> SemanticRoleParser:
-    return SemanticRoleParser(config, inputs=inputs, labels=labels)
+def build(config: SemanticRolesConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
+    from elmokit.tasks.semantic_roles.model import SemanticRoleParser
+
+    return SemanticRoleParser(config, inputs=inputs, labels=symbols)
 
 
 def score(examples: Sequence[PredicateInSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -142,7 +146,7 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     find=find,
     read=read,
     sentences=sentences,
-    labels=labels,
+    symbols=symbols,
     build=build,
     score=score,
     recipes=RECIPES,

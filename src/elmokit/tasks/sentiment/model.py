@@ -13,46 +13,16 @@ from elmokit.layers.attention import SelfAttentivePooling, biattention
 from elmokit.layers.encoder import BiLSTM
 from elmokit.layers.maxout import Maxout
 from elmokit.layers.pooling import masked_max, masked_mean, masked_min
+from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jaxtyping import Float, Int
 
-    from elmokit.tasks.inputs import TokenInputs, TokenVectors
+    from elmokit.tasks.inputs import EncodedTokens, TokenInputs
+    from elmokit.tasks.sentiment.config import SentimentConfig
     from elmokit.tasks.sentiment.reader import LabelledText
-
-
-@dataclass(frozen=True)
-class SentimentConfig:
-    """What is read of the trees of the Stanford Sentiment Treebank, and the sizes of the classifier."""
-
-    num_classes: int = 5
-    """Of trees: 5, or 2 without what is neutral. A table has those that it has."""
-    phrases: bool = True
-    """Train on all phrases of the trees instead of the sentences alone."""
-    min_phrase_tokens: int = 1
-    """Shorter phrases are left out."""
-    classifier: str = "bcn"
-    """bcn, or bilstm: the encoder, its maximum and mean over the tokens, and a linear layer."""
-    projection_dim: int = 300
-    """Width of the ReLU layer between a token's vector and the encoder."""
-    encoder_dim: int = 300
-    """Width of the first biLSTM, per direction."""
-    integrator_dim: int = 300
-    """Width of the biLSTM over the biattention, per direction; of bcn, as are the ones below."""
-    maxout_dims: tuple[int, int] = (1200, 600)
-    """Widths of the two layers before the last one, which is a maxout layer too."""
-    maxout_pool_size: int = 4
-    """Linear functions whose maximum is one output."""
-    input_dropout_rate: float = 0.25
-    """Of the tokens' vectors."""
-    projection_dropout_rate: float = 0.25
-    """After the ReLU layer."""
-    integrator_dropout_rate: float = 0.1
-    """After the second biLSTM."""
-    output_dropout_rates: tuple[float, float] = (0.2, 0.3)
-    """After the maxout layers; the first one also before the linear layer of bilstm."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +33,11 @@ class Sentiment:
     probabilities: dict[str, float]
 
 
-class SentimentClassifier(nn.Module):
-    """Tokens -> one of the labels; the network makes scores (B,K) out of `TokenVectors`."""
+class SentimentClassifier(TaskModel):
+    """Tokens -> one of the labels; the network makes scores (B,K) out of `EncodedTokens`."""
 
     def __init__(self, network: BCN | BiLSTMClassifier, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
-        super().__init__()
-        self.inputs = inputs
+        super().__init__(inputs)
         self.network = network
         self.labels = list(labels)
         self.label_ids = {label: index for index, label in enumerate(self.labels)}
@@ -116,7 +85,7 @@ class BCN(nn.Module):
         )
         self.dropouts = nn.ModuleList(nn.Dropout(rate) for rate in (*config.output_dropout_rates, 0.0))
 
-    def forward(self, vectors: TokenVectors) -> Float[Tensor, "B K"]:
+    def forward(self, vectors: EncodedTokens) -> Float[Tensor, "B K"]:
         mask = vectors.mask
         attended = biattention(self.encoder(vectors), mask)
         integrated = self.integrator_dropout(self.integrator(attended, mask))
@@ -136,10 +105,20 @@ class BiLSTMClassifier(nn.Module):
         self.dropout = nn.Dropout(config.output_dropout_rates[0])
         self.linear = nn.Linear(2 * self.encoder.dim, num_labels)
 
-    def forward(self, vectors: TokenVectors) -> Float[Tensor, "B K"]:
+    def forward(self, vectors: EncodedTokens) -> Float[Tensor, "B K"]:
         encoded = self.encoder(vectors)
         pools = [masked_max(encoded, vectors.mask), masked_mean(encoded, vectors.mask)]
         return self.linear(self.dropout(torch.cat(pools, dim=1)))
+
+
+NETWORKS: dict[str, type[BCN] | type[BiLSTMClassifier]] = {"bcn": BCN, "bilstm": BiLSTMClassifier}
+
+
+def new_network(config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> BCN | BiLSTMClassifier:
+    """The one that the config names; ValueError for another name."""
+    if config.classifier not in NETWORKS:
+        raise ValueError(f"the classifier is {config.classifier!r}; expected one of {', '.join(NETWORKS)}")
+    return NETWORKS[config.classifier](config, input_dim=input_dim, output_dim=output_dim, num_labels=num_labels)
 
 
 class _Encoder(nn.Module):
@@ -160,7 +139,7 @@ class _Encoder(nn.Module):
             self.output_lstm = BiLSTM(input_dim=output_dim, hidden_dim=config.encoder_dim)
             self.dim += 2 * config.encoder_dim
 
-    def forward(self, vectors: TokenVectors) -> Float[Tensor, "B T E"]:
+    def forward(self, vectors: EncodedTokens) -> Float[Tensor, "B T E"]:
         projected = self.projection(self.input_dropout(vectors.inputs)).relu()
         encoded = self.lstm(self.projection_dropout(projected), vectors.mask)
         if self.output_lstm is None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from elmokit.tasks.inputs import InputConfig
-from elmokit.tasks.sentiment.model import SentimentConfig
-from elmokit.tasks.task import TaskConfig, TrainingConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
+from elmokit.tasks.sentiment.config import SentimentConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+_ELMO = ElmoInput(position="both", penalty=0.001)  # paper; the penalty is its lambda
+_CPU_ELMO = replace(_ELMO, rescale=True, dropout_rate=0.5)  # ours
 
 
 def paper() -> TaskConfig:
@@ -36,8 +38,7 @@ def paper() -> TaskConfig:
         inputs=InputConfig(
             word_dim=300,  # paper and A
             train_word_vectors=False,  # A
-            elmo="both",  # paper
-            elmo_penalty=0.001,  # paper, lambda
+            elmo=_ELMO,
         ),
         training=TrainingConfig(
             learning_rate=0.001,  # A, Adam; the paper has 0.0001
@@ -52,7 +53,7 @@ def paper() -> TaskConfig:
 def cpu() -> TaskConfig:
     """Minutes on one core: the sentences without their phrases, a third of the width, few epochs.
 
-    The moving average, ELMo's dropout and `elmo_rescale` are ours: experiments/LOG.md, 2026-11-21.
+    The moving average, ELMo's dropout and `rescale` are ours: experiments/LOG.md, 2026-11-21.
     """
     recipe = paper()
     return replace(
@@ -65,7 +66,7 @@ def cpu() -> TaskConfig:
             integrator_dim=100,
             maxout_dims=(200, 100),
         ),
-        inputs=replace(recipe.inputs, word_dim=50, elmo_rescale=True, elmo_dropout_rate=0.5),
+        inputs=replace(recipe.inputs, word_dim=50, elmo=_CPU_ELMO),
         training=replace(recipe.training, batch_size=32, max_epochs=10, patience=4, average_decay=0.998),
     )
 
@@ -75,7 +76,9 @@ def cpu_ko() -> TaskConfig:
     recipe = cpu()
     return replace(
         recipe,
-        inputs=replace(recipe.inputs, elmo_model="mini-ko", train_word_vectors=True, min_word_count=2),
+        inputs=replace(
+            recipe.inputs, elmo=replace(_CPU_ELMO, model="mini-ko"), train_word_vectors=True, min_word_count=2
+        ),
         training=replace(recipe.training, max_epochs=6, max_train_examples=10_000, max_dev_examples=2_000),
     )
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.labels import score_labels
 from elmokit.system.json_fields import Fields
-from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, Sentiment, SentimentClassifier, SentimentConfig
+from elmokit.tasks.config import Splits
+from elmokit.tasks.sentiment.config import SentimentConfig
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
 from elmokit.tasks.sentiment.recipes import RECIPES
-from elmokit.tasks.task import Reading, Splits, Task, find_splits
+from elmokit.tasks.task import Reading, Task, find_splits
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -18,14 +19,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.sentiment.model import Sentiment
+    from elmokit.tasks.task_model import TaskModel
 
 # train, dev, test of the Stanford Sentiment Treebank's trees, and of tables, such as NSMC as split here
 _FILES = (("train.txt", "dev.txt", "test.txt"), ("train.tsv", "dev.tsv", "test.tsv"))
-_NETWORKS: dict[str, type[BCN] | type[BiLSTMClassifier]] = {"bcn": BCN, "bilstm": BiLSTMClassifier}
 
 
 def find(folder: Path) -> Splits:
-    return find_splits(folder, _FILES, of="sentiment")
+    return find_splits(folder, _FILES, task_name="sentiment")
 
 
 def read(path: Path, config: SentimentConfig, training: bool) -> Reading[LabelledText]:
@@ -48,17 +50,15 @@ def sentences(example: LabelledText) -> Sequence[Sequence[str]]:
     return [example.tokens]
 
 
-def labels(examples: Iterable[LabelledText]) -> list[str]:
+def symbols(examples: Iterable[LabelledText]) -> list[str]:
     return sorted({example.label for example in examples if example.label is not None})
 
 
-def build(config: SentimentConfig, inputs: TokenInputs, labels: Sequence[str]) -> SentimentClassifier:
-    if config.classifier not in _NETWORKS:
-        raise ValueError(f"the classifier is {config.classifier!r}; expected one of {', '.join(_NETWORKS)}")
-    network = _NETWORKS[config.classifier](
-        config, input_dim=inputs.input_dim, output_dim=inputs.output_dim, num_labels=len(labels)
-    )
-    return SentimentClassifier(network, inputs=inputs, labels=labels)
+def build(config: SentimentConfig, inputs: TokenInputs, symbols: Sequence[str]) -> TaskModel:
+    from elmokit.tasks.sentiment.model import SentimentClassifier, new_network
+
+    network = new_network(config, input_dim=inputs.input_dim, output_dim=inputs.output_dim, num_labels=len(symbols))
+    return SentimentClassifier(network, inputs=inputs, labels=symbols)
 
 
 def score(examples: Sequence[LabelledText], predictions: Sequence[Sentiment]) -> dict[str, float]:
@@ -106,7 +106,7 @@ TASK: Task[LabelledText, Sentiment] = Task(
     find=find,
     read=read,
     sentences=sentences,
-    labels=labels,
+    symbols=symbols,
     build=build,
     score=score,
     recipes=RECIPES,

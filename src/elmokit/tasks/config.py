@@ -1,0 +1,226 @@
+"""What a run of a task can vary, as frozen dataclasses, as JSON and as `field=value` settings. Imports no torch."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from elmokit.runs.settings import change_settings, check_known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+POSITIONS = ("input", "output", "both")
+OPTIMIZERS = ("adam", "adamw", "adadelta", "sgd")
+
+
+@dataclass(frozen=True)
+class ElmoInput:
+    """Where a task model reads ELMo's vectors, and how they are made of the biLM's layers: see `ElmoEmbedding`."""
+
+    position: str = "input"
+    """input, output (of the first encoder) or both."""
+    model: str = "mini-en"
+    """A bundled model's name, a folder, or a file of another system's vectors (`NAME.npy`, see `VectorsFile`)."""
+    layers: str = "mix"
+    """mix (learned weights of all), top, average, or the number of one."""
+    dropout_rate: float = 0.0
+    layer_norm: bool = False
+    """Normalise each layer before the mix, over the whole batch: a sentence's vectors then depend on it."""
+    rescale: bool = False
+    """Divide each layer by its root mean square over the training set, measured once and kept with the model, so that
+    no layer drowns the others: the token layer of `mini-en` is five times as large as its LSTM layers."""
+    penalty: float = 0.0
+    """lambda: this times `||w||^2` of the mixes is added to the loss."""
+    train: bool = False
+    """Train the biLM too, which is then run in every step instead of once per data set."""
+
+    def __post_init__(self) -> None:
+        if self.position not in POSITIONS:
+            raise ValueError(f"elmo.position is {self.position!r}; expected {', '.join(POSITIONS)}")
+        if self.layers not in ("mix", "top", "average") and not self.layers.isdecimal():
+            raise ValueError(f"elmo.layers is {self.layers!r}; expected mix, top, average or a number")
+        if not 0 <= self.dropout_rate < 1:
+            raise ValueError(f"elmo.dropout_rate is {self.dropout_rate}; expected at least 0 and below 1")
+        if self.penalty < 0:
+            raise ValueError(f"elmo.penalty is {self.penalty}; it must not be negative")
+
+    @property
+    def positions(self) -> tuple[str, ...]:
+        """Each has a mix of its own; `both` are two."""
+        return ("input", "output") if self.position == "both" else (self.position,)
+
+
+@dataclass(frozen=True)
+class InputConfig:
+    """What is known of a token. Defaults: word vectors alone, learnt from nothing."""
+
+    word_vectors: str = ""
+    """GloVe, word2vec or fastText file; empty starts the words of the training set at random."""
+    word_dim: int = 50
+    """Width of the word vectors; 0 uses none. That of the file, if there is one."""
+    train_word_vectors: bool = True
+    lower_case: bool = True
+    """Of the words, not of the characters; GloVe's 6B vectors are lower-cased."""
+    min_word_count: int = 1
+    """Occurrences in the training set that give a word a vector of its own which the file lacks; the rarer ones share
+    the unknown word's, which learns from them."""
+    num_extra_words: int = 20_000
+    """First words of the file that are kept for new text, though no data set has them."""
+    character_dim: int = 0
+    """Width of a character of the task's own character CNN; 0 has none."""
+    character_filters: tuple[tuple[int, int], ...] = ((3, 128),)
+    """(width, number) of its filters."""
+    max_characters: int = 50
+    """Of a token, its two boundaries included."""
+    elmo: ElmoInput | None = None
+    """None reads no ELMo vectors."""
+
+    def __post_init__(self) -> None:
+        pairs = tuple((width, number) for width, number in self.character_filters)
+        object.__setattr__(self, "character_filters", pairs)
+        for name in ("word_dim", "min_word_count", "num_extra_words", "character_dim"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
+        widest = max((width for width, _ in pairs), default=1)
+        if not pairs or min(min(pair) for pair in pairs) < 1 or self.max_characters < max(widest, 3):
+            raise ValueError(
+                f"character_filters are {self.character_filters} on {self.max_characters} characters; expected widths "
+                "and numbers of 1 and more, and no filter wider than a token"
+            )
+        if self.word_dim == 0 and self.character_dim == 0 and (self.elmo is None or self.elmo.position == "output"):
+            raise ValueError("word_dim and character_dim are 0 and ELMo is not at the input: nothing to read")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a task model is trained."""
+
+    optimizer: str = "adam"
+    """adam, adamw, adadelta (rho 0.95, epsilon 1e-6) or sgd."""
+    learning_rate: float = 0.001
+    batch_size: int = 32
+    """Examples of a step, of similar length."""
+    max_epochs: int = 20
+    patience: int = 5
+    """Epochs in a row without a better score on the development set after which training ends."""
+    halve_after: int = 0
+    """Epochs in a row without a better score after which the rate is halved; 0 keeps it."""
+    decay: float = 1.0
+    """Factor on the learning rate, every `decay_steps` steps."""
+    decay_steps: int = 100
+    clip_norm: float = 0.0
+    """Largest global norm of the gradient; 0 cuts nothing."""
+    clip_value: float = 0.0
+    """Largest absolute value of each number of the gradient; 0 cuts nothing."""
+    average_decay: float = 0.0
+    """Decay of the moving average of the weights that is evaluated and kept (0.999), which starts with quicker ones; 0
+    takes the weights themselves."""
+    weight_decay: float = 0.0
+    """L2 penalty on all weights but those of the scalar mixes."""
+    max_train_examples: int = 0
+    """Examples of the training set that are used, chosen by the seed; 0 means all."""
+    max_dev_examples: int = 0
+    """First examples of the development set that are used while training; 0 means all."""
+    seed: int = 0
+    """Of initial weights, order, dropout and the choice of examples."""
+
+    def __post_init__(self) -> None:
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(f"optimizer is {self.optimizer!r}; expected {', '.join(OPTIMIZERS)}")
+        for name in ("learning_rate", "decay"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
+        for name in ("batch_size", "max_epochs", "patience", "decay_steps"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        amounts = ("halve_after", "clip_norm", "clip_value", "weight_decay", "seed")
+        for name in (*amounts, "max_train_examples", "max_dev_examples"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
+        if not 0 <= self.average_decay < 1:
+            raise ValueError(f"average_decay is {self.average_decay}; it must be at least 0 and below 1")
+
+
+@dataclass(frozen=True)
+class TaskConfig:
+    """All that a run of a task can vary. `model` is the task's own frozen dataclass."""
+
+    model: Any
+    inputs: InputConfig = field(default_factory=InputConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The files of a data set."""
+
+    train: tuple[Path, ...]
+    dev: tuple[Path, ...]
+    test: tuple[Path, ...] = ()
+
+
+def with_settings(config: TaskConfig, settings: Sequence[str]) -> TaskConfig:
+    """Settings of the model, the inputs and the training, such as `learning_rate=0.01` or `model.dropout_rate=0.3`.
+
+    A field of `ElmoInput` is `inputs.elmo.dropout_rate=0.2`, or `elmo.dropout_rate=0.2` for short. `elmo=input`,
+    `elmo=output` and `elmo=both` are its position; `elmo=none` takes ELMo out, whatever else is set of it.
+
+    ValueError, naming the setting, for unknown fields, fields that two of the three have, wrong values, and settings of
+    ELMo where there is none.
+    """
+    of_elmo = [setting for setting in settings if setting.strip().removeprefix("inputs.").startswith("elmo")]
+    others = [setting for setting in settings if setting not in of_elmo]
+    elmo = _with_elmo(config.inputs.elmo, [setting.strip().removeprefix("inputs.") for setting in of_elmo])
+    readable = replace(config.inputs, elmo=ElmoInput())  # whatever the other fields are: checked when all are known
+    changed = change_settings({"model": config.model, "inputs": readable, "training": config.training}, others)
+    return TaskConfig(**changed | {"inputs": replace(changed["inputs"], elmo=elmo)})
+
+
+def config_to_json(config: TaskConfig) -> dict[str, Any]:
+    """Nested dictionaries of `model`, `inputs` and `training`."""
+    return dataclasses.asdict(config)
+
+
+def config_from_json(record: Mapping[str, Any], model_config: type[Any]) -> TaskConfig:
+    """What `config_to_json` wrote; unknown fields are errors, and missing ones have their defaults."""
+    inputs = dict(record["inputs"])
+    if inputs.get("elmo") is not None:
+        inputs["elmo"] = _part(inputs["elmo"], ElmoInput)
+    return TaskConfig(
+        model=_part(record["model"], model_config),
+        inputs=_part(inputs, InputConfig),
+        training=_part(record["training"], TrainingConfig),
+    )
+
+
+def _with_elmo(elmo: ElmoInput | None, settings: Sequence[str]) -> ElmoInput | None:
+    known = [f"elmo.{entry.name}" for entry in dataclasses.fields(ElmoInput)]
+    position: str | None = None if elmo is None else elmo.position
+    fields: list[str] = []
+    for setting in settings:
+        name, equals, value = (part.strip() for part in setting.partition("="))
+        if name == "elmo" and equals:
+            position = value
+        else:
+            check_known(name, known)
+            fields.append(setting)
+    if position is None and fields:
+        raise ValueError(f"setting {fields[0]}: there is no ELMo in this config; add elmo=input, output or both")
+    if position not in (None, "none", *POSITIONS):
+        raise ValueError(f"elmo is {position!r}; expected none, {', '.join(POSITIONS)}")
+    if position in (None, "none"):
+        return None
+    return change_settings({"elmo": elmo or ElmoInput()}, [f"elmo.position={position}", *fields])["elmo"]
+
+
+def _part(values: Mapping[str, Any], kind: type[Any]) -> Any:
+    for name in values:
+        check_known(name, [entry.name for entry in dataclasses.fields(kind)])
+    return kind(**{name: _tuples(value) for name, value in values.items()})
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, cast("list[Any]", value))) if isinstance(value, list) else value

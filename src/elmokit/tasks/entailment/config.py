@@ -1,0 +1,25 @@
+"""Sizes of the entailment classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class EntailmentConfig:
+    """Sizes of the classifier."""
+
+    encoder_dim: int = 300
+    """Width of the first biLSTM, per direction."""
+    projection_dim: int = 300
+    """Width of the ReLU layer between the alignment and the second biLSTM."""
+    inference_dim: int = 300
+    """Width of the second biLSTM, per direction."""
+    hidden_dim: int = 300
+    """Width of the ReLU layer before the scores."""
+    lstm_dropout_rate: float = 0.5
+    """Before both biLSTMs; the same features at all tokens of a sentence."""
+    attention_dropout_rate: float = 0.0
+    """After the alignment."""
+    output_dropout_rate: float = 0.5
+    """Before each of the last two layers."""

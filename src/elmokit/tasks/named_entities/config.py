@@ -1,0 +1,19 @@
+"""Sizes of the named-entity tagger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class NamedEntitiesConfig:
+    """Sizes of the tagger."""
+
+    first_dim: int = 200
+    """Width of the first biLSTM, per direction."""
+    second_dim: int = 100
+    """Width of the second biLSTM, per direction."""
+    dropout_rate: float = 0.5
+    """At the input of both biLSTMs, the same features at all tokens of a sentence."""
+    output_dropout_rate: float = 0.0
+    """The same before the dense layer."""
