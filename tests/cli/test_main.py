@@ -75,7 +75,7 @@ def test_version(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().out == f"elmokit {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [["embed"], ["nonsense"], ["inspect"], ["convert", "a", "b", "--to", "onnx"]])
+@pytest.mark.parametrize("arguments", [["embed"], ["nonsense"], ["inspect"], ["convert", "a"]])
 def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as exit:
         main(arguments)
@@ -180,6 +180,12 @@ def test_convert_writes_a_pair_and_the_pair_embeds_the_same(model: Path, text: P
     assert run("embed", text, "-o", tmp_path / "one.npz", "--model", model) == 0
     assert run("embed", text, "-o", tmp_path / "two.npz", "--model", options, "--weights", weights) == 0
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+
+
+def test_convert_names_the_formats_that_it_can_write(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert run("convert", model, tmp_path / "pair", "--to", "onnx") == 2
+    assert "cannot convert to 'onnx'; expected native or bilm_tf" in capsys.readouterr().err
+    assert not (tmp_path / "pair").exists()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elmokit.model import bundled
-from elmokit.model.bundled import find_model
+from elmokit.model.bundled import resolve_model
 from elmokit.model.elmo import TOKENS_PER_SENTENCE, Elmo, batches_by_length
 from elmokit.model.token_cache import TokenCache
 from toy_bilm import random_bilm
@@ -198,8 +198,8 @@ def test_a_model_is_found_by_name_or_path(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(
         bundled, "bundled_models", lambda: {"mini-en": Path("/x/mini-en"), "mini-ko": Path("/x/mini-ko")}
     )
-    assert find_model("mini-en") == Path("/x/mini-en")
-    assert find_model(tmp_path) == find_model(str(tmp_path)) == tmp_path
+    assert resolve_model("mini-en") == Path("/x/mini-en")
+    assert resolve_model(tmp_path) == resolve_model(str(tmp_path)) == tmp_path
 
 
 def test_an_unknown_model_names_the_nearest_and_all_others(monkeypatch: pytest.MonkeyPatch):

@@ -19,15 +19,15 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
     parser.add_argument(
         "--to",
-        choices=("native", "bilm_tf"),
         default="native",
-        help="output format; bilm_tf writes options.json and HDF5 (default: native)",
+        metavar="FORMAT",
+        help="output format, such as bilm_tf, which writes options.json and HDF5 (default: native)",
     )
     parser.add_argument(
         "--dtype",
-        choices=("float32", "float16"),
         default="float32",
-        help="type of the native weights (default: float32)",
+        metavar="TYPE",
+        help="type of the weights: float32, or float16 in the native format (default: float32)",
     )
     parser.add_argument(
         "--no-softmax",
@@ -41,11 +41,11 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
 
 def _convert(arguments: argparse.Namespace) -> None:
     """Convert a model to another format; the weights keep their values."""
-    from elmokit.model.bundled import find_model
+    from elmokit.model.bundled import resolve_model
     from elmokit.model.formats.convert import convert
 
     notes = convert(
-        find_model(arguments.source),
+        resolve_model(arguments.source),
         arguments.target,
         to=arguments.to,
         weights=arguments.weights,
@@ -87,10 +87,10 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
 
 def _inspect(arguments: argparse.Namespace) -> int:
     """Describe a model on disk: format, sizes, risks. Does not read the weights or import torch."""
-    from elmokit.model.bundled import find_model
+    from elmokit.model.bundled import resolve_model
     from elmokit.model.formats.inspect import inspect
 
-    inspection = inspect(find_model(arguments.path), arguments.weights)
+    inspection = inspect(resolve_model(arguments.path), arguments.weights)
     print(inspection)
     return 1 if inspection.refusals else 0
 

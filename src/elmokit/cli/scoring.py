@@ -55,13 +55,13 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     """Measure the perplexity of a model on text, in both directions, with the full softmax."""
     from contextlib import nullcontext
 
-    from elmokit.model.bundled import find_model
+    from elmokit.model.bundled import resolve_model
     from elmokit.scoring.breakdown import measure_files
     from elmokit.system.files import atomic_write
 
     with atomic_write(arguments.json) if arguments.json else nullcontext() as unfinished:
         table = measure_files(
-            str(find_model(arguments.model)),
+            str(resolve_model(arguments.model)),
             arguments.files,
             num_words=arguments.top,
             min_count=arguments.top_min_count,

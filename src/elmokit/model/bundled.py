@@ -17,7 +17,7 @@ def bundled_models() -> dict[str, Path]:
     return {folder.name: folder for folder in sorted(root.iterdir()) if (folder / "config.json").is_file()}
 
 
-def find_model(name_or_path: str | Path) -> Path:
+def resolve_model(name_or_path: str | Path) -> Path:
     """The folder of a bundled model, else the path itself; a folder named like a bundled model is written `./mini-en`.
 
     FileNotFoundError if there is neither, with the nearest bundled name and all of them.

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from elmokit.layers.packed.linear import Precision, check_precision
-from elmokit.model.bundled import DEFAULT_MODEL, find_model
+from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
 from elmokit.model.formats.read import read_bilm
 from elmokit.model.loaded import LoadedBiLM
 from elmokit.system.progress import progress_bar
@@ -232,10 +232,7 @@ class Elmo:
 
 def load_bilm(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[BiLM, Vocabulary | None]:
     """The biLM and the vocabulary, if it has one, of a bundled model, a folder or an options/weights pair."""
-    if weights is None:
-        bilm, _, vocabulary = read_bilm(find_model(name_or_path))
-    else:
-        bilm, _, vocabulary = read_bilm(Path(weights), options=Path(name_or_path))
+    bilm, _, vocabulary = read_bilm(resolve_model(name_or_path) if weights is None else name_or_path, weights)
     return bilm, vocabulary
 
 

@@ -10,7 +10,7 @@ import torch
 
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
-from elmokit.model.bundled import find_model
+from elmokit.model.bundled import resolve_model
 from elmokit.model.formats.read import from_stored
 from elmokit.model.formats.recognise import read_stored
 from elmokit.pretraining.config import PretrainingConfig, with_settings
@@ -39,7 +39,7 @@ def finetune(
     with the rows of the tokens that the model knows, and with new ones for the others. Resume it as any run.
     Raises ValueError when the model has no vocabulary, or no softmax, and none is given.
     """
-    found = str(find_model(model))
+    found = str(resolve_model(model))
     new_vocabulary = None if vocabulary_path is None else Vocabulary.read(vocabulary_path)
     bilm, softmax, vocabulary = _read(found, weights, needs_softmax=new_vocabulary is None)
     config = _config(bilm, settings, patient=bool(held_out))

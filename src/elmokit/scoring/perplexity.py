@@ -132,7 +132,7 @@ def measure(model: str, shards: Sequence[Path], *, carry_state: bool = False, we
 
 def read_for_measuring(model: str, *, weights: str | None = None) -> tuple[BiLM, Softmax, Vocabulary]:
     """A stored model with what perplexity needs of it. ValueError when it has no softmax or no vocabulary."""
-    bilm, softmax, vocabulary = read_bilm(model, options=weights, with_softmax=True)
+    bilm, softmax, vocabulary = read_bilm(model, weights, with_softmax=True)
     if softmax is None or vocabulary is None:
         missing = "softmax" if softmax is None else "vocabulary"
         raise ValueError(

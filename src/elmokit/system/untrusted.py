@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 _MAX_SHOWN = 200
+_MAX_LISTED = 8
 
 
 class FormatError(ValueError):
@@ -37,3 +39,14 @@ def readable_bytes(num_bytes: int) -> str:
         if size < 1024:
             return f"{size:.1f} {unit}"
     return f"{size / 1024:.1f} TiB"
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first few names, fit to print."""
+    some = [shown(name) for name in names]
+    return ", ".join([*some[:_MAX_LISTED], *(["..."] if len(some) > _MAX_LISTED else [])])
+
+
+def count(number: int, thing: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 
 from elmokit.layers.scalar_mix import ScalarMix
-from elmokit.model.bundled import bundled_models, find_model
+from elmokit.model.bundled import bundled_models, resolve_model
 from elmokit.runs.folder import METRICS_NAME, check_is_free
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.tasks.all_tasks import find_task
@@ -219,7 +219,7 @@ def _resumable(config: TaskConfig) -> dict[str, Any]:
 def _absolute(model: str) -> str:
     if model.endswith(VECTORS_SUFFIX):
         return str(Path(model).resolve())
-    return model if model in bundled_models() else str(find_model(model).resolve())
+    return model if model in bundled_models() else str(resolve_model(model).resolve())
 
 
 def _absolute_splits(splits: Splits) -> Splits:

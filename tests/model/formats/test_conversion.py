@@ -83,6 +83,8 @@ def test_a_full_disk_is_an_error_and_leaves_nothing_behind(
 def test_arguments_that_make_no_sense_are_refused(pair: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot convert to 'onnx'; expected native or bilm_tf"):
         convert(pair, tmp_path / "out", to="onnx")
-    with pytest.raises(ValueError, match="one file in float32"):
+    with pytest.raises(ValueError, match="bilm_tf is written in float32, not in float16"):
         convert(pair, tmp_path / "out", to="bilm_tf", dtype="float16")
+    with pytest.raises(ValueError, match="bilm_tf keeps its weights in one file; max_file_bytes is for formats that"):
+        convert(pair, tmp_path / "out", to="bilm_tf", max_file_bytes=1000)
     assert not (tmp_path / "out").exists()

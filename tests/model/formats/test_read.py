@@ -29,7 +29,7 @@ def test_a_model_of_each_format_is_the_same_module(folder: Path, pair: Path) -> 
     assert softmax.weight.shape == (len(vocabulary), 6)
     assert not native.training
     assert all(parameter.requires_grad for parameter in native.parameters())
-    for paths in ({"path": pair}, {"path": pair / "weights.hdf5", "options": pair / "options.json"}):
+    for paths in ({"path": pair}, {"path": pair / "options.json", "weights": pair / "weights.hdf5"}):
         other, none, _ = read_bilm(**paths)
         assert none is None
         for name, tensor in native.state_dict().items():

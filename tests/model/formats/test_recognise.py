@@ -16,25 +16,31 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.model.formats import recognise as recognition
+from elmokit.model.formats import model_files
+from elmokit.model.formats.bilm_tf import BILM_TF
+from elmokit.model.formats.bilm_tf_pair import find_pair
 from elmokit.model.formats.file_kinds import ADVICE, FileKind, kind_of
 from elmokit.model.formats.inspect import inspect
-from elmokit.model.formats.recognise import find_pair, read_stored, recognise
+from elmokit.model.formats.model_files import ModelFiles
+from elmokit.model.formats.native import NATIVE
+from elmokit.model.formats.recognise import read_stored, recognise
 from elmokit.system.untrusted import FormatError
 from elmokit.text.vocabulary import Vocabulary
 
 
 def test_both_formats_are_told_apart(folder: Path, pair: Path) -> None:
-    assert recognise(folder) == recognise(str(folder / "model.safetensors")) == "native"
-    assert recognise(pair) == recognise(pair / "options.json") == recognise(pair / "weights.hdf5") == "bilm_tf"
-    assert recognise(pair / "weights.hdf5", pair / "options.json") == "bilm_tf"
+    for path in (folder, str(folder / "model.safetensors"), folder / "config.json"):
+        assert recognise(path) is NATIVE
+    for path in (pair, pair / "options.json", pair / "weights.hdf5"):
+        assert recognise(path) is BILM_TF
+    assert recognise(pair / "weights.hdf5", pair / "options.json") is BILM_TF
 
 
 def test_names_do_not_matter(pair: Path) -> None:
     (pair / "options.json").rename(pair / "elmo_2x4096_options.hdf5")
     (pair / "weights.hdf5").rename(pair / "weights.json")
     (pair / "vocabulary.txt").rename(pair / "vocab")
-    found = find_pair(pair)
+    found = find_pair(ModelFiles(pair))
     assert (found.options.name, found.weights.name) == ("elmo_2x4096_options.hdf5", "weights.json")
     assert found.vocabulary == pair / "vocab"
 
@@ -53,18 +59,18 @@ def test_weights_are_told_from_other_hdf5_files(pair: Path) -> None:
     with h5py.File(pair / "a_cache.hdf5", "w") as file:
         file["0"] = np.zeros((3, 4, 12), np.float32)
     (pair / "broken.hdf5").write_bytes((pair / "weights.hdf5").read_bytes()[:2000])
-    assert find_pair(pair).weights.name == "weights.hdf5"
+    assert find_pair(ModelFiles(pair)).weights.name == "weights.hdf5"
     (pair / "copy.hdf5").write_bytes((pair / "weights.hdf5").read_bytes())
     with pytest.raises(FormatError, match="several HDF5 files of weights: copy.hdf5, weights.hdf5; give the options"):
-        find_pair(pair)
-    assert find_pair(pair / "copy.hdf5").weights.name == "copy.hdf5"
+        find_pair(ModelFiles(pair))
+    assert find_pair(ModelFiles(pair / "copy.hdf5")).weights.name == "copy.hdf5"
     (pair / "copy.hdf5").unlink()
     (pair / "weights.hdf5").unlink()
     with pytest.raises(FormatError, match=r"broken\.hdf5: cannot be opened as HDF5, perhaps cut short"):
-        find_pair(pair)
+        find_pair(ModelFiles(pair))
     (pair / "broken.hdf5").write_bytes((pair / "a_cache.hdf5").read_bytes())
     with pytest.raises(FormatError, match="holds no HDF5 file with a biLM's weights"):
-        find_pair(pair)
+        find_pair(ModelFiles(pair))
 
 
 def test_a_half_of_a_pair_says_what_is_missing(pair: Path, tmp_path: Path) -> None:
@@ -199,14 +205,14 @@ def test_pipes_and_dangling_links_do_not_keep_us_waiting(tmp_path: Path) -> None
 
 
 def test_a_folder_of_thousands_of_files_is_not_searched(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recognition, "MAX_FILES", 2)
+    monkeypatch.setattr(model_files, "MAX_FILES", 2)
     with pytest.raises(FormatError, match="holds 3 files; no model does"):
         recognise(pair)
 
 
 def test_safetensors_without_our_config_are_explained(folder: Path) -> None:
     (folder / "config.json").write_text('{"architectures": ["BertModel"]}')
-    with pytest.raises(FormatError, match=r"is a safetensors file, but there is no config\.json of elmokit beside it"):
+    with pytest.raises(FormatError, match=r"is a safetensors file; .*there is no config\.json of elmokit"):
         recognise(folder / "model.safetensors")
     with pytest.raises(FormatError, match=r"config\.json \(a JSON file\)"):
         recognise(folder)

@@ -8,35 +8,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from elmokit.model.formats.bilm_tf_layout import CellNames, cell_names, dataset_shapes, to_datasets, to_native
+from elmokit.model.formats.bilm_tf_layout import ROOTS, CellNames, cell_names, dataset_shapes, to_datasets, to_native
+from elmokit.model.formats.bilm_tf_pair import Pair, find_pair, is_pair
 from elmokit.model.formats.containers.hdf5 import MAX_EXPANSION, SMALL, Entry, HDF5File, open_hdf5, write_hdf5
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
 from elmokit.model.formats.folder import new_folder, write_text, write_vocabulary
+from elmokit.model.formats.format import Format, WriteSettings
 from elmokit.model.formats.options_json import STORED_TRAINING_OPTIONS, Options, options_of, read_options
 from elmokit.model.formats.stored import Array, StoredBiLM, require_finite
 from elmokit.system.files import atomic_write
 from elmokit.system.json_fields import json_text
-from elmokit.system.untrusted import FormatError, readable_bytes, shown
+from elmokit.system.untrusted import FormatError, count, listed, readable_bytes, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from elmokit.model.config import BiLMConfig
+    from elmokit.model.formats.inspection import Inspection
+    from elmokit.model.formats.model_files import ModelFiles
 
 OPTIONS_NAME = "options.json"
 WEIGHTS_NAME = "weights.hdf5"
 VOCABULARY_NAME = "vocabulary.txt"
-_ROOTS = ("char_embed", "CNN", "RNN", "rnn/")  # names that begin so are a part of the biLM
-
-
-@dataclass(frozen=True)
-class Pair:
-    """The two files, and the vocabulary that lies beside them, if there is one and only one."""
-
-    options: Path
-    weights: Path
-    vocabulary: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -48,8 +42,16 @@ class Layout:
     shapes: dict[str, tuple[int, ...]]
 
 
+def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+    if with_softmax:
+        raise FormatError(
+            files.path, "has no softmax (perplexity and fine-tuning need it): the HDF5 format does not hold it"
+        )
+    return read_bilm_tf(find_pair(files))
+
+
 def read_bilm_tf(pair: Pair) -> StoredBiLM:
-    """Read a pair (`recognise.find_pair` finds one). Nothing is allocated before all of the file has been checked.
+    """Read a pair (`find_pair` finds one). Nothing is allocated before all of the file has been checked.
 
     `FormatError` names the file, the dataset and the reason.
     """
@@ -113,7 +115,7 @@ def refusals(file: HDF5File, layout: Layout) -> Iterator[FormatError]:
         sizes = f"{readable_bytes(declared)} in a file of {readable_bytes(file.num_bytes)}"
         yield FormatError(file.path, f"declares {sizes}, which cannot hold them")
     for name in extra_datasets(file, layout):
-        if name.startswith(_ROOTS):
+        if name.startswith(ROOTS):
             yield FormatError(
                 file.path, "is not called for by options.json: they are not a pair", part=f"dataset {name}"
             )
@@ -142,9 +144,43 @@ def write_bilm_tf(folder: Path, stored: StoredBiLM) -> None:
         write_text(place / OPTIONS_NAME, options)
 
 
-def holds_weights(file: HDF5File) -> bool:
-    """Whether the names are those of a biLM, whole or not."""
-    return any(name.startswith(_ROOTS) for name in file.entries)
+def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
+    write_bilm_tf(folder, stored.without_softmax())
+    notes: list[str] = []
+    config = stored.config
+    if stored.has_softmax:
+        notes.append("the softmax was left out: the HDF5 format has no place for it (keep the native model for it)")
+    if not config.bidirectional:
+        notes.append("bilm-tf and AllenNLP read models of both directions only; this one is a forward model")
+    if not config.use_skip_connections:
+        notes.append("AllenNLP refuses models without skip connections; bilm-tf reads them")
+    if config.num_filters <= config.projection_dim:
+        notes.append(
+            f"AllenNLP wants a projection and bilm-tf none that widens; this model has {config.num_filters} filters "
+            f"and projection_dim {config.projection_dim}"
+        )
+    return notes
+
+
+def _inspect(files: ModelFiles, inspection: Inspection) -> None:
+    pair = find_pair(files)
+    inspection.add_file(pair.options)
+    inspection.add_file(pair.weights)
+    if pair.vocabulary is not None:
+        inspection.add_vocabulary(pair.vocabulary)
+    options = read_options(pair.options)
+    inspection.config = options.config
+    inspection.risks += [shown(risk) for risk in options.risks]
+    with open_hdf5(pair.weights) as file:
+        layout = layout_of(options, file.entries)
+        inspection.config = layout.config
+        inspection.refusals += [str(refusal) for refusal in refusals(file, layout)]
+        found = [file.entries[name].dtype for name in layout.shapes if name in file.entries]
+        inspection.dtypes = sorted({f"float{8 * int(dtype[2:])}" for dtype in found if dtype})
+        extra = extra_datasets(file, layout)
+        if extra:
+            others = f"{count(len(extra), 'dataset')} not of a biLM: {listed(extra)}"
+            inspection.risks.append(f"{shown(pair.weights.name)} has {others}")
 
 
 def _behind_link(name: str, entries: dict[str, Entry]) -> bool:
@@ -152,3 +188,13 @@ def _behind_link(name: str, entries: dict[str, Entry]) -> bool:
     parts = name.split("/")
     above = ("/".join(parts[:count]) for count in range(1, len(parts)))
     return any(entries[prefix].kind != "group" for prefix in above if prefix in entries)
+
+
+BILM_TF = Format(
+    name="bilm_tf",
+    description="bilm-tf / AllenNLP (options.json, HDF5)",
+    recognise=is_pair,
+    inspect=_inspect,
+    read=_read,
+    write=_write,
+)

@@ -14,7 +14,10 @@ from elmokit.model.config import NUM_CHARACTER_ROWS, BiLMConfig
 from elmokit.model.formats.stored import PADDING_TOKEN, Array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
+
+ROOTS = ("char_embed", "CNN", "RNN", "rnn/")
+"""Names that begin so are a part of the biLM."""
 
 _DIRECTIONS = ("forward_lstm", "backward_lstm")
 _FROM_TENSORFLOW = [0, 2, 3, 1]  # gates i, j, f, o -> i, f, o, j
@@ -28,6 +31,11 @@ class CellNames:
     kernel: str
     bias: str
     projection: str
+
+
+def holds_weights(names: Iterable[str]) -> bool:
+    """Whether the names are those of a biLM, whole or not."""
+    return any(name.startswith(ROOTS) for name in names)
 
 
 def cell_names(config: BiLMConfig, present: Container[str] = ()) -> dict[tuple[int, int], CellNames]:

@@ -1,4 +1,7 @@
-"""What a file is, by its first bytes, whatever its name. Nothing is unpickled, or unpacked beyond a block."""
+"""What a file is, by its first bytes, whatever its name. Nothing is unpickled, or unpacked beyond a block.
+
+This is a catalogue of the files that people have, those of other tools too; which of them are a model, formats say.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from elmokit.model.formats.containers.hdf5 import SIGNATURE
 from elmokit.model.formats.containers.safetensors import looks_like_safetensors
-from elmokit.model.formats.native import is_native_config
-from elmokit.model.formats.options_json import is_options
 from elmokit.system.json_fields import MAX_BYTES, read_json_object
 from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+NATIVE_FORMAT = "elmokit"
+"""What the field `format` says in a config.json of ours."""
 
 _HEAD_BYTES = 1024
 _TAR = (257, b"ustar")
@@ -52,6 +56,7 @@ class FileKind(Enum):
 PICKLES = (FileKind.PICKLE, FileKind.TORCH_ZIP)
 _NOT_PICKLE = "elmokit opens no pickles, because opening one can run any code"
 ADVICE = {
+    FileKind.SAFETENSORS: "there is no config.json of elmokit with it",
     FileKind.PICKLE: f"{_NOT_PICKLE}; convert its tensors to safetensors or HDF5 with the tool that wrote it",
     FileKind.TORCH_ZIP: f"{_NOT_PICKLE}; convert its tensors to safetensors or HDF5 with the tool that wrote it",
     FileKind.MANY_LANGS_CONFIG: "a model of ELMoForManyLangs keeps its weights in pickles, which elmokit does not open",
@@ -62,7 +67,7 @@ ADVICE = {
     FileKind.TENSORFLOW_INDEX: "convert the checkpoint to HDF5 with bilm-tf (bin/dump_weights.py), then give that",
     FileKind.TENSORFLOW_CHECKPOINT: "convert the checkpoint to HDF5 with bilm-tf (bin/dump_weights.py), then give that",
 }
-"""What to do with a kind of file that is not read."""
+"""What to do with a kind of file that is not read; a new format that reads one takes its line out."""
 
 
 def kind_of(path: Path) -> FileKind:
@@ -124,9 +129,9 @@ def _kind_of_json(path: Path) -> FileKind:
         values = read_json_object(path)
     except FormatError:
         return FileKind.BROKEN_JSON
-    if is_native_config(values):
+    if values.get("format") == NATIVE_FORMAT:
         return FileKind.NATIVE_CONFIG
-    if is_options(values):
+    if isinstance(values.get("lstm"), dict):
         return FileKind.OPTIONS
     if "config_path" in values:
         return FileKind.MANY_LANGS_CONFIG

@@ -23,7 +23,9 @@ from elmokit.model.formats.containers.safetensors import (
     write_tensors,
 )
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
+from elmokit.model.formats.file_kinds import NATIVE_FORMAT, FileKind, kind_of
 from elmokit.model.formats.folder import is_free, new_folder, write_text, write_vocabulary
+from elmokit.model.formats.format import Format, WriteSettings
 from elmokit.model.formats.sizes import config_of, fields_of
 from elmokit.model.formats.stored import (
     PADDING_TOKEN,
@@ -42,8 +44,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.model.config import BiLMConfig
+    from elmokit.model.formats.inspection import Inspection
+    from elmokit.model.formats.model_files import ModelFiles
 
-FORMAT = "elmokit"
+FORMAT = NATIVE_FORMAT
 VERSION = 1
 CONFIG_NAME = "config.json"
 WEIGHTS_NAME = "model.safetensors"
@@ -66,10 +70,6 @@ def folder_of(path: Path) -> Path:
     return path.parent if path.is_file() else path
 
 
-def is_native_config(values: dict[str, object]) -> bool:
-    return values.get("format") == FORMAT
-
-
 def read_config(path: Path) -> NativeConfig:
     """Check and read a config.json; `FormatError` names the field."""
     fields = Fields(path, read_json_object(path))
@@ -81,6 +81,20 @@ def read_config(path: Path) -> NativeConfig:
     fields.require_known(("format", "version", "bilm", "pretraining"))
     pretraining = fields.object("pretraining") if "pretraining" in fields else None
     return NativeConfig(bilm=config_of(fields.fields("bilm")), pretraining=pretraining)
+
+
+def _recognise(files: ModelFiles) -> bool:
+    """A folder, or a file of weights or a config in one, with a config.json of ours."""
+    if files.weights is not None:
+        return False
+    if not files.is_folder and files.given[files.path] not in (FileKind.SAFETENSORS, FileKind.NATIVE_CONFIG):
+        return False
+    config = files.folder / CONFIG_NAME
+    return config.is_file() and kind_of(config) is FileKind.NATIVE_CONFIG
+
+
+def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+    return read_native(files.folder, with_softmax=has_softmax(files.folder) if with_softmax is None else with_softmax)
 
 
 def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
@@ -130,7 +144,7 @@ def softmax_files(
         return {weights: header}
     if not shards:
         raise FormatError(
-            folder, "has no softmax (perplexity and fine-tuning need it): it was written, or installed, without"
+            folder, "has no softmax (perplexity and fine-tuning need it): the model was saved or installed without one"
         )
     total = int(_numbers(shards[0])[1])
     for number in range(1, total + 1):
@@ -178,7 +192,7 @@ def write_native(
     )
     if max_file_bytes is not None and num_bytes > max_file_bytes:
         raise ValueError(f"{WEIGHTS_NAME} takes {num_bytes} bytes in {dtype}; max_file_bytes is {max_file_bytes}")
-    with _place(folder) as place:
+    with _target(folder) as place:
         for number, shard in enumerate(shards, start=1):
             write_tensors(place / _shard_name(number, len(shards)), shard, dtype=dtype)
         write_tensors(place / WEIGHTS_NAME, own, dtype=dtype)
@@ -194,6 +208,44 @@ def write_native(
         write_text(place / CONFIG_NAME, config)
 
 
+def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
+    write_native(folder, stored, dtype=settings.dtype, max_file_bytes=settings.max_file_bytes)
+    return []
+
+
+def _inspect(files: ModelFiles, inspection: Inspection) -> None:
+    folder = files.folder
+    config_path, weights = folder / CONFIG_NAME, folder / WEIGHTS_NAME
+    inspection.add_file(config_path)
+    with inspection.noting_refusals():
+        inspection.config = read_config(config_path).bilm
+    header: dict[str, TensorEntry] | None = None
+    with inspection.noting_refusals():
+        inspection.add_file(weights)
+        header = read_header(weights)
+        inspection.dtypes = _dtypes(header)
+    if inspection.config is not None and header is not None:
+        shapes = {name: entry.shape for name, entry in header.items()}
+        inspection.refusals += [str(refusal) for refusal in wrong_shapes(weights, inspection.config, shapes)]
+        if has_softmax(folder):
+            with inspection.noting_refusals():
+                parts = softmax_files(folder, inspection.config, header)
+                inspection.num_softmax_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in parts.values())
+                for part in parts:
+                    inspection.add_file(part)
+    if (folder / CARD_NAME).is_file():
+        inspection.add_file(folder / CARD_NAME)
+    else:
+        inspection.risks.append(f"there is no model card ({CARD_NAME}): data and licence are not known")
+    if (folder / VOCABULARY_NAME).is_file():
+        inspection.add_vocabulary(folder / VOCABULARY_NAME)
+
+
+def _dtypes(header: dict[str, TensorEntry]) -> list[str]:
+    names = {code: name for name, code in DTYPES.items()}
+    return sorted({names[entry.dtype] for name, entry in header.items() if name not in SOFTMAX_NAMES})
+
+
 def _config_text(path: Path, stored: StoredBiLM) -> str:
     values: dict[str, object] = {"format": FORMAT, "version": VERSION, "bilm": fields_of(stored.config)}
     if stored.pretraining is not None:
@@ -202,11 +254,11 @@ def _config_text(path: Path, stored: StoredBiLM) -> str:
 
 
 @contextmanager
-def _place(folder: Path) -> Generator[Path]:
+def _target(folder: Path) -> Generator[Path]:
     if is_free(folder):
         with new_folder(folder) as place:
             yield place
-    elif (folder / CONFIG_NAME).is_file() and is_native_config(read_json_object(folder / CONFIG_NAME)):
+    elif (folder / CONFIG_NAME).is_file() and kind_of(folder / CONFIG_NAME) is FileKind.NATIVE_CONFIG:
         yield folder
     else:
         raise FileExistsError(f"{folder} exists and holds no native model: choose another folder or remove it")
@@ -248,5 +300,17 @@ def _short_card(stored: StoredBiLM) -> str:
         f"projected to {config.projection_dim}, {config.num_filters} character filters, "
         f"{config.num_highway_layers} highway layers.\n\n"
         "```python\nfrom elmokit import Elmo\n\nelmo = Elmo.from_pretrained('this folder')\n```\n\n"
-        "Not said here by whoever made it: the training text, its licence, and what the model is fit for.\n"
+        "To be added by the author: the training text, its licence, and what the model is fit for.\n"
     )
+
+
+NATIVE = Format(
+    name="native",
+    description="native (config.json, safetensors)",
+    recognise=_recognise,
+    inspect=_inspect,
+    read=_read,
+    write=_write,
+    dtypes=tuple(DTYPES),
+    splits_files=True,
+)

@@ -42,11 +42,6 @@ class Options:
     risks: list[str] = field(default_factory=list[str])
 
 
-def is_options(values: dict[str, object]) -> bool:
-    """Whether a JSON object is an options.json, by its keys."""
-    return isinstance(values.get("lstm"), dict)
-
-
 def read_options(path: Path) -> Options:
     """Check and read the file; `FormatError` names the field. Sizes are bounded, so that shapes may be computed."""
     options = Fields(path, read_json_object(path))

@@ -10,7 +10,8 @@ import torch
 from elmokit.layers.meta_device import on_meta_device
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
-from elmokit.model.formats.recognise import StrPath, read_stored
+from elmokit.model.formats.model_files import StrPath
+from elmokit.model.formats.recognise import read_stored
 from elmokit.model.formats.stored import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Array, StoredBiLM
 
 if TYPE_CHECKING:
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def read_bilm(
-    path: StrPath, *, options: StrPath | None = None, with_softmax: bool = False
+    path: StrPath, weights: StrPath | None = None, *, with_softmax: bool = False
 ) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
     """Read a model in any format, in float32 on the CPU, in evaluation mode.
 
-    `path` is a folder, a file in one, or, with `options`, the HDF5 weights of a pair (in either order). `FormatError`:
-    the files are not a biLM, or, `with_softmax`, have no softmax.
+    `path` is a folder, a file in one, or, with `weights`, the options.json of a pair (also in the other order). Raises
+    FileNotFoundError, and FormatError if the files are not a biLM, or, `with_softmax`, have no softmax.
     """
-    return from_stored(read_stored(path, options, with_softmax=with_softmax))
+    return from_stored(read_stored(path, weights, with_softmax=with_softmax))
 
 
 def from_stored(stored: StoredBiLM) -> tuple[BiLM, Softmax | None, Vocabulary | None]:

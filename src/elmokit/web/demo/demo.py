@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from elmokit.analysis.homonyms import read_recorded
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
 from elmokit.analysis.sense_study import study_senses
-from elmokit.model.bundled import DEFAULT_MODEL, bundled_models, find_model
+from elmokit.model.bundled import DEFAULT_MODEL, bundled_models, resolve_model
 from elmokit.model.elmo import Elmo
 from elmokit.system.files import atomic_write
 from elmokit.web.demo import page, picture, terminal
@@ -65,7 +65,7 @@ def _study(model: str | None) -> SenseStudy:
         read_polysemes(LISTS[language]),
         model=Path(name).name,
         language=language,
-        recorded=read_recorded(find_model(name)),
+        recorded=read_recorded(resolve_model(name)),
     )
 
 

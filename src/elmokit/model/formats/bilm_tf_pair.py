@@ -1,0 +1,104 @@
+"""Which two files are a bilm-tf model: an options.json and the HDF5 weights that belong to it, by their contents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from elmokit.model.formats.bilm_tf_layout import holds_weights
+from elmokit.model.formats.containers.hdf5 import open_hdf5
+from elmokit.model.formats.containers.vocabulary import looks_like_vocabulary
+from elmokit.model.formats.file_kinds import ADVICE, FileKind
+from elmokit.model.formats.model_files import ModelFiles, wrong_kind
+from elmokit.system.json_fields import read_json_object
+from elmokit.system.untrusted import FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two files, and the vocabulary in their folder, if there is one and only one."""
+
+    options: Path
+    weights: Path
+    vocabulary: Path | None = None
+
+
+def is_pair(files: ModelFiles) -> bool:
+    """Whether one of the files is an options.json or HDF5; FormatError if the other one is missing."""
+    if not any(kind in (FileKind.OPTIONS, FileKind.HDF5) for kind in files.given.values()):
+        return False
+    find_pair(files)
+    return True
+
+
+def find_pair(files: ModelFiles) -> Pair:
+    """The options and weights meant by two files, by one of them with the other in its folder, or by a folder of both.
+
+    Raises FormatError, which says what is missing or too many.
+    """
+    path = files.path
+    if files.weights is not None:
+        return _pair_of(path, files.weights, files.given)
+    kinds = files.beside
+    options = path if kinds.get(path) is FileKind.OPTIONS else _only_options(path, kinds)
+    weights = path if kinds.get(path) is FileKind.HDF5 else _only_weights(path, kinds)
+    texts = (each for each, kind in kinds.items() if kind in (FileKind.TEXT, FileKind.GZIP, FileKind.XZ))
+    vocabularies = [each for each in texts if looks_like_vocabulary(each)]
+    return Pair(options=options, weights=weights, vocabulary=vocabularies[0] if len(vocabularies) == 1 else None)
+
+
+def _pair_of(first: Path, second: Path, kinds: dict[Path, FileKind]) -> Pair:
+    if kinds[first] is FileKind.HDF5 and kinds[second] is not FileKind.HDF5:
+        first, second = second, first
+    if kinds[first] is FileKind.BROKEN_JSON:
+        read_json_object(first)  # says what is wrong with it
+    if kinds[first] is not FileKind.OPTIONS:
+        raise FormatError(first, f"is {kinds[first].value}; expected {FileKind.OPTIONS.value}")
+    if kinds[second] is not FileKind.HDF5:
+        raise wrong_kind(second, kinds[second], expected="the HDF5 file of weights that belongs to it")
+    return Pair(options=first, weights=second)
+
+
+def _only_options(path: Path, kinds: dict[Path, FileKind]) -> Path:
+    found = [each for each, kind in kinds.items() if kind is FileKind.OPTIONS]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise FormatError(path, f"holds several options: {_names(found)}; give one, and its weights")
+    broken = [each for each, kind in kinds.items() if kind is FileKind.BROKEN_JSON]
+    if broken:
+        read_json_object(broken[0])  # says what is wrong with it
+    raise FormatError(path, "is or holds weights in HDF5, but there is no options.json of bilm-tf with it")
+
+
+def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
+    found = [each for each, kind in kinds.items() if kind is FileKind.HDF5]
+    if not found:
+        others = [each for each, kind in kinds.items() if kind in ADVICE]
+        if others:
+            raise wrong_kind(others[0], kinds[others[0]], expected="an HDF5 file of weights")
+        raise FormatError(path, "has an options.json, but there is no HDF5 file of weights with it")
+    if len(found) == 1:
+        return found[0]
+    weights: list[Path] = []
+    errors: list[FormatError] = []
+    for each in found:
+        try:
+            with open_hdf5(each) as file:
+                if holds_weights(file.entries):
+                    weights.append(each)
+        except FormatError as error:
+            errors.append(error)
+    if len(weights) == 1:
+        return weights[0]
+    if errors and not weights:
+        raise errors[0]
+    said = f"several HDF5 files of weights: {_names(weights)}" if weights else "no HDF5 file with a biLM's weights"
+    raise FormatError(path, f"holds {said}; give the options and the weights as two files")
+
+
+def _names(paths: list[Path]) -> str:
+    return ", ".join(path.name for path in paths)
