@@ -4,27 +4,44 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+MIN_COVERAGE := 85
 
 # Idle threads that spin cost more than they give on few cores.
 export OMP_WAIT_POLICY := passive
 
-.PHONY: demo test check clean
+.PHONY: help demo test format check wheel-test clean
+.DEFAULT_GOAL := help
 
-demo: $(STAMP)  ## set up, then embed sentences with the bundled model; writes demo.html
+help:  ## list what make can do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(STAMP)  ## embed sentences with the bundled model; writes demo.html
 	$(BIN)/elmokit demo
 
-test: $(STAMP)  ## set up, then the tests
+test: $(STAMP)  ## run all tests
 	$(BIN)/python -m pytest
 
-check: $(STAMP)  ## lint, format, types, floors, tests
+format: $(STAMP)  ## format the code, and fix what ruff can fix
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+check: $(STAMP)  ## lint, format, types, floors, all tests, coverage of each file
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --cov --cov-report=json:build/coverage.json --cov-report=
+	$(BIN)/python tests/check_coverage.py build/coverage.json --at-least $(MIN_COVERAGE)
 
-clean:
-	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+wheel-test: $(STAMP)  ## build the wheel, install it elsewhere, run doctor and demo with it
+	rm -rf build/wheel-test
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel-test .
+	$(PYTHON) -m venv build/wheel-test/venv
+	build/wheel-test/venv/bin/python -m pip install --quiet --constraint constraints.txt build/wheel-test/elmokit-*.whl
+	cd build/wheel-test && venv/bin/elmokit doctor && venv/bin/elmokit demo
+
+clean:  ## remove the virtual environment and all that was built
+	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -1,6 +1,6 @@
-"""The readers on real data, against the counts published beside it (shared/data/tasks/*.md); never on the data itself.
+"""The readers on real data, against the counts that were published with it.
 
-To have it: unpack shared/data/tasks/*.tar.xz in .data/tasks, and shared/data/ko/tasks/*.tar.xz in .data/tasks/ko.
+The data is not in the repository; CONTRIBUTING.md says where it goes. Without it these tests are skipped.
 """
 
 from collections import Counter
