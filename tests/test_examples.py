@@ -12,9 +12,9 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
 
-def test_there_is_one_for_each_task():
+def test_there_is_one_for_each_task_and_one_for_a_model_of_your_own():
     tasks = {path.parent.name for path in (Path(__file__).parents[1] / "src/elmokit/tasks").glob("*/task.py")}
-    assert len(tasks) == 6 and tasks <= {path.stem for path in EXAMPLES}
+    assert len(tasks) == 6 and {*tasks, "own_model"} <= {path.stem for path in EXAMPLES}
 
 
 @pytest.mark.slow

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.elmo import Elmo
@@ -132,3 +137,128 @@ def test_refuses_sentences_that_are_strings_and_no_mixes():
         ElmoEmbedding(random_bilm(BILM_CONFIG))(["The cat sat."])
     with pytest.raises(ValueError, match="num_mixes is 0"):
         ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=0)
+
+
+@pytest.mark.parametrize("choice", ["top", "average", 0, 1, 2])
+def test_each_choice_of_layers_is_gamma_times_what_elmo_gives(choice: Any):
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), layers=choice, dropout_rate=0.0)
+    expected = torch.from_numpy(Elmo(embedding.bilm).encode(SENTENCES[:1], layers=choice)[0])
+    torch.testing.assert_close(embedding(SENTENCES[:1]).mixes[0][0], expected, atol=2e-6, rtol=0)
+    with torch.no_grad():
+        embedding.mixes[0].gamma.fill_(3.0)
+    torch.testing.assert_close(embedding(SENTENCES[:1]).mixes[0][0], 3 * expected, atol=6e-6, rtol=0)
+
+
+def test_the_penalty_is_multiplied_by_its_factor():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), penalty_factor=0.5)
+    with torch.no_grad():
+        scalar_mix(embedding).weights.fill_(2.0)
+    assert embedding.penalty().item() == 0.5 * 3 * 4
+
+
+def test_rescaled_layers_are_as_large_as_each_other_and_the_scales_are_part_of_the_state():
+    bilm = random_bilm(BILM_CONFIG)
+    embedding = ElmoEmbedding(bilm, rescale=True, dropout_rate=0.0)
+    before = embedding(SENTENCES).mixes[0]
+    embedding.measure_scales([sentence for sentence in SENTENCES if sentence])
+    layers = torch.from_numpy(np.concatenate(Elmo(bilm).encode(SENTENCES, layers="all"), axis=1))
+    scales = layers.square().mean(dim=(1, 2)).sqrt()
+    torch.testing.assert_close(embedding.scales, scales, atol=1e-6, rtol=1e-5)
+    output = embedding(SENTENCES)
+    rescaled = (layers / scales[:, None, None]).mean(dim=0)
+    torch.testing.assert_close(output.mixes[0][output.mask], rescaled, atol=1e-5, rtol=0)
+    other = ElmoEmbedding(random_bilm(BILM_CONFIG), rescale=True, dropout_rate=0.0)
+    other.load_state_dict(embedding.state_dict())
+    assert torch.equal(other(SENTENCES).mixes[0], output.mixes[0])
+    assert not torch.equal(before, output.mixes[0])
+    with pytest.raises(ValueError, match="made without rescale=True"):
+        ElmoEmbedding(bilm).measure_scales(SENTENCES)
+
+
+def test_tokens_that_are_encoded_one_by_one_have_the_same_vectors_and_gradients():
+    vectors: list[torch.Tensor] = []
+    gradients: list[dict[str, torch.Tensor]] = []
+    for distinct in (True, False):
+        embedding = ElmoEmbedding(
+            random_bilm(BILM_CONFIG), requires_grad=True, encode_distinct=distinct, dropout_rate=0.0
+        )
+        vectors.append(embedding(SENTENCES).mixes[0])
+        vectors[-1].square().sum().backward()
+        gradients.append({name: gradient(value) for name, value in embedding.named_parameters()})
+    torch.testing.assert_close(vectors[0], vectors[1])
+    torch.testing.assert_close(gradients[0], gradients[1])
+
+
+def test_a_copy_computes_the_same_and_learns_apart():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2, rescale=True, dropout_rate=0.0)
+    twin = copy.deepcopy(embedding)
+    assert torch.equal(twin(SENTENCES).mixes[1], embedding(SENTENCES).mixes[1])
+    with torch.no_grad():
+        scalar_mix(twin, 1).gamma.fill_(2.0)
+    assert torch.equal(twin(SENTENCES).mixes[1], 2 * embedding(SENTENCES).mixes[1])
+    assert twin.bilm is not embedding.bilm
+
+
+@pytest.mark.parametrize("settings", [{}, {"num_mixes": 2}, {"rescale": True}, {"layers": "top"}], ids=str)
+def test_its_state_is_read_back(settings: dict[str, Any]):
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, **settings)
+    with torch.no_grad():
+        for number, tensor in enumerate(embedding.state_dict().values()):
+            tensor.add_(0.01 * number)
+    other = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, **settings)
+    assert not torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
+    other.load_state_dict(embedding.state_dict())
+    assert torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
+
+
+@pytest.mark.slow
+def test_processes_that_load_data_can_embed_it():
+    """A process that is spawned gets the embedding pickled."""
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG)).eval().requires_grad_(False)
+    batches = DataLoader(SENTENCES, batch_size=2, num_workers=2, multiprocessing_context="spawn", collate_fn=embedding)
+    for number, output in enumerate(batches):
+        expected = embedding(SENTENCES[2 * number : 2 * number + 2])
+        torch.testing.assert_close(output.mixes[0], expected.mixes[0])
+        assert torch.equal(output.mask, expected.mask)
+
+
+class Lengths:
+    """Frozen layers: a token's vector in layer l is l times the number of its letters."""
+
+    num_layers = 2
+    dim = 3
+
+    def add(self, sentences: object) -> None:
+        pass
+
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
+        longest = max(len(sentence) for sentence in sentences)
+        rows = [[len(token) for token in sentence] + [0] * (longest - len(sentence)) for sentence in sentences]
+        return torch.tensor([0.0, 1.0])[:, None, None, None] * torch.tensor(rows)[None, :, :, None].expand(2, -1, -1, 3)
+
+    def fingerprint(self) -> str:
+        return "lengths"
+
+
+def test_frozen_layers_take_the_place_of_the_bilm():
+    lengths = Lengths()
+    embedding = ElmoEmbedding(lengths, dropout_rate=0.0)
+    output = embedding([["three", "to"], ["a"]])
+    assert embedding.output_dim == 3 and output.mask.tolist() == [[True, True], [True, False]]
+    assert output.mixes[0][:, :, 0].tolist() == [[2.5, 1.0], [0.5, 0.0]]
+    assert set(embedding.state_dict()) == {"mixes.0.weights", "mixes.0.gamma"}
+    twin = copy.deepcopy(embedding)
+    assert twin.frozen is not None and twin.frozen.layers is lengths  # which may be gigabytes
+    with pytest.raises(ValueError, match="frozen layers were given character ids"):
+        embedding(torch.zeros(1, 2, 50, dtype=torch.long))
+    with pytest.raises(ValueError, match="frozen layers cannot be trained"):
+        ElmoEmbedding(lengths, requires_grad=True)
+
+
+def test_refuses_layers_that_it_does_not_have():
+    for choice, message in (
+        (3, "layers is 3; the model has layers 0 to 2"),
+        ("best", "layers is 'best'; expected mix"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ElmoEmbedding(random_bilm(BILM_CONFIG), layers=choice)  # type: ignore[arg-type]

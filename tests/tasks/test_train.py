@@ -326,6 +326,37 @@ def test_settings_that_cannot_be_are_refused(toy: Toy, setting: str, message: st
         with_settings(toy.recipes["cpu"](), [setting])
 
 
+def test_settings_of_elmo_have_a_short_form(toy: Toy):
+    config = recipe(toy, "cpu")
+    assert config.inputs.elmo is None
+    long = with_settings(
+        config, ["inputs.elmo.position=output", "inputs.elmo.dropout_rate=0.2", "inputs.elmo.layers=1"]
+    )
+    short = with_settings(config, ["elmo.dropout_rate=0.2", "elmo=output", "elmo.layers=1"])
+    assert long.inputs.elmo == short.inputs.elmo == ElmoInput("output", dropout_rate=0.2, layers="1")
+    assert short.model.dropout_rate == config.model.dropout_rate
+    assert with_settings(short, ["dropout_rate=0.1"]).model.dropout_rate == 0.1  # the model's, as ever
+    changed = with_settings(short, ["elmo.model=mini-ko"]).inputs.elmo
+    assert changed == ElmoInput("output", "mini-ko", dropout_rate=0.2, layers="1")
+    assert with_settings(short, ["elmo.penalty=1", "elmo=none"]).inputs.elmo is None
+    assert with_settings(config, ["word_dim=0", "character_dim=0", "elmo=input"]).inputs.word_dim == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("elmo_dropout_rate=0.2", "unknown field 'elmo_dropout_rate'; did you mean elmo.dropout_rate"),
+        ("elmo.rate=1", "unknown field 'elmo.rate'"),
+        ("elmo=top", "elmo is 'top'; expected none, input, output, both"),
+        ("elmo", "unknown field 'elmo'"),
+        ("elmo.penalty=1", "there is no ELMo in this config; add elmo=input, output or both"),
+    ],
+)
+def test_settings_of_elmo_that_cannot_be_are_refused(toy: Toy, setting: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        with_settings(recipe(toy, "cpu"), [setting])
+
+
 def test_a_field_that_two_parts_have_is_named_with_its_part(toy: Toy):
     config = TaskConfig(model=TrainingConfig())
     with pytest.raises(ValueError, match="more than one seed; write model.seed or training.seed"):

@@ -202,7 +202,7 @@ def _with_elmo(elmo: ElmoInput | None, settings: Sequence[str]) -> ElmoInput | N
     fields: list[str] = []
     for setting in settings:
         name, equals, value = (part.strip() for part in setting.partition("="))
-        if name == "elmo" and equals:
+        if equals and name in ("elmo", "elmo.position"):
             position = value
         else:
             check_known(name, known)
