@@ -37,8 +37,10 @@ from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.gradients import LossAndGradients
+from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.setup import find_device, new_optimizer, new_softmax, resolved
+from elmokit.pretraining.run import new_softmax
+from elmokit.pretraining.train import find_device, resolved
 from elmokit.text.vocabulary import Vocabulary
 
 PLAIN = "plain float32"
@@ -142,7 +144,7 @@ class Bench:
         optimizer = new_optimizer(config, bilm, softmax)
 
         def step(number: int) -> None:
-            maker.run(self.batches[number % len(self.batches)], None, step=number)
+            maker.backward(self.batches[number % len(self.batches)], None, step=number)
             torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
             optimizer.step()
             self._wait()

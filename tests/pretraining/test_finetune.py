@@ -99,7 +99,7 @@ def test_stopped_before_a_step_it_goes_on_from_the_model_not_from_chance(
 ) -> None:
     settings = [*FAST, "softmax=full", "num_steps=3", "learning_rate=1e-30", "warmup_steps=0"]
 
-    def killed(self: Run) -> None:
+    def killed(self: Run, on_step: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -14,8 +14,8 @@ from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.gradients import LossAndGradients
+from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import tiny
-from elmokit.pretraining.setup import new_optimizer
 from elmokit.text.characters import character_ids
 
 V, B, T = 40, 3, 4
@@ -75,7 +75,7 @@ def plain_loss(bilm: BiLM, softmax: Softmax, config: PretrainingConfig, batch: B
         if config.softmax == "full":
             total = total + functional.cross_entropy(logits, targets) / 2
             continue
-        generator = torch.Generator().manual_seed(seeds._seed(step, index))
+        generator = torch.Generator().manual_seed(seeds.seed_for(step, index))
         negatives = draw_negatives(config.num_negatives, num_tokens=V, generator=generator)
         counts = log_expected_count(torch.arange(V), num_draws=negatives.num_draws, num_tokens=V).double()
         for row, target in enumerate(targets.tolist()):
@@ -92,7 +92,7 @@ def test_the_step_is_the_plain_one(config: PretrainingConfig, softmax_kind: str)
     batch = random_batch()
     maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
     maker.dtype = torch.float64
-    result = maker.run(batch, None, step=7)
+    result = maker.backward(batch, None, step=7)
     got = [parameter.grad.clone() for parameter in (*bilm.parameters(), *softmax.parameters())]  # type: ignore[union-attr]
 
     for parameter in (*bilm.parameters(), *softmax.parameters()):
@@ -112,7 +112,7 @@ def test_one_thread_and_two_give_the_same_bits(config: PretrainingConfig) -> Non
         maker = LossAndGradients(bilm, softmax, replace(config, dropout_rate=0.1), device=torch.device("cpu"))
         if not threads:
             maker.threads = None
-        maker.run(random_batch(), None, step=3)
+        maker.backward(random_batch(), None, step=3)
         results.append([parameter.grad.clone() for parameter in bilm.parameters()])  # type: ignore[union-attr]
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
@@ -124,7 +124,7 @@ def test_dropout_follows_from_the_step_alone(config: PretrainingConfig) -> None:
     maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
     maker.dtype = torch.float64
     batch = random_batch()
-    losses = [maker.run(batch, None, step=step).losses for step in (1, 2, 1)]
+    losses = [maker.backward(batch, None, step=step).losses for step in (1, 2, 1)]
     assert losses[0] == losses[2]
     assert losses[0] != losses[1]
 
@@ -139,8 +139,8 @@ def test_the_state_is_carried_unless_it_is_reset(config: PretrainingConfig) -> N
         starts = np.zeros((T, B), dtype=np.bool_)
         starts[0] = True
         batch = replace(batch, directions=tuple(replace(part, starts=starts) for part in batch.directions))
-        first = maker.run(batch, None, step=1)
-        second = maker.run(batch, first.state, step=1)
+        first = maker.backward(batch, None, step=1)
+        second = maker.backward(batch, first.state, step=1)
         assert (second.losses == first.losses) is reset_state
 
 
@@ -150,7 +150,7 @@ def test_gradients_of_a_step_do_not_pile_up_on_those_of_the_step_before(config: 
     maker.dtype = torch.float64
     rounds: list[list[torch.Tensor]] = []
     for _ in range(2):
-        maker.run(random_batch(), None, step=1)
+        maker.backward(random_batch(), None, step=1)
         rounds.append([parameter.grad.clone() for parameter in (*bilm.parameters(), *softmax.parameters())])  # type: ignore[union-attr]
     for first, second in zip(*rounds, strict=True):
         assert torch.equal(first, second)
@@ -168,7 +168,7 @@ def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(config: Pre
         for group in made_optimizer.param_groups:
             assert group["fused"]
             group["fused"] = fused
-        LossAndGradients(bilm, softmax, config, device=torch.device("cpu")).run(random_batch(), None, step=1)
+        LossAndGradients(bilm, softmax, config, device=torch.device("cpu")).backward(random_batch(), None, step=1)
         made_optimizer.step()
         weights.append([parameter.detach() for parameter in parameters])
     for one, other in zip(*weights, strict=True):
@@ -179,6 +179,6 @@ def test_every_gradient_lies_in_memory_as_its_weight_does(config: PretrainingCon
     bilm, softmax = made(config)
     maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
     maker.dtype = torch.float64
-    maker.run(random_batch(), None, step=1)
+    maker.backward(random_batch(), None, step=1)
     for parameter in (*bilm.parameters(), *softmax.parameters()):
         assert parameter.grad is not None and parameter.grad.stride() == parameter.stride()

@@ -8,13 +8,15 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import ClassVar
 
 import pytest
 import torch
 
 from elmokit.corpus.batches import batches
-from elmokit.pretraining import run as run_module
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
@@ -50,6 +52,16 @@ def settings(*changes: str) -> PretrainingConfig:
     return with_settings(recipe("tiny"), [*fast, *changes])
 
 
+def interrupt_at(step: int) -> Callable[[Run], None]:
+    """What Ctrl+C does after a step."""
+
+    def interrupt(run: Run) -> None:
+        if run.progress.step == step:
+            raise KeyboardInterrupt
+
+    return interrupt
+
+
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -73,16 +85,8 @@ def test_a_resumed_run_gives_the_same_bits(
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
 
     halted = tmp_path / "halted"
-    save = run_module.save_checkpoint
-
-    def stop_after_the_first(*arguments: object, **named: object) -> None:
-        save(*arguments, **named)  # type: ignore[arg-type]
-        raise KeyboardInterrupt
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_module, "save_checkpoint", stop_after_the_first)
-        with pytest.raises(KeyboardInterrupt):
-            pretrain([shard], vocabulary_path=vocabulary, run_dir=halted, config=config)
+    with pytest.raises(KeyboardInterrupt):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=halted, config=config, on_step=interrupt_at(5))
     assert [path.name for path in (halted / "checkpoints").iterdir()] == ["step-00000005"]
     resume(halted)
 
@@ -99,21 +103,12 @@ def _losses(run: Path) -> list[tuple[int, float]]:
 
 
 def test_steps_after_the_last_checkpoint_are_made_again_and_logged_once(
-    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shard: Path, vocabulary: Path, tmp_path: Path
 ) -> None:
     config = settings()
     run = tmp_path / "run"
-    one_step = Run._one_step
-
-    def stop_at_nine(self: Run, batch: object) -> object:
-        if self.step == 9:
-            raise KeyboardInterrupt
-        return one_step(self, batch)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Run, "_one_step", stop_at_nine)
-        with pytest.raises(KeyboardInterrupt):
-            pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config)
+    with pytest.raises(KeyboardInterrupt):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config, on_step=interrupt_at(9))
     assert [step for step, _ in _losses(run)][-1] == 8
     resume(run)
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
@@ -150,21 +145,14 @@ def test_a_full_disk_leaves_the_checkpoint_before(
     assert (run / "checkpoints" / "step-00000012").is_dir()
 
 
-def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(
-    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one_step = Run._one_step
+def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    def poison_after_seven(run: Run) -> None:
+        if run.progress.step == 7:
+            torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), float("nan"))
 
-    def poison_at_seven(self: Run, batch: object) -> object:
-        if self.step == 7:
-            with torch.no_grad():
-                self.bilm.backward_lstm.layers[1].bias[0] = float("nan")  # type: ignore[union-attr, index, operator]
-        return one_step(self, batch)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Run, "_one_step", poison_at_seven)
     run = tmp_path / "run"
     with pytest.raises(DivergenceError, match="step 7: the backward loss is not finite"):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=poison_after_seven)
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005"]
 
 
@@ -209,39 +197,24 @@ def test_a_run_killed_right_after_its_last_checkpoint_still_becomes_its_model(
     assert not list(run.glob(".*"))
 
 
-def test_a_run_killed_before_its_first_checkpoint_starts_again(
-    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_killed_before_its_first_checkpoint_starts_again(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    with monkeypatch.context() as patch:
-        patch.setattr(Run, "_one_step", _interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
+    with pytest.raises(KeyboardInterrupt):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=interrupt_at(1))
     resume(run)
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
 
-def _interrupt(self: Run, batch: object) -> None:
-    raise KeyboardInterrupt
-
-
-def test_sigterm_saves_and_stops_and_the_rest_is_the_same(
-    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one_step = Run._one_step
-
-    def terminated_at_seven(self: Run, batch: object) -> object:
-        if self.step == 7:
+def test_sigterm_saves_and_stops_and_the_rest_is_the_same(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    def terminate_after_seven(run: Run) -> None:
+        if run.progress.step == 7:
             os.kill(os.getpid(), signal.SIGTERM)
-        return one_step(self, batch)  # type: ignore[arg-type]
 
     run = tmp_path / "run"
     before = signal.getsignal(signal.SIGTERM)
-    with monkeypatch.context() as patch:
-        patch.setattr(Run, "_one_step", terminated_at_seven)
-        with pytest.raises(SystemExit) as stopped:
-            pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
+    with pytest.raises(SystemExit) as stopped:
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=terminate_after_seven)
     assert stopped.value.code == 143
     assert signal.getsignal(signal.SIGTERM) == before
     assert (run / "checkpoints" / "step-00000008").is_dir()
@@ -281,13 +254,13 @@ def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, voca
     run = Run(tmp_path, config, [shard], Vocabulary.read(vocabulary), ranks=Ranks(torch.device("cpu")))
     source = batches(run.packers, max_characters_per_token=config.bilm.max_characters_per_token)
     group = [next(source) for _ in range(3)]
-    losses = run._fill_gradients(group)
+    losses = run.fill_gradients(group)
     together = [parameter.grad.clone() for parameter in run.parameters if parameter.grad is not None]
 
     apart = [torch.zeros_like(parameter) for parameter in run.parameters]
     state, sums = None, torch.zeros(2)
     for index, batch in enumerate(group):
-        result = run.gradients.run(batch, state, step=index)
+        result = run.gradients.backward(batch, state, step=index)
         state = result.state
         sums += torch.tensor(result.losses) / 3
         for total, parameter in zip(apart, run.parameters, strict=True):
@@ -327,8 +300,42 @@ def test_tensorboard_that_is_not_there_is_named(
     shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
-    with pytest.raises(ValueError, match=r"pip install 'elmokit\[tb\]'"):
+    with pytest.raises(ValueError, match=r"tensorboard=true needs tensorboard: pip install 'elmokit\[tb\]'"):
         pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("tensorboard=true"))
+
+
+class Writer:
+    """Takes the place of TensorBoard's; records whether it was closed."""
+
+    closed: ClassVar[list[bool]] = []
+
+    def __init__(self, folder: str, purge_step: int) -> None:
+        self.closed.append(False)
+
+    def add_scalar(self, name: str, value: float, step: int) -> None:
+        assert not self.closed[-1]
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None:
+        self.closed[-1] = True
+
+
+def test_tensorboards_file_is_closed_when_the_run_ends_also_by_an_exception(
+    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Writer, "closed", [])
+    module = ModuleType("torch.utils.tensorboard.writer")
+    monkeypatch.setattr(module, "SummaryWriter", Writer, raising=False)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", ModuleType("torch.utils.tensorboard"))
+    run = tmp_path / "run"
+    config = settings("tensorboard=true")
+    with pytest.raises(KeyboardInterrupt):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config, on_step=interrupt_at(3))
+    assert Writer.closed == [True]
+    resume(run)
+    assert Writer.closed == [True, True]
 
 
 def test_a_forward_model_trains_and_is_measured(shard: Path, vocabulary: Path, tmp_path: Path) -> None:

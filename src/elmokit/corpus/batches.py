@@ -6,18 +6,18 @@ a sentence of n words gives n + 1 predictions in each direction: `<S> w1 .. wn` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.corpus.stream import CorpusPosition, SentenceStream
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int
 
-    from elmokit.corpus.stream import SentenceStream
     from elmokit.text.vocabulary import Vocabulary
 
 
@@ -38,6 +38,14 @@ class Batch:
     directions: tuple[Targets, ...]
 
 
+@dataclass(frozen=True)
+class PackerState:
+    """Where a packer continues: the corpus position of the next sentence, and what is left of each row's."""
+
+    position: CorpusPosition
+    rows: tuple[list[str], ...]
+
+
 class Packer:
     """One direction's rows, of which a batch gets `own`: all of them, or the share of one process among several.
 
@@ -52,16 +60,21 @@ class Packer:
         batch_size: int,
         bptt_steps: int,
         backward: bool,
-        rows: list[list[str]] | None = None,
+        rows: Sequence[list[str]] | None = None,
         own: slice = slice(None),
     ) -> None:
         self.sentences = sentences
         self.vocabulary = vocabulary
         self.bptt_steps = bptt_steps
         self.backward = backward
-        self.rows: list[list[str]] = rows if rows is not None else [[] for _ in range(batch_size)]
+        self.rows: list[list[str]] = [[] for _ in range(batch_size)] if rows is None else list(rows)
         """What is left of each row's sentence; the first token is the next to be read, and never the last one."""
         self.own = range(len(self.rows))[own]
+
+    @property
+    def state(self) -> PackerState:
+        """From which another packer over the same shards continues, given its position and its rows."""
+        return PackerState(self.sentences.position, tuple(self.rows))
 
     def next(self, distinct: dict[str, int]) -> Targets:
         """The next (T,B) positions; new words are numbered on in `distinct`. Raises StopIteration at the end."""

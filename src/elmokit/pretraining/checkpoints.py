@@ -10,51 +10,23 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
-from elmokit.corpus.batches import Packer
-from elmokit.corpus.stream import CorpusPosition
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM, BiLMState
-from elmokit.pretraining.evaluation import BestSoFar
-from elmokit.pretraining.muon import Together
-from elmokit.runs.training import load_optimizer, optimizer_tensors
+from elmokit.model.formats.native import WEIGHTS_NAME
+from elmokit.pretraining.optimizers import CombinedOptimizer
+from elmokit.pretraining.progress import PretrainingProgress
+from elmokit.runs.training import load_optimizer, optimizer_tensors, tensors_under
 from elmokit.system.files import atomic_write
 
-MODEL_FILE = "model.safetensors"
 TENSORS_FILE = "training.safetensors"
 PROGRESS_FILE = "training.json"
-
-
-@dataclass(frozen=True)
-class PackerState:
-    """Where one direction's text goes on: the corpus position, and what is left of each row's sentence."""
-
-    position: CorpusPosition
-    rows: list[list[str]]
-
-    @classmethod
-    def of(cls, packer: Packer) -> PackerState:
-        return cls(position=packer.sentences.position, rows=[list(row) for row in packer.rows])
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run has come: steps, corpus tokens read, seconds spent, text positions, losses not yet logged."""
-
-    step: int
-    num_tokens: int
-    seconds: float
-    packers: list[PackerState]
-    unlogged_losses: list[list[float]]
-    best: BestSoFar = field(default_factory=BestSoFar)
 
 
 def save_checkpoint(
@@ -62,9 +34,9 @@ def save_checkpoint(
     *,
     bilm: BiLM,
     softmax: Softmax,
-    optimizer: torch.optim.Optimizer | Together,
+    optimizer: torch.optim.Optimizer | CombinedOptimizer,
     state: BiLMState | None,
-    progress: Progress,
+    progress: PretrainingProgress,
     keep: int,
 ) -> Path:
     """Write `run_dir/checkpoints/step-XXXXXXXX` and drop all but the `keep` newest; returns the new folder."""
@@ -76,10 +48,10 @@ def save_checkpoint(
     writing = parent / f".writing-{progress.step:08d}"
     writing.mkdir()
     try:
-        save_file(_weights(bilm, softmax), writing / MODEL_FILE, metadata={"step": str(progress.step)})
+        save_file(_weights(bilm, softmax), writing / WEIGHTS_NAME, metadata={"step": str(progress.step)})
         tensors = optimizer_tensors(optimizer) | _state_tensors(state)
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, writing / TENSORS_FILE)
-        (writing / PROGRESS_FILE).write_text(json.dumps(asdict(progress), ensure_ascii=True), encoding="utf-8")
+        (writing / PROGRESS_FILE).write_text(json.dumps(progress.to_json()), encoding="utf-8")
         for file in writing.iterdir():
             shutil.copymode(writing / PROGRESS_FILE, file)  # safetensors makes files that only their owner can read
             _sync(file)
@@ -91,7 +63,7 @@ def save_checkpoint(
         shutil.rmtree(writing, ignore_errors=True)
         raise
     _sync(parent)
-    publish(final / MODEL_FILE, run_dir / MODEL_FILE)
+    publish(final / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)
     known = checkpoints(run_dir)
     later = known[: known.index(final)]  # could not be read, or this run would have gone on from them
     for other in [*later, *known[len(later) + keep :]]:
@@ -105,20 +77,16 @@ def checkpoints(run_dir: Path) -> list[Path]:
 
 
 def load_checkpoint(
-    checkpoint: Path, *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer | Together
-) -> tuple[Progress, BiLMState | None]:
+    checkpoint: Path, *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer | CombinedOptimizer
+) -> tuple[PretrainingProgress, BiLMState | None]:
     """Fill model, softmax and optimiser from a checkpoint; returns the progress and the carried LSTM states."""
-    weights = load_file(checkpoint / MODEL_FILE)
-    softmax.load_state_dict(
-        {name.removeprefix("softmax."): weights.pop(name) for name in list(weights) if name.startswith("softmax.")}
-    )
-    bilm.load_state_dict(weights)
+    weights = load_file(checkpoint / WEIGHTS_NAME)
+    softmax.load_state_dict(tensors_under("softmax.", weights))
+    bilm.load_state_dict({name: tensor for name, tensor in weights.items() if not name.startswith("softmax.")})
     tensors = load_file(checkpoint / TENSORS_FILE)
     load_optimizer(optimizer, tensors)
-    record: dict[str, Any] = json.loads((checkpoint / PROGRESS_FILE).read_text(encoding="utf-8"))
-    packers = [PackerState(CorpusPosition(**entry["position"]), entry["rows"]) for entry in record.pop("packers")]
-    best = BestSoFar(**record.pop("best", {}))
-    return Progress(packers=packers, best=best, **record), _read_state(tensors, bilm)
+    progress = PretrainingProgress.from_json(json.loads((checkpoint / PROGRESS_FILE).read_text(encoding="utf-8")))
+    return progress, _read_state(tensors, bilm)
 
 
 def save_model(path: Path, bilm: BiLM, softmax: Softmax, *, step: int) -> None:

@@ -15,8 +15,8 @@ from elmokit.model.formats.read import from_stored
 from elmokit.model.formats.recognise import read_stored
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.recipes import finetuning
+from elmokit.pretraining.run import new_softmax
 from elmokit.pretraining.run_folder import RunRecord
-from elmokit.pretraining.setup import new_softmax
 from elmokit.pretraining.train import begin
 from elmokit.text.vocabulary import Vocabulary
 

@@ -55,7 +55,7 @@ class _DirectionResult:
 
 
 class LossAndGradients:
-    """Fills `.grad` of a biLM and its softmax from batches; made once a run, for its threads and its buffers."""
+    """Fills `.grad` of a biLM and its softmax from batches; made once per run, for its threads and its buffers."""
 
     def __init__(
         self, bilm: BiLM, softmax: Softmax, config: PretrainingConfig, *, device: torch.device, rank: int = 0
@@ -71,7 +71,7 @@ class LossAndGradients:
             share = max(1, torch.get_num_threads() // 2)
             self.threads = ThreadPoolExecutor(2, initializer=torch.set_num_threads, initargs=(share,))
 
-    def run(self, batch: Batch, state: BiLMState | None, *, step: int) -> StepResult:
+    def backward(self, batch: Batch, state: BiLMState | None, *, step: int) -> StepResult:
         """Gradients of loss x bptt_steps, as the released tool takes them, for one batch.
 
         `step` seeds negatives and dropout together with the config's seed, so a step can be repeated alone. Processes
@@ -85,7 +85,7 @@ class LossAndGradients:
 
         def direction(index: int) -> _DirectionResult:
             return self._direction(
-                lstms[index], seen, batch.directions[index], states[index], seed=self._seed(step, index)
+                lstms[index], seen, batch.directions[index], states[index], seed=self.seed_for(step, index)
             )
 
         results = self._in_parallel(direction, range(len(lstms)))
@@ -225,7 +225,8 @@ class LossAndGradients:
         kept = 1.0 - self.config.dropout_rate
         return torch.empty_like(like).bernoulli_(kept, generator=generator).div_(kept)
 
-    def _seed(self, step: int, direction: int) -> int:
+    def seed_for(self, step: int, direction: int) -> int:
+        """What negatives (and, offset, dropout) of a step and direction are drawn with; the same in all processes."""
         return ((self.config.seed * 1_000_003 + step) * 2 + direction) % 2**62
 
     def _autocast(self) -> torch.autocast | nullcontext[None]:

@@ -10,7 +10,7 @@ the polynomial is iterated on the small Gram matrix and applied once: the same s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, overload
+from typing import overload
 
 import torch
 from torch import Tensor, nn
@@ -48,39 +48,6 @@ class Muon(Optimizer):
                 ahead = matrix.grad.lerp(momentum, MOMENTUM)
                 matrix.add_(orthogonal(ahead), alpha=-group["lr"] * 0.2 * max(matrix.shape) ** 0.5)
         return None
-
-
-class Together:
-    """Two optimisers, each with its own parameters, as one: groups, step and state."""
-
-    def __init__(self, first: Optimizer, second: Optimizer) -> None:
-        self.parts = (first, second)
-
-    @property
-    def param_groups(self) -> list[dict[str, Any]]:
-        return [group for part in self.parts for group in part.param_groups]
-
-    def step(self) -> None:
-        for part in self.parts:
-            part.step()
-
-    def state_dict(self) -> dict[str, Any]:
-        """The second one's parameters are numbered on after the first one's."""
-        first, second = (part.state_dict() for part in self.parts)
-        offset = self._num_first()
-        numbered = {index + offset: slots for index, slots in second["state"].items()}
-        return {"state": first["state"] | numbered, "param_groups": self.param_groups}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        offset = self._num_first()
-        states: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
-        for index, slots in state_dict["state"].items():
-            states[index >= offset][index - offset if index >= offset else index] = slots
-        for part, state in zip(self.parts, states, strict=True):
-            part.load_state_dict({"state": state, "param_groups": part.state_dict()["param_groups"]})
-
-    def _num_first(self) -> int:
-        return sum(len(group["params"]) for group in self.parts[0].param_groups)
 
 
 def orthogonal(matrix: Tensor) -> Tensor:

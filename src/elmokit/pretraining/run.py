@@ -8,41 +8,36 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import cast
+from typing import NoReturn, cast
 
 import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from elmokit.corpus.batches import Batch, Packer, batches
+from elmokit.corpus.batches import Batch, Packer, PackerState, batches
 from elmokit.corpus.stream import SentenceStream
-from elmokit.layers.sampled_softmax import Softmax
+from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.model.formats.native import CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
-from elmokit.pretraining.checkpoints import (
-    PackerState,
-    Progress,
-    checkpoints,
-    load_checkpoint,
-    publish,
-    save_checkpoint,
-    save_model,
-)
+from elmokit.pretraining.checkpoints import checkpoints, load_checkpoint, publish, save_checkpoint, save_model
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.evaluation import BestSoFar, HeldOutPerplexity, held_out_perplexity
+from elmokit.pretraining.evaluation import HeldOutPerplexity, held_out_perplexity
 from elmokit.pretraining.gradients import LossAndGradients, StepResult
-from elmokit.pretraining.metrics_log import MetricsLog
-from elmokit.pretraining.progress_line import LossWindow, ProgressLine
+from elmokit.pretraining.logging import RunLog
+from elmokit.pretraining.optimizers import new_optimizer
+from elmokit.pretraining.progress import PretrainingProgress
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.run_folder import HELD_OUT_NAME
-from elmokit.pretraining.setup import new_optimizer, new_softmax
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import keep_records
 from elmokit.runs.training import DivergenceError
 from elmokit.text.vocabulary import Vocabulary
 
 BEST_DIR = "best"
+
+OnStep = Callable[["Run"], None]
 
 
 class Run:
@@ -65,26 +60,15 @@ class Run:
         self.optimizer = new_optimizer(config, self.bilm, self.softmax)
         self.gradients = LossAndGradients(self.bilm, self.softmax, config, device=ranks.device, rank=ranks.rank)
         self.state: BiLMState | None = None
-        self.step = 0
-        self.num_tokens = 0
-        self.seconds = 0.0
-        self.best = BestSoFar()
-        self.window = LossWindow([])
-        self.log: MetricsLog | None = None
         self.packers = [self._packer(backward, None) for backward in (False, True)[: config.bilm.num_directions]]
+        self.progress = PretrainingProgress(tuple(packer.state for packer in self.packers))
 
     @property
     def parameters(self) -> list[torch.nn.Parameter]:
         return [*self.bilm.parameters(), *self.softmax.parameters()]
 
-    @property
-    def finished(self) -> bool:
-        """After the last step, or when patience with the held-out perplexity has come to its end."""
-        patience = self.config.patience
-        return self.step >= self.config.num_steps or 0 < patience <= self.best.num_evaluations_since
-
     def start_from(self, bilm: BiLM, softmax: Softmax) -> None:
-        """Take over trained weights; the optimiser and the place in the text stay at their beginning."""
+        """Take over trained weights; the optimiser and the text start from their beginning."""
         self.bilm.load_state_dict(bilm.state_dict())
         self.softmax.load_state_dict(softmax.state_dict())
 
@@ -100,42 +84,42 @@ class Run:
                 warnings.warn(f"{checkpoint} cannot be read ({error}); going back to the one before", stacklevel=3)
 
     def _load(self, checkpoint: Path) -> None:
-        progress, state = load_checkpoint(checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer)
+        self.progress, state = load_checkpoint(
+            checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer
+        )
         self.state = self.ranks.share_state(state)
-        self.step, self.num_tokens, self.seconds = progress.step, progress.num_tokens, progress.seconds
-        self.best = progress.best
-        self.window = LossWindow(progress.unlogged_losses)
-        self.packers = [self._packer(index == 1, saved) for index, saved in enumerate(progress.packers)]
+        self.packers = [self._packer(index == 1, start) for index, start in enumerate(self.progress.packers)]
 
-    def train(self) -> None:
-        """Step until the end; SIGTERM, to any of the processes, ends them all after a step and a checkpoint."""
+    def train(self, on_step: OnStep | None = None) -> None:
+        """Step until the end. SIGTERM, to any of the processes, ends them all after a step and a checkpoint.
+
+        on_step: called with the run after each step, when it has been logged, evaluated and saved; what it raises ends
+        the run, which can be resumed.
+        """
         config = self.config
         if self.ranks.first:
-            keep_records(self.run_dir / METRICS_NAME, lambda record: record["step"] <= self.step)
-            self.log = MetricsLog(self.run_dir, step=self.step, tensorboard=config.tensorboard)
+            last_step = self.progress.step
+            keep_records(self.run_dir / METRICS_NAME, lambda record: record["step"] <= last_step)
         source = batches(self.packers, max_characters_per_token=config.bilm.max_characters_per_token)
-        line = ProgressLine(num_steps=config.num_steps, step=self.step, shown=self.ranks.first)
-        with line, _Termination() as termination:
-            while not self.finished:
-                began = time.monotonic()
-                losses = self._one_step([next(source) for _ in range(config.accumulate)])
-                seconds = time.monotonic() - began
-                self.seconds += seconds
-                self.window.add(losses, num_tokens=config.tokens_per_step, seconds=seconds)
-                line.advance(self.window)
+        log = RunLog(self.run_dir, config, step=self.progress.step, silent=not self.ranks.first)
+        with log, _TerminationSignal() as termination:
+            while not self.progress.finished(config):
+                self._advance(source)
+                log.show_step(self.progress)
                 measured = self._evaluate() if self._evaluation_is_due() else None
-                if self.finished or self.step % config.log_every == 0:
-                    line.log(self.window)
-                    self._log_losses()
+                finished = self.progress.finished(config)
+                if finished or self.progress.step % config.log_every == 0:
+                    log.log_losses(self.progress)
+                    self.progress = self.progress.logged()
                 if measured is not None:
-                    self._log({"heldout": measured.to_json()})
-                terminated = self.ranks.any(termination.asked)
-                if self.finished or terminated or self.step % config.checkpoint_every == 0:
+                    log.log_perplexity(self.progress, measured)
+                terminated = self.ranks.any(termination.received)
+                if finished or terminated or self.progress.step % config.checkpoint_every == 0:
                     self.save()
-                if terminated and not self.finished:
-                    if self.ranks.first:
-                        print(f"\nstopped at step {self.step}; go on with --resume {self.run_dir}", file=sys.stderr)
-                    sys.exit(128 + signal.SIGTERM)
+                if on_step is not None:
+                    on_step(self)
+                if terminated and not finished:
+                    self._stop()
 
     def save(self) -> None:
         """Write a checkpoint, which the processes make together and the first one writes."""
@@ -147,45 +131,53 @@ class Run:
                 softmax=self.softmax,
                 optimizer=self.optimizer,
                 state=state,
-                progress=Progress(
-                    step=self.step,
-                    num_tokens=self.num_tokens,
-                    seconds=self.seconds,
-                    packers=[PackerState.of(packer) for packer in self.packers],
-                    unlogged_losses=self.window.step_losses,
-                    best=self.best,
-                ),
+                progress=self.progress,
                 keep=self.config.keep_checkpoints,
             )
+
+    def _stop(self) -> NoReturn:
+        if self.ranks.first:
+            step = self.progress.step
+            print(f"\nstopped at step {step}; continue with --resume {self.run_dir}", file=sys.stderr)
+        sys.exit(128 + signal.SIGTERM)
+
+    def _advance(self, source: Iterator[Batch]) -> None:
+        """One step on the next batches, and the progress with it."""
+        began = time.monotonic()
+        losses = self._one_step([next(source) for _ in range(self.config.accumulate)])
+        self.progress = self.progress.after(
+            losses,
+            num_tokens=self.config.tokens_per_step,
+            seconds=time.monotonic() - began,
+            packers=[packer.state for packer in self.packers],
+        )
 
     def _one_step(self, group: list[Batch]) -> tuple[float, ...]:
         """One step of the optimiser on a group of batches; each direction's mean loss over them and all processes."""
         config = self.config
-        losses = self._fill_gradients(group)
+        losses = self.fill_gradients(group)
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         self.ranks.average(gradients)
         losses = self.ranks.mean(losses)
         norm = torch.nn.utils.get_total_norm(gradients, foreach=True)
         if not (all(map(math.isfinite, losses)) and bool(torch.isfinite(norm))):
             raise DivergenceError(
-                f"step {self.step}: {self._not_finite(losses)} is not finite, so training has diverged; the last "
-                f"checkpoint in {self.run_dir} is good: resume it with a lower learning_rate"
+                f"step {self.progress.step}: {self._not_finite(losses)} is not finite, so training has diverged; "
+                f"the last checkpoint in {self.run_dir} is good: resume it with a lower learning_rate"
             )
         if norm > config.clip_norm:
             torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=True)
         for settings in self.optimizer.param_groups:
-            settings["lr"] = config.learning_rate_at(self.step)
+            settings["lr"] = config.learning_rate_at(self.progress.step)
         self.optimizer.step()
-        self.step += 1
-        self.num_tokens += config.tokens_per_step
         return losses
 
-    def _fill_gradients(self, group: list[Batch]) -> tuple[float, ...]:
-        """Gradients of the mean loss of the batches, one after the other, the state carried from each to the next."""
+    def fill_gradients(self, group: list[Batch]) -> tuple[float, ...]:
+        """Each direction's mean loss over the batches, and its gradients in `.grad`; the state is carried on."""
         results: list[StepResult] = []
         sums: list[Tensor] = []
         for index, batch in enumerate(group):
-            result = self.gradients.run(batch, self.state, step=self.step * len(group) + index)
+            result = self.gradients.backward(batch, self.state, step=self.progress.step * len(group) + index)
             self.state = result.state
             results.append(result)
             if len(group) > 1:
@@ -209,31 +201,32 @@ class Run:
 
     def _evaluation_is_due(self) -> bool:
         every = self.config.evaluate_every
-        due = self.step == self.config.num_steps or (every > 0 and self.step % every == 0)
+        step = self.progress.step
+        due = step == self.config.num_steps or (every > 0 and step % every == 0)
         return due and (self.run_dir / HELD_OUT_NAME).exists()
 
     def _evaluate(self) -> HeldOutPerplexity:
-        """Measure, and keep the weights in the folder `best` if they are."""
+        """Measure held-out perplexity; the folder `best` gets the weights when it is the lowest so far."""
         measured = self.ranks.broadcast_from_first(self._measure() if self.ranks.first else None)
         assert measured is not None
-        self.best = self.best.after(measured)
-        if self.ranks.first and self.best.num_evaluations_since == 0:
+        self.progress = self.progress.evaluated(measured)
+        if self.ranks.first and self.progress.best.num_evaluations_since == 0:
             folder = self.run_dir / BEST_DIR
             folder.mkdir(exist_ok=True)
             for name in (CONFIG_NAME, VOCABULARY_NAME):
                 publish(self.run_dir / name, folder / name)
-            save_model(folder / WEIGHTS_NAME, self.bilm, self.softmax, step=self.step)
+            save_model(folder / WEIGHTS_NAME, self.bilm, self.softmax, step=self.progress.step)
         return measured
 
     def _measure(self) -> HeldOutPerplexity:
         return held_out_perplexity(self.bilm, self.softmax, self.vocabulary, self.run_dir / HELD_OUT_NAME)
 
-    def _packer(self, backward: bool, saved: PackerState | None) -> Packer:
+    def _packer(self, backward: bool, start: PackerState | None) -> Packer:
         stream = SentenceStream(
             self.shards,
             seed=self.config.seed,
             purpose="backward" if backward else "forward",
-            position=None if saved is None else saved.position,
+            position=None if start is None else start.position,
         )
         return Packer(
             stream,
@@ -241,42 +234,35 @@ class Run:
             batch_size=self.config.batch_size,
             bptt_steps=self.config.bptt_steps,
             backward=backward,
-            rows=None if saved is None else saved.rows,
+            rows=None if start is None else start.rows,
             own=self.ranks.share(self.config.batch_size),
         )
 
-    def _log_losses(self) -> None:
-        self._log(
-            {
-                "loss": self.window.loss,
-                "losses": self.window.losses,
-                "learning_rate": self.config.learning_rate_at(self.step - 1),
-                "tokens_per_second": round(self.window.tokens_per_second, 1),
-            }
-        )
-        self.window = LossWindow([])
 
-    def _log(self, values: dict[str, object]) -> None:
-        if self.log is not None:
-            when: dict[str, object] = {"step": self.step, "num_tokens": self.num_tokens}
-            self.log.write(when | values | {"seconds": round(self.seconds, 1)})
+def new_softmax(num_tokens: int, config: PretrainingConfig) -> Softmax:
+    softmax = Softmax(num_tokens=num_tokens, dim=config.bilm.projection_dim)
+    with torch.no_grad():
+        softmax.weight.mul_(config.softmax_scale)
+        if config.zipf_bias:
+            softmax.bias.copy_(log_uniform_probability(torch.arange(num_tokens), num_tokens=num_tokens).log())
+    return softmax
 
 
-class _Termination:
-    """Notes SIGTERM, which schedulers send before they kill, instead of dying of it."""
+class _TerminationSignal:
+    """Records SIGTERM, which schedulers send before they kill, instead of ending the process."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.received = False
 
-    def __enter__(self) -> _Termination:
+    def __enter__(self) -> _TerminationSignal:
         self.in_main_thread = threading.current_thread() is threading.main_thread()
         if self.in_main_thread:  # Python gives signals to no other
-            self.before = signal.signal(signal.SIGTERM, self._note)
+            self.handler_before = signal.signal(signal.SIGTERM, self._receive)
         return self
 
     def __exit__(self, *error: object) -> None:
         if self.in_main_thread:
-            signal.signal(signal.SIGTERM, self.before)
+            signal.signal(signal.SIGTERM, self.handler_before)
 
-    def _note(self, number: int, frame: object) -> None:
-        self.asked = True
+    def _receive(self, number: int, frame: object) -> None:
+        self.received = True

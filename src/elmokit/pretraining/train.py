@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+
+import torch
 
 from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.sampled_softmax import Softmax
@@ -15,7 +19,7 @@ from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.evaluation import sample_sentences
 from elmokit.pretraining.ranks import join_ranks
-from elmokit.pretraining.run import Run
+from elmokit.pretraining.run import OnStep, Run
 from elmokit.pretraining.run_folder import (
     RunRecord,
     check_files,
@@ -23,7 +27,6 @@ from elmokit.pretraining.run_folder import (
     read_record,
     write_record,
 )
-from elmokit.pretraining.setup import find_device, resolved
 from elmokit.runs.folder import check_is_free
 from elmokit.text.vocabulary import Vocabulary
 
@@ -39,22 +42,28 @@ def pretrain(
     config: PretrainingConfig,
     held_out: Sequence[Path] = (),
     device: str | None = None,
+    on_step: OnStep | None = None,
 ) -> Path:
-    """Train a biLM on text shards (one tokenised sentence a line) and return the run folder.
+    """Train a biLM on text shards (one tokenised sentence per line) and return the run folder.
 
     The folder is also a model in the native format: its `model.safetensors` holds the newest checkpoint's weights, and
     `best/` those of the lowest perplexity on `held_out`, text of the same form. Processes that torchrun starts train
-    one model together. Raises ValueError when the folder already holds a run, and for text that cannot be read.
+    one model together. `on_step` is called with the `Run` after each step; what it raises ends the run, which can be
+    resumed. Raises ValueError when the folder already holds a run, and for text that cannot be read;
+    `DivergenceError`, a ValueError, when a loss or a gradient is not finite.
     """
     vocabulary = Vocabulary.read(vocabulary_path)
-    return begin(RunRecord(config, list(shards)), vocabulary, run_dir, held_out=held_out, device=device)
+    record = RunRecord(config, list(shards))
+    return begin(record, vocabulary, run_dir, held_out=held_out, device=device, on_step=on_step)
 
 
-def resume(run_dir: Path, settings: Sequence[str] = (), *, device: str | None = None) -> Path:
-    """Go on from a run's newest checkpoint, or from its start if it was stopped before the first.
+def resume(
+    run_dir: Path, settings: Sequence[str] = (), *, device: str | None = None, on_step: OnStep | None = None
+) -> Path:
+    """Continue from a run's newest checkpoint, or from its start if it was stopped before the first.
 
     `settings` (`field=value`) may change what does not change the model or the text's order. The number of processes
-    may be another one than before.
+    may differ from before. `on_step` as in `pretrain`. FileNotFoundError when the folder is not a run.
     """
     record = read_record(run_dir)
     config = with_settings(record.config, settings)
@@ -69,7 +78,7 @@ def resume(run_dir: Path, settings: Sequence[str] = (), *, device: str | None = 
         run.load_newest()
         if ranks.first:
             write_record(run_dir, replace(record, config=config))
-        run.train()
+        run.train(on_step)
     return run_dir
 
 
@@ -81,8 +90,9 @@ def begin(
     held_out: Sequence[Path] = (),
     start: tuple[BiLM, Softmax] | None = None,
     device: str | None = None,
+    on_step: OnStep | None = None,
 ) -> Path:
-    """A new run, from random weights or from those of `start`, until its end."""
+    """Make a new run, from random weights or from those of `start`, and train it to its end."""
     check_is_free(run_dir, remains=[path for path in checkpoints(run_dir) if path.name != CUT_SHORT])
     check_files(record.shards, "shard")
     check_files(held_out, "held-out text")
@@ -103,5 +113,41 @@ def begin(
         if ranks.first:
             create_run(run_dir, replace(record, config=config, shards=run.shards), vocabulary, sentences)
         ranks.wait()
-        run.train()
+        run.train(on_step)
     return run_dir
+
+
+def find_device(name: str | None) -> torch.device:
+    """The named device, or the GPU if there is one."""
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:
+    """`config` without what depends on the machine or the vocabulary, as it is written into the run.
+
+    `precision="auto"` becomes bfloat16 on CUDA, and on a CPU that proves to multiply it at least 1.3 times as fast. A
+    vocabulary with no more tokens than there are negatives to draw is trained with the full softmax, with a warning.
+    """
+    if config.softmax == "sampled" and config.num_negatives >= num_tokens:
+        warnings.warn(
+            f"the vocabulary has {num_tokens:,} tokens and num_negatives is {config.num_negatives:,}: "
+            "training with the full softmax",
+            stacklevel=3,
+        )
+        config = replace(config, softmax="full")
+    if config.precision != "auto":
+        return config
+    if device.type == "cuda":
+        return replace(config, precision="bfloat16")
+    fast = _product_seconds(torch.float32) > 1.3 * _product_seconds(torch.bfloat16)
+    return replace(config, precision="bfloat16" if fast else "float32")
+
+
+def _product_seconds(dtype: torch.dtype) -> float:
+    left, right = torch.ones(64, 1024, dtype=dtype), torch.ones(1024, 1024, dtype=dtype)
+    times: list[float] = []
+    for _ in range(20):
+        began = time.perf_counter()
+        torch.mm(left, right)
+        times.append(time.perf_counter() - began)
+    return min(times)

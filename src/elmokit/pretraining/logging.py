@@ -1,0 +1,118 @@
+"""What a run says while it trains: a bar or lines on stderr, metrics.jsonl and, when asked for, TensorBoard."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.evaluation import HeldOutPerplexity
+from elmokit.pretraining.progress import PretrainingProgress
+from elmokit.runs.folder import METRICS_NAME
+from elmokit.runs.metrics_log import append_json_line
+from elmokit.system.extras import require
+from elmokit.system.progress import progress_bar
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard.writer import SummaryWriter
+
+TENSORBOARD_DIR = "tensorboard"
+
+
+class RunLog:
+    """A context manager, which closes the bar and TensorBoard's file also when the run ends with an exception.
+
+    step: where the run starts or continues; TensorBoard hides what it was told about later ones.
+    silent: of all processes but the first, whose log would say the same.
+    """
+
+    def __init__(self, run_dir: Path, config: PretrainingConfig, *, step: int, silent: bool = False) -> None:
+        self.config = config
+        self.silent = silent
+        self.path = run_dir / METRICS_NAME
+        wanted = config.tensorboard and not silent
+        self.writer = _tensorboard_writer(run_dir / TENSORBOARD_DIR, step) if wanted else None
+        self.bar = progress_bar(unit="step", total=config.num_steps, done=step, show=False if silent else None)
+
+    def __enter__(self) -> RunLog:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.bar.close()
+        if self.writer is not None:
+            self.writer.close()
+
+    def show_step(self, progress: PretrainingProgress) -> None:
+        """Move the bar by one step."""
+        self.bar.set_postfix_str(self._text(progress), refresh=False)
+        self.bar.update()
+
+    def log_losses(self, progress: PretrainingProgress) -> None:
+        """A line about the window; on stderr too, where that is a file and has no bar."""
+        if self.bar.disable and not self.silent:
+            steps_left = self.config.num_steps - progress.step
+            left = timedelta(seconds=round(progress.window.seconds_per_step * steps_left))
+            step = f"step {progress.step}/{self.config.num_steps}"
+            print(f"{step}: {self._text(progress)}, {left} left", file=sys.stderr, flush=True)
+        self._write(
+            progress,
+            {
+                "loss": progress.window.loss,
+                "losses": progress.window.losses,
+                "learning_rate": self.config.learning_rate_at(progress.step - 1),
+                "tokens_per_second": round(self._tokens_per_second(progress), 1),
+            },
+        )
+
+    def log_perplexity(self, progress: PretrainingProgress, measured: HeldOutPerplexity) -> None:
+        """A line about an evaluation."""
+        self._write(progress, {"heldout": measured.to_json()})
+
+    def _text(self, progress: PretrainingProgress) -> str:
+        """Perplexity is of the training loss, so it is sampled where the softmax is."""
+        loss = progress.window.loss
+        speed = self._tokens_per_second(progress)
+        return f"loss {loss:.3f}, perplexity {math.exp(min(loss, 50.0)):.1f}, {speed:,.0f} tokens/s"
+
+    def _tokens_per_second(self, progress: PretrainingProgress) -> float:
+        window = progress.window
+        return window.num_timed_steps * self.config.tokens_per_step / max(window.seconds, 1e-9)
+
+    def _write(self, progress: PretrainingProgress, values: Mapping[str, object]) -> None:
+        if self.silent:
+            return
+        record = {
+            "step": progress.step,
+            "num_tokens": progress.num_tokens,
+            **values,
+            "seconds": round(progress.seconds, 1),
+        }
+        append_json_line(self.path, record)
+        if self.writer is not None:
+            for name, value in _scalars(record):
+                self.writer.add_scalar(name, value, progress.step)
+            self.writer.flush()
+
+
+def _scalars(record: Mapping[str, object], prefix: str = "") -> list[tuple[str, float]]:
+    """Every number in a record; those inside objects and lists are named `key/part` and `key/number`."""
+    scalars: list[tuple[str, float]] = []
+    for name, value in record.items():
+        if isinstance(value, (int, float)) and name != "step":
+            scalars.append((prefix + name, float(value)))
+        elif isinstance(value, dict):
+            scalars += _scalars(cast("dict[str, object]", value), f"{prefix}{name}/")
+        elif isinstance(value, (list, tuple)):
+            parts = cast("list[object]", value)
+            scalars += _scalars({str(index): part for index, part in enumerate(parts)}, f"{prefix}{name}/")
+    return scalars
+
+
+def _tensorboard_writer(folder: Path, step: int) -> SummaryWriter:
+    module = "torch.utils.tensorboard.writer"
+    writer = require(module, package="tensorboard", extra="tb", purpose="tensorboard=true")
+    return writer.SummaryWriter(str(folder), purge_step=step + 1)

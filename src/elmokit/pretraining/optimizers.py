@@ -1,0 +1,75 @@
+"""The optimisers of pretraining: those of torch, and Muon together with AdamW as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.optim.optimizer import Optimizer
+
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.muon import Muon
+
+
+def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> torch.optim.Optimizer | CombinedOptimizer:
+    """The optimiser of all weights; with `muon` it is Muon for the LSTMs' matrices and AdamW for everything else."""
+    parameters = [*bilm.parameters(), *softmax.parameters()]
+    if config.optimizer == "adagrad":
+        on_cpu = all(parameter.device.type == "cpu" for parameter in parameters)  # CUDA has no fused Adagrad
+        return torch.optim.Adagrad(
+            parameters, lr=config.learning_rate, initial_accumulator_value=1.0, eps=0.0, fused=on_cpu
+        )
+    if config.optimizer == "muon":
+        lstms = [lstm for lstm in (bilm.forward_lstm, bilm.backward_lstm) if lstm is not None]
+        matrices = [parameter for lstm in lstms for parameter in lstm.parameters() if parameter.ndim == 2]
+        own = set(map(id, matrices))
+        others = [parameter for parameter in parameters if id(parameter) not in own]
+        return CombinedOptimizer(_adam(torch.optim.AdamW, config, others), Muon(matrices, lr=config.learning_rate))
+    return _adam({"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimizer], config, parameters)
+
+
+class CombinedOptimizer:
+    """Two optimisers, each with its own parameters, as one: groups, step and state."""
+
+    def __init__(self, first: Optimizer, second: Optimizer) -> None:
+        self.parts = (first, second)
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]:
+        return [group for part in self.parts for group in part.param_groups]
+
+    def step(self) -> None:
+        for part in self.parts:
+            part.step()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The second one's parameters are numbered on after the first one's."""
+        first, second = (part.state_dict() for part in self.parts)
+        offset = self._num_first()
+        numbered = {index + offset: slots for index, slots in second["state"].items()}
+        return {"state": first["state"] | numbered, "param_groups": self.param_groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        offset = self._num_first()
+        states: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
+        for index, slots in state_dict["state"].items():
+            states[index >= offset][index - offset if index >= offset else index] = slots
+        for part, state in zip(self.parts, states, strict=True):
+            part.load_state_dict({"state": state, "param_groups": part.state_dict()["param_groups"]})
+
+    def _num_first(self) -> int:
+        return sum(len(group["params"]) for group in self.parts[0].param_groups)
+
+
+def _adam(
+    kind: type[torch.optim.Adam], config: PretrainingConfig, parameters: list[torch.nn.Parameter]
+) -> torch.optim.Adam:
+    return kind(
+        parameters,
+        lr=config.learning_rate,
+        betas=config.adam_betas,
+        weight_decay=0.0 if config.optimizer == "adam" else config.weight_decay,
+        fused=True,
+    )

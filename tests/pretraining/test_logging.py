@@ -1,0 +1,62 @@
+"""The run's log: lines on stderr and in metrics.jsonl, and silence in all processes but the first."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elmokit.corpus.batches import PackerState
+from elmokit.corpus.stream import CorpusPosition
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.evaluation import HeldOutPerplexity
+from elmokit.pretraining.logging import RunLog
+from elmokit.pretraining.progress import LossWindow, PretrainingProgress
+
+CONFIG = PretrainingConfig(num_steps=100, batch_size=4, bptt_steps=5, learning_rate=0.5)
+RESUMED = PretrainingProgress(
+    (PackerState(CorpusPosition(), ([],)),), step=9, num_tokens=180, window=LossWindow(((1.0, 3.0),) * 9)
+)
+"""Nine steps that are not yet in the log, out of a checkpoint."""
+
+
+def after_a_step() -> PretrainingProgress:
+    return RESUMED.after((1.0, 3.0), num_tokens=20, seconds=10.0, packers=RESUMED.packers)
+
+
+def test_the_first_line_after_resuming_knows_the_speed_of_the_steps_since(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RunLog(tmp_path, CONFIG, step=9) as log:
+        log.show_step(after_a_step())
+        log.log_losses(after_a_step())
+    expected = "step 10/100: loss 2.000, perplexity 7.4, 2 tokens/s, 0:15:00 left\n"  # 90 steps of 10 seconds
+    assert capsys.readouterr().err == expected
+    (line,) = map(json.loads, (tmp_path / "metrics.jsonl").read_text().splitlines())
+    assert line == {
+        "step": 10,
+        "num_tokens": 200,
+        "loss": 2.0,
+        "losses": [1.0, 3.0],
+        "learning_rate": 0.5,
+        "tokens_per_second": 2.0,
+        "seconds": 10.0,
+    }
+
+
+def test_an_evaluation_is_a_line_of_its_own(tmp_path: Path) -> None:
+    with RunLog(tmp_path, CONFIG, step=9) as log:
+        log.log_perplexity(RESUMED, HeldOutPerplexity(4.0, None))
+    (line,) = map(json.loads, (tmp_path / "metrics.jsonl").read_text().splitlines())
+    assert line["heldout"] == {"forward": 4.0, "backward": None, "mean": 4.0}
+
+
+def test_only_the_first_process_speaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with RunLog(tmp_path, replace(CONFIG, tensorboard=True), step=9, silent=True) as log:
+        log.show_step(after_a_step())
+        log.log_losses(after_a_step())
+        log.log_perplexity(RESUMED, HeldOutPerplexity(4.0, 4.0))
+    assert capsys.readouterr().err == ""
+    assert list(tmp_path.iterdir()) == []
