@@ -20,7 +20,7 @@ MAY_IMPORT_LATE = {
     *(f"tasks/{task.parent.name}/task.py" for task in SOURCE.glob("tasks/*/task.py")),  # a task costs no torch
 }
 OPENS_ROOMS = {"__init__.py", "tasks/all_tasks.py"}  # names of our own modules, imported when somebody asks for them
-KNOWS_HDF5 = {"model/formats/containers/hdf5.py", "model/formats/containers/hdf5_output.py"}
+KNOWS_HDF5 = {f"model/formats/containers/hdf5{part}.py" for part in ("", "_dataset", "_numbered", "_output")}
 LIGHT = ["elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config"]
 CORE = {"torch", "numpy", "safetensors", "h5py", "tqdm", "jinja2"}
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import torch
 
 from elmokit.model.elmo import Elmo
 from elmokit.vectors.cache import Activations, default_cache
+from elmokit.vectors.save_vectors import save_vectors
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "cat"], [], ["a", "b", "c", "d"]]
 
@@ -61,7 +64,7 @@ def test_only_what_is_new_is_encoded(elmo: Elmo, tmp_path: Path, monkeypatch: py
     again.add([*SENTENCES, *SENTENCES])
     assert encoded == SENTENCES[3:]
     assert torch.equal(again(SENTENCES[:3]), before)
-    assert len(list(tmp_path.rglob("*.index.npy"))) == 2
+    assert len(list(tmp_path.rglob("*.keys.npy"))) == 2
 
 
 def test_a_sentence_that_was_not_added_is_encoded_and_not_kept(elmo: Elmo, tmp_path: Path):
@@ -89,16 +92,37 @@ def test_models_do_not_share_a_folder(tiny_bilms: tuple[Path, Path], tmp_path: P
 
 def test_a_piece_without_its_index_is_made_again_and_a_damaged_one_is_named(elmo: Elmo, tmp_path: Path):
     Activations(elmo, folder=tmp_path).add(SENTENCES)
-    index = next(tmp_path.rglob("*.index.npy"))
-    rows = index.with_name(index.name.replace(".index", ""))
-    index.unlink()  # the power went between the two
+    keys = next(tmp_path.rglob("*.keys.npy"))
+    rows = keys.with_name(keys.name.replace(".keys", ""))
+    keys.unlink()  # the power went between the two
     Activations(elmo, folder=tmp_path).add(SENTENCES)
     rows.write_bytes(rows.read_bytes()[:-1])
-    with pytest.raises(ValueError, match=f"{rows.name} is damaged .*; delete it"):
+    with pytest.raises(ValueError, match=rf"{rows.name}: is not a NumPy array, .*; delete {rows.stem}\.\* in .*again"):
         Activations(elmo, folder=tmp_path).add(SENTENCES)
-    np.save(rows, np.zeros((1, 12), np.float16))
-    with pytest.raises(ValueError, match=f"{rows.name} does not fit its index; delete both"):
+    save_vectors(rows, [["a"]], [np.zeros((3, 1, 12))])
+    with pytest.raises(ValueError, match=rf"{keys.name} does not fit {rows.name}; delete"):
         Activations(elmo, folder=tmp_path).add(SENTENCES)
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from elmokit.model.elmo import Elmo
+from elmokit.vectors.cache import Activations
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    Activations(Elmo.from_pretrained(sys.argv[1], device="cpu"), folder=Path(sys.argv[2])).add([["a"] * 1000])
+except OSError as error:
+    sys.exit(f"{error.strerror}")
+"""
+
+
+def test_a_full_disk_is_an_error_and_leaves_nothing(tiny_bilms: tuple[Path, Path], tmp_path: Path):
+    command = [sys.executable, "-c", FULL, tiny_bilms[0], tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "File too large\n")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_an_interrupted_piece_leaves_nothing(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,14 +17,15 @@ import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
-from safetensors.numpy import load_file
 
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.model.elmo import Elmo
 from elmokit.vectors import embed_file as embed
 from elmokit.vectors.embed_file import embed_file
-from elmokit.vectors.exports import TokenVectors, write_hdf5
+from elmokit.vectors.files import format_to_write, load_vectors
+from elmokit.vectors.hdf5 import write_hdf5
+from elmokit.vectors.stored import FlatVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,27 +59,6 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def dataset(file: h5py.File, name: str) -> np.ndarray:
-    found = file[name]
-    assert isinstance(found, h5py.Dataset)
-    return found[...]
-
-
-def read(path: Path) -> list[np.ndarray]:
-    """Vectors of each line as `Elmo.encode` gives them."""
-    if path.suffix == ".h5":
-        with h5py.File(path) as file:
-            assert sorted(file, key=int) == [str(line) for line in range(len(file))]
-            return [dataset(file, str(line)) for line in range(len(file))]
-    if path.suffix == ".npy":
-        arrays = {"vectors": np.load(path), "offsets": np.load(path.with_suffix(".offsets.npy"))}
-    else:
-        arrays = dict(np.load(path)) if path.suffix == ".npz" else load_file(path)
-    assert arrays["vectors"].dtype == np.float32 and arrays["offsets"].dtype == np.int64
-    lines = np.split(arrays["vectors"], arrays["offsets"][1:-1])
-    return [line if line.ndim == 2 else line.swapaxes(0, 1) for line in lines]
-
-
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("layers", ["average", "all", 0])
 def test_every_format_holds_the_vectors_of_every_line(text: Path, tmp_path: Path, ending: str, layers: embed.Layers):
@@ -85,7 +66,7 @@ def test_every_format_holds_the_vectors_of_every_line(text: Path, tmp_path: Path
     done = embed_file(ELMO, text, output, layers=layers)
     expected = ELMO.encode(TOKENS + [line.split() for line in LINES[5:]], layers=layers)
     assert done == embed.EmbeddedFile(num_lines=17, num_tokens=11 + 48)
-    for ours, theirs in zip(read(output), expected, strict=True):
+    for ours, theirs in zip(load_vectors(output), expected, strict=True):
         assert ours.shape == theirs.shape and ours.dtype == np.float32
         np.testing.assert_allclose(ours, theirs, atol=2e-6)
     beside = [f"out.offsets{ending}"] if ending == ".npy" else []
@@ -165,7 +146,6 @@ embed_file.embed_file(tests.ELMO, {text!r}, {output!r})
 """
 
 
-@pytest.mark.slow
 def test_a_process_that_was_really_killed_can_be_resumed_by_another(text: Path, tmp_path: Path):
     output = tmp_path / "out.npz"
     script = SCRIPT.format(tests=str(Path(__file__).parent), text=str(text), output=str(output))
@@ -187,21 +167,21 @@ def test_hdf5_holds_all_layers_by_default_as_the_released_tool_wrote_it(text: Pa
 def test_a_job_killed_while_the_output_is_written_only_writes_it_again(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def die(path: Path, stored: TokenVectors) -> None:
+    def die(path: Path, stored: FlatVectors) -> None:
         raise Killed
 
     output = tmp_path / "out.h5"
     with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(embed, "writer", lambda path: die)
+        patched.setattr(embed, "format_to_write", lambda path: replace(format_to_write(path), write=die))
         embed_file(ELMO, text, output)
     embed_file(ELMO, text, output, resume=True)
-    assert len(read(output)) == 17
+    assert len(load_vectors(output)) == 17
 
 
 def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     output = tmp_path / "out.h5"
     killed_while_embedding(text, output, monkeypatch, block=2)
-    with pytest.raises(ValueError, match=r"8 lines of a job that was interrupted: add --resume"):
+    with pytest.raises(ValueError, match=r"8 lines of a job that was interrupted: add --resume to continue it"):
         embed_file(ELMO, text, output, layers="all")
     with pytest.raises(ValueError, match="another model"):
         embed_file(random_elmo(seed=6), text, output, layers="all", resume=True)
@@ -275,12 +255,13 @@ FULL = """
 import resource, sys
 import numpy as np
 from pathlib import Path
-from elmokit.vectors.exports import TokenVectors, writer
+from elmokit.vectors.files import format_to_write
+from elmokit.vectors.stored import FlatVectors
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 path = Path({path!r})
 try:
-    writer(path)(path, TokenVectors(np.zeros((5000, 8), np.float32), np.arange(0, 5001, 10), {{}}))
+    format_to_write(path).write(path, FlatVectors(np.zeros((5000, 8), np.float32), np.arange(0, 5001, 10), {{}}))
 except OSError as error:
     sys.exit(error.errno)
 """
@@ -308,7 +289,7 @@ def test_a_failed_writer_keeps_the_older_output(text: Path, tmp_path: Path):
     embed_file(ELMO, text, output)
     before = output.read_bytes()
     with pytest.raises(TypeError):
-        write_hdf5(output, TokenVectors(np.zeros((2, 4), np.float32), np.array([0, 2]), {"unheard of": object()}))
+        write_hdf5(output, FlatVectors(np.zeros((2, 4), np.float32), np.array([0, 2]), {"layers": object()}))
     assert output.read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["out.h5", "text.txt"]
 

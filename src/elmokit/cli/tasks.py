@@ -30,7 +30,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         metavar="M",
-        help="biLM: name of a bundled model or a model folder; or vectors of another system (*.npy)",
+        help="biLM: name of a bundled model or a model folder; or a file of another system's vectors",
     )
     parser.add_argument(
         "--word-vectors", metavar="FILE", help="word vectors of GloVe, word2vec or fastText (default: as in the recipe)"

@@ -23,7 +23,7 @@ class ElmoInput:
     position: str = "input"
     """input, output (of the first encoder) or both."""
     model: str = "mini-en"
-    """A bundled model's name, a folder, or a file of another system's vectors (`NAME.npy`, see `VectorsFile`)."""
+    """A bundled model's name, a folder, or a file of another system's vectors (see `save_vectors`)."""
     layers: str = "mix"
     """mix (learned weights of all), top, average, or the number of one."""
     dropout_rate: float = 0.0

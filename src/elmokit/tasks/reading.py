@@ -79,7 +79,7 @@ def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Senten
 
 
 def task_sentences(task: Task[E, P], data: Path, config: TaskConfig) -> Sentences:
-    """Every distinct token list that a run on a data set's folder asks its inputs for: what a `VectorsFile` holds."""
+    """Every distinct token list that a run on a data set's folder asks its inputs for: what a `StoredLayers` holds."""
     training, others = sentences_of(task, read_data(task, task.find(data), config))
     return [*training, *others]
 

@@ -12,8 +12,8 @@ from elmokit.model.elmo import Elmo, load_bilm
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.words import WordTable, new_word_table
 from elmokit.vectors.cache import Activations
-from elmokit.vectors.store import SUFFIX as VECTORS_SUFFIX
-from elmokit.vectors.store import VectorsFile
+from elmokit.vectors.files import recognise
+from elmokit.vectors.stored_layers import StoredLayers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,10 +71,10 @@ def read_elmo(
     """The biLM to be trained, what a frozen one makes of sentences, or another system's vectors; None without ELMo."""
     if config is None:
         return None
-    if config.model.endswith(VECTORS_SUFFIX):
+    if recognise(config.model) is not None:
         if config.train:
             raise ValueError(f"elmo.train is true, but {config.model} has vectors, which cannot be trained")
-        return VectorsFile(config.model)
+        return StoredLayers(config.model)
     if config.train:
         return load_bilm(config.model)[0]
     return Activations(Elmo.from_pretrained(config.model, device=device), folder=cache)

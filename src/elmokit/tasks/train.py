@@ -25,7 +25,6 @@ from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_w
 from elmokit.tasks.run_folder import BEST_FILE, TaskRecord, read_record, write_record
 from elmokit.tasks.task import E, P
 from elmokit.tasks.words import load_word_table, save_word_table
-from elmokit.vectors.store import SUFFIX as VECTORS_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,8 +216,6 @@ def _resumable(config: TaskConfig) -> dict[str, Any]:
 
 
 def _absolute(model: str) -> str:
-    if model.endswith(VECTORS_SUFFIX):
-        return str(Path(model).resolve())
     return model if model in bundled_models() else str(resolve_model(model).resolve())
 
 

@@ -7,19 +7,21 @@ import hashlib
 import math
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.system.batches import batched
 from elmokit.system.progress import progress_bar
 from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
-from elmokit.vectors.exports import WRITERS, write_hdf5, writer
+from elmokit.vectors.files import format_to_write
 from elmokit.vectors.partial import FLOAT, PartialVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     import numpy as np
     from jaxtyping import Float32
@@ -50,24 +52,24 @@ def embed_file(
     batch_size: int = 128,
     raw_text: bool = False,
     resume: bool = False,
-    show_progress: bool | None = None,
 ) -> EmbeddedFile:
-    """Embed every line of a text file (plain, gzip or xz; `-` is stdin) as a sentence. Formats: `embedding_files`.
+    """Embed every line of a text file (plain, gzip or xz; `-` is stdin) as a sentence; `load_vectors` reads the output.
+
+    The ending of the output's name is its layout: .h5, .hdf5, .npz, .npy or .safetensors.
 
     layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, else their average.
-    raw_text: tokenise the lines; otherwise their tokens stand between spaces.
-    resume: go on with a job that was killed, whose finished lines are in `OUTPUT.partial`; the bytes are those of a job
+    raw_text: tokenise the lines; without it their tokens are separated by spaces.
+    resume: continue a job that was killed, whose finished lines are in `OUTPUT.partial`; the bytes are those of a job
         that was not. Another model, other options, or other text in the finished lines are refused. A job started with
         `resume` keeps its finished lines when it fails, too.
     Raises ValueError for what is not text and OSError for files that cannot be read or written, naming file and line;
     no file is left then. While it works, the folder of the output needs twice the output's size.
     """
     output = Path(output_path)
-    write = writer(output)
-    _check_place(output)
+    layout = format_to_write(output)
+    _check_output(output)
     if layers is None:
-        layers = "all" if WRITERS[output.suffix] is write_hdf5 else "average"
-    split = tokenize if raw_text else split_tokens
+        layers = layout.default_layers
     job = {
         "version": 1,
         "model": elmo.fingerprint(),  # while its weights are still those that were read
@@ -76,39 +78,42 @@ def embed_file(
         "raw_text": raw_text,
     }
     shape = elmo.encode([], layers=layers, pooling="mean").shape[1:]
-    total = _count_tokens(input_path, split)
-    if total is not None:
-        _check_room(output, num_bytes=2 * FLOAT.itemsize * total * math.prod(shape))
+    split = tokenize if raw_text else split_tokens
+    num_tokens = _count_tokens(input_path, split)
+    if num_tokens is not None:
+        _check_room(output, num_bytes=2 * FLOAT.itemsize * num_tokens * math.prod(shape))
     partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=resume)
-    try:
-        lines = read_lines(input_path)
-        digest = _pass_over_finished(lines, partial, name=str(input_path))
-        blocks = _blocks((line, split(line)) for line in lines)
-        encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress=False)
-        with progress_bar(unit="token", total=total, done=partial.num_tokens, show=show_progress, scale=True) as bar:
-            for num_tokens in _embed_blocks(elmo, encode, blocks, partial, digest):
-                bar.update(num_tokens)
+    encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress=False)
+    with _removed_on_failure(partial, output, keep=resume):
+        with progress_bar(unit="token", total=num_tokens, done=partial.num_tokens, scale=True) as bar:
+            for num_embedded in _embed_lines(elmo, encode, input_path, split, partial):
+                bar.update(num_embedded)
         if not partial.num_lines:
             raise ValueError(f"{input_path} has no lines: there is nothing to embed")
-        write(output, partial.stored())
-    except (ValueError, OSError) as error:
-        if not resume:
-            partial.remove()
-        if isinstance(error, OSError) and error.errno is not None:  # of a write, and perhaps without a name
-            raise OSError(error.errno, error.strerror, str(output)) from error
-        raise
+        layout.write(output, partial.stored())
     partial.remove()
     return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)
 
 
-def _embed_blocks(
+def _embed_lines(
     elmo: Elmo,
     encode: Callable[[list[list[str]]], list[Float32[np.ndarray, "*L T E"]]],
-    blocks: Iterator[Block],
+    input_path: str | Path,
+    split: Callable[[str], list[str]],
     partial: PartialVectors,
-    digest: hashlib.blake2b,
 ) -> Iterator[int]:
-    """The tokens of each block; one is written while the next one is encoded and the one behind it is read."""
+    """Embed the lines that are not finished, and give the tokens of each block.
+
+    A block is written while the next one is encoded and the one after that is read.
+    """
+    lines = read_lines(input_path)
+    digest = _pass_over_finished(lines, partial, name=str(input_path))
+    blocks = batched(
+        ((line, split(line)) for line in lines),
+        size=BLOCK_LINES,
+        weight=lambda line_and_tokens: len(line_and_tokens[1]),
+        enough_weight=BLOCK_TOKENS,
+    )
     with ThreadPoolExecutor(max_workers=1) as writing:
         written = writing.submit(int)
         for block in _read_ahead(blocks):
@@ -129,19 +134,6 @@ def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
         while (block := following.result()) is not None:
             following = reading.submit(next, blocks, None)
             yield block
-
-
-def _blocks(lines: Iterable[tuple[str, list[str]]]) -> Iterator[Block]:
-    block: Block = []
-    num_tokens = 0
-    for line, tokens in lines:
-        block.append((line, tokens))
-        num_tokens += len(tokens)
-        if len(block) == BLOCK_LINES or num_tokens >= BLOCK_TOKENS:
-            yield block
-            block, num_tokens = [], 0
-    if block:
-        yield block
 
 
 def _pass_over_finished(lines: Iterator[str], partial: PartialVectors, *, name: str) -> hashlib.blake2b:
@@ -166,7 +158,20 @@ def _count_tokens(path: str | Path, split: Callable[[str], list[str]]) -> int | 
     return sum(len(split(line)) for line in read_lines(path))
 
 
-def _check_place(output: Path) -> None:
+@contextmanager
+def _removed_on_failure(partial: PartialVectors, output: Path, *, keep: bool) -> Generator[None]:
+    """Whatever fails, `partial` is removed, unless it is to be kept; a failed write names the output."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if not keep:
+            partial.remove()
+        if isinstance(error, OSError) and error.errno is not None:  # of a write, and perhaps without a name
+            raise OSError(error.errno, error.strerror, str(output)) from error
+        raise
+
+
+def _check_output(output: Path) -> None:
     if not output.parent.is_dir():
         raise FileNotFoundError(f"{output}: the folder {output.parent} does not exist; make it first")
     if output.is_dir():
@@ -178,5 +183,5 @@ def _check_room(output: Path, *, num_bytes: int) -> None:
     if num_bytes > free:
         raise OSError(
             f"{output}: needs {num_bytes / 1e9:,.1f} GB while it is written (twice its size), and {output.parent} has "
-            f"{free / 1e9:,.1f} GB free; choose another place, or fewer layers"
+            f"{free / 1e9:,.1f} GB free; choose another folder, or fewer layers"
         )

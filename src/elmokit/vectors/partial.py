@@ -1,6 +1,6 @@
-"""Vectors of the lines embedded so far, in a folder beside the output, so that a killed job can go on where it was.
+"""Vectors of the lines embedded so far, in a folder next to the output, so that a killed job can continue.
 
-`vectors` and `offsets` only ever grow; `journal.json` says how much of them counts. What a killed job wrote behind that
+`vectors` and `offsets` only ever grow; `journal.json` says how much of them counts. What a killed job wrote after that
 is cut off again.
 """
 
@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from elmokit.system.files import atomic_write
-from elmokit.vectors.exports import TokenVectors
+from elmokit.vectors.stored import FlatVectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ OFFSET = np.dtype("<i8")
 
 
 class PartialVectors:
-    """`job` says all that the vectors depend on; a folder of another job is refused.
+    """The folder of a job, new or resumed; `job` says all that the vectors depend on, and another one is refused.
 
     `num_lines`, `num_tokens` and `digest` (of the lines' text) describe what is finished.
     """
@@ -67,13 +67,13 @@ class PartialVectors:
         with atomic_write(self._journal) as unfinished:
             unfinished.write_text(json.dumps(record, indent=1))
 
-    def stored(self) -> TokenVectors:
+    def stored(self) -> FlatVectors:
         """All vectors so far, left on disk."""
         vectors = np.empty((0, *self.shape), FLOAT)
         if self.num_tokens:
             vectors = np.memmap(self._vectors, FLOAT, "r", shape=(self.num_tokens, *self.shape))
         about = {name: str(self.job[name]) for name in ("model", "precision", "layers") if name in self.job}
-        return TokenVectors(vectors, np.memmap(self._offsets, OFFSET, "r"), about)
+        return FlatVectors(vectors, np.memmap(self._offsets, OFFSET, "r"), about)
 
     def remove(self) -> None:
         shutil.rmtree(self.folder)
@@ -99,7 +99,7 @@ class PartialVectors:
         if not resume:
             raise ValueError(
                 f"{self.folder} holds {record['lines']:,} lines of a job that was interrupted: "
-                "add --resume to go on with it, or delete the folder to start over"
+                "add --resume to continue it, or delete the folder to start over"
             )
         for name, value in self.job.items():
             before = record["job"].get(name)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from elmokit.model.formats.bilm_tf_layout import ROOTS, CellNames, cell_names, dataset_shapes, to_datasets, to_native
 from elmokit.model.formats.bilm_tf_pair import Pair, find_pair, is_pair
-from elmokit.model.formats.containers.hdf5 import MAX_EXPANSION, SMALL, Entry, HDF5File, open_hdf5, write_hdf5
+from elmokit.model.formats.containers.hdf5 import HDF5File, open_hdf5, write_hdf5
+from elmokit.model.formats.containers.hdf5_dataset import MAX_EXPANSION, SMALL, Entry
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
 from elmokit.model.formats.folder import new_folder, write_text, write_vocabulary
 from elmokit.model.formats.format import Format, WriteSettings

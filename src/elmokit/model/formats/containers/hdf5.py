@@ -1,24 +1,20 @@
-"""HDF5 files of float32 weights that a stranger may have written: all is looked at before anything is allocated.
+"""Untrusted HDF5 files of float32 weights: everything in them is looked at before anything is allocated.
 
-HDF5 can follow links into other files, read any file of the disk as a dataset, and declare terabytes in a kilobyte.
-None of that is in a file of weights, so all of it is refused.
+HDF5 can follow links into other files. None of them is in a file of weights, so all are refused.
 """
 
 from __future__ import annotations
 
-import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import product
-from math import ceil, prod
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import h5py as _h5py
 import numpy as np
 
+from elmokit.model.formats.containers.hdf5_dataset import DAMAGE, Entry, describe_dataset, link_refusal, read_dataset
 from elmokit.model.formats.containers.hdf5_output import new_hdf5
 from elmokit.model.formats.stored import Array
-from elmokit.system.untrusted import FormatError, readable_bytes, shown
+from elmokit.system.untrusted import FormatError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -29,31 +25,7 @@ if TYPE_CHECKING:
 h5py: Any = _h5py  # has no type stubs; everything that comes out of it is cast below
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-MAX_EXPANSION = 20
-"""Compressed weights may be this many times larger than what is stored; trained ones shrink by a tenth."""
-SMALL = 1 << 20
-"""Bytes that a dataset may always expand to: biases of zeros compress a thousandfold."""
 MAX_ENTRIES = 10_000
-MAX_CHUNKS = 100_000
-_DEFLATE, _SHUFFLE = 1, 2  # HDF5's numbers of the only filters that are read
-_HARD_LINK, _SOFT_LINK, _EXTERNAL_LINK = 0, 1, 64
-_DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)  # what h5py raises
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A name in the file. `refusal` says why it may not be read, whatever it is called; only a dataset has a shape."""
-
-    name: str
-    kind: Literal["dataset", "group", "other"]
-    refusal: str | None = None
-    shape: tuple[int, ...] = ()
-    dtype: str = ""
-
-    @property
-    def num_bytes(self) -> int:
-        """As declared, in the type of the file."""
-        return prod(self.shape) * np.dtype(self.dtype).itemsize if self.dtype else 0
 
 
 class HDF5File:
@@ -67,38 +39,23 @@ class HDF5File:
 
     def read(self, name: str) -> Array:
         """A dataset as float32; `FormatError` if its entry has a refusal."""
-        entry = self.entries[name]
-        if entry.refusal is not None or entry.kind != "dataset":
-            raise FormatError(self.path, entry.refusal or "is not a dataset", part=f"dataset {name}")
-        try:
-            dataset = h5py.h5o.open(self._file.id, name.encode())
-            if dataset.get_create_plist().get_layout() == h5py.h5d.CHUNKED:
-                return _read_chunks(dataset, entry, self.num_bytes)
-            array = np.empty(entry.shape, dtype=np.float32)
-            dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
-        except (*_DAMAGE, zlib.error) as error:
-            raise FormatError(self.path, f"cannot be read: {shown(str(error))}", part=f"dataset {name}") from error
-        return array
+        return read_dataset(self.path, self._file.id, self.entries[name], self.num_bytes)
+
+
+def looks_like_hdf5(start: bytes) -> bool:
+    """From the first eight bytes."""
+    return start.startswith(SIGNATURE)
 
 
 @contextmanager
 def open_hdf5(path: Path) -> Generator[HDF5File]:
     """Open for reading and look at everything in it; `FormatError` if it is cut short or damaged."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
-    with path.open("rb") as start:
-        if start.read(len(SIGNATURE)) != SIGNATURE:
-            raise FormatError(path, "is not an HDF5 file")
-    try:
-        file = h5py.File(path, "r")
-    except _DAMAGE as error:
-        raise FormatError(path, f"cannot be opened as HDF5, perhaps cut short: {shown(str(error))}") from error
-    with file:
+    with open_unseen(path) as file:
         try:
             opened = HDF5File(path, file)
         except FormatError:
             raise
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise FormatError(path, f"is damaged: {shown(str(error))}") from error
         yield opened
 
@@ -110,6 +67,19 @@ def write_hdf5(path: Path, datasets: Iterable[tuple[str, Array]]) -> None:
         for name, array in datasets:
             if disk.error is None:
                 file.create_dataset(name, data=np.ascontiguousarray(array, dtype=np.float32))
+
+
+def open_unseen(path: Path) -> Any:
+    """The file as h5py opens it; nothing in it was looked at."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    with path.open("rb") as start:
+        if start.read(len(SIGNATURE)) != SIGNATURE:
+            raise FormatError(path, "is not an HDF5 file")
+    try:
+        return h5py.File(path, "r")
+    except DAMAGE as error:
+        raise FormatError(path, f"cannot be opened as HDF5, perhaps cut short: {shown(str(error))}") from error
 
 
 def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
@@ -125,18 +95,15 @@ def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
             if count > MAX_ENTRIES:
                 raise FormatError(path, f"holds more than {MAX_ENTRIES} names; a file of weights has some dozens")
             if b"/" in raw_name or raw_name in (b"", b".") or raw_name in seen:
-                raise FormatError(
-                    path, "is damaged: it holds a name twice, or one that is none", part=f"group {prefix}"
-                )
+                raise FormatError(path, "is damaged: it has a duplicate or invalid name", part=f"group {prefix}")
             seen.add(raw_name)
             name = prefix + raw_name.decode("utf-8", "surrogateescape")
-            if link != _HARD_LINK:
-                kind = {_SOFT_LINK: "a soft link", _EXTERNAL_LINK: "an external link"}.get(link, "a user-defined link")
-                yield Entry(name, "other", f"is {kind}; links are not followed")
+            if (refusal := link_refusal(link)) is not None:
+                yield Entry(name, "other", refusal)
                 continue
             target = h5py.h5o.open(group, raw_name)
             if isinstance(target, h5py.h5d.DatasetID):
-                yield _describe(name, target, file_bytes)
+                yield describe_dataset(name, target, file_bytes)
             elif not isinstance(target, h5py.h5g.GroupID):
                 yield Entry(name, "other", "is a named type, not a dataset")
             elif _address(target) in visited:
@@ -160,118 +127,3 @@ def _links(group: Any) -> list[tuple[bytes, int]]:
 
 def _address(opened: Any) -> int:
     return int(h5py.h5o.get_info(opened).addr)
-
-
-def _describe(name: str, dataset: Any, file_bytes: int) -> Entry:
-    """Look at a dataset without reading it; the order matters: the extent of a virtual dataset opens its sources."""
-    properties = dataset.get_create_plist()
-    layout = properties.get_layout()
-    if properties.get_external_count() > 0:
-        return Entry(name, "dataset", "keeps its values in another file (external storage)")
-    if layout == h5py.h5d.VIRTUAL:
-        return Entry(name, "dataset", "is a virtual dataset; its values are in other files or datasets")
-    dtype = _float_type(dataset.get_type())
-    if dtype is None:
-        return Entry(name, "dataset", f"holds {_type_name(dataset.get_type())}; expected 16, 32 or 64 bit floats")
-    space = dataset.get_space()
-    if space.get_simple_extent_type() == h5py.h5s.NULL:
-        return Entry(name, "dataset", "holds nothing (a null dataset)", (0,), dtype)
-    entry = Entry(name, "dataset", None, tuple(int(length) for length in space.shape), dtype)
-    check = _refuse_chunked if layout == h5py.h5d.CHUNKED else _refuse_whole
-    refusal = check(dataset, properties, entry, file_bytes)
-    return entry if refusal is None else Entry(name, "dataset", refusal, entry.shape, dtype)
-
-
-def _refuse_whole(dataset: Any, properties: Any, entry: Entry, file_bytes: int) -> str | None:
-    """Contiguous or compact: what is declared must be there, byte for byte."""
-    stored = int(dataset.get_storage_size())
-    if stored != entry.num_bytes:
-        return f"declares {readable_bytes(entry.num_bytes)} but stores {readable_bytes(stored)}"
-    offset = cast("int | None", dataset.get_offset())  # None of a compact dataset, which lies in its header
-    if offset is not None and offset + stored > file_bytes:
-        return f"ends at byte {offset + stored}, behind the end of the file at {file_bytes}"
-    return None
-
-
-def _refuse_chunked(dataset: Any, properties: Any, entry: Entry, file_bytes: int) -> str | None:
-    filters = [properties.get_filter(index) for index in range(properties.get_nfilters())]
-    codes = [int(each[0]) for each in filters]
-    unknown = [shown(each[3].decode("ascii", "replace")) for each in filters if each[0] not in (_DEFLATE, _SHUFFLE)]
-    if unknown or len(set(codes)) != len(codes):
-        return f"is stored with filters that are not read: {', '.join(unknown) or 'one of them twice'}"
-    stored = int(dataset.get_storage_size())
-    if stored > file_bytes:
-        return f"claims {readable_bytes(stored)} of a file of {readable_bytes(file_bytes)}"
-    if entry.num_bytes > MAX_EXPANSION * stored + SMALL:
-        return (
-            f"declares {readable_bytes(entry.num_bytes)} but stores {readable_bytes(stored)}, "
-            f"less than 1/{MAX_EXPANSION}; weights do not compress like that"
-        )
-    chunk = cast("tuple[int, ...]", properties.get_chunk())
-    if prod(chunk) * np.dtype(entry.dtype).itemsize > max(entry.num_bytes, SMALL):
-        return f"has chunks {chunk} that are larger than its shape {entry.shape}"
-    expected = prod(ceil(length / step) for length, step in zip(entry.shape, chunk, strict=True))
-    if expected > MAX_CHUNKS:
-        return f"is cut into {expected} chunks; more than {MAX_CHUNKS} are not read"
-    if int(dataset.get_num_chunks()) != expected:
-        return f"stores {int(dataset.get_num_chunks())} of its {expected} chunks"
-    return None
-
-
-def _read_chunks(dataset: Any, entry: Entry, file_bytes: int) -> Array:
-    """Unpack chunk by chunk with a limit on each, which HDF5's own filter does not have."""
-    properties = dataset.get_create_plist()
-    filters = [int(properties.get_filter(index)[0]) for index in range(properties.get_nfilters())]
-    chunk = cast("tuple[int, ...]", properties.get_chunk())
-    chunk_bytes = prod(chunk) * np.dtype(entry.dtype).itemsize
-    array = np.empty(entry.shape, dtype=np.float32)
-    for corner in product(*(range(0, length, step) for length, step in zip(entry.shape, chunk, strict=True))):
-        info = dataset.get_chunk_info_by_coord(corner)
-        if info.byte_offset is None or info.size > 2 * chunk_bytes + 1024 or info.byte_offset + info.size > file_bytes:
-            raise ValueError(f"the chunk at {corner} is not in the file, or larger than unpacked")
-        mask, packed = cast("tuple[int, bytes]", dataset.read_direct_chunk(corner))
-        applied = [code for index, code in enumerate(filters) if not mask >> index & 1]
-        values = _unpack(packed, applied, chunk_bytes, np.dtype(entry.dtype)).reshape(chunk)
-        place = tuple(
-            slice(start, min(start + step, length))
-            for start, step, length in zip(corner, chunk, entry.shape, strict=True)
-        )
-        with np.errstate(over="ignore"):  # 64 bits may be too large for 32: then infinity, which is refused later
-            array[place] = values[tuple(slice(part.stop - part.start) for part in place)]
-    return array
-
-
-def _unpack(packed: bytes, filters: list[int], num_bytes: int, dtype: np.dtype[Any]) -> Any:
-    for code in reversed(filters):
-        if code == _DEFLATE:
-            packed = zlib.decompressobj().decompress(packed, num_bytes + 1)
-        else:
-            planes = np.frombuffer(packed, dtype=np.uint8)
-            packed = planes.reshape(dtype.itemsize, -1).T.tobytes()
-    if len(packed) != num_bytes:
-        raise ValueError(f"a chunk unpacks to {len(packed)} bytes or more; expected {num_bytes}")
-    return np.frombuffer(packed, dtype=dtype)
-
-
-def _float_type(stored: Any) -> str | None:
-    for bits in (16, 32, 64):
-        for letter, order in (("L", "<"), ("B", ">")):
-            if stored.equal(getattr(h5py.h5t, f"IEEE_F{bits}{letter}E")):
-                return f"{order}f{bits // 8}"
-    return None
-
-
-def _type_name(stored: Any) -> str:
-    names = {
-        h5py.h5t.INTEGER: "integers",
-        h5py.h5t.FLOAT: "floats of an unusual layout",
-        h5py.h5t.STRING: "strings",
-        h5py.h5t.COMPOUND: "compound values",
-        h5py.h5t.VLEN: "objects of variable length",
-        h5py.h5t.REFERENCE: "object references",
-        h5py.h5t.OPAQUE: "opaque objects",
-        h5py.h5t.ENUM: "enumerated values or booleans",
-        h5py.h5t.ARRAY: "array values",
-        h5py.h5t.BITFIELD: "bit fields",
-    }
-    return str(names.get(stored.get_class(), "values of an unknown type"))

@@ -17,7 +17,7 @@ from elmokit.system.json_fields import Fields, parse_json_object
 from elmokit.system.untrusted import FormatError, readable_bytes, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -45,8 +45,23 @@ def looks_like_safetensors(start: bytes) -> bool:
     return start[8:9] == b"{" and 2 <= int.from_bytes(start[:8], "little") < 100_000_000
 
 
+@dataclass(frozen=True)
+class Layout:
+    """All that a header says."""
+
+    tensors: dict[str, TensorEntry]
+    metadata: dict[str, str]
+    num_header_bytes: int
+    """Before the first tensor."""
+
+
 def read_header(path: Path) -> dict[str, TensorEntry]:
     """Every tensor's type, shape and place; `FormatError` unless they fill the file without a gap or an overlap."""
+    return read_layout(path).tensors
+
+
+def read_layout(path: Path, *, item_bytes: Mapping[str, int] = _ITEM_BYTES) -> Layout:
+    """As `read_header`, and the metadata. `item_bytes`: the types that are read, and the bytes of a number of each."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
     with path.open("rb") as file:
@@ -63,7 +78,7 @@ def read_header(path: Path) -> dict[str, TensorEntry]:
     entries: dict[str, TensorEntry] = {}
     for name in header.unread:
         if name != _METADATA:
-            entries[name] = _read_entry(path, name, header.fields(name))
+            entries[name] = _read_entry(path, name, header.fields(name), item_bytes)
     end = 0
     for name, entry in sorted(entries.items(), key=lambda item: (item[1].start, item[1].end)):
         if entry.start != end:
@@ -71,7 +86,8 @@ def read_header(path: Path) -> dict[str, TensorEntry]:
         end = entry.end
     if end != num_bytes - 8 - length:
         raise FormatError(path, f"its tensors end at byte {8 + length + end}, the file at {num_bytes}: it is cut short")
-    return entries
+    metadata = header.fields(_METADATA) if _METADATA in header else Fields(path, {})
+    return Layout(entries, {name: metadata.text(name) for name in metadata.names}, 8 + length)
 
 
 def read_tensors(path: Path, names: Iterable[str]) -> dict[str, Array]:
@@ -79,15 +95,13 @@ def read_tensors(path: Path, names: Iterable[str]) -> dict[str, Array]:
 
     What is written to a mapped one stays in memory, and does not reach the file.
     """
-    entries = read_header(path)
-    with path.open("rb") as file:
-        behind_header = 8 + int.from_bytes(file.read(8), "little")
+    layout = read_layout(path)
     tensors: dict[str, Array] = {}
     for name in names:
-        entry = entries[name]
+        entry = layout.tensors[name]
         dtype = {"F32": "<f4", "F16": "<f2"}[entry.dtype]
         mapped: NDArray[np.float16 | np.float32] = np.memmap(
-            path, dtype, "c", offset=behind_header + entry.start, shape=entry.shape
+            path, dtype, "c", offset=layout.num_header_bytes + entry.start, shape=entry.shape
         )
         tensors[name] = np.require(np.asarray(mapped), np.float32, ["ALIGNED"])
     for name, array in tensors.items():
@@ -112,17 +126,17 @@ def require_float16(path: Path, tensors: dict[str, Array]) -> None:
             raise FormatError(path, f"has a value of {largest:g}, too large for float16: write float32", part=name)
 
 
-def _read_entry(path: Path, name: str, fields: Fields) -> TensorEntry:
+def _read_entry(path: Path, name: str, fields: Fields, item_bytes: Mapping[str, int]) -> TensorEntry:
     part = f"tensor {name}"
     dtype = fields.text("dtype")
-    if dtype not in _ITEM_BYTES:
-        raise FormatError(path, f"is of type {shown(dtype)}; expected {' or '.join(_ITEM_BYTES)}", part=part)
+    if dtype not in item_bytes:
+        raise FormatError(path, f"is of type {shown(dtype)}; expected {' or '.join(item_bytes)}", part=part)
     shape = fields.integers("shape", most_integers=4, most=1 << 40)
     offsets = fields.integers("data_offsets", most_integers=2, most=1 << 60)
     if len(offsets) != 2:
         raise FormatError(path, f"has {len(offsets)} data_offsets; expected 2", part=part)
     start, end = offsets
-    if end - start != prod(shape) * _ITEM_BYTES[dtype]:
+    if end - start != prod(shape) * item_bytes[dtype]:
         raise FormatError(path, f"has {end - start} bytes; {dtype} of shape {shape} is another number", part=part)
     fields.require_known(("dtype", "shape", "data_offsets"))
     return TensorEntry(dtype, shape, start, end)

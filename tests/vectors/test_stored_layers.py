@@ -14,7 +14,8 @@ from elmokit.tasks.reading import task_sentences
 from elmokit.tasks.resources import new_inputs
 from elmokit.tasks.saved import load_task
 from elmokit.tasks.train import resume, train
-from elmokit.vectors.store import VectorsFile, save_vectors
+from elmokit.vectors.save_vectors import save_vectors
+from elmokit.vectors.stored_layers import StoredLayers
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "dog"]]
 
@@ -30,7 +31,7 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_a_batch_has_the_vectors_that_were_saved_and_zeros_at_padding(saved: Path):
-    source = VectorsFile(saved)
+    source = StoredLayers(saved)
     assert (source.num_layers, source.dim) == (3, 4)
     batch = source([SENTENCES[2], [], SENTENCES[0]])
     assert batch.shape == (3, 3, 3, 4) and batch.dtype == torch.float32
@@ -41,17 +42,17 @@ def test_a_batch_has_the_vectors_that_were_saved_and_zeros_at_padding(saved: Pat
 
 def test_one_layer_needs_no_axis(tmp_path: Path):
     save_vectors(tmp_path / "v.npy", SENTENCES, [random_layers(len(one), 4) for one in SENTENCES])
-    source = VectorsFile(tmp_path / "v.npy")
+    source = StoredLayers(tmp_path / "v.npy")
     assert (source.num_layers, source.dim) == (1, 4)
     np.testing.assert_array_equal(source(SENTENCES[:1])[0, 0], random_layers(3, 4))
 
 
 def test_the_fingerprint_follows_what_the_files_hold(saved: Path):
-    before = VectorsFile(saved).fingerprint()
-    assert VectorsFile(saved).fingerprint() == before
+    before = StoredLayers(saved).fingerprint()
+    assert StoredLayers(saved).fingerprint() == before
     sentences = saved.with_suffix(".txt")
     sentences.write_text(sentences.read_text().replace("dog", "cow"))
-    assert VectorsFile(saved).fingerprint() != before
+    assert StoredLayers(saved).fingerprint() != before
 
 
 def test_elmo_out_of_a_file_is_elmo(tiny_bilms: tuple[Path, Path], tmp_path: Path):
@@ -132,65 +133,43 @@ def claims_too_much(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (broken_lengths, r"v.txt, line 2: 2 tokens, but 1 vectors: '밥 밥'"),
-        (missing_line, r"v.txt has 1 lines; v.offsets.npy is of 3"),
+        (broken_lengths, r"v.txt: line 2: has 2 tokens, but v.npy 1 vectors: '밥 밥'"),
+        (missing_line, r"v.txt: has 1 lines, but v.npy 3 sentences"),
         (wrong_end, r"goes from 0 to 7; expected numbers that grow from 0 to the 6 tokens"),
         (wrong_kind, r"has float64 of shape \(4,\); expected a row of whole numbers"),
         (doubles, r"has float64 of shape \(6, 3, 4\); expected float16 or float32"),
         (flat, r"has float32 of shape \(6,\)"),
-        (pickled, r"v.npy is no array of numpy"),
-        (cut_short, r"v.npy is no array of numpy"),
-        (claims_too_much, r"v.npy is no array of numpy"),
+        (pickled, r"v.npy: is an array of object of shape \(1,\) that is not read"),
+        (cut_short, r"v.npy: is not a NumPy array"),
+        (claims_too_much, r"v.npy: is not a NumPy array"),
     ],
 )
 def test_files_that_do_not_fit_together_are_refused(saved: Path, spoil: Callable[[Path], None], message: str):
     spoil(saved)
     with pytest.raises(ValueError, match=message):
-        VectorsFile(saved)
+        StoredLayers(saved)
 
 
 def test_what_is_not_finite_is_named(saved: Path):
     vectors = np.load(saved)
     vectors[3] = np.nan
     np.save(saved, vectors)
-    source = VectorsFile(saved)
+    source = StoredLayers(saved)
     source(SENTENCES[:1])
     with pytest.raises(ValueError, match="vectors of '밥' are not finite"):
         source(SENTENCES)
 
 
 def test_a_file_that_is_not_there_is_named(saved: Path):
+    saved.with_suffix(".txt").unlink()
+    with pytest.raises(FileNotFoundError, match="v.txt: there is no such file; it says whose vectors v.npy has"):
+        StoredLayers(saved)
     saved.with_suffix(".offsets.npy").unlink()
-    with pytest.raises(FileNotFoundError, match="v.offsets.npy: there is no such file; vectors need all three"):
-        VectorsFile(saved)
+    with pytest.raises(FileNotFoundError, match="v.offsets.npy: there is no such file; it says where each sentence"):
+        StoredLayers(saved)
 
 
 def test_vectors_cannot_be_trained(saved: Path):
     config = InputConfig(elmo=ElmoInput(model=str(saved), train=True))
     with pytest.raises(ValueError, match="has vectors, which cannot be trained"):
         new_inputs(config, SENTENCES)
-
-
-@pytest.mark.parametrize(
-    ("name", "sentences", "shape", "message"),
-    [
-        ("v.h5", [["a"]], (1, 4), r"v.h5 does not end in .npy"),
-        ("v.npy", [["a b"]], (1, 4), r"a token is empty or has a space or a line break in it: \['a b'\]"),
-        ("v.npy", [["a\r"]], (1, 4), r"a token is empty or has a space or a line break in it: \['a\\r'\]"),
-        ("v.npy", [["a", "b"]], (1, 4), r"sentence 0 has 2 tokens, but vectors of shape \(1, 4\)"),
-        ("v.npy", [], (1, 4), r"no sentences"),
-    ],
-)
-def test_what_cannot_be_saved_leaves_nothing(
-    tmp_path: Path, name: str, sentences: list[list[str]], shape: tuple[int, ...], message: str
-):
-    with pytest.raises(ValueError, match=message):
-        save_vectors(tmp_path / name, sentences, [np.zeros(shape)] * len(sentences))
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("value", [1e6, -1e6, float("nan")])
-def test_numbers_that_float16_cannot_hold_are_refused(tmp_path: Path, value: float):
-    with pytest.raises(ValueError, match="sentence 1: vectors that are not finite, or beyond what float16 holds"):
-        save_vectors(tmp_path / "v.npy", [["a"], ["b"]], [np.zeros((1, 4)), np.full((1, 4), value)])
-    assert list(tmp_path.iterdir()) == []

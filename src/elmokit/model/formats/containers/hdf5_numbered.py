@@ -1,0 +1,98 @@
+"""An untrusted HDF5 file of numbered datasets, one for each sentence, as tools that dump vectors write it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import h5py as _h5py
+
+from elmokit.model.formats.containers.hdf5 import open_unseen
+from elmokit.model.formats.containers.hdf5_dataset import (
+    DAMAGE,
+    Entry,
+    describe_dataset,
+    link_refusal,
+    read_dataset,
+    require_readable,
+)
+from elmokit.system.untrusted import FormatError, shown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from elmokit.model.formats.stored import Array
+
+h5py: Any = _h5py  # has no type stubs; everything that comes out of it is cast below
+
+MAX_ATTRIBUTES = 100
+MAX_TEXT_BYTES = 10_000
+SENTENCE_TO_INDEX = b"sentence_to_index"
+"""What AllenNLP's `elmo` command puts next to the numbered datasets."""
+
+
+class NumberedDatasets:
+    """The datasets `0` to `N - 1` of a file that may hold millions: each is looked at when it is asked for, not before.
+
+    `FormatError` for what is damaged, missing, or may not be read. The file is closed when nothing refers to it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = open_unseen(path)
+        self._num_bytes = path.stat().st_size
+        try:
+            self._root = self._file.id
+            num_names = int(self._root.get_num_objs())
+            self._len = num_names - int(self._root.links.exists(SENTENCE_TO_INDEX))
+        except DAMAGE as error:
+            raise FormatError(path, f"is damaged: {shown(str(error))}") from error
+        if self._len and not self._exists(0):
+            self._len = 0
+
+    def __len__(self) -> int:
+        return self._len
+
+    def __getitem__(self, number: int) -> Array:
+        """A dataset as float32."""
+        return read_dataset(self.path, self._root, self._entry(number), self._num_bytes)
+
+    def shape(self, number: int) -> tuple[int, ...]:
+        """As declared; what is stored was compared with it."""
+        entry = self._entry(number)
+        require_readable(self.path, entry)
+        return entry.shape
+
+    def attributes(self) -> dict[str, str]:
+        """Those attributes of the file that are short texts."""
+        texts: dict[str, str] = {}
+        try:
+            for number in range(min(h5py.h5a.get_num_attrs(self._root), MAX_ATTRIBUTES)):
+                attribute = h5py.h5a.open(self._root, index=number)
+                if attribute.get_type().get_class() != h5py.h5t.STRING or attribute.shape != ():
+                    continue
+                if attribute.get_storage_size() <= MAX_TEXT_BYTES:
+                    value = self._file.attrs[attribute.name]
+                    texts[attribute.name.decode()] = value if isinstance(value, str) else str(value, "utf-8")
+        except DAMAGE as error:
+            raise FormatError(self.path, f"cannot be read: {shown(str(error))}", part="attributes") from error
+        return texts
+
+    def _exists(self, number: int) -> bool:
+        return bool(self._root.links.exists(str(number).encode()))
+
+    def _entry(self, number: int) -> Entry:
+        name = str(number)
+        part = f"dataset {name}"
+        try:
+            if not self._exists(number):
+                raise FormatError(self.path, f"is missing; expected 0 to {self._len - 1}", part=part)
+            if (refusal := link_refusal(int(self._root.links.get_info(name.encode()).type))) is not None:
+                return Entry(name, "other", refusal)
+            opened = h5py.h5o.open(self._root, name.encode())
+            if not isinstance(opened, h5py.h5d.DatasetID):
+                return Entry(name, "other", "is not a dataset")
+            return describe_dataset(name, opened, self._num_bytes)
+        except FormatError:
+            raise
+        except DAMAGE as error:
+            raise FormatError(self.path, f"is damaged: {shown(str(error))}", part=part) from error

@@ -1,0 +1,72 @@
+"""Files of vectors in every layout: written by the ending of their name, recognised by what they hold.
+
+| ending | holds |
+|---|---|
+| `.npz`, `.safetensors` | `vectors` (N,E), or (N,L,E), of all tokens of all sentences; `offsets` (sentences + 1) |
+| `.npy` | `vectors`; `offsets` in a second file, `NAME.offsets.npy` next to `NAME.npy` |
+| `.h5`, `.hdf5` | for other programs: a dataset for each sentence, named by its number from 0: (T,E), or (L,T,E) |
+
+Sentence i is `vectors[offsets[i]:offsets[i + 1]]`; one without tokens has its number, and no rows. `elmokit embed`
+writes float32, `save_vectors` float16; offsets are int64. What made the vectors is in the metadata of safetensors, in
+`about` (JSON) of `.npz` and in the attributes of HDF5; `.npy` has no room for it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from elmokit.system.untrusted import FormatError
+from elmokit.vectors.hdf5 import HDF5Vectors, recognise_hdf5, write_hdf5
+from elmokit.vectors.npy import npy_files, read_npy, recognise_npy, write_npy
+from elmokit.vectors.npz import read_npz, recognise_npz, write_npz
+from elmokit.vectors.safetensors import read_safetensors, recognise_safetensors, write_safetensors
+from elmokit.vectors.stored import StoredVectors, VectorsFormat
+
+_START_BYTES = 1 << 16  # of a file, by which its layout is told
+
+
+FORMATS = (
+    VectorsFormat((".h5", ".hdf5"), recognise_hdf5, HDF5Vectors, write_hdf5, default_layers="all"),
+    VectorsFormat((".npz",), recognise_npz, read_npz, write_npz),
+    VectorsFormat((".npy",), recognise_npy, read_npy, write_npy, files=npy_files),
+    VectorsFormat((".safetensors",), recognise_safetensors, read_safetensors, write_safetensors),
+)
+BY_ENDING = {ending: layout for layout in FORMATS for ending in layout.endings}
+
+
+def load_vectors(path: str | Path) -> StoredVectors:
+    """Open a file of vectors that `elmokit embed` or `save_vectors` wrote; its contents say in which layout.
+
+    The result is like a list of arrays, each read when it is asked for: `vectors[i]` is sentence i's, (T,E) or (L,T,E).
+    Raises FileNotFoundError for a missing file and ValueError, which names the file and the part of it, for one that
+    holds no vectors or is damaged. Nothing is unpickled, and sizes are compared before memory is taken.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file; expected vectors")
+    layout = recognise(path)
+    if layout is None:
+        raise FormatError(path, f"holds no vectors; expected a file of `elmokit embed` ({', '.join(BY_ENDING)})")
+    if BY_ENDING.get(path.suffix, layout) is not layout:
+        raise FormatError(path, f"is a {layout.endings[0]} file by its contents; rename it")
+    return StoredVectors(path, layout)
+
+
+def recognise(path: str | Path) -> VectorsFormat | None:
+    """The layout of a file of vectors, by its contents; None for anything else, such as a model or a missing file."""
+    path = Path(path)
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        start = file.read(_START_BYTES)
+    return next((layout for layout in FORMATS if layout.recognise(path, start)), None)
+
+
+def format_to_write(path: Path) -> VectorsFormat:
+    """The layout that the ending of a new file's name asks for; ValueError if there is none."""
+    if path.suffix not in BY_ENDING:
+        raise ValueError(
+            f"{path}: do not know how to write {path.suffix or 'a file without ending'!r} files; "
+            f"expected one of {', '.join(BY_ENDING)}"
+        )
+    return BY_ENDING[path.suffix]

@@ -1,0 +1,83 @@
+"""Vectors as the released tools dump them in HDF5: a dataset for each sentence, named by its number from 0.
+
+A dataset is (T,E), or (L,T,E) of all layers. Attributes of the file say what made them. This layout is for other
+programs: it is the only one that cannot be mapped.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.model.formats.containers.hdf5 import looks_like_hdf5
+from elmokit.model.formats.containers.hdf5_numbered import NumberedDatasets
+from elmokit.model.formats.containers.hdf5_output import new_hdf5
+from elmokit.system.files import atomic_write
+from elmokit.system.untrusted import FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jaxtyping import Float32, Int64
+
+    from elmokit.vectors.stored import FlatVectors
+
+
+def recognise_hdf5(path: Path, start: bytes) -> bool:
+    """Whether the file, which starts with these bytes, is an HDF5 file with a dataset `0`, or a damaged one."""
+    if not looks_like_hdf5(start):
+        return False
+    try:
+        return len(NumberedDatasets(path)) > 0
+    except FormatError:
+        return True  # the reader says what is wrong with it
+
+
+def write_hdf5(path: Path, stored: FlatVectors) -> None:
+    """The file, whole or not at all."""
+    with atomic_write(path) as unfinished, new_hdf5(unfinished) as (file, disk):
+        file.attrs.update(stored.about)
+        for sentence in range(len(stored)):
+            if disk.error is not None:
+                return
+            file.create_dataset(str(sentence), data=stored[sentence])
+
+
+class HDF5Vectors:
+    """The arrays of an HDF5 file, each read (as float32) and checked when it is asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._datasets = NumberedDatasets(path)
+        if len(self._datasets) == 0:
+            raise FormatError(path, "is missing; expected the vectors of the first sentence", part="dataset 0")
+        first = self._datasets.shape(0)
+        if len(first) not in (2, 3) or 0 in (*first[:-2], first[-1]):
+            raise FormatError(
+                path, f"has shape {first}; expected (tokens, width) or (layers, tokens, width)", part="dataset 0"
+            )
+        self.num_layers = first[0] if len(first) == 3 else None
+        self.dim = first[-1]
+        self.about = self._datasets.attributes()
+
+    def __len__(self) -> int:
+        return len(self._datasets)
+
+    def __getitem__(self, sentence: int) -> Float32[np.ndarray, "*L T E"]:
+        self._length(sentence)
+        return self._datasets[sentence]
+
+    def lengths(self) -> Int64[np.ndarray, " B"]:
+        return np.array([self._length(sentence) for sentence in range(len(self))], np.int64)
+
+    def _length(self, sentence: int) -> int:
+        shape = self._datasets.shape(sentence)
+        layers = () if self.num_layers is None else (self.num_layers,)
+        if len(shape) != 2 + len(layers) or (*shape[:-2], shape[-1]) != (*layers, self.dim):
+            raise FormatError(
+                self._path,
+                f"has shape {shape}; expected {(*layers, 'tokens', self.dim)} as of dataset 0",
+                part=f"dataset {sentence}",
+            )
+        return shape[-2]

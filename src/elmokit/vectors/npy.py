@@ -1,0 +1,77 @@
+"""Flat vectors as two `.npy` files: `NAME.npy`, the tokens' vectors (N,E) or (N,L,E), and `NAME.offsets.npy`.
+
+`NAME.txt` next to them may hold the sentences; `StoredVectors.sentences` reads it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.system.files import atomic_write
+from elmokit.vectors.arrays import MAGIC, fits_float16, map_npy, write_array, write_header
+from elmokit.vectors.stored import FlatVectors, checked_flat_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from jaxtyping import Float
+
+
+def offsets_path(path: Path) -> Path:
+    """`NAME.offsets.npy` of `NAME.npy`."""
+    return path.with_suffix(".offsets.npy")
+
+
+def npy_files(path: Path) -> tuple[Path, ...]:
+    """Both files."""
+    return (path, offsets_path(path))
+
+
+def recognise_npy(path: Path, start: bytes) -> bool:
+    """Whether the file, which starts with these bytes, is a NumPy array."""
+    return start.startswith(MAGIC)
+
+
+def read_npy(path: Path) -> FlatVectors:
+    """Both arrays, mapped; `FormatError` if they are damaged or do not fit together."""
+    if not offsets_path(path).is_file():
+        raise FileNotFoundError(f"{offsets_path(path)}: there is no such file; it says where each sentence begins")
+    return checked_flat_vectors(
+        path, map_npy(path), map_npy(offsets_path(path)), about={}, offsets_path=offsets_path(path)
+    )
+
+
+def write_npy(path: Path, stored: FlatVectors) -> None:
+    """Both files, whole or not at all."""
+    with atomic_write(path) as vectors, atomic_write(offsets_path(path)) as offsets:
+        for unfinished, array in ((vectors, stored.vectors), (offsets, stored.offsets)):
+            with unfinished.open("wb") as file:
+                write_array(file, array)
+
+
+def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *, lengths: Sequence[int]) -> None:
+    """Both files in float16, a sentence at a time: its vectors (T,E), or (L,T,E), with T as `lengths` says.
+
+    ValueError, with the sentence's number, for another shape and for numbers that float16 cannot hold.
+    """
+    ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    shape: tuple[int, ...] | None = None
+    with atomic_write(path) as vectors_path, atomic_write(offsets_path(path)) as unfinished_offsets:
+        with vectors_path.open("wb") as file:
+            for number, (length, array) in enumerate(zip(lengths, arrays, strict=True)):
+                rows = array if array.ndim == 2 else array.swapaxes(0, 1)
+                if shape is None:
+                    shape = rows.shape[1:]
+                    write_header(file, np.float16, (int(ends[-1]), *shape))
+                if rows.shape != (length, *shape):
+                    raise ValueError(f"sentence {number} has {length} tokens, but vectors of shape {array.shape}")
+                if not fits_float16(rows):
+                    raise ValueError(f"sentence {number}: vectors that are not finite, or beyond what float16 holds")
+                file.write(rows.astype(np.float16).tobytes())
+        if shape is None:
+            raise ValueError("no sentences; expected some")
+        with unfinished_offsets.open("wb") as file:
+            write_array(file, ends)

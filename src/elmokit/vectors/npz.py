@@ -1,0 +1,99 @@
+"""Flat vectors as one `.npz` file: `vectors` (N,E) or (N,L,E), `offsets`, and `about`, what made them, as JSON.
+
+The archive is not compressed, so that the vectors in it can be mapped.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.system.files import atomic_write
+from elmokit.system.json_fields import Fields, parse_json_object
+from elmokit.system.untrusted import FormatError, shown
+from elmokit.vectors.arrays import map_array, read_header, write_array
+from elmokit.vectors.stored import FlatVectors, checked_flat_vectors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jaxtyping import Shaped
+
+NAMES = ("vectors", "offsets", "about")
+MAX_ENTRIES = 100
+MAX_ABOUT_CHARACTERS = 100_000
+_MAGIC = b"PK\x03\x04"
+_LOCAL_HEADER_BYTES = 30  # before the name of an entry
+_DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError)  # what zipfile raises
+
+
+def recognise_npz(path: Path, start: bytes) -> bool:
+    """Whether the file, which starts with these bytes, is an archive whose first array has a name of ours."""
+    names = tuple(f"{name}.npy".encode() for name in NAMES)
+    return start.startswith(_MAGIC) and start[_LOCAL_HEADER_BYTES:].startswith(names)
+
+
+def write_npz(path: Path, stored: FlatVectors) -> None:
+    """The archive, whole or not at all; the same vectors give the same bytes."""
+    with atomic_write(path) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
+        about = np.array(json.dumps(dict(stored.about)))
+        for name, array in zip(NAMES, (stored.vectors, stored.offsets, about), strict=True):
+            entry = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, not now
+            with archive.open(entry, "w", force_zip64=True) as file:
+                write_array(file, array)
+
+
+def read_npz(path: Path) -> FlatVectors:
+    """The arrays, mapped; `FormatError` if one is missing, compressed or damaged, or if they do not fit together."""
+    with path.open("rb") as file:
+        try:
+            archive = zipfile.ZipFile(file)
+        except _DAMAGE as error:
+            raise FormatError(
+                path, f"cannot be opened as a zip archive, perhaps cut short: {shown(str(error))}"
+            ) from None
+        with archive:
+            entries = archive.infolist()
+            if len(entries) > MAX_ENTRIES:
+                raise FormatError(path, f"holds {len(entries)} arrays; at most {MAX_ENTRIES} are read")
+            arrays = {
+                name: _map_entry(path, file, entry, part=name)
+                for name in NAMES
+                for entry in entries
+                if entry.filename == f"{name}.npy"
+            }
+    for name in NAMES[:2]:
+        if name not in arrays:
+            raise FormatError(path, "is missing", part=name)
+    about = _read_about(path, arrays["about"]) if "about" in arrays else {}
+    return checked_flat_vectors(path, arrays["vectors"], arrays["offsets"], about=about)
+
+
+def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str) -> Shaped[np.ndarray, "..."]:
+    if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1:
+        raise FormatError(
+            path, "is compressed or encrypted; only plain arrays can be mapped, as numpy.savez writes them", part=part
+        )
+    file.seek(entry.header_offset)
+    local = file.read(_LOCAL_HEADER_BYTES)  # zip says a second time how long the name and the extra field are
+    name_and_extra = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
+    start = entry.header_offset + _LOCAL_HEADER_BYTES + name_and_extra
+    if not local.startswith(_MAGIC) or start + entry.file_size > os.fstat(file.fileno()).st_size:
+        raise FormatError(path, "is not where the archive's directory says", part=part)
+    file.seek(start)
+    return map_array(path, read_header(path, file, num_bytes=entry.file_size, part=part), start=start)
+
+
+def _read_about(path: Path, array: Shaped[np.ndarray, "..."]) -> dict[str, str]:
+    if array.dtype.kind != "U" or array.ndim != 0 or array.dtype.itemsize > 4 * MAX_ABOUT_CHARACTERS:
+        raise FormatError(path, f"has {array.dtype} of shape {array.shape}; expected a short text", part="about")
+    try:
+        text = str(array).encode()
+    except ValueError as error:  # numbers that are not characters
+        raise FormatError(path, f"is not text: {error}", part="about") from None
+    fields = Fields(path, parse_json_object(text, where=path, part="about"), prefix="about.")
+    return {name: fields.text(name) for name in fields.names}

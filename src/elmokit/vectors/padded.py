@@ -1,0 +1,25 @@
+"""Layers of single sentences -> a batch, with zeros at padding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Float, Float32
+    from torch import Tensor
+
+
+def padded_layers(
+    arrays: Sequence[Float[np.ndarray, "L _ E"]], *, num_layers: int, dim: int
+) -> Float32[Tensor, "L B T E"]:
+    """One array (L,T,E) for each sentence, in any precision; T is that of the longest. In float32 on the CPU."""
+    longest = max((array.shape[1] for array in arrays), default=0)
+    batch = np.zeros((num_layers, len(arrays), longest, dim), np.float32)
+    for number, array in enumerate(arrays):
+        batch[:, number, : array.shape[1]] = array
+    return torch.from_numpy(batch)

@@ -1,0 +1,56 @@
+"""Flat vectors as one safetensors file: `vectors` (N,E) or (N,L,E), `offsets`, and what made them in its metadata."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.model.formats.containers.safetensors import looks_like_safetensors, read_layout
+from elmokit.system.files import atomic_write
+from elmokit.system.untrusted import FormatError
+from elmokit.vectors.arrays import ArrayHeader, map_array, write_rows
+from elmokit.vectors.stored import FlatVectors, checked_flat_vectors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jaxtyping import Shaped
+
+_DTYPES = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "I64": np.dtype("<i8")}
+_NAMES = {dtype.str: name for name, dtype in _DTYPES.items()}
+
+
+def recognise_safetensors(path: Path, start: bytes) -> bool:
+    """Whether the file, which starts with these bytes, is a safetensors file of vectors, not of a model's weights."""
+    return looks_like_safetensors(start) and b'"vectors"' in start and b'"offsets"' in start
+
+
+def write_safetensors(path: Path, stored: FlatVectors) -> None:
+    """The file, whole or not at all; written here, because the library wants all arrays in memory."""
+    header: dict[str, object] = {"__metadata__": dict(stored.about)}
+    end = 0
+    arrays = {"offsets": stored.offsets, "vectors": stored.vectors}  # the wider type first keeps both aligned
+    for name, array in arrays.items():
+        start, end = end, end + array.nbytes
+        header[name] = {"dtype": _NAMES[array.dtype.str], "shape": array.shape, "data_offsets": (start, end)}
+    encoded = json.dumps(header).encode()
+    encoded += b" " * (-len(encoded) % 8)
+    with atomic_write(path) as unfinished, unfinished.open("wb") as file:
+        file.write(len(encoded).to_bytes(8, "little") + encoded)
+        for array in arrays.values():
+            write_rows(file, array)
+
+
+def read_safetensors(path: Path) -> FlatVectors:
+    """Both arrays, mapped; `FormatError` if one is missing, if they do not fill the file or do not fit together."""
+    layout = read_layout(path, item_bytes={name: dtype.itemsize for name, dtype in _DTYPES.items()})
+    arrays: dict[str, Shaped[np.ndarray, "..."]] = {}
+    for name in ("vectors", "offsets"):
+        if name not in layout.tensors:
+            raise FormatError(path, "is missing", part=f"tensor {name}")
+        entry = layout.tensors[name]
+        header = ArrayHeader(_DTYPES[entry.dtype], entry.shape, num_bytes=0)
+        arrays[name] = map_array(path, header, start=layout.num_header_bytes + entry.start)
+    return checked_flat_vectors(path, arrays["vectors"], arrays["offsets"], about=layout.metadata)

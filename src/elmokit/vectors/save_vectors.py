@@ -1,0 +1,36 @@
+"""Saving the vectors that another system made, in the files that tasks read in the place of ELMo's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.system.files import atomic_write
+from elmokit.vectors.npy import write_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from jaxtyping import Float
+
+
+def save_vectors(
+    path: str | Path, sentences: Sequence[Sequence[str]], layers: Iterable[Float[np.ndarray, "*L T E"]]
+) -> None:
+    """Write `NAME.npy`, `NAME.offsets.npy` and `NAME.txt`, whole or not at all; `load_vectors` reads them.
+
+    layers: for each sentence its vectors, (T,E) or (L,T,E), one after the other; they are rounded to float16.
+
+    Raises ValueError for a path that does not end in `.npy`, a token with a space or a line break in it, vectors whose
+    shape is not that of their sentence, and numbers that float16 cannot hold; OSError if the disk is full.
+    """
+    path = Path(path)
+    if path.suffix != ".npy":
+        raise ValueError(f"{path} does not end in .npy; the files are NAME.npy, NAME.offsets.npy and NAME.txt")
+    for sentence in sentences:
+        if any(not token or set(token) & set(" \r\n") for token in sentence):
+            raise ValueError(f"a token is empty or has a space or a line break in it: {list(sentence)}")
+    with atomic_write(path.with_suffix(".txt")) as text_path:
+        text_path.write_text("".join(f"{' '.join(sentence)}\n" for sentence in sentences), encoding="utf-8")
+        write_sentences(path, layers, lengths=[len(sentence) for sentence in sentences])

@@ -1,0 +1,197 @@
+"""Vectors of the tokens of sentences, left on disk and read sentence by sentence: what every layout is read into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+
+from elmokit.system.untrusted import FormatError
+from elmokit.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from jaxtyping import Float, Int64, Shaped
+
+
+class SentenceArrays(Protocol):
+    """What a layout's reader gives: the arrays of sentences 0 to N-1, and what is known of all of them."""
+
+    @property
+    def about(self) -> Mapping[str, str]: ...
+
+    @property
+    def num_layers(self) -> int | None:
+        """None if the arrays have no axis of layers."""
+        ...
+
+    @property
+    def dim(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]: ...
+
+    def lengths(self) -> Int64[np.ndarray, " B"]:
+        """Tokens of each sentence."""
+        ...
+
+
+@dataclass(frozen=True)
+class FlatVectors:
+    """The tokens of all sentences, one after the other; usually arrays on disk, so read them a part at a time."""
+
+    vectors: Float[np.ndarray, "N *L E"]
+    offsets: Int64[np.ndarray, " M"]
+    """Sentence i has the rows from `offsets[i]` up to `offsets[i + 1]`."""
+    about: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The model's fingerprint, the precision, the layers."""
+
+    @property
+    def num_layers(self) -> int | None:
+        return self.vectors.shape[1] if self.vectors.ndim == 3 else None
+
+    @property
+    def dim(self) -> int:
+        return self.vectors.shape[-1]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]:
+        tokens = self.vectors[self.offsets[sentence] : self.offsets[sentence + 1]]
+        return tokens if tokens.ndim == 2 else tokens.swapaxes(0, 1)
+
+    def lengths(self) -> Int64[np.ndarray, " B"]:
+        return np.diff(self.offsets)
+
+
+def _only(path: Path) -> tuple[Path, ...]:
+    return (path,)
+
+
+@dataclass(frozen=True)
+class VectorsFormat:
+    """A layout of vectors on disk: how to tell it, read it and write it."""
+
+    endings: tuple[str, ...]
+    recognise: Callable[[Path, bytes], bool]
+    """Whether it is the layout of this file, which starts with these bytes."""
+    read: Callable[[Path], SentenceArrays]
+    """FormatError, a ValueError, for a file that is damaged; found out before memory is taken for it."""
+    write: Callable[[Path, FlatVectors], None]
+    default_layers: Literal["average", "all"] = "average"
+    """What `elmokit embed` writes if nothing else is asked for."""
+    files: Callable[[Path], tuple[Path, ...]] = _only
+    """All files that the vectors are in, the one that gives them their name first."""
+
+
+class StoredVectors:
+    """Contextual vectors of a file: `vectors[i]` is sentence i's array, (T,E), or (L,T,E) of all layers.
+
+    Use `load_vectors`. An array is read when it is asked for (flat layouts are memory-mapped, and their arrays cannot
+    be written to). `len`, iteration and negative numbers work as with a list. A copy in another process opens the file
+    again.
+    """
+
+    def __init__(self, path: Path, layout: VectorsFormat) -> None:
+        self.path = path
+        self.files = layout.files(path)
+        """Those that the vectors are in: `path`, and of the `.npy` layout `NAME.offsets.npy`."""
+        self._layout = layout
+        self._arrays = layout.read(path)
+        self.about: dict[str, str] = dict(self._arrays.about)
+        """What made the vectors: the `model` (its fingerprint), `precision` and `layers`; empty in `.npy` files."""
+
+    @property
+    def num_layers(self) -> int | None:
+        """L; None if the arrays have no axis of layers."""
+        return self._arrays.num_layers
+
+    @property
+    def dim(self) -> int:
+        """Width of a vector, E."""
+        return self._arrays.dim
+
+    @property
+    def text_path(self) -> Path:
+        """`NAME.txt` next to the file, which may hold the sentences: one per line, a space between tokens."""
+        return self.path.with_suffix(".txt")
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]:
+        """Vectors of the sentence, (T,E) or (L,T,E), in the file's precision; IndexError if there is none."""
+        number = sentence + len(self) if sentence < 0 else sentence
+        if not 0 <= number < len(self):
+            raise IndexError(f"{self.path} has {len(self):,} sentences; there is no sentence {sentence}")
+        return self._arrays[number]
+
+    def __iter__(self) -> Iterator[Float[np.ndarray, "*L T E"]]:
+        return (self._arrays[sentence] for sentence in range(len(self)))
+
+    def __reduce__(self) -> tuple[type[StoredVectors], tuple[Path, VectorsFormat]]:
+        return StoredVectors, (self.path, self._layout)
+
+    def sentences(self) -> list[list[str]] | None:
+        """Tokens of each sentence, read from `text_path`; None if there is no such file.
+
+        ValueError if its lines are not the sentences of these vectors: another number of them, or of their tokens.
+        """
+        if not self.text_path.is_file():
+            return None
+        lines = list(read_lines(self.text_path))
+        if len(lines) != len(self):
+            raise FormatError(self.text_path, f"has {len(lines):,} lines, but {self.path.name} {len(self):,} sentences")
+        tokens_once: dict[str, str] = {}  # a token has many occurrences, which share one string
+        sentences = [
+            [tokens_once.setdefault(token, token) for token in line.split(" ")] if line else [] for line in lines
+        ]
+        lengths = self._arrays.lengths().tolist()
+        for number, (tokens, length) in enumerate(zip(sentences, lengths, strict=True), start=1):
+            if len(tokens) != length:
+                raise FormatError(
+                    self.text_path,
+                    f"has {len(tokens)} tokens, but {self.path.name} {length} vectors: {lines[number - 1][:80]!r}",
+                    part=f"line {number}",
+                )
+        return sentences
+
+
+def checked_flat_vectors(
+    path: Path,
+    vectors: Shaped[np.ndarray, "..."],
+    offsets: Shaped[np.ndarray, "..."],
+    *,
+    about: Mapping[str, str],
+    offsets_path: Path | None = None,
+) -> FlatVectors:
+    """Arrays out of a file, if they are what `FlatVectors` are; else `FormatError`, which names the file and the array.
+
+    offsets_path: the file of the offsets, if it is another one.
+    """
+    if vectors.ndim not in (2, 3) or vectors.dtype.str not in ("<f2", "<f4") or 0 in vectors.shape[1:]:
+        raise FormatError(
+            path,
+            f"has {vectors.dtype} of shape {vectors.shape}; expected float16 or float32, (tokens, width) or (tokens, "
+            "layers, width)",
+            part="vectors",
+        )
+    at = (offsets_path or path, "offsets")
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) == 0:
+        raise FormatError(
+            at[0], f"has {offsets.dtype} of shape {offsets.shape}; expected a row of whole numbers", part=at[1]
+        )
+    bounds = offsets.astype(np.int64, copy=False)
+    if bounds[0] != 0 or bounds[-1] != len(vectors) or (bounds[1:] < bounds[:-1]).any():
+        raise FormatError(
+            at[0],
+            f"goes from {bounds[0]} to {bounds[-1]}; expected numbers that grow from 0 to the {len(vectors):,} tokens "
+            f"of {path.name}",
+            part=at[1],
+        )
+    return FlatVectors(vectors, bounds, about)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.vectors.files import load_vectors
+from elmokit.vectors.save_vectors import save_vectors
+
+SENTENCES = [["the", "cat"], [], ["밥"]]
+ARRAYS = [np.arange(12, dtype=np.float32).reshape(2, 2, 3), np.zeros((2, 0, 3)), np.full((2, 1, 3), 0.1)]
+
+
+def test_what_was_saved_is_loaded_with_its_sentences(tmp_path: Path):
+    save_vectors(tmp_path / "v.npy", SENTENCES, ARRAYS)
+    vectors = load_vectors(tmp_path / "v.npy")
+    assert vectors.sentences() == SENTENCES
+    for ours, theirs in zip(vectors, ARRAYS, strict=True):
+        assert ours.dtype == np.float16
+        np.testing.assert_array_equal(ours, theirs.astype(np.float16))
+
+
+def test_the_files_are_those_that_numpy_would_save(tmp_path: Path):
+    save_vectors(tmp_path / "v.npy", SENTENCES, ARRAYS)
+    rows = np.concatenate([array.swapaxes(0, 1) for array in ARRAYS]).astype(np.float16)
+    np.save(tmp_path / "rows.npy", np.ascontiguousarray(rows))
+    np.save(tmp_path / "offsets.npy", np.array([0, 2, 2, 3], np.int64))
+    assert (tmp_path / "v.npy").read_bytes() == (tmp_path / "rows.npy").read_bytes()
+    assert (tmp_path / "v.offsets.npy").read_bytes() == (tmp_path / "offsets.npy").read_bytes()
+    assert (tmp_path / "v.txt").read_bytes() == "the cat\n\n밥\n".encode()
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from elmokit.vectors.save_vectors import save_vectors
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    save_vectors(sys.argv[1], [["a"] * 10] * 1000, [np.zeros((10, 8), np.float32)] * 1000)
+except OSError as error:
+    sys.exit(f"{error.strerror}")
+"""
+
+
+def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path):
+    path = tmp_path / "v.npy"
+    done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "File too large\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "sentences", "shape", "message"),
+    [
+        ("v.h5", [["a"]], (1, 4), r"v.h5 does not end in .npy"),
+        ("v.npy", [["a b"]], (1, 4), r"a token is empty or has a space or a line break in it: \['a b'\]"),
+        ("v.npy", [["a\r"]], (1, 4), r"a token is empty or has a space or a line break in it: \['a\\r'\]"),
+        ("v.npy", [["a", "b"]], (1, 4), r"sentence 0 has 2 tokens, but vectors of shape \(1, 4\)"),
+        ("v.npy", [], (1, 4), r"no sentences"),
+    ],
+)
+def test_what_cannot_be_saved_leaves_nothing(
+    tmp_path: Path, name: str, sentences: list[list[str]], shape: tuple[int, ...], message: str
+):
+    with pytest.raises(ValueError, match=message):
+        save_vectors(tmp_path / name, sentences, [np.zeros(shape)] * len(sentences))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [1e6, -1e6, float("nan")])
+def test_numbers_that_float16_cannot_hold_are_refused(tmp_path: Path, value: float):
+    with pytest.raises(ValueError, match="sentence 1: vectors that are not finite, or beyond what float16 holds"):
+        save_vectors(tmp_path / "v.npy", [["a"], ["b"]], [np.zeros((1, 4)), np.full((1, 4), value)])
+    assert list(tmp_path.iterdir()) == []
