@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
@@ -18,12 +16,13 @@ from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run_folder import RunRecord, write_record
 from elmokit.pretraining.train import pretrain
-from elmokit.report.pages import report_training
-from elmokit.report.run_history import read_history
-from elmokit.report.training_curve import perplexity_ticks, round_ticks
+from elmokit.report import pages
+from elmokit.report.pages import report
+from elmokit.report.run_history import RunHistory, read_history
+from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.text.vocabulary import Vocabulary
+from logged_task_runs import make_seeds
 
-SVG = "{http://www.w3.org/2000/svg}"
 TRAINED = [(500_000, 1000.0), (1_000_000, 200.0), (2_000_000, 100.0)]
 SETTINGS = PretrainingConfig(
     bilm=recipe("mini").bilm,
@@ -78,27 +77,14 @@ def step_of(record: dict[str, object]) -> int:
     return step
 
 
-def report(*runs: Path, folder: Path) -> tuple[ElementTree.Element, str]:
-    """The picture and the page."""
-    picture, page = report_training(runs, folder)
-    return ElementTree.parse(picture).getroot(), page.read_text(encoding="utf-8")
+def page_of(*runs: Path, folder: Path) -> str:
+    report(runs, folder)
+    return (folder / "training.md").read_text(encoding="utf-8")
 
 
-def lines_of(picture: ElementTree.Element, kind: str) -> list[list[tuple[float, float]]]:
-    found = [line for line in picture.iter(f"{SVG}polyline") if (line.get("class") or "").split()[0] == kind]
-    return [[tuple(map(float, point.split(","))) for point in line.attrib["points"].split()] for line in found]  # type: ignore[misc]
-
-
-def text_of(picture: ElementTree.Element) -> str:
-    return "\n".join(element.text or "" for element in picture.iter(f"{SVG}text"))
-
-
-def places_of_numbers(picture: ElementTree.Element, *, axis: str) -> dict[str, float]:
-    anchor = {"x": "middle", "y": "end"}[axis]
-    numbers = [
-        each for each in picture.iter(f"{SVG}text") if each.get("text-anchor") == anchor and not each.get("class")
-    ]
-    return {each.text or "": float(each.attrib[axis]) for each in numbers}
+def history_of(run: Path) -> RunHistory:
+    (logged,) = read_runs([run])
+    return read_history(logged)
 
 
 def row_of(page: str, start: str, *, number: int = 0) -> list[str]:
@@ -106,44 +92,17 @@ def row_of(page: str, start: str, *, number: int = 0) -> list[str]:
     return [cell.strip() for cell in rows[number].strip("|").split("|")]
 
 
-def test_points_stand_where_the_axes_say(run: Path, tmp_path: Path):
-    picture, _ = report(run, folder=tmp_path / "docs")
-    (training,), (heldout,) = lines_of(picture, "training"), lines_of(picture, "heldout")
-    across, down = places_of_numbers(picture, axis="x"), places_of_numbers(picture, axis="y")
-    assert [x for x, _ in training] == pytest.approx([across["0.5"], across["1"], across["2"]], abs=0.1)
-    assert [y for _, y in training] == pytest.approx([down[name] - 4 for name in ("1,000", "200", "100")], abs=0.1)
-    assert len(heldout) == 3 and heldout[0][0] == training[1][0]
-    share = math.log(300 / 200) / math.log(1000 / 200)
-    assert heldout[0][1] == pytest.approx(training[1][1] * (1 - share) + training[0][1] * share, abs=0.1)
-
-
-def test_the_picture_says_what_it_shows(run: Path, tmp_path: Path):
-    picture, _ = report(run, folder=tmp_path / "docs")
-    described = [picture.find(f"{SVG}{name}") for name in ("title", "desc")]
-    assert picture.get("aria-labelledby") == " ".join(each.attrib["id"] for each in described if each is not None)
-    assert "mine: training perplexity from 1,000.0 to 100.0" in (picture.findtext(f"{SVG}desc") or "")
-    text = text_of(picture)
-    for expected in (
-        "millions of tokens read",
-        "perplexity (log scale",
-        "training 100.0, sampled softmax",
-        "held-out 260",
-    ):
-        assert expected in text
-    assert "prefers-color-scheme: dark" in (picture.findtext(f"{SVG}style") or "")
-
-
 @pytest.mark.parametrize("softmax", ["sampled", "full", None])
 def test_only_a_sampled_softmax_is_warned_about(softmax: str | None, tmp_path: Path):
     config = None if softmax is None else replace(SETTINGS, softmax=softmax)
     run = make_run(tmp_path / "run", *(trained(*one) for one in TRAINED), config=config)
-    picture, page = report(run, folder=tmp_path / "docs")
-    assert ("not comparable" in text_of(picture)) == ("not comparable" in page) == (softmax == "sampled")
-    assert (f"{softmax} softmax" if softmax else "softmax unknown") in text_of(picture)
+    assert ("not comparable" in page_of(run, folder=tmp_path / "docs")) == (softmax == "sampled")
+    picture = (tmp_path / "docs" / "training-curve.svg").read_text(encoding="utf-8")
+    assert (f"run: training, {softmax} softmax" if softmax else "run: training, softmax unknown") in picture
 
 
 def test_the_tables_have_the_numbers_of_the_log(run: Path, tmp_path: Path):
-    _, page = report(run, folder=tmp_path / "docs")
+    page = page_of(run, folder=tmp_path / "docs")
     loss = math.log(100)
     # 2 million tokens in 4,000 seconds
     progress = ["mine", "2,000 of 2,500", "2,000,000", "1.11", "500", f"{loss - 0.5:.3f}", f"{loss + 0.5:.3f}"]
@@ -159,7 +118,7 @@ def test_the_tables_have_the_numbers_of_the_log(run: Path, tmp_path: Path):
 
 def test_a_log_by_itself_has_no_settings(run: Path, tmp_path: Path):
     (run / "config.json").unlink()
-    _, page = report(run / "metrics.jsonl", folder=tmp_path / "docs")
+    page = page_of(run / "metrics.jsonl", folder=tmp_path / "docs")
     assert row_of(page, "mine")[:2] == ["mine", "2,000"]
     assert "learning rate" not in page
 
@@ -170,70 +129,33 @@ def test_a_forward_model_has_one_direction(tmp_path: Path):
     run = make_run(
         tmp_path / "single", trained(1000, 9.0) | one, trained(2000, 9.0) | one, measured(2000, 200.0) | heldout
     )
-    _, page = report(run, folder=tmp_path / "docs")
+    page = page_of(run, folder=tmp_path / "docs")
     assert row_of(page, "single")[-2:] == ["5.000", "–"]
     assert row_of(page, "single", number=1)[1:5] == ["2", "200.0", "–", "200.0"]
 
 
-def test_long_lines_are_thinned_out_evenly_and_keep_their_ends(tmp_path: Path):
-    lines = [trained(10_000 * number, 1000 - number / 10) for number in range(1, 2001)]
-    evaluations = [measured(20_000_000, 300.0)] * 400
-    runs = [make_run(tmp_path / name, *lines, *evaluations) for name in "abcd"]
-    picture, _ = report(*runs, folder=tmp_path / "docs")
-    for points in lines_of(picture, "training"):
-        gaps = [after[0] - before[0] for before, after in itertools.pairwise(points)]
-        assert len(points) == 300
-        assert max(gaps) - min(gaps) < 0.5
-        across = places_of_numbers(picture, axis="x")
-        assert (points[0][0], points[-1][0]) == pytest.approx((across["20"] / 2000, across["20"]), abs=0.1)
-    assert [len(points) for points in lines_of(picture, "heldout")] == [300] * 4
-    assert (tmp_path / "docs" / "training-curve.svg").stat().st_size < 60_000
-
-
 def test_runs_of_one_name_are_told_apart_by_their_paths(run: Path, tmp_path: Path):
     other = make_run(tmp_path / "old" / "mine", *(trained(*one) for one in TRAINED))
-    picture, page = report(run, other, folder=tmp_path / "docs")
-    assert len(lines_of(picture, "training")) == 2 and len(lines_of(picture, "heldout")) == 1
+    page = page_of(run, other, folder=tmp_path / "docs")
     assert row_of(page, str(run).replace("_", "\\_")) != row_of(page, str(other).replace("_", "\\_"))
 
 
 def test_names_with_signs_spoil_neither_picture_nor_table(tmp_path: Path):
     run = make_run(tmp_path / "a|b <&>", *(trained(*one) for one in TRAINED))
-    picture, page = report(run, folder=tmp_path / "docs")
-    assert "a|b <&>" in text_of(picture)
+    page = page_of(run, folder=tmp_path / "docs")
+    assert "a|b &lt;&amp;&gt;: training" in (tmp_path / "docs" / "training-curve.svg").read_text(encoding="utf-8")
     assert "| a\\|b \\<&\\> | 2,000 |" in page
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (75, 1020, [50, 100, 200, 500, 1000, 2000]),
-        (101, 104, [100, 105]),
-        (100, 290, [100, 150, 200, 250, 300]),
-        (3, 5e9, [1, 1e2, 1e4, 1e6, 1e8, 1e10]),
-    ],
-)
-def test_perplexities_are_numbered_roundly_around_what_is_drawn(low: float, high: float, expected: list[float]):
-    assert perplexity_ticks(low, high) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("most", "expected"),
-    [(25.6, [0, 5, 10, 15, 20, 25]), (8, list(range(9))), (0.3, [0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3])],
-)
-def test_tokens_are_numbered_roundly(most: float, expected: list[float]):
-    assert round_ticks(most) == pytest.approx(expected)
-
-
 def test_a_line_that_is_still_being_written_is_left_out_with_a_warning(run: Path):
-    whole = read_history(run)
+    whole = history_of(run)
     path = run / "metrics.jsonl"
     text = path.read_text()
     path.write_text(text + '{"step": 2100, "num_to')
     with pytest.warns(UserWarning, match=r"metrics\.jsonl, line 7 is not whole"):
-        assert read_history(run) == whole
+        assert history_of(run) == whole
     path.write_text(text.rstrip("\n"))
-    assert read_history(run) == whole
+    assert history_of(run) == whole
 
 
 LINE = json.dumps(trained(500_000, 9.0))
@@ -248,15 +170,18 @@ LINE = json.dumps(trained(500_000, 9.0))
         (f"{LINE}\n\n{LINE}\n", "metrics.jsonl, line 2: not JSON"),
         (f"{LINE}\n{{]\n", "metrics.jsonl, line 2: not JSON"),
         (f"{LINE}\n7\n", "metrics.jsonl, line 2: expected a JSON object"),
-        (f'{LINE}\n{{"step": 1}}\n', "line 2: step 1 comes after step 500"),
-        (f'{LINE}\n{{"step": 600}}\n', "line 2: neither losses nor heldout"),
-        (LINE.replace('"num_tokens": 500000', '"num_tokens": null'), "line 1: num_tokens is null; expected a number"),
-        ('{"step": 1, "losses": 3}', "line 1: losses are 3; expected a list"),
-        (LINE.replace('"seconds": 1000.0', '"seconds": NaN'), "line 1: seconds is NaN"),
-        (LINE.replace('"seconds": 1000.0', '"seconds": Infinity'), "line 1: seconds is Infinity"),
+        (f'{LINE}\n{{"step": 1}}\n', "line 2: field step: is 1, after step 500"),
+        (f'{LINE}\n{{"step": 600}}\n', "line 2: field losses: is missing, and so is heldout"),
+        (
+            LINE.replace('"num_tokens": 500000', '"num_tokens": null'),
+            "line 1: field num_tokens: is null; expected",
+        ),
+        ('{"step": 1, "losses": 3}', "line 1: field losses: is a number; expected a list"),
+        (LINE.replace('"seconds": 1000.0', '"seconds": NaN'), "line 1: field seconds: is nan"),
+        (LINE.replace('"seconds": 1000.0', '"seconds": Infinity'), "line 1: field seconds: is inf"),
         (
             '{"step": 1, "num_tokens": 9, "heldout": {"forward": 9, "mean": 0}}',
-            "line 1: mean is 0; expected a number that",
+            "line 1: field heldout.mean: is 0; expected at least 1",
         ),
     ],
 )
@@ -277,7 +202,7 @@ def test_what_is_no_run_is_refused(run: Path, tmp_path: Path, capsys: pytest.Cap
     )
     for path, message in (
         (tmp_path / "nothing", "no run "),
-        (tmp_path / "empty", "has no metrics.jsonl; a run writes it"),
+        (tmp_path / "empty", "has no metrics.jsonl and no runs.jsonl, and no folder in it is a run"),
         (run, "config.json cannot be read: unknown field 'unheard'"),
     ):
         assert main(["report", str(path), "-o", str(tmp_path / "docs")]) == 2
@@ -295,14 +220,53 @@ def test_reads_what_pretraining_writes(tmp_path: Path):
     Vocabulary(["<S>", "</S>", "<UNK>", "the", "boat", "lay", "by", "bank", "river"]).write(vocabulary)
     config = replace(recipe("tiny"), num_steps=2, log_every=1, evaluate_every=1, precision="float32")
     run = pretrain([text], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config, held_out=[text])
-    history = read_history(run)
+    history = history_of(run)
     assert [line.step for line in history.training] == [1, 2]
     assert [measured.step for measured in history.evaluations] == [1, 2]
     assert [len(line.losses) for line in history.training] == [2, 2]
     assert history.config == config
-    report(run, folder=tmp_path / "docs")
+    report([run], tmp_path / "docs")
 
 
-def test_needs_no_torch():
-    code = "import sys, elmokit.report.pages; sys.exit('torch' in sys.modules)"
+def test_reading_a_run_needs_no_torch(run: Path):
+    code = (
+        "import sys; from pathlib import Path; from elmokit.report.run_history import read_history; "
+        "from elmokit.runs.logged_runs import read_runs; "
+        f"assert read_history(read_runs([Path({str(run)!r})])[0]).config; sys.exit('torch' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_without_matplotlib_the_page_says_how_to_get_the_picture(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pages, "find_spec", lambda name: None)
+    with pytest.warns(UserWarning, match="needs matplotlib: `pip install 'elmokit\\[plots\\]'`"):
+        written = report([run], tmp_path / "docs")
+    assert [path.name for path in written] == ["training.md"]
+    page = written[0].read_text(encoding="utf-8")
+    assert "pip install 'elmokit[plots]'" in page and "training-curve.svg" not in page
+    assert row_of(page, "mine")[1] == "2,000 of 2,500"
+
+
+def test_runs_in_one_file_make_the_same_page(run: Path, tmp_path: Path):
+    other = make_run(tmp_path / "other", *(trained(*one) for one in TRAINED))
+    write_runs(read_runs([run, other]), tmp_path / "runs.jsonl")
+    page, of_folders = (
+        page_of(tmp_path / "runs.jsonl", folder=tmp_path / "a"),
+        page_of(run, other, folder=tmp_path / "b"),
+    )
+    assert page.split("\n\n")[2:] == of_folders.split("\n\n")[2:]
+    assert (tmp_path / "a" / "training-curve.svg").read_bytes() == (tmp_path / "b" / "training-curve.svg").read_bytes()
+
+
+def test_a_folder_of_both_kinds_of_runs_makes_both_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = make_seeds(tmp_path / "runs")
+    assert main(["report", str(folder), "-o", str(tmp_path / "docs")]) == 0
+    assert capsys.readouterr().out.split() == [str(tmp_path / "docs" / "results.md")]
+    assert f"`elmokit report {folder} -o {tmp_path / 'docs'}`" in (tmp_path / "docs" / "results.md").read_text()
+    make_run(folder / "pretrained", *(trained(*one) for one in TRAINED))
+    assert main(["report", str(folder), "-o", str(tmp_path / "both")]) == 0
+    assert sorted(path.name for path in (tmp_path / "both").iterdir()) == [
+        *("results.md", "training-curve.svg", "training.md")
+    ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from elmokit.runs.folder import check_is_free, has_format, read_config, write_config
+from elmokit.runs.folder import check_is_free, read_config, write_config
 
 
 def read(folder: Path) -> dict[str, object]:
@@ -17,14 +17,12 @@ def test_a_config_is_read_back(tmp_path: Path):
     values = {"labels": ["밥", "a\u2028b"], "nested": {"rate": 0.1, "none": None}}
     write_config(tmp_path, values, format="toy", version=3)
     assert read(tmp_path) == values
-    assert has_format(tmp_path, "toy") and not has_format(tmp_path, "other")
     assert "밥" in (tmp_path / "config.json").read_text(encoding="utf-8")
 
 
 def test_a_folder_without_a_config_is_not_a_run(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
         read(tmp_path)
-    assert not has_format(tmp_path, "toy")
 
 
 @pytest.mark.parametrize(

@@ -373,3 +373,19 @@ def test_progress_counts_from_the_last_best_epoch():
         progress = progress.after(score, config=config, step=1, began=Moment.now())
         assert not progress.finished(config)
     assert progress.after(1.0, config=config, step=1, began=Moment.now()).finished(config)
+
+
+def test_a_run_records_what_its_mixes_have_learnt(
+    toy: Task[Any, Any], toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path
+):
+    for elmo, layers in (("both", "mix"), ("input", "top"), ("none", "mix")):
+        settings = [f"elmo={elmo}", f"elmo.model={tiny_bilms[0]}", f"elmo.layers={layers}", "max_epochs=1"]
+        config = with_settings(toy.recipes["cpu"](), settings)
+        run = train(toy, toy_data, run_dir=tmp_path / elmo, config=config, device="cpu")
+        mixes = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])["mixes"]
+        assert list(mixes) == {"both": ["input", "output"], "input": ["input"], "none": []}[elmo]
+        for mix in mixes.values():
+            assert mix["gamma"] != 1.0 and abs(mix["gamma"] - 1) < 0.5
+            assert ("weights" in mix) == (layers == "mix")
+            if layers == "mix":
+                assert len(mix["weights"]) == 3 and sum(mix["weights"]) == pytest.approx(1, abs=1e-5)

@@ -18,17 +18,9 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="RUN",
-        help="folder of a run of pretrain or train, its metrics.jsonl, or a folder of runs",
+        help="folder of a run of pretrain or train, its metrics.jsonl, a runs.jsonl, or a folder of runs",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=Path("docs"),
-        metavar="FOLDER",
-        help="output folder: training.md and training-curve.svg for pretraining, results.md for tasks (default: "
-        "%(default)s)",
-    )
+    _add_output(parser, "training.md and training-curve.svg for pretraining, results.md for tasks")
 
 
 def _report(arguments: argparse.Namespace) -> None:
@@ -39,4 +31,28 @@ def _report(arguments: argparse.Namespace) -> None:
         print(path)
 
 
-VERBS: Sequence[Verb] = (("report", _add_report, _report),)
+def _add_reproduce(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("table", metavar="TABLE", help="table or figure of the paper, such as table1")
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="what it is made from; runs for table1")
+    _add_output(parser, "TABLE.md")
+
+
+def _reproduce(arguments: argparse.Namespace) -> None:
+    """Write a table of the paper with our numbers next to the printed ones."""
+    from elmokit.report.pages import reproduce
+
+    print(reproduce(arguments.table, arguments.paths, arguments.output))
+
+
+def _add_output(parser: argparse.ArgumentParser, files: str) -> None:
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("docs"),
+        metavar="FOLDER",
+        help=f"output folder: {files} (default: %(default)s)",
+    )
+
+
+VERBS: Sequence[Verb] = (("report", _add_report, _report), ("reproduce", _add_reproduce, _reproduce))

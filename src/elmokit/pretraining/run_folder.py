@@ -5,14 +5,14 @@ A run's folder is a model in the native format as soon as it has a checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from elmokit.model.formats.native import CARD_NAME, FORMAT, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.runs.folder import CONFIG_NAME, read_config, write_config
+from elmokit.runs.folder import CONFIG_NAME, checked_config, read_config, write_config
 from elmokit.system.files import atomic_write
 from elmokit.text.vocabulary import Vocabulary
 
@@ -61,12 +61,18 @@ def write_record(run_dir: Path, record: RunRecord) -> None:
 
 def read_record(run_dir: Path) -> RunRecord:
     """FileNotFoundError when the folder is not a run; ValueError for a model that was not pretrained by elmokit."""
-    values = read_config(run_dir, format=FORMAT, version=VERSION, verb="pretrain")
-    settings: dict[str, Any] = values.get("pretraining") or {}
+    return _record(read_config(run_dir, format=FORMAT, version=VERSION, verb="pretrain"), run_dir / CONFIG_NAME)
+
+
+def record_of(config: Mapping[str, Any], where: str | Path) -> RunRecord:
+    """The record of a config.json that was parsed already. ValueError, which names `where`, as in `read_record`."""
+    return _record(checked_config(config, where=where, format=FORMAT, version=VERSION, verb="pretrain"), where)
+
+
+def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
+    settings: dict[str, Any] = dict(values.get("pretraining") or {})
     if "shards" not in settings:
-        raise ValueError(
-            f"{run_dir / CONFIG_NAME} describes a model, not a pretraining run; there is nothing to resume"
-        )
+        raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
     shards = [Path(shard) for shard in settings.pop("shards")]
     started_from = settings.pop(START_KEY, None)
     return RunRecord(PretrainingConfig.from_json({**settings, "bilm": values["bilm"]}), shards, started_from)

@@ -47,23 +47,31 @@ def read_config(
     except ValueError as error:
         raise ValueError(f"{path} is not valid JSON: {error}") from None
     values = cast("dict[str, Any]", record) if isinstance(record, dict) else {}
+    return checked_config(values, where=path, format=format, version=version, verb=verb, earlier=earlier)
+
+
+def checked_config(
+    config: Mapping[str, Any],
+    *,
+    where: str | Path,
+    format: str,
+    version: int,
+    verb: str,
+    earlier: Mapping[int, Upgrade] | None = None,
+) -> dict[str, Any]:
+    """As `read_config`, of a config that was parsed already; `where` it was is for errors.
+
+    ValueError for another format or a later version.
+    """
+    values = dict(config)
     if values.pop("format", None) != format:
-        raise ValueError(f"{path} is not the config of a run that `elmokit {verb}` started")
+        raise ValueError(f"{where} is not the config of a run that `elmokit {verb}` started")
     found = values.pop("version", None)
     if earlier and found in earlier:
         try:
             return earlier[found](values)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path} is not what `elmokit {verb}` writes: {error!r}") from error
+            raise ValueError(f"{where} is not what `elmokit {verb}` writes: {error!r}") from error
     if found != version:
-        raise ValueError(f"{path} has version {found}; this elmokit reads version {version}")
+        raise ValueError(f"{where} has version {found}; this elmokit reads version {version}")
     return values
-
-
-def has_format(run_dir: Path, format: str) -> bool:
-    """Whether the folder has a config.json of that format; False for anything that cannot be read."""
-    try:
-        record: object = json.loads((run_dir / CONFIG_NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(record, dict) and cast("dict[str, object]", record).get("format") == format

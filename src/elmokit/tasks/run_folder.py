@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.runs.folder import CONFIG_NAME, read_config, write_config
+from elmokit.runs.folder import CONFIG_NAME, checked_config, read_config, write_config
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, config_from_json, config_to_json
 from elmokit.tasks.old_runs import from_version_1
@@ -54,8 +54,18 @@ def read_record(run_dir: Path, task: Task[Any, Any] | None = None) -> TaskRecord
 
     task: of the run, if it is none of `TASKS`.
     """
+    values = read_config(run_dir, format=FORMAT, version=VERSION, verb="train", earlier={1: from_version_1})
+    return _record(values, run_dir / CONFIG_NAME, task)
+
+
+def record_of(config: Mapping[str, Any], where: str | Path) -> TaskRecord:
+    """The record of a config.json that was parsed already. ValueError, which names `where`, as in `read_record`."""
     earlier = {1: from_version_1}
-    values = read_config(run_dir, format=FORMAT, version=VERSION, earlier=earlier, verb="train")
+    values = checked_config(config, where=where, format=FORMAT, version=VERSION, verb="train", earlier=earlier)
+    return _record(values, where, None)
+
+
+def _record(values: Mapping[str, Any], where: str | Path, task: Task[Any, Any] | None) -> TaskRecord:
     try:
         return TaskRecord(
             task=values["task"],
@@ -66,6 +76,6 @@ def read_record(run_dir: Path, task: Task[Any, Any] | None = None) -> TaskRecord
             counts=values["examples"],
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{run_dir / CONFIG_NAME} is not what `elmokit train` writes: {error!r}") from error
+        raise ValueError(f"{where} is not what `elmokit train` writes: {error!r}") from error
     except ValueError as error:
-        raise ValueError(f"{run_dir / CONFIG_NAME}: {error}") from None
+        raise ValueError(f"{where}: {error}") from None

@@ -1,0 +1,26 @@
+"""A number that several runs have measured: its mean and its sample standard deviation."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """The values of a number over runs that differ in their seed."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.values)
+
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation of a sample (n - 1); None for a single value."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else None
+
+    def __str__(self) -> str:
+        """As in `82.00 ± 2.00`."""
+        return f"{self.mean:.2f}" + ("" if self.deviation is None else f" ± {self.deviation:.2f}")

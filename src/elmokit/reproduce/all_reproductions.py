@@ -1,0 +1,24 @@
+"""The tables and figures that are reproduced, by name. A module is imported when it is asked for."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from elmokit.reproduce.reproduction import Reproduction
+
+REPRODUCTIONS = {
+    "table1": "elmokit.reproduce.table1",
+}
+"""Name -> the module whose REPRODUCTION it is."""
+
+
+def find_reproduction(name: str) -> Reproduction:
+    """Raises ValueError, with the nearest name, for one that is not there."""
+    if name not in REPRODUCTIONS:
+        near = difflib.get_close_matches(name, REPRODUCTIONS, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ValueError(f"no reproduction {name!r}; {hint}there are {', '.join(REPRODUCTIONS)}")
+    return importlib.import_module(REPRODUCTIONS[name]).REPRODUCTION

@@ -1,0 +1,183 @@
+"""Runs of tasks -> comparisons: the same task, data and settings without ELMo and with it. Imports no torch."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from elmokit.metrics.statistic import Statistic
+from elmokit.reproduce.task_runs import read_task_run
+from elmokit.tasks.all_tasks import TASKS, find_task
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.reproduce.task_runs import RunResult, TaskRun
+    from elmokit.runs.logged_runs import LoggedRun
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Runs that differ in nothing but their seed, in its order; all have ended."""
+
+    runs: tuple[TaskRun, ...]
+
+    @property
+    def results(self) -> list[RunResult]:
+        return [run.result for run in self.runs if run.result is not None]
+
+    def score(self, name: str, *, test_set: str | None) -> Statistic | None:
+        """On a test file, or on the development set; None where no run has it."""
+        found = [result.dev if test_set is None else result.test.get(test_set, {}) for result in self.results]
+        values = tuple(scores[name] for scores in found if name in scores)
+        return Statistic(values) if values else None
+
+    @property
+    def median_seconds(self) -> float:
+        return statistics.median(result.seconds for result in self.results)
+
+    @property
+    def median_processor_seconds(self) -> float | None:
+        """Of the runs that have recorded it; None if none has."""
+        known = [result.processor_seconds for result in self.results if result.processor_seconds is not None]
+        return statistics.median(known) if known else None
+
+    @property
+    def machines(self) -> list[str]:
+        return list(dict.fromkeys(result.machine for result in self.results if result.machine is not None))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One task on one data set, without ELMo and with it."""
+
+    task: str
+    metric: str
+    """The score that tells the best epoch, and that the comparison is about."""
+    data: str
+    elmo_name: str
+    """Where ELMo is, and what else tells this arm from the others that have the same baseline."""
+    baseline: Arm
+    elmo: Arm
+
+    @property
+    def test_sets(self) -> list[str | None]:
+        """Names of the test files; None, the development set, where there is none."""
+        return list(self.baseline.results[0].test) or [None]
+
+
+@dataclass(frozen=True)
+class Results:
+    comparisons: list[Comparison]
+    """In the order of `TASKS`."""
+    notes: list[str]
+    """Runs that are in no comparison, and why."""
+
+
+def gain(baseline: float, elmo: float) -> tuple[float, float | None]:
+    """Points, and percent of the baseline's error (its distance from 100), None where that is none."""
+    return elmo - baseline, 100 * (elmo - baseline) / (100 - baseline) if baseline < 100 else None
+
+
+def compare_runs(logged: Sequence[LoggedRun]) -> Results:
+    """Group runs by task, data and settings; each arm with ELMo is compared with the runs without it.
+
+    Word vectors and data are the same if their names (and those of the data's folders) and the numbers of examples are.
+    Raises ValueError for runs that cannot be read, for two runs of one arm with the same seed, and where no run can be
+    compared with another.
+    """
+    runs = [read_task_run(run) for run in logged]
+    notes = [f"{run.where} has not ended" for run in runs if run.result is None]
+    groups: dict[str, list[TaskRun]] = {}
+    for run in runs:
+        if run.result is not None:
+            groups.setdefault(_key([run.record.task, _common(run)]), []).append(run)
+    comparisons: list[Comparison] = []
+    for group in groups.values():
+        arms = _arms(group)
+        baseline = arms.pop(_key({}), None)
+        if baseline is None or not arms:
+            notes.append(_lone(group, list(groups.values())))
+        else:
+            comparisons += [_comparison(baseline, arm, list(arms.values())) for arm in arms.values()]
+    if not comparisons:
+        raise ValueError(f"nothing to compare: {'; '.join(notes)}. Expected ended runs with ELMo and without it")
+    names = list(TASKS)
+    comparisons.sort(key=lambda one: (names.index(one.task), one.data, one.elmo_name))
+    return Results(comparisons, notes)
+
+
+def _arms(group: Sequence[TaskRun]) -> dict[str, Arm]:
+    seeds: dict[str, dict[int, TaskRun]] = {}
+    for run in group:
+        arm = seeds.setdefault(_key(run.elmo_settings()), {})
+        if run.seed in arm:
+            raise ValueError(
+                f"{arm[run.seed].where} and {run.where} are runs of the same settings and the same seed, {run.seed}; "
+                "give one of them"
+            )
+        arm[run.seed] = run
+    return {key: Arm(tuple(arm[seed] for seed in sorted(arm))) for key, arm in seeds.items()}
+
+
+def _comparison(baseline: Arm, elmo: Arm, rivals: Sequence[Arm]) -> Comparison:
+    run = baseline.runs[0]
+    own = elmo.runs[0].elmo_settings()
+    others = [arm.runs[0].elmo_settings() for arm in rivals]
+    named = [name for name in own if name != "position" and any(other[name] != own[name] for other in others)]
+    return Comparison(
+        task=run.record.task,
+        metric=find_task(run.record.task).metric,
+        data=run.data,
+        elmo_name=", ".join([own["position"], *(f"{name} {own[name]}" for name in named)]),
+        baseline=baseline,
+        elmo=elmo,
+    )
+
+
+def _lone(group: Sequence[TaskRun], groups: Sequence[Sequence[TaskRun]]) -> str:
+    """What a group of one arm lacks, and how the nearest runs of the other arm differ."""
+    run = group[0]
+    task, has_elmo = run.record.task, _has_elmo(run)
+    others = [other for rivals in groups for other in rivals if other.record.task == task]
+    differences = [_differences(_common(run), _common(other)) for other in others if _has_elmo(other) != has_elmo]
+    nearest = min(differences, key=len) if differences else []
+    why = f"; the nearest of {task} differ in {', '.join(nearest)}" if nearest else ""
+    missing = "without" if has_elmo else "with"
+    return f"{', '.join(run.where for run in group)}: no run {missing} ELMo of the same data and settings{why}"
+
+
+def _has_elmo(run: TaskRun) -> bool:
+    return run.record.config.inputs.elmo is not None
+
+
+def _common(run: TaskRun) -> dict[str, Any]:
+    """Data and settings that both arms of a comparison share: all but the seed and what concerns ELMo.
+
+    Examples that were left out count by their number; the words for the reason may change between versions.
+    """
+    splits = {"train": run.record.splits.train, "dev": run.record.splits.dev, "test": run.record.splits.test}
+    data = {name: [_last_two(path) for path in paths] for name, paths in splits.items()}
+    examples = {split: sorted(counts.values()) for split, counts in run.record.counts.items()}
+    return {"data": data, "examples": examples, **run.settings()}
+
+
+def _last_two(path: Path) -> str:
+    """Folder and name: where the data lie differs from machine to machine."""
+    return "/".join(path.parts[-2:])
+
+
+def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """Names of settings, and both values where these are short."""
+    names = [name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name)]
+    return [
+        name if isinstance(one.get(name), dict) else f"{name} ({one.get(name)}, not {other.get(name)})"
+        for name in names
+    ]
+
+
+def _key(value: object) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,122 @@
+"""Runs of tasks, read back: what config.json says, and the result at the end of the log. Imports no torch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elmokit.system.json_fields import Fields
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.config import config_to_json
+from elmokit.tasks.run_folder import FORMAT, TaskRecord, record_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from elmokit.runs.logged_runs import LoggedRun
+
+
+@dataclass(frozen=True)
+class LearntMix:
+    """A scalar mix after training."""
+
+    gamma: float
+    weights: tuple[float, ...]
+    """After the softmax, lowest layer first; empty for a single layer, which has none."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run has measured at its end, with the weights of its best epoch."""
+
+    dev: Mapping[str, float]
+    test: Mapping[str, Mapping[str, float]]
+    """Scores by the name of the test file."""
+    best_epoch: int
+    seconds: float
+    """Seconds of training and of evaluating after each epoch."""
+    processor_seconds: float | None
+    """The same in CPU seconds; None for runs that did not record it, as is the machine."""
+    machine: str | None
+    mixes: Mapping[str, LearntMix]
+    """By position, input or output; empty without ELMo."""
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """A run of a task."""
+
+    where: str
+    """Its folder, or the file and the run in it."""
+    record: TaskRecord
+    result: RunResult | None
+    """None for a run that has not ended."""
+
+    @property
+    def seed(self) -> int:
+        return self.record.config.training.seed
+
+    @property
+    def data(self) -> str:
+        """Name of the folder of the training data."""
+        return self.record.splits.train[0].parent.name
+
+    def settings(self) -> dict[str, Any]:
+        """Settings except the seed and ELMo's, by name: `training.max_epochs`; word vectors without their path."""
+        config = config_to_json(self.record.config)
+        del config["training"]["seed"], config["inputs"]["elmo"]
+        config["inputs"]["word_vectors"] = Path(config["inputs"]["word_vectors"]).name
+        return {f"{part}.{name}": value for part, values in config.items() for name, value in values.items()}
+
+    def elmo_settings(self) -> dict[str, Any]:
+        """ELMo's settings by name, the model without its path, and its fingerprint; empty without ELMo."""
+        elmo = config_to_json(self.record.config)["inputs"]["elmo"]
+        if elmo is None:
+            return {}
+        return {**elmo, "model": Path(elmo["model"]).name, "fingerprint": self.record.fingerprint}
+
+
+def is_task_run(run: LoggedRun) -> bool:
+    """Whether `elmokit train` wrote it."""
+    return run.config is not None and run.config.get("format") == FORMAT
+
+
+def read_task_run(run: LoggedRun) -> TaskRun:
+    """Raises ValueError, naming the file, for a run that is not of a task and for a result without its metric."""
+    if run.config is None:
+        raise ValueError(f"{run.where} has no config.json; expected a run of `elmokit train`")
+    record = record_of(run.config, run.config_where)
+    return TaskRun(run.where, record, _result(run, find_task(record.task).metric))
+
+
+def _result(run: LoggedRun, metric: str) -> RunResult | None:
+    """The result in the last whole line; None when the run has not written one yet."""
+    if not run.records or run.records[-1].get("result") is not True:
+        return None
+    line = Fields(f"{run.log_where}, line {len(run.records)}", run.records[-1])
+    test = line.fields("test")
+    return RunResult(
+        dev=_scores(line.fields("dev"), metric),
+        test={name: _scores(test.fields(name), metric) for name in test.names},
+        best_epoch=line.integer("best_epoch"),
+        seconds=line.number("seconds"),
+        processor_seconds=line.number_or_none("processor_seconds"),
+        machine=line.text("machine") if "machine" in line else None,
+        mixes=_mixes(line.fields("mixes")) if "mixes" in line else {},
+    )
+
+
+def _scores(scores: Fields, metric: str) -> dict[str, float]:
+    scores.value(metric)  # refused if it is missing
+    return {name: scores.number(name) for name in scores.names}
+
+
+def _mixes(mixes: Fields) -> dict[str, LearntMix]:
+    learnt: dict[str, LearntMix] = {}
+    for position in mixes.names:
+        mix = mixes.fields(position)
+        weights = mix.numbers("weights") if "weights" in mix else ()
+        learnt[position] = LearntMix(mix.number("gamma", least=-math.inf), weights)
+    return learnt

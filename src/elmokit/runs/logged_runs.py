@@ -1,0 +1,123 @@
+"""Runs as they are reported on, their settings and their log: from run folders, or from a file that holds many runs.
+
+A `runs.jsonl` has one line per run, `{"name": ..., "config": {...}, "metrics": [{...}, ...]}`: the name of its folder,
+its config.json (or null), and the lines of its metrics.jsonl.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
+from elmokit.runs.metrics_log import read_log
+from elmokit.system.files import atomic_write
+from elmokit.system.json_fields import Fields, read_json_object
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elmokit.runs.metrics_log import Record
+
+RUNS_NAME = "runs.jsonl"
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """What a run has written, without its weights."""
+
+    name: str
+    """Of its folder."""
+    where: str
+    """The folder, or the file and the run in it; for messages, as the next two."""
+    config_where: str
+    log_where: str
+    config: dict[str, Any] | None
+    """None of a log that lies alone."""
+    records: list[Record]
+    """The whole lines of the log; empty when the run has not logged anything yet."""
+    has_torn_line: bool
+    """Whether part of another line follows."""
+
+
+def read_runs(paths: Sequence[Path]) -> list[LoggedRun]:
+    """The runs of each path: the folder of a run, its metrics.jsonl, a runs.jsonl, or a folder of any of these.
+
+    Raises FileNotFoundError for a path without runs, ValueError, naming the file, for what cannot be read.
+    """
+    return [run for path in paths for run in _runs_of(path)]
+
+
+def write_runs(runs: Sequence[LoggedRun], path: Path) -> None:
+    """Write a runs.jsonl, sorted by name, that `read_runs` reads back. Raises ValueError for two runs of one name."""
+    names = sorted(run.name for run in runs)
+    if repeated := [name for name, following in zip(names, names[1:], strict=False) if name == following]:
+        raise ValueError(f"two runs are named {repeated[0]}; expected one run per name")
+    with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8") as file:
+        for run in sorted(runs, key=lambda run: run.name):
+            line = {"name": run.name, "config": run.config, "metrics": run.records}
+            file.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _runs_of(path: Path) -> list[LoggedRun]:
+    if path.is_file():
+        return _runs_in_file(path)
+    if not path.exists():
+        raise FileNotFoundError(f"no run {path}; expected the folder of a run, its {METRICS_NAME}, or a {RUNS_NAME}")
+    if _is_run_folder(path):
+        return [_run_in_folder(path, path / METRICS_NAME)]
+    if (path / RUNS_NAME).is_file():
+        return _runs_in_file(path / RUNS_NAME)
+    runs = [_run_in_folder(child, child / METRICS_NAME) for child in sorted(path.iterdir()) if _is_run_folder(child)]
+    if not runs:
+        raise FileNotFoundError(f"{path} has no {METRICS_NAME} and no {RUNS_NAME}, and no folder in it is a run")
+    return runs
+
+
+def _is_run_folder(path: Path) -> bool:
+    return (path / CONFIG_NAME).is_file() or (path / METRICS_NAME).is_file()
+
+
+def _run_in_folder(folder: Path, log: Path) -> LoggedRun:
+    config = folder / CONFIG_NAME
+    logged = read_log(log)
+    return LoggedRun(
+        name=folder.resolve().name,
+        where=str(folder),
+        config_where=str(config),
+        log_where=str(log),
+        config=dict(read_json_object(config)) if config.is_file() else None,
+        records=logged.records,
+        has_torn_line=logged.has_torn_line,
+    )
+
+
+def _runs_in_file(path: Path) -> list[LoggedRun]:
+    """Of a runs.jsonl, or of a metrics.jsonl; the lines tell."""
+    logged = read_log(path)
+    if not logged.records or "metrics" not in logged.records[0]:
+        return [_run_in_folder(path.parent, path)]
+    if logged.has_torn_line:
+        raise ValueError(f"{path}: its last line is not whole; write it again")
+    return [_run_in_line(path, number, record) for number, record in enumerate(logged.records, start=1)]
+
+
+def _run_in_line(path: Path, number: int, record: Record) -> LoggedRun:
+    fields = Fields(f"{path}, line {number}", record)
+    fields.require_known(("name", "config", "metrics"))
+    name = fields.text("name")
+    where = f"{path}, run {name}"
+    metrics = fields.items("metrics")
+    if not all(isinstance(line, dict) for line in metrics):
+        raise fields.error("metrics", "holds something else than objects")
+    return LoggedRun(
+        name=name,
+        where=where,
+        config_where=where,
+        log_where=where,
+        config=None if fields.value("config") is None else fields.object("config"),
+        records=cast("list[Record]", metrics),
+        has_torn_line=False,
+    )

@@ -1,0 +1,90 @@
+"""The page of results: rows worked out by hand, the paper's numbers next to them, and what is not compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from elmokit.report.pages import report
+from logged_task_runs import make_run, make_seeds
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_seeds(tmp_path / "runs")
+
+
+def page_of(*runs: Path, folder: Path) -> str:
+    (page,) = report(runs, folder)
+    return page.read_text(encoding="utf-8")
+
+
+def rows_of(page: str, start: str) -> list[list[str]]:
+    rows = [line for line in page.splitlines() if line.startswith(f"| {start} |")]
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows]
+
+
+def test_too_few_seeds_are_named_with_the_time_that_a_run_takes(folder: Path, tmp_path: Path):
+    runs = sorted(folder.iterdir())
+    assert "Fewer than" not in page_of(*runs, folder=tmp_path / "docs")
+    few = [run for run in runs if run.name != "ner-none-1"]  # the longest of the others took 300 seconds
+    expected = "Fewer than 3 seeds: named-entities on conll2003 (2; a run took up to 5 minutes)."
+    assert expected in page_of(*few, folder=tmp_path / "docs")
+
+
+def test_the_page_has_our_row_next_to_the_paper_s(folder: Path, tmp_path: Path):
+    page = page_of(folder, folder=tmp_path / "docs")
+    main_row, data, recall, *runs, mixes = rows_of(page, "named-entities")
+    assert main_row == [
+        *("named-entities", "conll2003", "eng.testb", "f1", "input", "3", "82.00 ± 2.00", "86.00 ± 1.73", "+4.00"),
+        *("22.2 %", "83.00 ± 2.00", "87.00 ± 1.73", "90.15", "92.22 ± 0.10", "2.06", "21 %"),
+    ]
+    assert data[2:6] == ["14,041", "14,041", "3,250", "eng.testb: 3,453"]
+    assert "max\\_epochs=8" in data[6] and data[8] == "mini-en (01234567)"
+    assert recall[4:8] == ["recall", "30.00 ± 0.00", "30.00 ± 0.00", "+0.00"]
+    assert [row[2:] for row in runs] == [
+        ["none", "0, 1, 2", "not recorded", "60", "–", "1, 1, 1"],
+        ["input", "0, 1, 2", "a loom", "150", "91", "4, 5, 6"],
+    ]
+    assert mixes[2:] == ["input", "input", "0.20 0.40 0.40", "2.00"]
+    assert "higher in 1 of 1 comparisons" in page and "at or above the paper's in 1 of 1" in page
+    assert "Peters et al. (2018), Table 1" in page and "CoNLL-2003, as in the paper" in page
+    assert "Not compared" not in page
+
+
+def test_data_that_the_paper_does_not_have_are_shown_without_its_numbers(tmp_path: Path):
+    runs = [
+        make_run(tmp_path / f"ko-{elmo}", f"elmo={elmo}", "max_train_examples=20", test=test, task="sentiment")
+        for elmo, test in (("none", 80.0), ("both", 79.0))
+    ]
+    page = page_of(*runs, folder=tmp_path / "docs")
+    main_row = rows_of(page, "sentiment")[0]
+    assert main_row[1:10] == ["nsmc", "test.tsv", "accuracy", "both", "1", "80.00", "79.00", "-1.00", "-5.0 %"]
+    assert main_row[12:] == ["–"] * 4
+    assert "higher in 0 of 1 comparisons" in page and "at or above" not in page
+    assert "max\\_train\\_examples=20" in page
+    assert "not recorded" in page  # the mixes of an older run
+
+
+def test_what_is_not_compared_is_named(folder: Path, tmp_path: Path):
+    make_run(folder / "ner-none-9", "elmo=none", "seed=9", test=0, ended=False)
+    make_run(folder / "ner-faster", "elmo=input", "learning_rate=0.01", test=99)
+    with (folder / "ner-none-9" / "metrics.jsonl").open("a") as file:
+        file.write('{"epoch": 1, "result": tr')  # the power went off
+    page = page_of(folder, folder=tmp_path / "docs")
+    assert "ner-none-9 has not ended" in page
+    assert "ner-faster: no run without ELMo of the same data and settings" in page
+    assert "the nearest of named-entities differ in training.learning\\_rate (0.01, not 0.003)" in page
+    assert rows_of(page, "named-entities")[0][5] == "3"
+
+
+def test_a_baseline_that_two_arms_share_is_one_row_of_the_runs(tmp_path: Path):
+    runs = [make_run(tmp_path / elmo, f"elmo={elmo}", test=80) for elmo in ("none", "input", "both")]
+    page = page_of(*runs, folder=tmp_path / "docs")
+    assert sum(row[2] == "none" for row in rows_of(page, "named-entities")) == 1
+
+
+def test_a_run_of_one_minute_is_in_the_singular(tmp_path: Path):
+    runs = [make_run(tmp_path / elmo, f"elmo={elmo}", test=80) for elmo in ("none", "input")]
+    assert "a run took up to 1 minute)." in page_of(*runs, folder=tmp_path / "docs")

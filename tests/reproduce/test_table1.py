@@ -1,0 +1,51 @@
+"""Table 1 reproduced from runs: our rows under the paper's, and data that the paper does not have left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
+from elmokit.reproduce.paper import ALL_TABLES, TABLE_1
+from elmokit.reproduce.table1 import COUNTERPARTS, our_rows
+from elmokit.tasks.all_tasks import TASKS
+from logged_task_runs import make_run, make_seeds
+
+
+def test_our_row_has_the_means_and_gains_of_the_runs(tmp_path: Path):
+    (row,) = our_rows([make_seeds(tmp_path / "runs")])
+    assert (row.row, row.measured_on) == ("NER", "conll2003, ELMo at input, 3 seeds")
+    assert [cell and str(cell) for cell in row.cells] == [None, None, "82.00 ± 2.00", "86.00 ± 1.73", "4.00", "22.22"]
+
+
+def test_data_that_the_paper_does_not_have_make_no_row(tmp_path: Path):
+    runs = [make_run(tmp_path / elmo, f"elmo={elmo}", test=80, task="sentiment") for elmo in ("none", "both")]
+    assert our_rows(runs) == []
+
+
+def test_counterparts_are_rows_of_the_table_for_tasks_that_exist():
+    assert {counterpart.row for counterpart in COUNTERPARTS.values()} == set(TABLE_1.rows)
+    assert {task for task, _ in COUNTERPARTS} == set(TASKS)
+
+
+def test_every_reproduction_in_the_list_is_of_a_table_of_the_paper():
+    for name in REPRODUCTIONS:
+        reproduction = find_reproduction(name)
+        assert reproduction.name == name and reproduction.paper in ALL_TABLES
+
+
+def test_an_unknown_table_is_refused_with_the_nearest_name():
+    with pytest.raises(ValueError, match="no reproduction 'tabel1'; did you mean table1"):
+        find_reproduction("tabel1")
+
+
+def test_the_verb_writes_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    runs = make_seeds(tmp_path / "runs")
+    assert main(["reproduce", "table1", str(runs), "-o", str(tmp_path / "docs")]) == 0
+    assert capsys.readouterr().out.split() == [str(tmp_path / "docs" / "table1.md")]
+    page = (tmp_path / "docs" / "table1.md").read_text(encoding="utf-8")
+    assert f"`elmokit reproduce table1 {runs} -o {tmp_path / 'docs'}`" in page
+    assert "| NER | paper | Peters et al. (2017) | 91.93 ± 0.19 | 90.15 | 92.22 ± 0.10 | 2.06 | 21 |" in page
+    assert "| NER | conll2003, ELMo at input, 3 seeds | – | – | 82.00 ± 2.00 | 86.00 ± 1.73 | 4.00 | 22.22 |" in page

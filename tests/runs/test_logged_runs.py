@@ -1,0 +1,87 @@
+"""Runs read for reports: from folders, from a log alone, and from one file that holds many."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elmokit.runs.logged_runs import read_runs, write_runs
+
+
+def make_run(folder: Path, *, config: dict[str, object] | None, steps: int = 2) -> Path:
+    folder.mkdir(parents=True)
+    if config is not None:
+        (folder / "config.json").write_text(json.dumps(config))
+    (folder / "metrics.jsonl").write_text("".join(json.dumps({"step": n}) + "\n" for n in range(steps)))
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_run(tmp_path / "runs" / "b", config={"rate": 0.1, "name": "밥"})
+    make_run(tmp_path / "runs" / "a", config=None, steps=1)
+    (tmp_path / "runs" / "notes").mkdir()
+    return tmp_path / "runs"
+
+
+def test_a_folder_of_runs_has_them_in_the_order_of_their_names(folder: Path):
+    first, second = read_runs([folder])
+    assert (first.name, first.config, first.records) == ("a", None, [{"step": 0}])
+    assert (second.name, second.config) == ("b", {"rate": 0.1, "name": "밥"})
+    assert (second.where, second.config_where) == (str(folder / "b"), str(folder / "b" / "config.json"))
+    assert second.log_where == str(folder / "b" / "metrics.jsonl")
+
+
+def test_a_run_is_its_folder_or_its_log(folder: Path):
+    assert read_runs([folder / "b"]) == read_runs([folder / "b" / "metrics.jsonl"]) == read_runs([folder])[1:]
+
+
+def test_many_runs_in_one_file_are_read_back(folder: Path, tmp_path: Path):
+    runs = read_runs([folder])
+    write_runs(list(reversed(runs)), tmp_path / "runs.jsonl")
+    assert "밥" in (tmp_path / "runs.jsonl").read_text(encoding="utf-8")
+    where = {name: f"{tmp_path / 'runs.jsonl'}, run {name}" for name in "ab"}
+    expected = [
+        replace(run, where=where[run.name], config_where=where[run.name], log_where=where[run.name]) for run in runs
+    ]
+    assert read_runs([tmp_path / "runs.jsonl"]) == read_runs([tmp_path]) == expected
+
+
+def test_a_torn_last_line_is_told(folder: Path):
+    with (folder / "a" / "metrics.jsonl").open("a") as file:
+        file.write('{"step": ')
+    assert [run.has_torn_line for run in read_runs([folder])] == [True, False]
+
+
+def test_a_path_without_runs_is_refused(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match=r"no run .*nothing; expected the folder of a run"):
+        read_runs([tmp_path / "nothing"])
+    with pytest.raises(FileNotFoundError, match=r"no metrics.jsonl and no runs.jsonl, and no folder in it is a run"):
+        read_runs([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"name": 3, "config": null, "metrics": []}', "runs.jsonl, line 1: field name: is a number; expected text"),
+        ('{"name": "a", "metrics": []}', "line 1: field config: is missing"),
+        ('{"name": "a", "config": 1, "metrics": []}', "line 1: field config: is a number; expected an object"),
+        ('{"name": "a", "config": null, "metrics": [1]}', "line 1: field metrics: holds something else than objects"),
+        ('{"name": "a", "config": null, "metrics": [], "x": 1}', "line 1: field x: is not known"),
+        ('{"name": "a", "config": null, "metrics": []}\n{"na', "its last line is not whole"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, line: str, message: str):
+    (tmp_path / "runs.jsonl").write_text(line + "\n" if line.endswith("}") else line)
+    with pytest.raises(ValueError, match=message):
+        read_runs([tmp_path / "runs.jsonl"])
+
+
+def test_two_runs_of_one_name_are_not_written(folder: Path, tmp_path: Path):
+    runs = read_runs([folder])
+    with pytest.raises(ValueError, match="two runs are named a; expected one run per name"):
+        write_runs([*runs, runs[0]], tmp_path / "runs.jsonl")
+    assert not (tmp_path / "runs.jsonl").exists()
