@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
-_XZ = b"\xfd7zXZ\x00"
+GZIP_MAGIC = b"\x1f\x8b"
+XZ_MAGIC = b"\xfd7zXZ\x00"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
 
 
@@ -62,7 +62,7 @@ def split_tokens(line: str) -> list[str]:
 
 def _decode(line: bytes, *, number: int, name: str) -> str:
     if number == 1:
-        line = line.removeprefix(_BYTE_ORDER_MARK)
+        line = line.removeprefix(BYTE_ORDER_MARK)
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     if b"\0" in line:
         raise ValueError(f"{name}, line {number}: NUL byte at byte {line.index(0) + 1}; expected UTF-8 text")
@@ -93,9 +93,9 @@ def _open(path: str | os.PathLike[str], name: str) -> Generator[BinaryIO]:
 
 
 def _decompressed(file: BinaryIO) -> BinaryIO:
-    head = cast("bytes", file.peek(len(_XZ)))  # pyright: ignore[reportAttributeAccessIssue]
-    if head.startswith(_GZIP):
+    head = cast("bytes", file.peek(len(XZ_MAGIC)))  # pyright: ignore[reportAttributeAccessIssue]
+    if head.startswith(GZIP_MAGIC):
         return cast("BinaryIO", gzip.GzipFile(fileobj=file))
-    if head.startswith(_XZ):
+    if head.startswith(XZ_MAGIC):
         return cast("BinaryIO", lzma.LZMAFile(file))
     return file

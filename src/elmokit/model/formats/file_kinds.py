@@ -5,7 +5,6 @@ This is a catalogue of the files that people have, those of other tools too; whi
 
 from __future__ import annotations
 
-import zlib
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from elmokit.model.formats.containers.hdf5 import SIGNATURE
 from elmokit.model.formats.containers.safetensors import looks_like_safetensors
 from elmokit.system.json_fields import MAX_BYTES, read_json_object
 from elmokit.system.untrusted import FormatError
+from elmokit.text.lines import BYTE_ORDER_MARK, GZIP_MAGIC, XZ_MAGIC, read_chunks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,11 +97,11 @@ def _by_signature(path: Path, head: bytes) -> FileKind | None:
     if head.startswith(b"PK\x03\x04"):
         first_name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
         return FileKind.TORCH_ZIP if first_name.endswith(b"/data.pkl") else FileKind.ZIP
-    if head.startswith(b"\x1f\x8b"):
-        return FileKind.TAR_GZ if _is_tar(_start_of_gzip(path)) else FileKind.GZIP
+    if head.startswith(GZIP_MAGIC):
+        return FileKind.TAR_GZ if _is_tar(_start_unpacked(path)) else FileKind.GZIP
     if _is_tar(head):
         return FileKind.TAR
-    if head.startswith(b"\xfd7zXZ\x00"):
+    if head.startswith(XZ_MAGIC):
         return FileKind.XZ
     if head.startswith(b"\x93NUMPY"):
         return FileKind.NUMPY
@@ -111,7 +111,7 @@ def _by_signature(path: Path, head: bytes) -> FileKind | None:
 def _by_text(path: Path, head: bytes) -> FileKind | None:
     if b"\0" in head:
         return None
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+    if head.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{"):
         return _kind_of_json(path)
     if head.startswith(b"model_checkpoint_path:"):
         return FileKind.TENSORFLOW_CHECKPOINT
@@ -145,10 +145,8 @@ def _is_tar(head: bytes) -> bool:
     return head[offset : offset + len(magic)] == magic
 
 
-def _start_of_gzip(path: Path) -> bytes:
-    with path.open("rb") as file:
-        packed = file.read(1 << 16)
+def _start_unpacked(path: Path) -> bytes:
     try:
-        return zlib.decompressobj(wbits=31).decompress(packed, 512)
-    except zlib.error:
+        return next(read_chunks(path, size=512), b"")
+    except (OSError, ValueError):
         return b""
