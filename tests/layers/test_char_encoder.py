@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from elmokit.layers.char_encoder import PADDING_CHARACTER, CharEncoder
+from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.highway import Highway
-from elmokit.text.characters import character_ids
+from elmokit.text.characters import PADDING_ID, character_ids
 
 FILTERS = [(1, 4), (2, 5), (7, 6)]
 
@@ -16,6 +16,7 @@ def encoder(*, activation: str = "relu", num_highway_layers: int = 1, projection
     torch.manual_seed(0)
     return CharEncoder(
         num_characters=262,
+        padding_id=PADDING_ID,
         character_dim=3,
         filters=FILTERS,
         activation=activation,
@@ -63,10 +64,6 @@ def test_a_token_alone_equals_itself_in_any_company() -> None:
 
 def test_no_tokens_give_no_vectors() -> None:
     assert encoder()(torch.zeros(0, 50, dtype=torch.int32)).shape == (0, 8)
-
-
-def test_the_padding_character_is_the_one_of_the_text_floor() -> None:
-    assert ids("a")[0, -1] == PADDING_CHARACTER
 
 
 def test_highway_by_hand() -> None:

@@ -13,7 +13,7 @@ def test_counts_the_tokens_of_each_sentence():
 
 
 def test_refuses_gaps_other_types_and_other_shapes():
-    with pytest.raises(ValueError, match="mask of sentence 1 has padding before a token"):
+    with pytest.raises(ValueError, match="sentence 1 has padding before a token"):
         sentence_lengths(torch.tensor([[True, True], [False, True]]))
     with pytest.raises(ValueError, match="of type torch.float32; expected torch.bool"):
         sentence_lengths(torch.ones(2, 2))

@@ -121,7 +121,7 @@ def test_gradients_reach_every_weight() -> None:
 def test_padding_inside_a_sentence_is_refused() -> None:
     batch = ids([["a", "b"]])
     batch[0, 1] = 0
-    with pytest.raises(ValueError, match="padding goes behind a sentence"):
+    with pytest.raises(ValueError, match="padding goes after a sentence's end"):
         made()(batch)
 
 

@@ -11,22 +11,28 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.highway import Highway
-from elmokit.layers.packed.linear import PackedConvolution, windows
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-PADDING_CHARACTER = 261  # as `text.characters` numbers it; fills a token's row behind its end-of-word character
 LENGTH_STEP = 4  # tokens whose lengths round up to the same multiple of this are convolved together
 
 
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
+"""What may follow the convolutions."""
+
+
 class CharEncoder(nn.Module):
-    """Character ids (N,C) -> token representations (N,D)."""
+    """Character ids (N,C) -> token representations (N,D).
+
+    Id 0 is the padding token, whose embedding is zero; `padding_id` fills a token's row after its last character.
+    """
 
     def __init__(
         self,
         *,
         num_characters: int,
+        padding_id: int,
         character_dim: int,
         filters: Sequence[tuple[int, int]],
         activation: str,
@@ -36,9 +42,10 @@ class CharEncoder(nn.Module):
         super().__init__()
         num_filters = self.num_filters = sum(number for _, number in filters)
         self.output_dim = projection_dim
+        self.padding_id = padding_id
         self.embedding = nn.Embedding(num_characters, character_dim, padding_idx=0)
         self.convolutions = nn.ModuleList(nn.Conv1d(character_dim, number, width) for width, number in filters)
-        self.activation = {"relu": torch.relu, "tanh": torch.tanh}[activation]
+        self.activation = ACTIVATIONS[activation]
         self.highways = nn.ModuleList(Highway(dim=num_filters) for _ in range(num_highway_layers))
         self.projection: nn.Linear | None = None
         if num_filters != projection_dim:
@@ -70,37 +77,52 @@ class CharEncoder(nn.Module):
         return hidden if self.projection is None else self.projection(hidden)
 
     def _pool(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N K"]:
-        """Maximum of every filter over all positions, the padding characters' included, without visiting most of them.
-
-        Behind a token's end all windows of a width hold padding characters alone and are equal, so one of them
-        stands for the rest: a token of n characters needs n + (widest filter) positions.
-        """
-        size = character_ids.shape[1]
-        lengths = (character_ids != PADDING_CHARACTER).sum(dim=1) + self.widest
-        lengths = ((lengths + LENGTH_STEP - 1) // LENGTH_STEP * LENGTH_STEP).clamp_(max=size)
-        order = torch.argsort(lengths, stable=True)
-        by_length: dict[int, int] = Counter(cast("list[int]", lengths.tolist()))
-        pieces: list[Tensor] = []
-        start = 0
-        for length, count in sorted(by_length.items()):
-            pieces.append(self._convolve(character_ids[order[start : start + count], :length]))
-            start += count
-        if not pieces:
+        if not len(character_ids):
             return self.embedding.weight.new_zeros(0, self.num_filters)
-        return torch.cat(pieces)[torch.argsort(order)]
+        return pool_by_length(character_ids, self._convolve, widest=self.widest, padding_id=self.padding_id)
 
     def _convolve(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N K"]:
         convolve_and_max = cast("Callable[..., Tensor]", _ConvolveAndMax.apply)
         pooled: list[Tensor] = []
         for convolution in self.convolutions:
-            if isinstance(convolution, PackedConvolution):
-                pooled.append(convolution(functional.embedding(character_ids, self.embedding.weight)))
-                continue
             assert isinstance(convolution, nn.Conv1d) and convolution.bias is not None
             weights = (self.embedding.weight, convolution.weight)
             largest = convolve_and_max(character_ids, *weights, torch.is_grad_enabled())
             pooled.append(largest + convolution.bias)
         return torch.cat(pooled, dim=1)
+
+
+def pool_by_length(
+    character_ids: Int[Tensor, "N C"],
+    convolve: Callable[[Int[Tensor, "N C"]], Float[Tensor, "N K"]],
+    *,
+    widest: int,
+    padding_id: int,
+) -> Float[Tensor, "N K"]:
+    """Maximum of every filter over all positions, those of padding characters included, without visiting most of them.
+
+    After a token's end all windows of a width hold padding characters alone and are equal, so one of them stands for
+    the rest: a token of n characters needs n + `widest` positions, where `widest` is the width of the widest filter.
+    `convolve` gives the maxima (N,K) of tokens that are cut to one length. There is at least one token.
+    """
+    size = character_ids.shape[1]
+    lengths = (character_ids != padding_id).sum(dim=1) + widest
+    lengths = ((lengths + LENGTH_STEP - 1) // LENGTH_STEP * LENGTH_STEP).clamp_(max=size)
+    order = torch.argsort(lengths, stable=True)
+    by_length: dict[int, int] = Counter(cast("list[int]", lengths.tolist()))
+    pieces: list[Tensor] = []
+    start = 0
+    for length, count in sorted(by_length.items()):
+        pieces.append(convolve(character_ids[order[start : start + count], :length]))
+        start += count
+    return torch.cat(pieces)[torch.argsort(order)]
+
+
+def windows(embedded: Float[Tensor, "N C D"], width: int) -> Float[Tensor, "M WD"]:
+    """All that a filter of this width sees: of each token C - width + 1 rows, one after the other."""
+    positions = embedded.shape[1] - width + 1
+    rows = torch.cat([embedded[:, start : start + positions] for start in range(width)], dim=2)
+    return rows.view(-1, rows.shape[2])
 
 
 class _ConvolveAndMax(torch.autograd.Function):

@@ -26,5 +26,11 @@ class Highway(nn.Module):
             nn.init.constant_(linear.bias, bias)
 
     def forward(self, inputs: Float[Tensor, "N K"]) -> Float[Tensor, "N K"]:
-        gate = torch.sigmoid(self.gate(inputs))
-        return inputs + gate * (torch.relu(self.transform(inputs)) - inputs)
+        return carry(inputs, gate=self.gate(inputs), transformed=self.transform(inputs))
+
+
+def carry(
+    inputs: Float[Tensor, "N K"], *, gate: Float[Tensor, "N K"], transformed: Float[Tensor, "N K"]
+) -> Float[Tensor, "N K"]:
+    """The layer's result from its two products, before their activations."""
+    return inputs + torch.sigmoid(gate) * (torch.relu(transformed) - inputs)

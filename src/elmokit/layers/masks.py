@@ -23,6 +23,6 @@ def sentence_lengths(mask: Bool[Tensor, "B T"], *, of: Tensor | None = None) -> 
     gaps = (mask[:, 1:] & ~mask[:, :-1]).any(dim=1)
     if gaps.any():
         raise ValueError(
-            f"the mask of sentence {int(gaps.nonzero()[0])} has padding before a token; expected it behind"
+            f"sentence {int(gaps.nonzero()[0])} has padding before a token; padding goes after a sentence's end"
         )
     return mask.sum(dim=1)

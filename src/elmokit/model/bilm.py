@@ -10,8 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.layers.char_encoder import CharEncoder
+from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
 from elmokit.model.config import NUM_CHARACTER_ROWS, BiLMConfig
+from elmokit.text.characters import PADDING_ID
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -43,23 +45,19 @@ class BiLM(nn.Module):
     def __init__(self, config: BiLMConfig) -> None:
         super().__init__()
         self.config = config
-        self.char_encoder = new_char_encoder(config)
+        self.char_encoder = _char_encoder(config)
         self.forward_lstm = _lstm(config)
         self.backward_lstm = _lstm(config) if config.bidirectional else None
 
     def forward(self, character_ids: Int[Tensor, "B T C"], state: BiLMState | None = None) -> BiLMOutput:
-        """Padding tokens are rows of zeros behind a sentence's end; elsewhere they are an error."""
+        """Padding tokens are rows of zeros after a sentence's end; ValueError where they are before a token."""
         if character_ids.dim() != 3 or character_ids.shape[2] != self.config.max_characters_per_token:
             raise ValueError(
                 f"character ids have shape {tuple(character_ids.shape)}; "
                 f"expected (sentences, tokens, {self.config.max_characters_per_token})"
             )
         mask = (character_ids > 0).any(dim=2)
-        lengths = mask.sum(dim=1)
-        if not torch.equal(mask, _mask(lengths, mask.shape[1])):
-            raise ValueError(
-                "a padding token (a row of zeros) stands before a real one; padding goes behind a sentence"
-            )
+        lengths = sentence_lengths(mask)
         tokens = self.char_encoder.embedding.weight.new_zeros(*mask.shape, self.config.projection_dim)
         tokens[mask] = self.encode_tokens(character_ids[mask]).to(tokens.dtype)
         return self.contextualise(tokens, lengths.cpu(), state)
@@ -103,9 +101,10 @@ class BiLM(nn.Module):
         )
 
 
-def new_char_encoder(config: BiLMConfig) -> CharEncoder:
+def _char_encoder(config: BiLMConfig) -> CharEncoder:
     return CharEncoder(
         num_characters=NUM_CHARACTER_ROWS,
+        padding_id=PADDING_ID,
         character_dim=config.character_dim,
         filters=config.filters,
         activation=config.activation,

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.scalar_mix import ScalarMix, TopLayer, normalise_layers
 from elmokit.model.bundled import DEFAULT_MODEL
 from elmokit.model.elmo import load_bilm
@@ -213,13 +214,11 @@ class ElmoEmbedding(nn.Module):
         return layers[:, :, 1:-1] * mask[:, :, None]  # ends of shorter sentences are where the mask has padding
 
     def _with_boundaries(self, ids: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B U C"]:
-        if (~mask[:, :-1] & mask[:, 1:]).any():
-            row = int((~mask[:, :-1] & mask[:, 1:]).any(dim=1).nonzero()[0])
-            raise ValueError(f"sentence {row} has padding (a row of zeros) before a token; padding follows its end")
+        lengths = sentence_lengths(mask)
         assert self.boundaries is not None
         bounded = functional.pad(ids.long(), (0, 0, 1, 1))
         bounded[:, 0] = self.boundaries[0]
-        bounded[torch.arange(len(ids), device=ids.device), mask.sum(dim=1) + 1] = self.boundaries[1]
+        bounded[torch.arange(len(ids), device=ids.device), lengths + 1] = self.boundaries[1]
         return bounded
 
 

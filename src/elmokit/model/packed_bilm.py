@@ -1,6 +1,6 @@
-"""The biLM for inference alone: sentences of tokens -> layer activations, as `BiLM` has them, several times as fast.
+"""The biLM for inference alone: sentences of tokens -> the layer activations of `BiLM`, several times as fast.
 
-The weights are packed for the kernel that multiplies them (`layers.packed_linear`), sentences are read side by side
+The weights are packed for the kernel that multiplies them (`layers.packed.linear`), sentences are read side by side
 without padding, and no boundary is read twice: a sentence starts from the state that its boundary leaves.
 """
 
@@ -8,36 +8,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
-from elmokit.layers.meta_device import on_meta_device
-from elmokit.layers.packed.linear import (
-    PackedConvolution,
-    PackedLinear,
-    Precision,
-    kernel_for,
-    round_up,
-    rows_are_independent,
-)
+from elmokit.layers.char_encoder import ACTIVATIONS
+from elmokit.layers.packed.char_encoder import PackedCharEncoder, PackedConvolution, PackedHighway
+from elmokit.layers.packed.linear import Precision, kernel_for, round_up, rows_are_independent
 from elmokit.layers.packed.lstm import PackedLSTM, PackedLSTMLayer, PackedState
 from elmokit.layers.parallel import run_in_parallel
 from elmokit.layers.projected_lstm import FORGET_BIAS
-from elmokit.model.bilm import new_char_encoder
 from elmokit.model.token_cache import TokenCache
-from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, PADDING_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from jaxtyping import Float, Int
 
-    from elmokit.layers.char_encoder import CharEncoder
-    from elmokit.layers.packed.linear import MakeKernel
+    from elmokit.layers.packed.linear import Kernel, MakeKernel
     from elmokit.model.config import BiLMConfig
 
 State = list[list[PackedState]]
@@ -148,23 +140,24 @@ def _fill_vectors(config: BiLMConfig) -> bool:
     return all(width % 32 == 0 for width in (config.projection_dim, config.lstm_dim, config.num_filters))
 
 
-def _char_encoder(config: BiLMConfig, weights: dict[str, Tensor], make_kernel: MakeKernel) -> CharEncoder:
-    """The same module, with packed layers in the place of the linear ones and the convolutions."""
-    with on_meta_device():
-        encoder = new_char_encoder(config)
-    for name, module in _modules(encoder):
-        if isinstance(module, (nn.Linear, nn.Conv1d)):
-            weight, bias = (weights.pop(f"char_encoder.{name}.{part}") for part in ("weight", "bias"))
-            is_linear = isinstance(module, nn.Linear)
-            packed = PackedLinear(make_kernel(weight, bias)) if is_linear else PackedConvolution(weight, bias)
-            encoder.set_submodule(name, packed)
-    rest = {name: weights.pop(f"char_encoder.{name}") for name in encoder.state_dict()}
-    encoder.load_state_dict(rest, assign=True)
-    return encoder.requires_grad_(False)
+def _char_encoder(config: BiLMConfig, weights: dict[str, Tensor], make_kernel: MakeKernel) -> PackedCharEncoder:
+    def pop(name: str) -> Tensor:
+        return weights.pop(f"char_encoder.{name}")
 
+    def kernel(name: str) -> Kernel:
+        return make_kernel(pop(f"{name}.weight"), pop(f"{name}.bias"))
 
-def _modules(of: nn.Module) -> list[tuple[str, nn.Module]]:
-    return list(cast("Iterable[tuple[str, nn.Module]]", of.named_modules()))
+    convolutions = [f"convolutions.{index}" for index in range(len(config.filters))]
+    highways = [f"highways.{index}" for index in range(config.num_highway_layers)]
+    return PackedCharEncoder(
+        embedding=pop("embedding.weight"),
+        convolutions=[PackedConvolution(pop(f"{name}.weight"), pop(f"{name}.bias")) for name in convolutions],
+        activation=ACTIVATIONS[config.activation],
+        highways=[PackedHighway(kernel(f"{name}.transform"), kernel(f"{name}.gate")) for name in highways],
+        projection=kernel("projection") if config.num_filters != config.projection_dim else None,
+        output_dim=config.projection_dim,
+        padding_id=PADDING_ID,
+    )
 
 
 def _lstm(config: BiLMConfig, weights: dict[str, Tensor], name: str, make_kernel: MakeKernel) -> PackedLSTM:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
     from elmokit.layers.char_encoder import CharEncoder
+    from elmokit.layers.packed.char_encoder import PackedCharEncoder
 
 MAX_REMEMBERED_TOKENS = 32_768  # 64 MiB of vectors for the released `original` model, 16 MiB for the bundled one
 CHUNK = 256  # tokens that the char encoder sees at once; bounds its memory
@@ -27,7 +28,11 @@ class TokenCache:
     """Looks tokens up among those seen before, encodes the others, forgets the least recently used ones."""
 
     def __init__(
-        self, char_encoder: CharEncoder, *, max_characters_per_token: int, max_tokens: int = MAX_REMEMBERED_TOKENS
+        self,
+        char_encoder: CharEncoder | PackedCharEncoder,
+        *,
+        max_characters_per_token: int,
+        max_tokens: int = MAX_REMEMBERED_TOKENS,
     ) -> None:
         self.char_encoder = char_encoder
         self.max_characters_per_token = max_characters_per_token

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.model.embedding import ElmoEmbedding
 from elmokit.tasks.words import WordEmbedding
-from elmokit.text.characters import NUM_CHARACTERS, character_ids
+from elmokit.text.characters import NUM_CHARACTERS, PADDING_ID, character_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -113,6 +113,7 @@ class _CharacterCNN(nn.Module):
         self.max_characters = config.max_characters
         self.encoder = CharEncoder(
             num_characters=NUM_CHARACTERS,
+            padding_id=PADDING_ID,
             character_dim=config.character_dim,
             filters=config.character_filters,
             activation="relu",

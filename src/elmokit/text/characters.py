@@ -31,6 +31,8 @@ NUM_CHARACTERS = 262
 """Ids in the arrays: 0 for the padding token, then the 261 above, shifted by one."""
 
 _SHIFT = 1
+PADDING_ID = PADDING_CHARACTER + _SHIFT
+"""The padding character as the arrays have it: it fills a token's row after the end of the word."""
 _SENTENCE_BOUNDARIES = {BEGIN_SENTENCE: BEGIN_SENTENCE_CHARACTER, END_SENTENCE: END_SENTENCE_CHARACTER}
 
 
@@ -50,14 +52,14 @@ def character_ids(tokens: Sequence[str], *, max_characters_per_token: int = 50) 
     # A fixed-width bytes array cuts and pads in C; the zeros that it pads with are covered below.
     text = np.array(spellings, dtype=f"S{room}").view(np.uint8).reshape(len(spellings), room)
 
-    ids = np.full((len(spellings), max_characters_per_token), PADDING_CHARACTER + _SHIFT, dtype=np.int32)
+    ids = np.full((len(spellings), max_characters_per_token), PADDING_ID, dtype=np.int32)
     ids[:, 0] = BEGIN_WORD_CHARACTER + _SHIFT
     np.add(text, _SHIFT, out=ids[:, 1:-1], where=np.arange(room) < lengths[:, None], dtype=np.int32)
     ids[np.arange(len(spellings)), lengths + 1] = END_WORD_CHARACTER + _SHIFT
     for row, token in enumerate(tokens):
         if token in _SENTENCE_BOUNDARIES:
             boundary = [BEGIN_WORD_CHARACTER, _SENTENCE_BOUNDARIES[token], END_WORD_CHARACTER]
-            ids[row] = PADDING_CHARACTER + _SHIFT
+            ids[row] = PADDING_ID
             ids[row, :3] = np.array(boundary) + _SHIFT
     return ids
 

@@ -13,7 +13,6 @@ from elmokit.layers.packed.linear import (
     BlockedInt8,
     Float16,
     Int8,
-    PackedConvolution,
     PlainBFloat16,
     Transposed,
     kernel_for,
@@ -101,14 +100,3 @@ def test_a_private_operator_that_gives_something_else_is_not_used(monkeypatch: p
 def test_an_unknown_precision_is_refused():
     with pytest.raises(ValueError, match="precision is 'float8'; expected one of float32, bfloat16, int8, auto"):
         kernel_for("float8", random(16, 32))  # type: ignore[arg-type]
-
-
-@given(width=st.integers(1, 7), length=st.integers(7, 12), seed=st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
-def test_a_packed_convolution_is_the_largest_response_of_a_plain_one(width: int, length: int, seed: int):
-    convolution = torch.nn.Conv1d(4, 32, width)
-    embedded = random(5, length, 4, seed=seed)
-    with torch.no_grad():
-        expected = convolution(embedded.transpose(1, 2)).amax(dim=2)
-        packed = PackedConvolution(convolution.weight.detach(), convolution.bias.detach())
-        torch.testing.assert_close(packed(embedded), expected, rtol=0, atol=2e-6)

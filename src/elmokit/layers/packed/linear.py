@@ -20,7 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 if TYPE_CHECKING:
@@ -56,42 +56,6 @@ class Kernel(Protocol):
 
 
 MakeKernel: TypeAlias = "Callable[[Float[Tensor, 'M K'], Float[Tensor, ' M'] | None], Kernel]"
-
-
-class PackedLinear(nn.Module):
-    """A kernel in the place of an `nn.Linear`."""
-
-    def __init__(self, kernel: Kernel) -> None:
-        super().__init__()
-        self.kernel = kernel
-
-    def forward(self, inputs: Float[Tensor, "N K"]) -> Float[Tensor, "N M"]:
-        return self.kernel(inputs)
-
-
-class PackedConvolution(nn.Module):
-    """A kernel in the place of an `nn.Conv1d`, and the maximum over all positions; in float32 at every precision.
-
-    Its products have few columns: they cost little, and int8 would cost the most exactness here.
-    """
-
-    def __init__(self, weight: Float[Tensor, "K D W"], bias: Float[Tensor, " K"]) -> None:
-        super().__init__()
-        self.num_filters, _, self.width = weight.shape
-        make_kernel = kernel_for("float32", weight)
-        self.kernel = make_kernel(weight.transpose(1, 2).reshape(self.num_filters, -1), None)
-        self.bias = bias
-
-    def forward(self, embedded: Float[Tensor, "N C D"]) -> Float[Tensor, "N K"]:
-        responses = self.kernel(windows(embedded, self.width)).view(len(embedded), -1, self.num_filters)
-        return responses.amax(dim=1) + self.bias
-
-
-def windows(embedded: Float[Tensor, "N C D"], width: int) -> Float[Tensor, "M WD"]:
-    """All that a filter of this width sees: of each token C - width + 1 rows, one behind the other."""
-    positions = embedded.shape[1] - width + 1
-    rows = torch.cat([embedded[:, start : start + positions] for start in range(width)], dim=2)
-    return rows.view(-1, rows.shape[2])
 
 
 def check_precision(precision: str) -> None:
