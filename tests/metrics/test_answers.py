@@ -66,5 +66,5 @@ def test_no_questions_score_zero():
 
 @pytest.mark.parametrize("answers", [[], "2015"])
 def test_refuses_a_question_without_gold_answers(answers: list[str]):
-    with pytest.raises(ValueError, match="question 'q1' has the gold answers .*; expected a list of at least one"):
+    with pytest.raises(ValueError, match="question 'q1' has the gold answers .*; expected a non-empty list"):
         score_answers(gold={"q1": answers}, predicted={})

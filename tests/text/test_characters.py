@@ -123,7 +123,7 @@ def test_counts_the_tokens_that_lose_bytes():
 
 
 def test_a_string_in_place_of_tokens_is_refused():
-    with pytest.raises(ValueError, match="expected a list of tokens, but was given the string 'hello'"):
+    with pytest.raises(ValueError, match="expected a list of tokens, got the string 'hello'"):
         character_ids("hello")
     with pytest.raises(ValueError, match="sentence 1 is the string 'hello'"):
         batch_character_ids([["a"], "hello"])

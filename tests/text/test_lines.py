@@ -110,7 +110,7 @@ def test_lines_before_a_bad_one_are_given(path: Path):
 def test_a_compressed_file_that_is_cut_short_is_an_error(path: Path, compress, kept: float):
     whole = compress("".join(f"line {number}\n" for number in range(50_000)).encode())
     path.write_bytes(whole[: int(len(whole) * kept)])
-    with pytest.raises(ValueError, match=r"shard\.txt: the compressed file is cut short or damaged after line \d+"):
+    with pytest.raises(ValueError, match=r"shard\.txt: the compressed file is truncated or damaged after line \d+"):
         list(read_lines(path))
 
 
@@ -120,7 +120,7 @@ def test_a_damaged_compressed_file_is_an_error(path: Path, compress, position: i
     whole = bytearray(compress("".join(f"line {number}\n" for number in range(50_000)).encode()))
     whole[position] ^= 0xFF
     path.write_bytes(whole)
-    with pytest.raises(ValueError, match=r"shard\.txt: the compressed file is cut short or damaged"):
+    with pytest.raises(ValueError, match=r"shard\.txt: the compressed file is truncated or damaged"):
         list(read_lines(path))
 
 

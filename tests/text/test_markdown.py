@@ -25,7 +25,7 @@ def test_what_markdown_would_read_as_a_sign_is_escaped():
 
 
 def test_a_row_with_too_few_cells_is_refused():
-    with pytest.raises(ValueError, match="a row has 1 cells, and the header 2: alone"):
+    with pytest.raises(ValueError, match="a row has 1 cells, but the header has 2: alone"):
         markdown_table(("run", "score"), [("alone",)])
 
 

@@ -63,10 +63,10 @@ def test_an_empty_file_lacks_all_specials(path: Path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<S>\n</S>\n<UNK>\nthe\na\nthe\n", r"line 6: the token 'the' is there again \(it is entry 4 too\)"),
+        (b"<S>\n</S>\n<UNK>\nthe\na\nthe\n", r"line 6: duplicate token 'the' \(first at entry 4\)"),
         (b"<S>\n</S>\n\n<UNK>\n", "line 3: the token is empty"),
-        (b"<S>\n</S>\n<UNK>\nthe 1234\n", "line 4: the token 'the 1234' holds white space"),
-        (b"<S>\n!!!MAXTERMID\n</S>\n<UNK>\nthe\nthe\n", "line 6: the token 'the' is there again"),
+        (b"<S>\n</S>\n<UNK>\nthe 1234\n", "line 4: the token 'the 1234' has white space in it"),
+        (b"<S>\n!!!MAXTERMID\n</S>\n<UNK>\nthe\nthe\n", "line 6: duplicate token 'the'"),
         (b"<S>\n</S>\n<UNK>\ncaf\xe9\n", "line 4: byte 0xe9 at byte 4 is not UTF-8"),
         (b"<S>\n</S>\n<UNK>\nt\0e\n", "line 4: NUL byte at byte 2"),
     ],
@@ -117,7 +117,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(path: Path, monkeypatc
 
 
 def test_a_list_is_checked_like_a_file():
-    with pytest.raises(ValueError, match="the token 'a' is there again"):
+    with pytest.raises(ValueError, match="duplicate token 'a'"):
         Vocabulary([*SPECIALS, "a", "a"])
     with pytest.raises(ValueError, match="lacks"):
         Vocabulary("<S>")

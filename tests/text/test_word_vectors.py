@@ -102,13 +102,13 @@ def test_text_and_binary_hold_the_same_numbers(tmp_path_factory: pytest.TempPath
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"the 1 2\ncat 1\n", "vectors, line 2: 1 numbers behind the word; expected 2: 'cat 1'"),
+        (b"the 1 2\ncat 1\n", "vectors, line 2: 1 numbers after the word; expected 2: 'cat 1'"),
         (b"the 1 2\ncat 1 x\n", "vectors, line 2: 'x' is not a number"),
         (b"the 1 2\ncat 1 nan\n", "vectors, line 2: 'nan' is not a finite number"),
         (b"the 1 2\ncat 1 1e999\n", "'1e999' is not a finite number"),
-        (b"", "vectors, line 1: '' is not a word and 1 to 10,000 numbers"),
+        (b"", "vectors, line 1: expected a word and 1 to 10,000 numbers"),
         (b"no vectors in this sentence\n", "'no' is not|is not a number"),
-        (b"cat\t1\t2\n", "numbers behind the word"),
+        (b"cat\t1\t2\n", "numbers after the word"),
         (b"3 2\nthe 1 2\ncat 1 2\n", "vectors ends after 2 words; its first line promises 3"),
         (b"3 2\nthe 1 x\ncat 1 2\n", "vectors, line 2: 'x' is not a number"),
         (b"2 999999999999\n", "vectors of 999999999999 numbers; expected 1 to 10,000"),
@@ -116,7 +116,7 @@ def test_text_and_binary_hold_the_same_numbers(tmp_path_factory: pytest.TempPath
         (binary({"cat": [1.0, 2.0]})[:-1], "vectors ends in word 1"),
         (binary({"cat": [1.0, float("inf")]}), "the vector of word 1 \\('cat'\\) is not finite"),
         (b"1 2\n" + b"\xff" * 20_000, "word 1 has more than 10,000 bytes"),
-        (gzip.compress(GLOVE.encode() * 99)[:-9], "cut short or damaged"),
+        (gzip.compress(GLOVE.encode() * 99)[:-9], "truncated or damaged"),
     ],
 )
 def test_what_is_no_file_of_word_vectors_is_refused(path: Path, content: bytes, message: str):

@@ -13,22 +13,22 @@ from elmokit.metrics.score import percentage
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_PUNCTUATION = str.maketrans("", "", string.punctuation)  # that of ASCII only, as in the script
+_PUNCTUATION = str.maketrans("", "", string.punctuation)  # ASCII punctuation only, as in the script
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
 @dataclass(frozen=True)
 class AnswerScore:
-    """Exact match and F1, in percent; `+` joins batches."""
+    """Exact match and F1 of answers, in percent; `+` joins batches."""
 
     num_questions: int = 0
     num_exact: int = 0
     f1_sum: float = 0.0
-    """Sum of the questions' F1, each between 0 and 1."""
+    """Sum of F1 over the questions, each F1 between 0 and 1."""
     num_unanswered: int = 0
-    """Questions without a prediction: they count as wrong."""
+    """Number of questions without a prediction; they count as wrong."""
     num_skipped: int = 0
-    """Predictions to questions that are not there: they do not count."""
+    """Number of predictions for unknown questions; they do not count."""
 
     @property
     def exact_match(self) -> float:
@@ -36,7 +36,7 @@ class AnswerScore:
 
     @property
     def f1(self) -> float:
-        """Mean of the questions' F1."""
+        """Mean F1 of the questions, in percent."""
         return percentage(self.f1_sum, self.num_questions)
 
     def __add__(self, other: AnswerScore) -> AnswerScore:
@@ -50,14 +50,14 @@ class AnswerScore:
 
 
 def score_answers(*, gold: Mapping[str, Sequence[str]], predicted: Mapping[str, str]) -> AnswerScore:
-    """Compare, under the same question ids, the predicted answer with all gold ones: the best of them counts.
+    """Compare the predicted answer to each question with all of its gold answers; the best match counts.
 
-    Raises ValueError for a question without gold answers.
+    Both mappings are keyed by question id. Raises ValueError for a question without gold answers.
     """
     num_exact, f1_sum = 0, 0.0
     for question, answers in gold.items():
         if isinstance(answers, str) or not answers:
-            raise ValueError(f"question {question!r} has the gold answers {answers!r}; expected a list of at least one")
+            raise ValueError(f"question {question!r} has the gold answers {answers!r}; expected a non-empty list")
         if question in predicted:
             num_exact += max(is_exact_match(predicted[question], answer) for answer in answers)
             f1_sum += max(answer_f1(predicted[question], answer) for answer in answers)
@@ -71,17 +71,17 @@ def score_answers(*, gold: Mapping[str, Sequence[str]], predicted: Mapping[str, 
 
 
 def is_exact_match(predicted: str, gold: str) -> bool:
-    """Whether the normalised answers are the same."""
+    """Whether the two answers are equal after normalisation."""
     return normalise_answer(predicted) == normalise_answer(gold)
 
 
 def answer_f1(predicted: str, gold: str) -> float:
-    """F1, between 0 and 1, of the words of two normalised answers, each counted as often as it occurs."""
+    """F1, between 0 and 1, over the words of two normalised answers; a word counts as often as it occurs."""
     guess, truth = normalise_answer(predicted).split(), normalise_answer(gold).split()
     shared = (Counter(guess) & Counter(truth)).total()
     return 2 * shared / (len(guess) + len(truth)) if shared else 0.0
 
 
 def normalise_answer(text: str) -> str:
-    """Lower case, without ASCII punctuation, then without the words a, an and the, single spaces."""
+    """The text in lower case, without ASCII punctuation, without the words a, an and the, and with single spaces."""
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())

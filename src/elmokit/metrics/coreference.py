@@ -18,17 +18,17 @@ M = TypeVar("M", bound="Hashable")
 
 @dataclass(frozen=True)
 class CoreferenceScore:
-    """Scores of one document, or with `+` of several: numerators and denominators add up, as in the scorer's totals."""
+    """Scores of one document; `+` joins documents by adding numerators and denominators, as the scorer's totals do."""
 
     mentions: Score = field(default_factory=Score)
-    """Mentions found, whatever cluster they are in."""
+    """Score of the mentions alone, whatever cluster they are in."""
     muc: Score = field(default_factory=Score)
     b_cubed: Score = field(default_factory=Score)
     ceaf_e: Score = field(default_factory=Score)
 
     @property
     def average_f1(self) -> float:
-        """The CoNLL score: mean of the F1 of MUC, B-cubed and CEAF-e, in percent."""
+        """The CoNLL score: the mean of the F1 of MUC, B-cubed and CEAF-e, in percent."""
         return fmean([self.muc.f1, self.b_cubed.f1, self.ceaf_e.f1])
 
     def __add__(self, other: CoreferenceScore) -> CoreferenceScore:
@@ -41,11 +41,11 @@ class CoreferenceScore:
 
 
 def score_coreference(*, gold: Iterable[Iterable[M]], predicted: Iterable[Iterable[M]]) -> CoreferenceScore:
-    """Compare the clusters of one document; a mention is whatever says where it stands, `(first, last)` for instance.
+    """Compare the clusters of one document. A mention is any hashable value, such as its `(first, last)` tokens.
 
-    Nothing is added for mentions that one side lacks. Clusters of one mention count for B-cubed and CEAF-e if they are
-    given, on either side (CoNLL-2012 has none in its key); MUC has no use for them. A gold mention that is predicted
-    again counts where it is predicted first. Raises ValueError for an empty cluster.
+    Mentions that one side lacks are not added to it. Clusters of a single mention, on either side, count for B-cubed
+    and CEAF-e but not for MUC, which scores links (the key of CoNLL-2012 has no such clusters). If a gold mention is
+    predicted more than once, its first cluster counts. Raises ValueError for an empty cluster.
     """
     keys = _filled(gold, side="gold")
     cluster_of = {mention: number for number, cluster in enumerate(keys) for mention in cluster}
@@ -60,17 +60,18 @@ def score_coreference(*, gold: Iterable[Iterable[M]], predicted: Iterable[Iterab
 
 
 def best_alignment(similarity: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """Pairs of row and column, each in one pair at most, with the largest sum (Kuhn-Munkres; all rows or all columns).
+    """The (row, column) pairs with the largest sum of similarities, at most one pair per row and column (Kuhn-Munkres).
 
-    Rows come one after another; each takes the shortest augmenting path under the prices that make every edge of the
-    alignment so far free, hence O(rows * rows * columns) for at most as many rows as columns.
+    The shorter side is aligned completely. Rows are added one by one, each along the shortest augmenting path under
+    prices that make every edge of the alignment so far free. This takes O(rows * rows * columns) steps when there are
+    at most as many rows as columns; otherwise the two sides are swapped.
     """
     if not similarity:
         return []
     if len(similarity) > len(similarity[0]):
         return sorted((row, column) for column, row in best_alignment(list(zip(*similarity, strict=True))))
     num_rows, num_columns = len(similarity), len(similarity[0])
-    start = num_columns  # a column of its own, from which the path of each new row sets out
+    start = num_columns  # an extra column, where the path of each new row begins
     row_price, column_price = [0.0] * num_rows, [0.0] * (num_columns + 1)
     row_of: list[int | None] = [None] * (num_columns + 1)
     for row in range(num_rows):
@@ -107,7 +108,7 @@ def _filled(clusters: Iterable[Iterable[M]], *, side: str) -> list[list[M]]:
 
 
 def _without_repeats(clusters: list[list[M]], gold_mentions: Collection[M]) -> list[list[M]]:
-    """The clusters, each gold mention kept at its first place only; the scorer lets other mentions repeat."""
+    """The clusters with each gold mention kept only where it occurs first; the scorer lets other mentions repeat."""
     seen: set[M] = set()
     unique: list[list[M]] = []
     for cluster in clusters:
@@ -121,7 +122,7 @@ def _without_repeats(clusters: list[list[M]], gold_mentions: Collection[M]) -> l
 
 
 def _muc(keys: list[list[M]], responses: list[list[M]], cluster_of: Mapping[M, int]) -> Score:
-    """Links: n mentions together have n - 1; right are those of the mentions that both sides have together."""
+    """Score of links: a cluster of n mentions has n - 1 links, and those that both sides share are correct."""
     correct = 0
     for cluster in responses:
         numbers = [cluster_of[mention] for mention in cluster if mention in cluster_of]
@@ -134,7 +135,7 @@ def _num_links(clusters: list[list[M]]) -> int:
 
 
 def _b_cubed(keys: list[list[M]], responses: list[list[M]], cluster_of: Mapping[M, int]) -> Score:
-    """Mean over the mentions of how much of their cluster the other side's cluster shares."""
+    """Mean, over the mentions, of the share of their cluster that is also in the other side's cluster."""
     members = [set(cluster) for cluster in keys]
     correct = recalled = 0.0
     for cluster in responses:
@@ -146,7 +147,7 @@ def _b_cubed(keys: list[list[M]], responses: list[list[M]], cluster_of: Mapping[
 
 
 def _ceaf_e(keys: list[list[M]], responses: list[list[M]]) -> Score:
-    """Clusters, aligned one to one; a pair counts with its Dice coefficient (phi 4 of Luo, 2005)."""
+    """Score of clusters aligned one to one; each pair counts as its Dice coefficient (phi 4 of Luo, 2005)."""
     members = [set(cluster) for cluster in responses]
     similarity = [
         [

@@ -1,4 +1,4 @@
-"""One label an instance: accuracy, and precision, recall and F1 of each label, averaged over instances or labels."""
+"""One label per instance: accuracy, and precision, recall and F1 per label, averaged over instances or labels."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ L = TypeVar("L", bound="Hashable")
 
 @dataclass(frozen=True)
 class LabelScore(Generic[L]):
-    """Score of labels; `+` joins batches."""
+    """Scores of labels; `+` joins batches."""
 
     by_label: dict[L, Score] = field(default_factory=dict[L, Score])
-    """Every label that is gold or predicted at least once."""
+    """Score of every label that is gold or predicted at least once."""
 
     @property
     def accuracy(self) -> Accuracy:
@@ -28,12 +28,12 @@ class LabelScore(Generic[L]):
 
     @property
     def micro(self) -> Score:
-        """Sum over the labels. With one label an instance, its precision, recall and F1 are the accuracy."""
+        """Sum over the labels. With one label per instance, its precision, recall and F1 equal the accuracy."""
         return sum(self.by_label.values(), Score())
 
     @property
     def macro_precision(self) -> float:
-        """Mean over the labels, in percent, as are `macro_recall` and `macro_f1` (the mean of the labels' F1)."""
+        """Mean over the labels, in percent; likewise `macro_recall` and `macro_f1` (the mean of the labels' F1)."""
         return _mean([score.precision for score in self.by_label.values()])
 
     @property
@@ -49,10 +49,13 @@ class LabelScore(Generic[L]):
 
 
 def score_labels(*, gold: Sequence[L], predicted: Sequence[L]) -> LabelScore[L]:
-    """Compare one predicted with one gold label an instance. Raises ValueError when their numbers differ."""
+    """Compare the predicted label of each instance with its gold label.
+
+    Raises ValueError when the numbers of gold and predicted labels differ.
+    """
     if len(gold) != len(predicted):
         raise ValueError(
-            f"{len(gold)} gold labels but {len(predicted)} predicted ones; expected one of each an instance"
+            f"{len(gold)} gold labels but {len(predicted)} predicted ones; expected one of each per instance"
         )
     correct = Counter(label for label, guess in zip(gold, predicted, strict=True) if label == guess)
     return LabelScore(by_label=scores_by_label(correct=correct, predicted=Counter(predicted), gold=Counter(gold)))

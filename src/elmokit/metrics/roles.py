@@ -13,14 +13,14 @@ from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_PREDICATE = "V"  # the predicate itself is given, so it is reported and left out of the overall score
+_PREDICATE = "V"  # the predicate itself is given, so it is reported but left out of the overall score
 _CONTINUATION = "C-"
 _CELL = re.compile(r"(?:\((?P<opened>[^()*\s]+))?\*(?:(?P<closed>[^()*\s]*)\))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """A role and the tokens that fill it: its pieces' first and last token, both included. Most have one piece."""
+    """A role and the tokens that fill it: the first and last token of each piece, inclusive. Most have one piece."""
 
     role: str
     pieces: tuple[tuple[int, int], ...]
@@ -28,22 +28,22 @@ class Argument:
 
 @dataclass(frozen=True)
 class RoleScore:
-    """Score of semantic roles; `+` joins batches."""
+    """Scores of semantic roles; `+` joins batches."""
 
     by_role: dict[str, Score] = field(default_factory=dict[str, Score])
-    """Each role, V among them; R-X is a role of its own, C-X is part of X."""
+    """Score of each role, including V; R-X is a separate role, whereas C-X is part of X."""
     num_predicates: int = 0
-    """Gold predicates."""
+    """Number of gold predicates."""
     num_perfect: int = 0
-    """Gold predicates whose arguments, apart from V, are all right."""
+    """Number of gold predicates whose arguments, apart from V, are all correct."""
     num_missing: int = 0
-    """Gold predicates without a prediction: all of their arguments are missed."""
+    """Number of gold predicates without a prediction; all of their arguments count as missed."""
     num_skipped: int = 0
-    """Predicted predicates that are not gold: none of their arguments counts."""
+    """Number of predicted predicates that are not gold; their arguments do not count."""
 
     @property
     def overall(self) -> Score:
-        """Micro-average over all roles but V."""
+        """Micro-average over all roles except V."""
         return sum((score for role, score in self.by_role.items() if role != _PREDICATE), Score())
 
     def __add__(self, other: RoleScore) -> RoleScore:
@@ -59,10 +59,11 @@ class RoleScore:
 def score_roles(
     *, gold: Sequence[Mapping[int, Sequence[str]]], predicted: Sequence[Mapping[int, Sequence[str]]]
 ) -> RoleScore:
-    """Compare arguments: one is right if its role and all of its pieces are.
+    """Compare arguments: an argument is correct if its role and all of its pieces are.
 
-    For each sentence, the BIO tags of each predicate, under the position of its token. (The Perl script compares the
-    predicates' lemmas too.) Raises ValueError when the numbers of sentences or of tags differ, or a tag is none.
+    Each sentence is a mapping from the position of a predicate's token to the BIO tags of its arguments. (The Perl
+    script also compares the lemmas of the predicates.) Raises ValueError when the numbers of sentences or of tags
+    differ, or a tag is invalid.
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} sentences with gold roles but {len(predicted)} with predicted ones")
@@ -94,9 +95,9 @@ def score_roles(
 
 
 def arguments_from_tags(tags: Sequence[str]) -> list[Argument]:
-    """Arguments of one predicate's BIO tags (read by `spans_from_tags`).
+    """Arguments in the BIO tags of one predicate (read by `spans_from_tags`).
 
-    A span of C-X is a further piece of the last X before it; without such an X it is an X of its own.
+    A span of C-X is a further piece of the last X before it; without such an X it is a new argument X.
     """
     arguments: list[tuple[str, list[tuple[int, int]]]] = []
     last_pieces: dict[str, list[tuple[int, int]]] = {}
@@ -112,9 +113,10 @@ def arguments_from_tags(tags: Sequence[str]) -> list[Argument]:
 
 
 def tags_from_props(column: Sequence[str]) -> list[str]:
-    """BIO tags of one predicate's column of brackets in CoNLL-2005 and CoNLL-2012: `(A0*`, `*`, `*)`, `(V*)`.
+    """BIO tags from one predicate's column of brackets in CoNLL-2005 and CoNLL-2012: `(A0*`, `*`, `*)`, `(V*)`.
 
-    Raises ValueError, with the position, for a cell of another form and for brackets that nest, overlap or do not pair.
+    Raises ValueError, naming the position, for a cell in another form and for brackets that nest, overlap or do not
+    match.
     """
     spans: list[Span] = []
     opened: tuple[str, int] | None = None
@@ -122,7 +124,7 @@ def tags_from_props(column: Sequence[str]) -> list[str]:
         match = _CELL.fullmatch(cell)
         if match is None:
             raise ValueError(
-                f"token {position}: {cell!r} is no cell of roles; expected '*', '(A0*', '*)' or '(A0*)' "
+                f"token {position}: {cell!r} is not a cell of roles; expected '*', '(A0*', '*)' or '(A0*)' "
                 "(the arguments of a predicate do not nest)"
             )
         if match["opened"] is not None:
@@ -136,7 +138,7 @@ def tags_from_props(column: Sequence[str]) -> list[str]:
             if opened is None:
                 raise ValueError(f"token {position}: {cell!r} closes an argument, but none is open")
             label, first = opened
-            if match["closed"] not in ("", label):  # CoNLL-2004 names the role at its end too
+            if match["closed"] not in ("", label):  # CoNLL-2004 also names the role at its end
                 raise ValueError(f"token {position}: {cell!r} closes {label}, open since token {first}")
             spans.append(Span(label, first, position))
             opened = None
@@ -146,7 +148,7 @@ def tags_from_props(column: Sequence[str]) -> list[str]:
 
 
 def props_from_tags(tags: Sequence[str]) -> list[str]:
-    """The column of brackets of one predicate's BIO tags: what `tags_from_props` reads and srl-eval.pl too."""
+    """The column of brackets for one predicate's BIO tags, as `tags_from_props` and srl-eval.pl read it."""
     column = ["*"] * len(tags)
     for span in spans_from_tags(tags):
         column[span.first] = f"({span.label}{column[span.first]}"

@@ -1,4 +1,4 @@
-"""What the scorers count: sums that add up over batches, read in percent, as the official scripts print them."""
+"""The counts that scores are computed from: sums that add up over batches, read as percentages."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ L = TypeVar("L", bound="Hashable")
 
 @dataclass(frozen=True)
 class Score:
-    """Precision, recall and F1, in percent; 0 where there is nothing to divide by. `+` is the micro-average."""
+    """Precision, recall and F1, in percent; 0 where the denominator is 0. `+` gives the micro-average."""
 
     correct: float = 0
-    """Numerator of precision: what is predicted and right."""
+    """Numerator of precision: correct predictions."""
     predicted: float = 0
+    """Denominator of precision."""
     recalled: float = 0
-    """Numerator of recall: what is gold and found. Only B-cubed makes it another number than `correct`."""
+    """Numerator of recall: gold items that were found. It differs from `correct` only for B-cubed."""
     gold: float = 0
+    """Denominator of recall."""
 
     @classmethod
     def of_matches(cls, *, correct: float, predicted: float, gold: float) -> Score:
-        """Score of things that are matched one to one."""
+        """Score of items that are matched one to one, so that `recalled` equals `correct`."""
         return cls(correct=correct, predicted=predicted, recalled=correct, gold=gold)
 
     @property
@@ -52,7 +54,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Share of what is right, in percent; 0 where there is nothing."""
+    """Share of correct items, in percent; 0 where there are none."""
 
     correct: int = 0
     total: int = 0
@@ -71,7 +73,7 @@ def percentage(numerator: float, denominator: float) -> float:
 
 
 def scores_by_label(*, correct: Counter[L], predicted: Counter[L], gold: Counter[L]) -> dict[L, Score]:
-    """One score a label, of all labels that are gold or predicted, in the order of their names."""
+    """One score per label, for all labels that are gold or predicted, sorted by name."""
     return {
         label: Score.of_matches(correct=correct[label], predicted=predicted[label], gold=gold[label])
         for label in sorted({*gold, *predicted}, key=str)
@@ -79,6 +81,6 @@ def scores_by_label(*, correct: Counter[L], predicted: Counter[L], gold: Counter
 
 
 def add_by_label(first: Mapping[L, Score], second: Mapping[L, Score]) -> dict[L, Score]:
-    """The scores of two batches, label by label."""
+    """The scores of two batches, added up label by label."""
     labels = sorted({*first, *second}, key=str)
     return {label: first.get(label, Score()) + second.get(label, Score()) for label in labels}

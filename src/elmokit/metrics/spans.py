@@ -11,7 +11,7 @@ from elmokit.metrics.score import Accuracy, Score, add_by_label, scores_by_label
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# Prefix of a span's first, inner and last token, and of a span of one token.
+# Prefixes of a span's first, inner and last token, and of a span of one token.
 _PREFIXES = {"IOB1": "IIII", "BIO": "BIIB", "BIOUL": "BILU", "IOBES": "BIES"}
 _STARTS = frozenset("BUS")
 _ENDS = frozenset("LEUS")
@@ -20,7 +20,7 @@ _KNOWN = frozenset("BILUES")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Tokens `first` to `last`, both included, under one label."""
+    """Tokens `first` to `last`, inclusive, with one label."""
 
     label: str
     first: int
@@ -29,15 +29,15 @@ class Span:
 
 @dataclass(frozen=True)
 class SpanScore:
-    """Score of spans; `+` joins batches."""
+    """Scores of spans; `+` joins batches."""
 
     by_label: dict[str, Score] = field(default_factory=dict[str, Score])
     tokens: Accuracy = field(default_factory=Accuracy)
-    """How many tags are the same."""
+    """Accuracy of the tags themselves."""
 
     @property
     def overall(self) -> Score:
-        """Micro-average over all labels: conlleval's first line."""
+        """Micro-average over all labels: the first line of conlleval's output."""
         return sum(self.by_label.values(), Score())
 
     def __add__(self, other: SpanScore) -> SpanScore:
@@ -48,10 +48,10 @@ class SpanScore:
 
 
 def score_spans(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> SpanScore:
-    """Compare tags, one list a sentence: a span is right if label, first and last token are.
+    """Compare tags, one list per sentence: a span is correct if its label, first token and last token are.
 
-    `spans_from_tags` reads both sides, in whatever scheme; `tokens` compares the tags as written, so use one scheme.
-    Raises ValueError when the numbers of sentences or of tags differ, or a tag is none.
+    `spans_from_tags` reads both sides, in any scheme; `tokens` compares the tags as written, so both sides should use
+    the same scheme. Raises ValueError when the numbers of sentences or of tags differ, or a tag is invalid.
     """
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} sentences with gold tags but {len(predicted)} with predicted ones")
@@ -80,14 +80,14 @@ def score_spans(*, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
 def spans_from_tags(tags: Sequence[str]) -> list[Span]:
     """Spans of one sentence's tags, in IOB1, BIO (IOB2), BIOUL or IOBES, as forgivingly as conlleval reads them.
 
-    A span starts at B (U, S), and at any other tag but O whose forerunner is O, has another label or ended its span
-    (L, E, U, S); it goes on until the next start or O. Nothing is illegal here: after O, `I-PER` starts a span.
-    conlleval itself knows neither U, L nor S: BIOUL and IOBES are read as seqeval does, and legal tags give the spans
-    that conlleval finds in the same tags as BIO.
+    A span starts at B (U, S), and at any other tag except O if the tag before it is O, has another label or ended its
+    span (L, E, U, S). It continues until the next start or O. No sequence is illegal here: after O, `I-PER` starts a
+    span. conlleval itself does not know U, L or S: BIOUL and IOBES are read as in seqeval, and legal tags give the
+    spans that conlleval finds in the same tags written as BIO.
     Raises ValueError for a tag without a known prefix.
     """
     spans: list[Span] = []
-    open_label: str | None = None  # of the span that the token before is in and has not ended
+    open_label: str | None = None  # the label of a span that the previous token is in and did not end
     first = 0
     for position, tag in enumerate(tags):
         prefix, label = _split(tag, position)
@@ -111,8 +111,8 @@ def spans_from_tags(tags: Sequence[str]) -> list[Span]:
 def tags_from_spans(spans: Iterable[Span], *, num_tokens: int, scheme: str) -> list[str]:
     """Tags of one sentence. The scheme is `IOB1`, `BIO` (also called IOB2), `BIOUL` or `IOBES`.
 
-    In IOB1, B marks only a span that directly follows another one of the same label. Raises ValueError for another
-    scheme, spans that overlap and spans outside the sentence.
+    In IOB1, B only marks a span that directly follows another span with the same label. Raises ValueError for an
+    unknown scheme, for overlapping spans and for spans outside the sentence.
     """
     if scheme not in _PREFIXES:
         raise ValueError(f"the tagging scheme is {scheme!r}; expected one of {', '.join(_PREFIXES)}")
@@ -123,7 +123,7 @@ def tags_from_spans(spans: Iterable[Span], *, num_tokens: int, scheme: str) -> l
         if not 0 <= span.first <= span.last < num_tokens:
             raise ValueError(f"{span} does not lie within the {num_tokens} tokens of its sentence")
         if before is not None and span.first <= before.last:
-            raise ValueError(f"{span} overlaps {before}; tags hold one span a token")
+            raise ValueError(f"{span} overlaps {before}; tags hold one span per token")
         prefixes = [unit] if span.first == span.last else [begin, *inside * (span.last - span.first - 1), end]
         if scheme == "IOB1" and before is not None and (before.label, before.last) == (span.label, span.first - 1):
             prefixes[0] = "B"
@@ -134,10 +134,10 @@ def tags_from_spans(spans: Iterable[Span], *, num_tokens: int, scheme: str) -> l
 
 
 def convert_tags(tags: Sequence[str], *, source: str, target: str) -> list[str]:
-    """One sentence's tags in another scheme (the names are those of `tags_from_spans`).
+    """The tags of one sentence in another scheme (for the names of schemes see `tags_from_spans`).
 
-    Raises ValueError, with the position, where the tags are illegal in the source's scheme. What conlleval would read
-    in such tags is `spans_from_tags(tags)`, to be written with `tags_from_spans`.
+    Raises ValueError, naming the position, where the tags are illegal in the source scheme. To accept such tags as
+    conlleval does, read them with `spans_from_tags` and write the spans with `tags_from_spans`.
     """
     spans = spans_from_tags(tags)
     for position, (given, legal) in enumerate(
@@ -154,7 +154,7 @@ def convert_tags(tags: Sequence[str], *, source: str, target: str) -> list[str]:
 
 
 def _split(tag: str, position: int) -> tuple[str, str]:
-    """Prefix and label, parted by the first hyphen; spans of a single kind need no label (`B`)."""
+    """Prefix and label, split at the first hyphen; spans of a single kind need no label (`B`)."""
     prefix, _, label = tag.partition("-")
     if tag != "O" and prefix not in _KNOWN:
         raise ValueError(

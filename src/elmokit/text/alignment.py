@@ -1,4 +1,4 @@
-"""Tokens -> where they stand in the text that they were made from."""
+"""Tokens -> character offsets in the text that they come from."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ if TYPE_CHECKING:
 
 
 def token_offsets(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
-    """The token's first character in the text, and the one after its last, for all tokens of the text, in its order.
+    """For each token, the offset of its first character in the text and the offset after its last one.
 
-    The tokens are those of `tokenize`, or of any tokenizer that changes no more than it does. Text and tokens are
-    compared letter by letter after what the tokenizer makes of a single character, and without regard to how often
-    the same letter follows itself: of a run that was shortened, the last token has the rest (where several runs of one
-    mark are shortened or lengthened side by side, the bounds between them may be off by some marks).
-    Raises ValueError, with the token, where the tokens are not those of the text.
+    The tokens must be all tokens of the text in order, from `tokenize` or from a tokenizer that changes no more than
+    `tokenize` does. Each character of the text is normalised as the tokenizer normalises it; then text and tokens are
+    compared letter by letter, ignoring how often a letter is repeated. Where a run of letters was shortened, the last
+    token of the run gets the remaining characters. (Where several adjacent runs of one mark were shortened or
+    lengthened, the bounds between them may be off by a few marks.)
+    Raises ValueError, naming the token, where the tokens do not match the text.
     """
     return _verbatim(text, tokens) or _letter_by_letter(text, tokens)
 
 
 def _verbatim(text: str, tokens: Sequence[str]) -> list[tuple[int, int]] | None:
-    """The offsets if there is nothing but white space besides the tokens: that of most texts, and fast."""
+    """The offsets if the text is the unchanged tokens and white space, else None. Fast, and enough for most texts."""
     offsets: list[tuple[int, int]] = []
     end = 0
     for token in tokens:
@@ -47,13 +48,13 @@ def _letter_by_letter(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]
         if token_run is None or text_run is None or token_run[0] != text_run[0]:
             raise ValueError(_difference(text, tokens, token_run, text_run))
         owners, positions = token_run[1], text_run[1]
-        for place, owner in enumerate(owners):
-            last = len(positions) if place == len(owners) - 1 else place + 1
-            for position in positions[place:last] or positions[-1:]:  # `..` has become `...`
+        for repetition, owner in enumerate(owners):
+            last = len(positions) if repetition == len(owners) - 1 else repetition + 1
+            for position in positions[repetition:last] or positions[-1:]:  # `..` has become `...`
                 starts[owner] = min(starts[owner], position)
                 ends[owner] = max(ends[owner], position + 1)
     for index, end in enumerate(ends):
-        if end == 0:  # nothing of the token is visible
+        if end == 0:  # no character of the token is visible
             starts[index] = ends[index] = ends[index - 1] if index else 0
     return list(zip(starts, ends, strict=True))
 
@@ -62,7 +63,7 @@ _Run = tuple[str, list[int]]
 
 
 def _runs(pieces: Iterable[str]) -> list[_Run]:
-    """Letters that differ from the one before, each with the piece of every one of its repetitions."""
+    """Runs of equal letters: the letter, and for each repetition the index of the piece that it comes from."""
     letters = [(letter, index) for index, piece in enumerate(pieces) for letter in _letters(piece)]
     return [(letter, [index for _, index in run]) for letter, run in groupby(_ordered(letters), key=itemgetter(0))]
 
@@ -73,12 +74,12 @@ def _letters(piece: str) -> str:
 
 @cache
 def _letters_of(character: str) -> str:
-    """What the tokenizer makes of a character, without composition; two apostrophes may become one quotation mark."""
+    """What the tokenizer makes of a character, decomposed. Two apostrophes may become one quotation mark."""
     return unicodedata.normalize("NFD", "".join(tokenize(character))).replace('"', "''")
 
 
 def _ordered(letters: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Combining marks in Unicode's canonical order, which the tokenizer's NFC establishes."""
+    """The letters with combining marks in Unicode's canonical order, as NFC in the tokenizer orders them."""
     ordered: list[tuple[str, int]] = []
     for is_mark, run in groupby(letters, key=lambda letter: letter[0] > "\u02ff" and _mark_class(letter) > 0):
         same = list(run)
@@ -92,5 +93,5 @@ def _mark_class(letter: tuple[str, int]) -> int:
 
 def _difference(text: str, tokens: Sequence[str], token_run: _Run | None, text_run: _Run | None) -> str:
     token = "the end of the tokens" if token_run is None else f"token {token_run[1][0]}, {tokens[token_run[1][0]]!r},"
-    place = "its end" if text_run is None else f"character {text_run[1][0]}, {text[text_run[1][0] :][:20]!r}"
-    return f"{token} does not match the text at {place}; expected the tokens of this text"
+    position = "its end" if text_run is None else f"character {text_run[1][0]}, {text[text_run[1][0] :][:20]!r}"
+    return f"{token} does not match the text at {position}; expected the tokens of this text"

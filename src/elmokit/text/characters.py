@@ -1,11 +1,11 @@
 """Tokens to character ids: the bytes of a token between word boundaries (bilm-tf's `UnicodeCharsVocabulary`).
 
-A token is `[BEGIN_WORD, its UTF-8 bytes, END_WORD, PADDING, ...]`, always `max_characters_per_token` long. Bytes beyond
-the room for them are cut off, in the middle of a character if need be; code points that UTF-8 cannot hold (lone
-surrogates) are dropped; the empty token is the two boundaries alone. The tokens `<S>` and `</S>` are the sentence
-boundaries. Nothing is normalised here: NFC and NFD spellings of a word are different words (`tokenize` gives NFC).
+A token is `[BEGIN_WORD, its UTF-8 bytes, END_WORD, PADDING, ...]`, always `max_characters_per_token` long. Bytes that
+do not fit are cut off, in the middle of a character if need be. Code points that UTF-8 cannot encode (lone surrogates)
+are dropped, and the empty token is the two boundaries alone. The tokens `<S>` and `</S>` are the sentence boundaries.
+Nothing is normalised here: NFC and NFD spellings of a word are different words (`tokenize` returns NFC).
 
-Arrays hold every id shifted by one, so that a row of zeros is the padding token. Nobody else adds the one.
+Arrays hold every id shifted by one, so that a row of zeros is the padding token. No other module adds the one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BEGIN_WORD_CHARACTER = 258
 END_WORD_CHARACTER = 259
 PADDING_CHARACTER = 260
 NUM_CHARACTERS = 262
-"""Ids in the arrays: 0 for the padding token, then the 261 above, shifted by one."""
+"""Number of ids in the arrays: 0 for the padding token, then the 261 ids above, shifted by one."""
 
 _SHIFT = 1
 PADDING_ID = PADDING_CHARACTER + _SHIFT
@@ -37,19 +37,19 @@ _SENTENCE_BOUNDARIES = {BEGIN_SENTENCE: BEGIN_SENTENCE_CHARACTER, END_SENTENCE: 
 
 
 def encode_token(token: str, *, max_characters_per_token: int = 50) -> list[int]:
-    """Ids of one token as bilm-tf trains on them, *before* the shift by one.
+    """Ids of one token as bilm-tf defines them, *before* the shift by one.
 
-    밥 is 258, 235, 176, 165, 259, 260, 260, ...
+    The token 밥 becomes 258, 235, 176, 165, 259, 260, 260, ...
     """
     return (character_ids([token], max_characters_per_token=max_characters_per_token)[0] - _SHIFT).tolist()
 
 
 def character_ids(tokens: Sequence[str], *, max_characters_per_token: int = 50) -> NDArray[np.int32]:
-    """Shifted ids, (N, C) with values 1..261, of N tokens; C is `max_characters_per_token`."""
+    """Shifted ids (N, C) of N tokens, with values 1..261; C is `max_characters_per_token`."""
     spellings = _spellings(tokens)
     room = _bytes_per_token(max_characters_per_token)
     lengths = np.fromiter(map(len, spellings), dtype=np.int64, count=len(spellings)).clip(max=room)
-    # A fixed-width bytes array cuts and pads in C; the zeros that it pads with are covered below.
+    # A fixed-width bytes array cuts and pads in C; its padding zeros are overwritten below.
     text = np.array(spellings, dtype=f"S{room}").view(np.uint8).reshape(len(spellings), room)
 
     ids = np.full((len(spellings), max_characters_per_token), PADDING_ID, dtype=np.int32)
@@ -67,9 +67,9 @@ def character_ids(tokens: Sequence[str], *, max_characters_per_token: int = 50) 
 def batch_character_ids(
     sentences: Sequence[Sequence[str]], *, max_characters_per_token: int = 50, add_boundaries: bool = False
 ) -> NDArray[np.int32]:
-    """Shifted ids, (B, T, C), of B sentences; positions beyond a sentence's end are rows of zeros.
+    """Shifted ids (B, T, C) of B sentences; positions after the end of a sentence are rows of zeros.
 
-    `add_boundaries` puts `<S>` and `</S>` around every sentence, so that T is the longest sentence and two.
+    `add_boundaries` puts `<S>` and `</S>` around every sentence, so T is the length of the longest sentence plus two.
     """
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, str):
@@ -87,14 +87,14 @@ def batch_character_ids(
 
 
 def num_truncated(tokens: Sequence[str], *, max_characters_per_token: int = 50) -> int:
-    """How many of the tokens are longer than their room (48 bytes out of 50 ids) and lose their ends."""
+    """Number of tokens that are too long and lose their ends: those over 48 bytes when a token has 50 ids."""
     room = _bytes_per_token(max_characters_per_token)
     return sum(len(spelling) > room for spelling in _spellings(tokens))
 
 
 def _spellings(tokens: Sequence[str]) -> list[bytes]:
     if isinstance(tokens, str):
-        raise ValueError(f"expected a list of tokens, but was given the string {tokens[:40]!r}")
+        raise ValueError(f"expected a list of tokens, got the string {tokens[:40]!r}")
     try:
         return [token.encode("utf-8", "ignore") for token in tokens]
     except AttributeError:

@@ -1,4 +1,4 @@
-"""Text files as lines: plain, gzip or xz, recognised by their first bytes, and read in constant memory."""
+"""Lines of text files: plain, gzip or xz, recognised by their first bytes and read in constant memory."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
 def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
     r"""Lines of a UTF-8 text file, of a `.gz` or `.xz` file, or of standard input (`-`), without their line ends.
 
-    A line ends at `\n` or `\r\n` and nowhere else (U+2028, U+0085 and the like stay in it); a byte order mark at the
-    start of the file is removed. The last line needs no line end.
+    A line ends at `\n` or `\r\n` and nowhere else (U+2028, U+0085 and the like are part of the line). A byte order
+    mark at the start of the file is removed. The last line needs no line end.
 
-    Raises OSError when the file cannot be opened or read, ValueError when its content is not text: malformed UTF-8,
-    a NUL byte, a compressed file that is cut short or damaged. Both name the file, and the line where there is one.
+    Raises OSError when the file cannot be opened or read, and ValueError when its content is not text: malformed
+    UTF-8, a NUL byte, or a truncated or damaged compressed file. Both name the file, and the line if there is one.
     """
     name = "standard input" if path == STDIN else os.fspath(path)
     number = 0
@@ -38,25 +38,27 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
                 yield _decode(line, number=number, name=name)
         except _DAMAGE as error:
             raise ValueError(
-                f"{name}: the compressed file is cut short or damaged after line {number} ({error}); fetch it again"
+                f"{name}: the compressed file is truncated or damaged after line {number} ({error}); download it again"
             ) from error
         except OSError as error:
             raise OSError(f"{name}: reading failed after line {number}: {error.strerror or error}") from error
 
 
 def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterator[bytes]:
-    """A file's bytes, decompressed, in pieces of at most `size`; errors as of `read_lines`."""
+    """Bytes of a file, decompressed, in chunks of at most `size`. Raises the errors of `read_lines`."""
     name = os.fspath(path)
     with _open(path, name) as stream:
         try:
             while chunk := stream.read(size):
                 yield chunk
         except _DAMAGE as error:
-            raise ValueError(f"{name}: the compressed file is cut short or damaged; fetch it again: {error}") from error
+            raise ValueError(
+                f"{name}: the compressed file is truncated or damaged ({error}); download it again"
+            ) from error
 
 
 def split_tokens(line: str) -> list[str]:
-    """Tokens of a line of tokenised text: what stands between spaces or tabs; no other character separates."""
+    """Tokens of a line of tokenised text. Only spaces and tabs separate tokens."""
     return [token for token in line.replace("\t", " ").split(" ") if token]
 
 

@@ -1,4 +1,4 @@
-"""Tables for people: in Markdown, and aligned for a terminal."""
+"""Tables for people to read: in Markdown, and aligned for a terminal."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ _SPECIAL = frozenset("\\|[]<>*_`")
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, num_names: int = 1) -> str:
-    """A table whose first `num_names` columns are flush left, as names are, and whose others are flush right.
+    """A Markdown table whose first `num_names` columns (names) are left-aligned and the others right-aligned.
 
-    The header is Markdown; the cells are plain text, and escaped. There is no line end after the last row.
+    The header is Markdown; the cells are plain text and get escaped. There is no line end after the last row.
     Raises ValueError for a row with a different number of cells than the header.
     """
     rule = ["---"] * num_names + ["---:"] * (len(header) - num_names)
     lines = [_line(header), f"|{'|'.join(rule)}|"]
     for row in rows:
         if len(row) != len(header):
-            raise ValueError(f"a row has {len(row)} cells, and the header {len(header)}: {', '.join(row)}")
+            raise ValueError(f"a row has {len(row)} cells, but the header has {len(header)}: {', '.join(row)}")
         lines.append(_line([escape_markdown(cell) for cell in row]))
     return "\n".join(lines)
 
 
 def escape_markdown(text: str) -> str:
-    """Plain text as Markdown, with a backslash before what would end a cell or start emphasis, code, a link or HTML."""
+    """Plain text as Markdown: a backslash before each character that could end a cell or start markup or HTML."""
     return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in text)
 
 
 def aligned_table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns two spaces apart, the first flush left, the others flush right.
+    """A table for a terminal: columns two spaces apart, the first left-aligned, the others right-aligned.
 
     Raises ValueError for rows with different numbers of cells.
     """

@@ -1,19 +1,20 @@
-r"""Text to sentences of tokens: Penn-Treebank-like for English, eojeol for Korean, sensible for the rest.
+r"""Text -> sentences of tokens: like the Penn Treebank for English, eojeol for Korean, sensible for other languages.
 
-The conventions are those of the corpora that the bundled models learn from. Nothing visible is dropped, added or
-changed but by these normalisations:
+The conventions are those of the corpora that the bundled models were trained on. No visible character is dropped,
+added or changed, except by these normalisations:
 
-* the text becomes NFC; white space and control characters separate; invisible characters (soft hyphens, zero-width
-  spaces, direction marks, lone surrogates) are removed, save the joiners of Arabic, Indic scripts and emoji;
-* typographic quotes become `"` and `'`, and `''` becomes `"`; a dash becomes `--`, or `-` inside a word; minus is `-`;
-  an ellipsis or several periods become `...`; the ligatures fi and fl are two letters;
-* a run of more than three of the same mark (`!!!!!!`, `=======`) becomes three.
+* The text becomes NFC. White space and control characters separate tokens. Invisible characters (soft hyphens,
+  zero-width spaces, direction marks, lone surrogates) are removed, except the joiners of Arabic, Indic scripts and
+  emoji.
+* Typographic quotes become `"` and `'`, and `''` becomes `"`. A dash becomes `--`, or `-` inside a word; the minus
+  sign becomes `-`. An ellipsis or several periods become `...`. The ligatures fi and fl become two letters.
+* A run of more than three equal marks (`!!!!!!`, `=======`) becomes three.
 
-Korean text (at least one Hangul syllable for two Latin letters) keeps its quotes and dashes, and a run of one mark is
-one token; a run of single jamo (ㅋㅋㅋㅋㅋ) becomes three.
+Korean text (at least one Hangul syllable per two Latin letters) keeps its quotes and dashes, and a run of one mark is
+one token. A run of single jamo (ㅋㅋㅋㅋㅋ) becomes three.
 
-Chinese and Japanese are cut into Han characters and runs of kana; Thai, Lao, Khmer and Burmese stay in one piece
-between spaces. For these, give the tokens of a segmenter instead of a string.
+Chinese and Japanese are split into Han characters and runs of kana. Thai, Lao, Khmer and Burmese are split only at
+spaces. For these languages, pass the tokens of a segmenter instead of a string.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import unicodedata
 
 
 def tokenize(text: str) -> list[str]:
-    """Tokens of a sentence, or of any other piece of text; without text, none.
+    """Tokens of a sentence or of any other text; an empty list for text without visible characters.
 
     >>> tokenize("I don't think it's $3.50 (5%), Mr. Fox.")
     ['I', 'do', "n't", 'think', 'it', "'s", '$', '3.50', '(', '5', '%', ')', ',', 'Mr.', 'Fox', '.']
@@ -39,10 +40,11 @@ def tokenize(text: str) -> list[str]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Sentences of a text, as they stand in it; an empty line ends a sentence too, a single line end does not.
+    """Sentences of a text, unchanged. An empty line also ends a sentence; a single line end does not.
 
-    A full stop ends none after a title (Dr.), after the number of a list, within a date or before a small letter;
-    after another abbreviation (Inc., U.S., J.) only when a word follows that often begins sentences.
+    A period does not end a sentence after a title (Dr.), after the number of a list item, within a date or before a
+    lower-case letter. After other abbreviations (Inc., U.S., J.) it ends one only if the next word is one that often
+    begins sentences.
     """
     sentences: list[str] = []
     for paragraph in _EMPTY_LINES.split(text):

@@ -1,4 +1,4 @@
-"""Tokens and their ids: the targets of the softmax, most frequent first (bilm-tf's vocabulary file)."""
+"""Vocabulary: tokens and their ids, which are the targets of the softmax (the format is bilm-tf's vocabulary file)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 UNKNOWN = "<UNK>"
 
 _SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
-_SKIPPED_LINE = "!!!MAXTERMID"  # the vocabulary of the 1B Word benchmark has this line; it is no token
-_NOT_IN_A_TOKEN = (" ", "\t", "\n", "\r", "\0")  # whitespace separates tokens in the corpus; such a token never occurs
+_SKIPPED_LINE = "!!!MAXTERMID"  # a line in the vocabulary of the 1B Word benchmark that is not a token
+_NOT_IN_A_TOKEN = (" ", "\t", "\n", "\r", "\0")  # white space separates tokens, so no token of a corpus contains it
 
 
 class Vocabulary:
-    """Tokens in the order of their ids. Case counts; `<S>`, `</S>` and `<UNK>` must be among them, at any place.
+    """Tokens in the order of their ids, case-sensitive; `<S>`, `</S>` and `<UNK>` must be among them, in any position.
 
-    The order matters to the sampled softmax, which takes an id for a frequency rank. Raises ValueError when a special
-    is missing, or a token occurs twice, is empty or holds white space.
+    For training, tokens must be sorted by falling frequency: the sampled softmax takes an id for a frequency rank.
+    Raises ValueError when one of the special tokens is missing, or when a token is duplicate, empty or contains white
+    space.
     """
 
     def __init__(self, tokens: Iterable[str]) -> None:
@@ -40,7 +41,7 @@ class Vocabulary:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Vocabulary:
-        """Read one token a line (plain, gzip or xz). Errors name the file and the line."""
+        """Read a file of one token per line (plain, gzip or xz). Errors name the file and the line."""
         tokens: list[str] = []
         skipped: int | None = None
         for number, line in enumerate(read_lines(path), start=1):
@@ -58,7 +59,7 @@ class Vocabulary:
             raise ValueError(f"{os.fspath(path)}: {error}") from None
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write one token a line. The file is there as a whole or not at all."""
+        """Write one token per line. The file is written completely or not at all."""
         target = Path(path)
         unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         try:
@@ -82,11 +83,11 @@ class Vocabulary:
         return f"Vocabulary of {len(self)} tokens"
 
     def id(self, token: str) -> int:
-        """Id of the token, or of `<UNK>`."""
+        """Id of the token, or the id of `<UNK>` if the token is unknown."""
         return self._ids.get(token, self.unknown_id)
 
     def ids(self, tokens: Iterable[str]) -> NDArray[np.int64]:
-        """Ids of the tokens, (N,), with that of `<UNK>` for the unknown ones."""
+        """Ids (N,) of N tokens; unknown tokens get the id of `<UNK>`."""
         find, unknown = self._ids.get, self.unknown_id
         return np.array([find(token, unknown) for token in tokens], dtype=np.int64)
 
@@ -99,19 +100,19 @@ class _TokenError(ValueError):
 
 def _check(tokens: list[str], ids: dict[str, int]) -> None:
     if "" in ids:
-        raise _TokenError("the token is empty; expected one token a line", position=tokens.index(""))
+        raise _TokenError("the token is empty; expected one token per line", position=tokens.index(""))
     together = "".join(tokens)
     if any(character in together for character in _NOT_IN_A_TOKEN):
         position, token = next((n, t) for n, t in enumerate(tokens) if any(c in t for c in _NOT_IN_A_TOKEN))
-        raise _TokenError(f"the token {token[:40]!r} holds white space; expected one token a line", position=position)
+        raise _TokenError(f"the token {token[:40]!r} has white space in it; expected one per line", position=position)
     if len(ids) != len(tokens):
         position = next(n for n, token in enumerate(tokens) if ids[token] != n)
         token = tokens[position]
         again = tokens.index(token, position + 1)
-        raise _TokenError(f"the token {token!r} is there again (it is entry {position + 1} too)", position=again)
+        raise _TokenError(f"duplicate token {token!r} (first at entry {position + 1})", position=again)
     missing = [special for special in _SPECIALS if special not in ids]
     if missing:
         raise ValueError(
             f"the vocabulary of {len(tokens)} tokens lacks {' and '.join(missing)}; "
-            f"expected {', '.join(_SPECIALS)} (case counts), one token a line"
+            f"expected {', '.join(_SPECIALS)} (case-sensitive), one token per line"
         )

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from jaxtyping import Float32
 
 MAX_DIM = 10_000
-"""Widest vectors that are read; published ones have 25 to 1,024 numbers."""
+"""Largest width of vectors that are read; published vectors have 25 to 1,024 numbers."""
 MAX_WORD_BYTES = 10_000
-"""Of a binary file's words; without a limit, a file of another kind would be read to its end as one word."""
+"""Longest word of a binary file; without a limit, a file of another kind would be read to its end as one word."""
 
 _SAMPLE_BYTES = 1 << 18  # more than the longest header and line of text
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -30,7 +30,7 @@ _HEADER = re.compile(rb"(\d{1,18}) (\d{1,18})[ \r]*\n")
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Words of a file and their vectors (N,D), in the order of the file."""
+    """N words of a file and their vectors (N,D), in file order."""
 
     words: list[str]
     matrix: Float32[np.ndarray, "N D"]
@@ -45,13 +45,13 @@ class _Header:
 
 
 def read_word_vectors(path: str | os.PathLike[str], wanted: Collection[str], *, first: int = 0) -> WordVectors:
-    """The vectors of the words that are `wanted`, and of the file's `first` words; the others are passed over.
+    """The vectors of the `wanted` words and of the `first` words of the file; all other words are skipped.
 
-    Files are plain, .gz or .xz. Of a word that stands there twice, the first vector counts. Words hold no spaces, save
-    in a text file's lines that nobody can want (GloVe's 840B has some).
-    Raises OSError when the file cannot be read; ValueError, with the file and the line or word, for a number of columns
-    that changes, something that is no finite number, widths above `MAX_DIM`, and a file that ends before its header's
-    number of words.
+    Files may be plain, .gz or .xz. If a word occurs twice, its first vector counts. Words contain no spaces; lines of
+    a text file whose words do (GloVe's 840B has some) can therefore not be asked for.
+    Raises OSError when the file cannot be read. Raises ValueError, naming the file and the line or word, when the
+    number of columns changes, a value is not a finite number, the width exceeds `MAX_DIM`, or the file has fewer words
+    than its header promises.
     """
     name = os.fspath(path)
     sample = b"".join(islice(read_chunks(path, size=_SAMPLE_BYTES), 1))
@@ -71,7 +71,7 @@ def read_word_vectors(path: str | os.PathLike[str], wanted: Collection[str], *, 
 
 
 def word_vector_dim(path: str | os.PathLike[str]) -> int:
-    """Width D of a file's vectors, from its first lines."""
+    """Width D of the vectors in a file, read from its first line."""
     name = os.fspath(path)
     header = _read_header(b"".join(islice(read_chunks(path, size=_SAMPLE_BYTES), 1)), name)
     if header is not None:
@@ -92,7 +92,7 @@ def _read_header(sample: bytes, name: str) -> _Header | None:
 
 
 def _is_text(sample: bytes, header: _Header) -> bool:
-    """Whether the line below the header has as many columns as it says, and a number among its characters."""
+    """Whether the line after the header is printable text with at least as many columns as the header says."""
     line = sample.split(b"\n", 2)[1]
     try:
         text = line.decode("utf-8").rstrip(" \r")
@@ -122,34 +122,36 @@ def _text_vectors(
         num_words += 1
         if line.count(" ") < dim:
             raise ValueError(
-                f"{name}, line {number}: {line.count(' ')} numbers behind the word; expected {dim}: {line[:60]!r}"
+                f"{name}, line {number}: {line.count(' ')} numbers after the word; expected {dim}: {line[:60]!r}"
             )
         if num_words > first and line[: line.index(" ")] not in wanted:
             continue
         word, *numbers = line.rsplit(" ", dim)
         if num_words <= first or word in wanted:
-            yield word, _vector(numbers, place=f"{name}, line {number}")
+            yield word, _vector(numbers, where=f"{name}, line {number}")
     if header is not None and num_words < header.num_words:
         raise ValueError(f"{name} ends after {num_words:,} words; its first line promises {header.num_words:,}")
 
 
 def _dim_of(line: str, name: str) -> int:
-    """The width that the first line of a file without a header has."""
+    """Width of the vector on the first line of a file without a header."""
     dim = len(line.split()) - 1
     if not 1 <= dim <= MAX_DIM:
-        raise ValueError(f"{name}, line 1: {line[:60]!r} is not a word and 1 to {MAX_DIM:,} numbers between spaces")
+        raise ValueError(
+            f"{name}, line 1: expected a word and 1 to {MAX_DIM:,} numbers, separated by spaces: {line[:60]!r}"
+        )
     return dim
 
 
-def _vector(numbers: list[str], *, place: str) -> Float32[np.ndarray, " D"]:
+def _vector(numbers: list[str], *, where: str) -> Float32[np.ndarray, " D"]:
     values: list[float] = []
     for text in numbers:
         try:
             value = float(text)
         except ValueError:
-            raise ValueError(f"{place}: {text[:40]!r} is not a number") from None
+            raise ValueError(f"{where}: {text[:40]!r} is not a number") from None
         if not math.isfinite(value):
-            raise ValueError(f"{place}: {text[:40]!r} is not a finite number")
+            raise ValueError(f"{where}: {text[:40]!r} is not a finite number")
         values.append(value)
     return np.array(values, np.float32)
 
@@ -157,7 +159,10 @@ def _vector(numbers: list[str], *, place: str) -> Float32[np.ndarray, " D"]:
 def _binary_vectors(
     path: str | os.PathLike[str], name: str, header: _Header, wanted: Collection[str], first: int
 ) -> Iterator[tuple[str, Float32[np.ndarray, " D"]]]:
-    """word2vec's own: behind the header, each word, a space, and D little-endian float32; some write line ends too."""
+    """Vectors in word2vec's binary format: after the header, each word, a space and D little-endian float32 numbers.
+
+    Some programs also write a line end after each vector.
+    """
     chunks = read_chunks(path)
     buffer = next(chunks, b"")
     at = buffer.index(b"\n") + 1
@@ -165,7 +170,9 @@ def _binary_vectors(
     for number in range(1, header.num_words + 1):
         while (space := buffer.find(b" ", at)) < 0 or len(buffer) < space + 1 + size:
             if (len(buffer) if space < 0 else space) - at > MAX_WORD_BYTES:
-                raise ValueError(f"{name}: word {number:,} has more than {MAX_WORD_BYTES:,} bytes; no word2vec file?")
+                raise ValueError(
+                    f"{name}: word {number:,} has more than {MAX_WORD_BYTES:,} bytes; is it a word2vec file?"
+                )
             more = next(chunks, b"")
             if not more:
                 raise ValueError(f"{name} ends in word {number:,}; its first line promises {header.num_words:,} words")

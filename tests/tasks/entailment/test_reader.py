@@ -63,7 +63,7 @@ def test_gives_what_was_written(write, pairs: list[SentencePair], in_json: bool)
             '{"sentence2": "a", "label": "neutral"}',
             "data, line 1: field sentence1: is missing; there are sentence2, label",
         ),
-        ("premise\thypothesis\tlabel\na\tb\n", "data, line 2: 2 columns between tabs, but 3 in the header"),
+        ("premise\thypothesis\tlabel\na\tb\n", "data, line 2: 2 tab-separated columns, but 3 in the header"),
         ("premise\thypothesis\tlabel\na\t\tneutral\n", "data, line 2, hypothesis: '' has no tokens"),
         ("premise\thypothesis\na\tb\n", "data, line 1: the header has no column gold_label or label"),
         ("", "data has no rows"),

@@ -121,14 +121,14 @@ def test_gives_what_was_written(write, sentences: list[RoleSentence], in_conll20
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (conll2012("(V*) -", "-"), "data, line 3: 12 columns, but 13 above it in the same sentence"),
+        (conll2012("(V*) -", "-"), "data, line 3: 12 columns, but 13 in the lines above"),
         (conll2012("(V*) -", "(A1* -"), "data, lines 2-3, predicate 1, token 1: A1 opens here and is never closed"),
         (conll2012("*) -", "(V*) -"), "data, lines 2-3, predicate 1, token 0: '\\*\\)' closes an argument"),
         (conll2012("(V* (V*", "*) *)"), "data, line 2: the last column has '\\(V\\*'; expected coreference"),
         (conll2012("(V*) -", "(V*) -"), "data, lines 2-3, predicate 1: V begins at tokens 0, 1; expected one"),
         (conll2012("(V*) (V*) -", "* * -"), "data, line 2: 'w0' is V of predicate 2 and of another one"),
-        (conll2012("V -"), "data, lines 2-2, predicate 1, token 0: 'V' is no cell of roles"),
-        ("a -\nb do (V*)\n", "data, line 2: 3 columns, but 2 above it"),
+        (conll2012("V -"), "data, lines 2-2, predicate 1, token 0: 'V' is not a cell of roles"),
+        ("a -\nb do (V*)\n", "data, line 2: 3 columns, but 2 in the lines above"),
         ("a do (V*)\nb be *\n", "data, lines 1-2: 2 predicates in column 2, but 1 columns of roles behind it"),
         ("a\nb\n", "data, line 1: 'a' has no column of predicates"),
         ("a -\nb -\n", "data has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 below"),

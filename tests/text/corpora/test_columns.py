@@ -19,7 +19,7 @@ def test_knows_its_columns_and_lines():
     assert sentence.column(-1) == ["1", "2"]
     assert sentence.num_columns == 2
     assert sentence.line(1) == "x.conll, line 3"
-    assert sentence.place == "x.conll, lines 2-3"
+    assert sentence.where == "x.conll, lines 2-3"
 
 
 def test_spaces_align_columns_and_other_white_space_is_part_of_a_cell():
@@ -48,7 +48,7 @@ def test_lines_may_be_counted_from_elsewhere():
 
 
 def test_ragged_columns_are_refused():
-    with pytest.raises(ValueError, match=r"x.conll, line 3: 3 columns, but 2 above it in the same sentence: 'b 2 3'"):
+    with pytest.raises(ValueError, match=r"x.conll, line 3: 3 columns, but 2 in the lines above: 'b 2 3'"):
         read("", "a 1", "b 2 3")
 
 

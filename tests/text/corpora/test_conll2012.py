@@ -1,7 +1,7 @@
 import pytest
 
 from elmokit.text.corpora import conll2012
-from elmokit.text.corpora.conll2012 import documents
+from elmokit.text.corpora.conll2012 import read_documents
 
 ROW = "bc/x 0 {} {} NN * - - - Ann * (A0*) -"
 
@@ -11,7 +11,7 @@ def document(*rows: str, head: str = "#begin document (bc/x); part 003", end: st
 
 
 def read(lines: list[str]) -> list[conll2012.Document]:
-    return list(documents(lines, name="x.conll"))
+    return list(read_documents(lines, name="x.conll"))
 
 
 def test_reads_documents_and_their_parts():
@@ -27,7 +27,7 @@ def test_a_document_may_have_no_part():
 
 def test_finds_the_columns():
     sentence = read(document("bc/x 0 0 -LRB- NN * - - - Ann * (V*) (A0*) (3)"))[0].sentences[0]
-    assert conll2012.words(sentence) == ["("]
+    assert conll2012.plain_tokens(sentence) == ["("]
     assert conll2012.speakers(sentence) == ["Ann"]
     assert conll2012.role_columns(sentence) == [["(V*)"], ["(A0*)"]]
     assert conll2012.coreference_column(sentence) == ["(3)"]
@@ -35,21 +35,21 @@ def test_finds_the_columns():
 
 def test_a_token_may_be_a_number_sign():
     lines = document("# 0 0 # # * - - - - * -")
-    assert conll2012.words(read(lines)[0].sentences[0]) == ["#"]
+    assert conll2012.plain_tokens(read(lines)[0].sentences[0]) == ["#"]
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
         ([], "x.conll has no document"),
-        ([ROW.format(0, "a")], "line 1: 'bc/x 0 0 a NN .* is outside of a document"),
+        ([ROW.format(0, "a")], "line 1: 'bc/x 0 0 a NN .* is outside a document"),
         (["#begin document bc/x", "#end document"], "line 1: '#begin document bc/x'; expected"),
         (document(), "line 1: document bc/x is empty"),
         (document(ROW.format(0, "a"))[:-1], "line 1: document bc/x has no '#end document' up to line 3"),
-        (document(ROW.format(0, "a"))[:-1] + document(), "line 4: a document begins, but that of line 1"),
-        (document(ROW.format(0, "a"), "bc/x 0 1"), "line 3: 3 columns, but 13 above it"),
+        (document(ROW.format(0, "a"))[:-1] + document(), "line 4: a document begins, but the one of line 1"),
+        (document(ROW.format(0, "a"), "bc/x 0 1"), "line 3: 3 columns, but 13 in the lines above"),
         (document("bc/x 0 0 a NN"), "line 2: 5 columns; CoNLL-2012 has 11.*'bc/x 0 0 a NN'"),
-        (document(ROW.format(0, "a"), ROW.format(1, "[WORD]")), "line 3: the word is \\[WORD\\]; this skeleton"),
+        (document(ROW.format(0, "a"), ROW.format(1, "[WORD]")), "line 3: the word is \\[WORD\\]; first add the words"),
         (document(ROW.format(0, "a") + " (A0*)"), "line 2: the last column has '\\(A0\\*\\)'; expected coreference"),
     ],
 )

@@ -6,7 +6,7 @@ COLUMNS = [("text", "document"), ("label",)]
 
 
 def read(*lines: str) -> list[tuple[str, list[str]]]:
-    return [(row.place, row.cells) for row in table_rows(lines, name="x.tsv", columns=COLUMNS)]
+    return [(row.where, row.cells) for row in table_rows(lines, name="x.tsv", columns=COLUMNS)]
 
 
 def test_gives_the_columns_that_were_asked_for_in_that_order():
@@ -25,10 +25,10 @@ def test_quotes_and_empty_cells_are_text():
     [
         ([], "x.tsv has no rows"),
         (["text\tlabel"], "x.tsv has no rows"),
-        (["text\trating", "a\t1"], "x.tsv, line 1: the header has no column label, but 'text, rating'"),
-        (["review\tlabel", "a\t1"], "line 1: the header has no column text or document, but 'review, label'"),
-        (["text\tlabel", "a\t1", "b"], "line 3: 1 columns between tabs, but 2 in the header: 'b'"),
-        (["text\tlabel", "a\tb\tc"], "line 2: 3 columns between tabs, but 2 in the header: 'a\\\\tb\\\\tc'"),
+        (["text\trating", "a\t1"], "x.tsv, line 1: the header has no column label: 'text, rating'"),
+        (["review\tlabel", "a\t1"], "line 1: the header has no column text or document: 'review, label'"),
+        (["text\tlabel", "a\t1", "b"], "line 3: 1 tab-separated columns, but 2 in the header: 'b'"),
+        (["text\tlabel", "a\tb\tc"], "line 2: 3 tab-separated columns, but 2 in the header: 'a\\\\tb\\\\tc'"),
     ],
 )
 def test_refuses(lines: list[str], message: str):

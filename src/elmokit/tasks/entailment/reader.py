@@ -62,7 +62,7 @@ def _json_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[s
 
 
 def _table_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
-    return ((row.place, row.cells) for row in table_rows(lines, name=name, columns=_COLUMNS))
+    return ((row.where, row.cells) for row in table_rows(lines, name=name, columns=_COLUMNS))
 
 
 def _tokens(text: str, *, place: str) -> list[str]:

@@ -42,7 +42,7 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
         try:
             spans = spans_from_tags(sentence.column(-1))
         except ValueError as error:
-            raise ValueError(f"{sentence.place}, {error}") from None
+            raise ValueError(f"{sentence.where}, {error}") from None
         tags = tags_from_spans(spans, num_tokens=len(sentence.rows), scheme=scheme)
         yield TaggedSentence(tokens=sentence.column(0), tags=tags)
     if first is None:

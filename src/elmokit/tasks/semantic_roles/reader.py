@@ -63,9 +63,9 @@ def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
 
 
 def _conll2012(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
-    for document in conll2012.documents(lines, name=name):
+    for document in conll2012.read_documents(lines, name=name):
         for sentence in document.sentences:
-            yield _role_sentence(sentence, conll2012.words(sentence), conll2012.role_columns(sentence))
+            yield _role_sentence(sentence, conll2012.plain_tokens(sentence), conll2012.role_columns(sentence))
 
 
 def _conll2005(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
@@ -91,7 +91,7 @@ def _props(sentence: ColumnSentence) -> list[list[str]]:
     props = columns[lemmas + 1 :]
     if num_predicates != len(props):
         raise ValueError(
-            f"{sentence.place}: {num_predicates} predicates in column {lemmas + 1}, but {len(props)} columns of "
+            f"{sentence.where}: {num_predicates} predicates in column {lemmas + 1}, but {len(props)} columns of "
             "roles behind it; expected one for each"
         )
     return props
@@ -100,7 +100,7 @@ def _props(sentence: ColumnSentence) -> list[list[str]]:
 def _role_sentence(sentence: ColumnSentence, tokens: list[str], columns: list[list[str]]) -> RoleSentence:
     propositions: list[Proposition] = []
     for number, column in enumerate(columns, start=1):
-        place = f"{sentence.place}, predicate {number}"
+        place = f"{sentence.where}, predicate {number}"
         try:
             tags = tags_from_props(column)
         except ValueError as error:

@@ -71,10 +71,10 @@ def read_labelled_texts(
         text, label = row.cells
         tokens = tokenize(text)
         if not tokens:
-            raise ValueError(f"{row.place}: the text {text!r} (label {label!r}) has no tokens; remove the line")
+            raise ValueError(f"{row.where}: the text {text!r} (label {label!r}) has no tokens; remove the line")
         if not label or (labels is not None and label not in labels):
             known = "one" if labels is None else ", ".join(sorted(labels))
-            raise ValueError(f"{row.place}: the label is {label!r}; expected {known}")
+            raise ValueError(f"{row.where}: the label is {label!r}; expected {known}")
         yield LabelledText(tokens, label)
 
 

@@ -1,4 +1,4 @@
-"""Files of columns, as in the CoNLL shared tasks: a token a line, and a blank line after each sentence."""
+"""Column files, as in the CoNLL shared tasks: one token per line, and a blank line after each sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ColumnSentence:
-    """One row of cells a token, as many cells in each row; they stand in consecutive lines of the file."""
+    """A sentence as one row of cells per token, on consecutive lines of the file; all rows are equally long."""
 
     name: str
     first_line: int
@@ -24,25 +24,25 @@ class ColumnSentence:
         return len(self.rows[0])
 
     @property
-    def place(self) -> str:
-        """File and lines, for errors that name the token themselves (counted from 0)."""
+    def where(self) -> str:
+        """File and range of lines, for errors that name the token (counted from 0) themselves."""
         return f"{self.name}, lines {self.first_line}-{self.first_line + len(self.rows) - 1}"
 
     def column(self, index: int) -> list[str]:
         return [row[index] for row in self.rows]
 
     def line(self, row: int) -> str:
-        """File and line of a row, for errors."""
+        """File and line of a row, for error messages."""
         return f"{self.name}, line {self.first_line + row}"
 
 
 def column_sentences(
     lines: Iterable[str], *, name: str, first_line: int = 1, separator: str | None = None
 ) -> Iterator[ColumnSentence]:
-    """Sentences out of lines; a line whose first cell is `separator` counts as a blank one.
+    """Sentences from lines of columns; a line whose first cell is `separator` counts as blank.
 
-    A line with a tab has its cells between tabs, any other between spaces. Raises ValueError, with `name` and the
-    line, for a row that has not as many cells as those above it in its sentence, and for an empty cell.
+    Cells are separated by tabs in lines that contain a tab, otherwise by spaces. Raises ValueError, naming `name` and
+    the line, for an empty cell and for a row with a different number of cells than the rows above it in its sentence.
     """
     rows: list[list[str]] = []
     number = first_line - 1
@@ -57,8 +57,7 @@ def column_sentences(
             raise ValueError(f"{name}, line {number}: column {cells.index('') + 1} is empty in {line[:80]!r}")
         if rows and len(cells) != len(rows[0]):
             raise ValueError(
-                f"{name}, line {number}: {len(cells)} columns, but {len(rows[0])} above it in the same sentence: "
-                f"{line[:80]!r}"
+                f"{name}, line {number}: {len(cells)} columns, but {len(rows[0])} in the lines above: {line[:80]!r}"
             )
         rows.append(cells)
     if rows:
@@ -69,4 +68,4 @@ def _cells(line: str) -> list[str]:
     if "\t" not in line:
         return split_tokens(line)
     cells = [cell.strip(" ") for cell in line.split("\t")]
-    return cells if any(cells) else []  # WNUT-17 has a tab alone between its sentences
+    return cells if any(cells) else []  # WNUT-17 separates its sentences by a line with a single tab

@@ -1,4 +1,4 @@
-"""The columns of CoNLL-2012 (OntoNotes): documents of sentences, with their words, speakers, roles and coreference."""
+"""The columns of CoNLL-2012 (OntoNotes): documents of sentences with words, speakers, roles and coreference."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _WITHOUT_WORD = "[WORD]"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document, or the part of one that is annotated as one."""
+    """A document, or a part of a long one that is annotated as if it were a document."""
 
     name: str
     part: int
     sentences: list[ColumnSentence]
 
 
-def documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
-    """Documents out of lines, one in memory at a time.
+def read_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
+    """Documents from the lines of a file, one in memory at a time.
 
-    Raises ValueError, with `name` and the line, for text outside of a document, one that does not end or is empty,
-    rows of different lengths, and rows that lack columns or words (the skeletons that are distributed without text).
+    Raises ValueError, naming `name` and the line, for text outside a document, a document that is empty or does not
+    end, rows of different lengths, and rows without columns or words (as in the skeletons distributed without text).
     """
     head: re.Match[str] | None = None
     begin = number = 0
@@ -41,7 +41,7 @@ def documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
     for number, line in enumerate(lines, start=1):
         if line.startswith(BEGIN):
             if head is not None:
-                raise ValueError(f"{name}, line {number}: a document begins, but that of line {begin} has not ended")
+                raise ValueError(f"{name}, line {number}: a document begins, but the one of line {begin} has not ended")
             head = _HEAD.fullmatch(line)
             if head is None:
                 raise ValueError(f"{name}, line {number}: {line[:80]!r}; expected '{BEGIN} (NAME); part 000'")
@@ -53,7 +53,7 @@ def documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
             body.append(line)
         elif line.strip():
             raise ValueError(
-                f"{name}, line {number}: {line[:80]!r} is outside of a document; expected '{BEGIN} (NAME); part 000'"
+                f"{name}, line {number}: {line[:80]!r} is outside a document; expected '{BEGIN} (NAME); part 000'"
             )
     if head is not None:
         raise ValueError(f"{name}, line {begin}: document {head['name']} has no '{_END}' up to line {number}")
@@ -61,22 +61,23 @@ def documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
         raise ValueError(f"{name} has no document; expected '{BEGIN} (NAME); part 000' and columns below it")
 
 
-def words(sentence: ColumnSentence) -> list[str]:
-    """The tokens, with brackets and quotes as `plain_token` writes them."""
+def plain_tokens(sentence: ColumnSentence) -> list[str]:
+    """The tokens of a sentence, with brackets and quotes as `plain_token` writes them."""
     return [plain_token(word) for word in sentence.column(_WORD)]
 
 
 def speakers(sentence: ColumnSentence) -> list[str]:
-    """Of each token; `-` where there is none."""
+    """The speaker of each token, `-` where there is none."""
     return sentence.column(_SPEAKER)
 
 
 def role_columns(sentence: ColumnSentence) -> list[list[str]]:
-    """The brackets of each predicate."""
+    """For each predicate of a sentence, its column of brackets (see `metrics.roles.tags_from_props`)."""
     return [sentence.column(index) for index in range(_FIRST_ROLE, sentence.num_columns - 1)]
 
 
 def coreference_column(sentence: ColumnSentence) -> list[str]:
+    """The last column of a sentence: the coreference mentions that begin or end at each token."""
     return sentence.column(-1)
 
 
@@ -92,14 +93,14 @@ def _document(head: re.Match[str], body: list[str], *, name: str, begin: int) ->
 def _check(sentence: ColumnSentence) -> None:
     if sentence.num_columns <= _FIRST_ROLE:
         raise ValueError(
-            f"{sentence.line(0)}: {sentence.num_columns} columns; CoNLL-2012 has {_FIRST_ROLE}, then one for each "
-            f"predicate, and the last for coreference: {' '.join(sentence.rows[0])[:80]!r}"
+            f"{sentence.line(0)}: {sentence.num_columns} columns; CoNLL-2012 has {_FIRST_ROLE}, then one per "
+            f"predicate and a last one for coreference: {' '.join(sentence.rows[0])[:80]!r}"
         )
     for row, cells in enumerate(sentence.rows):
         if cells[_WORD] == _WITHOUT_WORD:
             raise ValueError(
-                f"{sentence.line(row)}: the word is {_WITHOUT_WORD}; this skeleton has yet to be joined with OntoNotes "
-                "(its skeleton2conll.sh does that)"
+                f"{sentence.line(row)}: the word is {_WITHOUT_WORD}; first add the words of OntoNotes to this skeleton "
+                "with skeleton2conll.sh, which comes with it"
             )
         if "*" in cells[-1]:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""The Penn Treebank's spellings of tokens -> plain ones, as the tokenizer and the biLM's corpora have them."""
+"""Penn Treebank spellings of tokens -> plain spellings, as in the tokenizer and in the corpora of the biLM."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PLAIN = {
     "``": '"',
     "''": '"',
     "`": "'",
-    "/.": ".",  # OntoNotes escapes these two at the end of a unit of speech
+    "/.": ".",  # OntoNotes escapes these two at the end of an utterance
     "/?": "?",
 }
 

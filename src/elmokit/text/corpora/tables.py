@@ -1,4 +1,4 @@
-"""Tables: tab-separated lines below a header that names the columns. Quotes mean nothing here."""
+"""Tables: tab-separated lines after a header that names the columns. Quotes have no special meaning."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """The cells that were asked for, in that order; `place` is file and line, for errors."""
+    """The requested cells of a row, in the order of the request; `where` is file and line, for error messages."""
 
-    place: str
+    where: str
     cells: list[str]
 
 
 def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[str]]) -> Iterator[TableRow]:
-    """Rows out of lines. Each of `columns` is asked for by the names that it may have in the header.
+    """Rows of a table with the requested columns; for each column, `columns` lists its possible names in the header.
 
-    Blank lines are passed over. Raises ValueError, with `name` and the line, for a header without one of the columns
-    and for a row that has not as many cells as the header.
+    Blank lines are skipped. Raises ValueError, naming `name` and the line, for a header that lacks one of the columns
+    and for a row with a different number of cells than the header.
     """
     header: list[str] = []
-    places: list[int] = []
+    positions: list[int] = []
     num_rows = 0
     for number, line in enumerate(lines, start=1):
         if not line.strip(" "):  # tabs alone are a row of empty cells
@@ -32,21 +32,21 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
         cells = line.split("\t")
         if not header:
             header = [cell.strip() for cell in cells]
-            places = [_find(header, names, place=f"{name}, line {number}") for names in columns]
+            positions = [_find(header, names, where=f"{name}, line {number}") for names in columns]
             continue
         if len(cells) != len(header):
             raise ValueError(
-                f"{name}, line {number}: {len(cells)} columns between tabs, but {len(header)} in the header: "
+                f"{name}, line {number}: {len(cells)} tab-separated columns, but {len(header)} in the header: "
                 f"{line[:80]!r}"
             )
         num_rows += 1
-        yield TableRow(f"{name}, line {number}", [cells[place] for place in places])
+        yield TableRow(f"{name}, line {number}", [cells[position] for position in positions])
     if not num_rows:
-        raise ValueError(f"{name} has no rows; expected a header and, below it, lines of columns between tabs")
+        raise ValueError(f"{name} has no rows; expected a header, then lines of tab-separated columns")
 
 
-def _find(header: list[str], names: Sequence[str], *, place: str) -> int:
+def _find(header: list[str], names: Sequence[str], *, where: str) -> int:
     for name in names:
         if name in header:
             return header.index(name)
-    raise ValueError(f"{place}: the header has no column {' or '.join(names)}, but {', '.join(header)[:80]!r}")
+    raise ValueError(f"{where}: the header has no column {' or '.join(names)}: {', '.join(header)[:80]!r}")
