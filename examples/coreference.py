@@ -4,10 +4,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from elmokit import load_task
-from elmokit.tasks.config import with_settings
-from elmokit.tasks.coreference.task import TASK
-from elmokit.tasks.train import train
+from elmokit import find_task, load_task, task_recipe, train_task
 
 TEXTS = """
 (1 Ann) saw (2 the cat) . / (2 It) did not see (1 her) .
@@ -36,6 +33,7 @@ SETTINGS = [
 
 def columns(text: str) -> str:
     """CoNLL-2012's format, of documents whose mentions stand in brackets behind the number of their cluster."""
+    task = find_task("coreference")
     documents: list[str] = []
     for line in text.strip().splitlines():
         sentences: list[list[str]] = [[]]
@@ -52,15 +50,15 @@ def columns(text: str) -> str:
                 if piece.endswith(")"):
                     clusters.setdefault(cluster, []).append((first, position))
                 position += 1
-        documents.append(TASK.to_text(TASK.from_json({"sentences": sentences}), list(clusters.values())))
+        documents.append(task.to_text(task.from_json({"sentences": sentences}), list(clusters.values())))
     return "\n".join(documents)
 
 
 with tempfile.TemporaryDirectory() as folder:
     for name in ("train.gold_conll", "dev.gold_conll"):  # so few that they are their own development set
         (Path(folder) / name).write_text(columns(TEXTS), encoding="utf-8")
-    config = with_settings(TASK.recipes["cpu"](), SETTINGS)
-    run_dir = train(TASK, folder, run_dir=Path(folder) / "run", config=config)
+    config = task_recipe("coreference", "cpu", SETTINGS)
+    run_dir = train_task("coreference", folder, run_dir=Path(folder) / "run", config=config)
     resolver = load_task(run_dir)
     (Path(folder) / "new.txt").write_text("\n".join(NEW), encoding="utf-8")
     for document in resolver.predict_file(Path(folder) / "new.txt", form="json"):  # form="text" is CoNLL-2012's columns

@@ -3,10 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from elmokit import load_task
-from elmokit.tasks.config import with_settings
-from elmokit.tasks.entailment.task import TASK
-from elmokit.tasks.train import train
+from elmokit import load_task, task_recipe, train_task
 
 PAIRS = """
 entailment | A man is playing a guitar. | A man is playing music.
@@ -62,8 +59,8 @@ def table(text: str) -> str:
 with tempfile.TemporaryDirectory() as folder:
     for name in ("train.tsv", "dev.tsv"):  # so few that they are their own development set
         (Path(folder) / name).write_text(table(PAIRS), encoding="utf-8")
-    config = with_settings(TASK.recipes["cpu"](), SETTINGS)
-    run_dir = train(TASK, folder, run_dir=Path(folder) / "run", config=config)
+    config = task_recipe("entailment", "cpu", SETTINGS)
+    run_dir = train_task("entailment", folder, run_dir=Path(folder) / "run", config=config)
     classifier = load_task(run_dir)
     for premise, hypothesis in NEW:
         made = classifier.predict({"premise": premise, "hypothesis": hypothesis})

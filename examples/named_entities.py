@@ -3,10 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from elmokit import load_task
-from elmokit.tasks.config import with_settings
-from elmokit.tasks.named_entities.task import TASK
-from elmokit.tasks.train import train
+from elmokit import load_task, task_recipe, train_task
 
 SENTENCES = """
 Jane/B-PER Lee/I-PER lives in Seoul/B-LOC .
@@ -35,8 +32,8 @@ def columns(text: str) -> str:
 with tempfile.TemporaryDirectory() as folder:
     for name in ("train.conll", "dev.conll"):  # so few that they are their own development set
         (Path(folder) / name).write_text(columns(SENTENCES), encoding="utf-8")
-    config = with_settings(TASK.recipes["cpu"](), SETTINGS)
-    run_dir = train(TASK, folder, run_dir=Path(folder) / "run", config=config)
+    config = task_recipe("named-entities", "cpu", SETTINGS)
+    run_dir = train_task("named-entities", folder, run_dir=Path(folder) / "run", config=config)
     tagger = load_task(run_dir)
     (Path(folder) / "new.txt").write_text("\n".join(NEW), encoding="utf-8")
     for line in tagger.predict_file(Path(folder) / "new.txt"):  # CoNLL's columns; form="json" lists the entities

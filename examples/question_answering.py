@@ -4,10 +4,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from elmokit import load_task
-from elmokit.tasks.config import with_settings
-from elmokit.tasks.question_answering.task import TASK
-from elmokit.tasks.train import train
+from elmokit import load_task, task_recipe, train_task
 
 TEXTS = """
 Mary Brown was born in Paris in 1820 . | Where was Mary born ? Paris | When was Mary born ? 1820
@@ -48,8 +45,8 @@ def squad(text: str) -> str:
 with tempfile.TemporaryDirectory() as folder:
     for name in ("train.json", "dev.json"):  # so few that they are their own development set
         (Path(folder) / name).write_text(squad(TEXTS), encoding="utf-8")
-    config = with_settings(TASK.recipes["cpu"](), SETTINGS)
-    run_dir = train(TASK, folder, run_dir=Path(folder) / "run", config=config)
+    config = task_recipe("question-answering", "cpu", SETTINGS)
+    run_dir = train_task("question-answering", folder, run_dir=Path(folder) / "run", config=config)
     finder = load_task(run_dir)
     print(PASSAGE)
     for question in QUESTIONS:

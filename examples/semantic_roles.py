@@ -3,10 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from elmokit import load_task
-from elmokit.tasks.config import with_settings
-from elmokit.tasks.semantic_roles.task import TASK
-from elmokit.tasks.train import train
+from elmokit import load_task, task_recipe, train_task
 
 SENTENCES = """
 (A0 The cat) (V ate) (A1 a fish) .
@@ -53,8 +50,8 @@ def columns(text: str) -> str:
 with tempfile.TemporaryDirectory() as folder:
     for name in ("train.conll", "dev.conll"):  # so few that they are their own development set
         (Path(folder) / name).write_text(columns(SENTENCES), encoding="utf-8")
-    config = with_settings(TASK.recipes["cpu"](), SETTINGS)
-    run_dir = train(TASK, folder, run_dir=Path(folder) / "run", config=config)
+    config = task_recipe("semantic-roles", "cpu", SETTINGS)
+    run_dir = train_task("semantic-roles", folder, run_dir=Path(folder) / "run", config=config)
     parser = load_task(run_dir)
     (Path(folder) / "new.txt").write_text("\n".join(NEW), encoding="utf-8")
     for columns_of_sentence in parser.predict_file(Path(folder) / "new.txt"):  # form="json" lists the arguments

@@ -3,10 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from elmokit import load_task
-from elmokit.tasks.config import with_settings
-from elmokit.tasks.sentiment.task import TASK
-from elmokit.tasks.train import train
+from elmokit import load_task, task_recipe, train_task
 
 GOOD = """
 A wonderful film with a great cast.
@@ -45,8 +42,8 @@ def table(texts: dict[str, str]) -> str:
 with tempfile.TemporaryDirectory() as folder:
     for name in ("train.tsv", "dev.tsv"):  # so few that they are their own development set
         (Path(folder) / name).write_text(table({"good": GOOD, "bad": BAD}), encoding="utf-8")
-    config = with_settings(TASK.recipes["cpu"](), SETTINGS)
-    run_dir = train(TASK, folder, run_dir=Path(folder) / "run", config=config)
+    config = task_recipe("sentiment", "cpu", SETTINGS)
+    run_dir = train_task("sentiment", folder, run_dir=Path(folder) / "run", config=config)
     classifier = load_task(run_dir)
     for text, sentiment in zip(NEW, classifier.predict_all(NEW), strict=True):
         print(f"{sentiment.label} ({sentiment.probabilities[sentiment.label]:.0%}): {text}")

@@ -1,6 +1,7 @@
 """elmokit: contextual word vectors from a bidirectional language model (ELMo; Peters et al., 2018).
 
-The names below are the public ones. Each is imported when it is first asked for: `import elmokit` costs no torch.
+The names below are the public ones; docs/api.md has an example of each. A name is imported when it is first asked for:
+`import elmokit` costs no torch.
 """
 
 from __future__ import annotations
@@ -9,14 +10,30 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from elmokit.corpus.prepare import Preparation, prepare
+    from elmokit.corpus.vocabulary_counts import write_vocabulary
     from elmokit.layers.scalar_mix import ScalarMix
     from elmokit.model.bilm import BiLM
     from elmokit.model.config import BiLMConfig
     from elmokit.model.elmo import Elmo
     from elmokit.model.embedding import ElmoEmbedding
+    from elmokit.model.formats.convert import convert
+    from elmokit.model.formats.inspect import inspect
+    from elmokit.pretraining.finetune import finetune
+    from elmokit.pretraining.recipes import recipe as pretraining_recipe
+    from elmokit.pretraining.train import pretrain
+    from elmokit.pretraining.train import resume as resume_pretraining
+    from elmokit.scoring.perplexity import measure as perplexity
+    from elmokit.tasks.all_tasks import find_task, task_recipe
+    from elmokit.tasks.reading import task_sentences
     from elmokit.tasks.saved import load_task
+    from elmokit.tasks.train import resume as resume_task
+    from elmokit.tasks.train import train as train_task
     from elmokit.text.tokenizer import tokenize
     from elmokit.text.vocabulary import Vocabulary
+    from elmokit.vectors.embed_file import embed_file
+    from elmokit.vectors.files import load_vectors
+    from elmokit.vectors.save_vectors import save_vectors
 
 __version__ = "0.1.0"
 
@@ -25,29 +42,67 @@ __all__ = [
     "BiLMConfig",
     "Elmo",
     "ElmoEmbedding",
+    "Preparation",
     "ScalarMix",
     "Vocabulary",
     "__version__",
+    "convert",
+    "embed_file",
+    "find_task",
+    "finetune",
+    "inspect",
     "load_task",
+    "load_vectors",
+    "perplexity",
+    "prepare",
+    "pretrain",
+    "pretraining_recipe",
+    "resume_pretraining",
+    "resume_task",
+    "save_vectors",
+    "task_recipe",
+    "task_sentences",
     "tokenize",
+    "train_task",
+    "write_vocabulary",
 ]
 
 _HOMES = {
-    "BiLM": "elmokit.model.bilm",
-    "BiLMConfig": "elmokit.model.config",
-    "Elmo": "elmokit.model.elmo",
-    "ElmoEmbedding": "elmokit.model.embedding",
-    "ScalarMix": "elmokit.layers.scalar_mix",
-    "Vocabulary": "elmokit.text.vocabulary",
-    "load_task": "elmokit.tasks.saved",
-    "tokenize": "elmokit.text.tokenizer",
+    "BiLM": "elmokit.model.bilm:BiLM",
+    "BiLMConfig": "elmokit.model.config:BiLMConfig",
+    "Elmo": "elmokit.model.elmo:Elmo",
+    "ElmoEmbedding": "elmokit.model.embedding:ElmoEmbedding",
+    "Preparation": "elmokit.corpus.prepare:Preparation",
+    "ScalarMix": "elmokit.layers.scalar_mix:ScalarMix",
+    "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
+    "convert": "elmokit.model.formats.convert:convert",
+    "embed_file": "elmokit.vectors.embed_file:embed_file",
+    "find_task": "elmokit.tasks.all_tasks:find_task",
+    "finetune": "elmokit.pretraining.finetune:finetune",
+    "inspect": "elmokit.model.formats.inspect:inspect",
+    "load_task": "elmokit.tasks.saved:load_task",
+    "load_vectors": "elmokit.vectors.files:load_vectors",
+    "perplexity": "elmokit.scoring.perplexity:measure",
+    "prepare": "elmokit.corpus.prepare:prepare",
+    "pretrain": "elmokit.pretraining.train:pretrain",
+    "pretraining_recipe": "elmokit.pretraining.recipes:recipe",
+    "resume_pretraining": "elmokit.pretraining.train:resume",
+    "resume_task": "elmokit.tasks.train:resume",
+    "save_vectors": "elmokit.vectors.save_vectors:save_vectors",
+    "task_recipe": "elmokit.tasks.all_tasks:task_recipe",
+    "task_sentences": "elmokit.tasks.reading:task_sentences",
+    "tokenize": "elmokit.text.tokenizer:tokenize",
+    "train_task": "elmokit.tasks.train:train",
+    "write_vocabulary": "elmokit.corpus.vocabulary_counts:write_vocabulary",
 }
+"""Public name -> the module that has it, and its name there."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'elmokit' has no attribute {name!r}; its public names are {', '.join(__all__)}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    module, _, own_name = _HOMES[name].partition(":")
+    value = getattr(importlib.import_module(module), own_name)
     globals()[name] = value  # asked for once
     return value
 

@@ -46,7 +46,6 @@ def _add_pretrain(parser: argparse.ArgumentParser) -> None:
 def _pretrain(arguments: argparse.Namespace) -> None:
     """Train a biLM on text, or continue a run."""
     _check_pretrain(arguments)
-    from elmokit.pretraining.config import with_settings
     from elmokit.pretraining.recipes import recipe
     from elmokit.pretraining.train import pretrain, resume
 
@@ -57,7 +56,7 @@ def _pretrain(arguments: argparse.Namespace) -> None:
             arguments.shards,
             vocabulary_path=arguments.vocabulary,
             run_dir=arguments.run_dir,
-            config=with_settings(recipe(arguments.recipe or "mini"), arguments.set),
+            config=recipe(arguments.recipe or "mini", arguments.set),
             held_out=arguments.held_out,
             device=arguments.device,
         )

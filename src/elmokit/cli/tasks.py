@@ -59,9 +59,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 def _train(arguments: argparse.Namespace) -> None:
     """Train a task model on a data set, with or without ELMo, or continue a run."""
     _check_train(arguments)
-    from elmokit.tasks.all_tasks import find_task
-    from elmokit.tasks.config import with_settings
-    from elmokit.tasks.task import recipe
+    from elmokit.tasks.all_tasks import task_recipe
     from elmokit.tasks.train import resume, train
     from elmokit.vectors.cache import default_cache
 
@@ -69,7 +67,6 @@ def _train(arguments: argparse.Namespace) -> None:
     if arguments.resume:
         run_dir = resume(arguments.resume, arguments.set, cache=cache, device=arguments.device)
     else:
-        task = find_task(arguments.task)
         own = {
             "inputs.elmo": arguments.elmo,
             "inputs.elmo.model": arguments.model,
@@ -77,9 +74,14 @@ def _train(arguments: argparse.Namespace) -> None:
             "training.seed": arguments.seed,
         }
         settings = [f"{name}={value}" for name, value in own.items() if value is not None] + arguments.set
-        config = with_settings(recipe(task, arguments.recipe or "cpu"), settings)
+        config = task_recipe(arguments.task, arguments.recipe or "cpu", settings)
         run_dir = train(
-            task, arguments.data, run_dir=arguments.run_dir, config=config, cache=cache, device=arguments.device
+            arguments.task,
+            arguments.data,
+            run_dir=arguments.run_dir,
+            config=config,
+            cache=cache,
+            device=arguments.device,
         )
     print(run_dir)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from elmokit.model.config import BiLMConfig
-from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.config import PretrainingConfig, with_settings
 
 
 def original() -> PretrainingConfig:
@@ -94,8 +94,11 @@ RECIPES: dict[str, Callable[[], PretrainingConfig]] = {
 }
 
 
-def recipe(name: str) -> PretrainingConfig:
-    """The config of a named recipe; ValueError lists the names there are."""
+def recipe(name: str, settings: Sequence[str] = ()) -> PretrainingConfig:
+    """The config of a named recipe, changed by `settings` (`field=value`).
+
+    ValueError for another name, which lists the names there are, and for settings that are unknown or wrong.
+    """
     if name not in RECIPES:
         raise ValueError(f"unknown recipe {name!r}; there are {', '.join(RECIPES)}")
-    return RECIPES[name]()
+    return with_settings(RECIPES[name](), settings)

@@ -6,7 +6,13 @@ import difflib
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from elmokit.tasks.config import with_settings
+from elmokit.tasks.task import recipe
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elmokit.tasks.config import TaskConfig
     from elmokit.tasks.task import Task
 
 TASKS = {
@@ -27,3 +33,11 @@ def find_task(name: str) -> Task[Any, Any]:
         hint = f"did you mean {near[0]}? " if near else ""
         raise ValueError(f"no task {name!r}; {hint}the tasks are {', '.join(TASKS)}")
     return importlib.import_module(TASKS[name]).TASK
+
+
+def task_recipe(task: str, name: str = "cpu", settings: Sequence[str] = ()) -> TaskConfig:
+    """The config of a task's recipe (`cpu`, minutes, or `paper`, the published sizes), changed by `field=value`.
+
+    ValueError for a task, a recipe or a setting that is not there, and for a wrong value.
+    """
+    return with_settings(recipe(find_task(task), name), settings)

@@ -1,0 +1,95 @@
+"""The documentation and the examples: the code runs, imported names are public, links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import elmokit
+from elmokit.model.bundled import bundled_models
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+TEXT = "the bank of a river is not the bank that lends money to people who build houses on it"
+
+
+def python_blocks(text: str) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that docs/api.md describes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    words = TEXT.split()
+    lines = [" ".join(words[start:] + words[:start]).capitalize() for start in range(len(words))]
+    (tmp_path / "texts").mkdir()
+    for number in range(4):
+        paragraphs = [f"{line} {number} ." for line in lines]
+        (tmp_path / "texts" / f"{number}.txt").write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8")
+    (tmp_path / "lines.txt").write_text("\n".join(lines[:3]) + "\n", encoding="utf-8")
+    (tmp_path / "sentiment").mkdir()
+    rows = "text\tlabel\nA good film .\t1\nA bad film .\t0\n"
+    for name in ("train.tsv", "dev.tsv"):
+        (tmp_path / "sentiment" / name).write_text(rows, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_examples_of_the_public_names_run_from_top_to_bottom(folder: Path):
+    model = bundled_models()["mini-en"]
+    names: dict[str, Any] = {"elmokit": elmokit, "torch": torch, "Path": Path, "elmo_folder": model}
+    for block in python_blocks(API):
+        exec(compile(block, "<docs/api.md>", "exec"), names)
+    assert [array.shape for array in (names["river"], names["money"])] == [(9, 256), (6, 256)]
+    assert names["vectors"].shape == (3, 11, 256)
+    assert names["mixed"].shape == (1, 4, 256)
+    assert names["averaged"].shape == (1, 11, 256)
+
+
+@pytest.mark.parametrize("name", sorted(elmokit.__all__))
+def test_every_public_name_has_an_example(name: str):
+    assert any(f"elmokit.{name}" in block for block in python_blocks(API))
+    assert name == "__version__" or f"`{name}`" in API
+
+
+def test_examples_of_public_names_are_short():
+    for block in python_blocks(API):
+        assert len(block.splitlines()) <= 2, block
+
+
+def test_the_page_says_what_may_change():
+    assert "What is not on this page may change." in API
+
+
+def imported_from_elmokit(source: str) -> set[str]:
+    """`elmokit.NAME` for each public name, and the dotted name of every module inside."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.startswith("elmokit.")}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "elmokit":
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("path", [*PAGES, *sorted((ROOT / "examples").glob("*.py"))], ids=lambda path: path.name)
+def test_pages_and_examples_import_public_names_only(path: Path):
+    text = path.read_text(encoding="utf-8")
+    public = {f"elmokit.{name}" for name in elmokit.__all__}
+    for source in [text] if path.suffix == ".py" else python_blocks(text):
+        assert imported_from_elmokit(source) <= public
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_inside_the_repository_lead_somewhere(path: Path):
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
