@@ -9,19 +9,19 @@ from torch import Tensor
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM, ProjectedLSTMLayer
 
 T, B, D, H = 6, 4, 5, 7
-NUM_ROWS = [4, 4, 3, 3, 1, 0]
+BATCH_SIZES = [4, 4, 3, 3, 1, 0]
 
 
 def plain(
-    layer: ProjectedLSTMLayer, inputs: Tensor, state: LSTMState, num_rows: list[int], keep: Tensor
+    layer: ProjectedLSTMLayer, inputs: Tensor, state: LSTMState, batch_sizes: list[int], carry_mask: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """bilm-tf's cell, one step after the other (docs/model.md, section 3)."""
     c, h = state.cell, state.output
     outputs: list[Tensor] = []
-    for step, rows in enumerate(num_rows):
-        gates = inputs[step] @ layer.input_weight.T + (h * keep[step]) @ layer.recurrent_weight.T + layer.bias
+    for step, rows in enumerate(batch_sizes):
+        gates = inputs[step] @ layer.input_weight.T + (h * carry_mask[step]) @ layer.recurrent_weight.T + layer.bias
         i, f, o, j = gates.chunk(4, dim=1)
-        cell = torch.sigmoid(f + 1.0) * (c * keep[step]) + torch.sigmoid(i) * torch.tanh(j)
+        cell = torch.sigmoid(f + 1.0) * (c * carry_mask[step]) + torch.sigmoid(i) * torch.tanh(j)
         if layer.cell_clip is not None:
             cell = cell.clamp(-layer.cell_clip, layer.cell_clip)
         output = torch.sigmoid(o) * torch.tanh(cell)
@@ -50,10 +50,10 @@ def test_outputs_states_and_gradients_are_those_of_the_plain_loop(lstm_dim: int,
     inputs = torch.randn(T, B, D, dtype=torch.float64, requires_grad=True)
     cell = torch.randn(B, lstm_dim, dtype=torch.float64, requires_grad=True)
     output = torch.randn(B, D, dtype=torch.float64, requires_grad=True)
-    keep = (torch.rand(T, B, 1) > 0.3).double()
+    carry_mask = (torch.rand(T, B, 1) > 0.3).double()
 
-    outputs, state = layer(inputs, LSTMState(cell, output), num_rows=NUM_ROWS, keep=keep)
-    expected = plain(layer, inputs, LSTMState(cell, output), NUM_ROWS, keep)
+    outputs, state = layer(inputs, LSTMState(cell, output), batch_sizes=BATCH_SIZES, carry_mask=carry_mask)
+    expected = plain(layer, inputs, LSTMState(cell, output), BATCH_SIZES, carry_mask)
 
     got = (outputs, state.cell, state.output)
     weights = [torch.randn_like(tensor) for tensor in got]
@@ -72,9 +72,9 @@ def test_outputs_states_and_gradients_are_those_of_the_plain_loop(lstm_dim: int,
 def test_without_gradients_the_values_are_the_same() -> None:
     layer = random_layer()
     inputs = torch.randn(T, B, D, dtype=torch.float64)
-    with_gradients, state = layer(inputs, num_rows=NUM_ROWS)
+    with_gradients, state = layer(inputs, batch_sizes=BATCH_SIZES)
     with torch.no_grad():
-        without, same_state = layer(inputs, num_rows=NUM_ROWS)
+        without, same_state = layer(inputs, batch_sizes=BATCH_SIZES)
     torch.testing.assert_close(with_gradients, without, rtol=0, atol=0)
     torch.testing.assert_close(state.cell, same_state.cell, rtol=0, atol=0)
 
@@ -92,9 +92,9 @@ def test_two_halves_with_the_state_between_them_are_the_whole() -> None:
 def test_a_step_that_keeps_nothing_starts_from_zeros() -> None:
     layer = random_layer()
     inputs = torch.randn(T, B, D, dtype=torch.float64)
-    keep = torch.ones(T, B, 1, dtype=torch.float64)
-    keep[3] = 0.0
-    outputs, _ = layer(inputs, keep=keep)
+    carry_mask = torch.ones(T, B, 1, dtype=torch.float64)
+    carry_mask[3] = 0.0
+    outputs, _ = layer(inputs, carry_mask=carry_mask)
     fresh, _ = layer(inputs[3:])
     torch.testing.assert_close(outputs[3:], fresh, rtol=0, atol=1e-14)
 
@@ -138,7 +138,7 @@ def test_bfloat16_products_stay_near_and_keep_the_cells_in_float32() -> None:
 
 def test_growing_rows_are_refused() -> None:
     with pytest.raises(ValueError, match="never grow"):
-        random_layer()(torch.zeros(2, B, D, dtype=torch.float64), num_rows=[1, 2])
+        random_layer()(torch.zeros(2, B, D, dtype=torch.float64), batch_sizes=[1, 2])
 
 
 def test_without_gradients_no_step_is_kept_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from elmokit.tasks.config import (
     config_to_json,
     with_settings,
 )
-from elmokit.tasks.loop import Moment, Progress, Training, read_progress
+from elmokit.tasks.loop import Clock, TaskProgress, Training, read_progress
 from elmokit.tasks.task import Task, recipe
 from elmokit.tasks.train import resume, train
 from run_contents import contents_of_run
@@ -368,11 +368,11 @@ def test_a_field_that_two_parts_have_is_named_with_its_part(toy: Toy):
 
 def test_progress_counts_from_the_last_best_epoch():
     config = TrainingConfig(patience=2, max_epochs=10)
-    progress = Progress()
+    progress = TaskProgress()
     for score in (1.0, 2.0, 2.0):
-        progress = progress.after(score, config=config, step=1, began=Moment.now())
+        progress = progress.after(score, config=config, step=1, began=Clock.now())
         assert not progress.finished(config)
-    assert progress.after(1.0, config=config, step=1, began=Moment.now()).finished(config)
+    assert progress.after(1.0, config=config, step=1, began=Clock.now()).finished(config)
 
 
 def test_a_run_records_what_its_mixes_have_learnt(

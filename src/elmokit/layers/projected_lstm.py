@@ -61,17 +61,18 @@ class ProjectedLSTM(nn.Module):
         inputs: Float[Tensor, "T B D"],
         state: Sequence[LSTMState] | None = None,
         *,
-        num_rows: Sequence[int] | None = None,
-        keep: Float[Tensor, "T B 1"] | None = None,
+        batch_sizes: Sequence[int] | None = None,
+        carry_mask: Float[Tensor, "T B 1"] | None = None,
         input_masks: Sequence[Float[Tensor, "T B D"]] | None = None,
         product_dtype: torch.dtype | None = None,
     ) -> tuple[list[Float[Tensor, "T B D"]], list[LSTMState]]:
         """Outputs (T,B,D) of every layer, and every layer's last state.
 
-        `num_rows`: how many leading rows are alive at each step (never growing); the others keep their state and
-        give zeros. `keep`: 0 where a row forgets its state before the step, else 1. `input_masks`: a dropout mask for
-        each layer's input, already scaled; the skip connection adds the masked input (bilm-tf wraps it outside).
-        `product_dtype`: bfloat16 for matrix products in that type; cells, gates and sums stay as they are.
+        `batch_sizes`: how many leading rows still have a token at each step (never growing, as in torch's
+        `PackedSequence`); the others keep their state and give zeros. `carry_mask`: 0 where a row forgets its state
+        before the step, else 1. `input_masks`: a dropout mask for each layer's input, already scaled; the skip
+        connection adds the masked input (bilm-tf wraps it outside). `product_dtype`: bfloat16 for matrix products in
+        that type; cells, gates and sums stay as they are.
         """
         outputs: list[Tensor] = []
         last: list[LSTMState] = []
@@ -79,7 +80,9 @@ class ProjectedLSTM(nn.Module):
             if input_masks is not None:
                 inputs = inputs * input_masks[index]
             initial = None if state is None else state[index]
-            output, final = layer(inputs, initial, num_rows=num_rows, keep=keep, product_dtype=product_dtype)
+            output, final = layer(
+                inputs, initial, batch_sizes=batch_sizes, carry_mask=carry_mask, product_dtype=product_dtype
+            )
             inputs = output + inputs if self.use_skip_connections and index > 0 else output
             outputs.append(inputs)
             last.append(final)
@@ -118,8 +121,8 @@ class ProjectedLSTMLayer(nn.Module):
         inputs: Float[Tensor, "T B D"],
         state: LSTMState | None = None,
         *,
-        num_rows: Sequence[int] | None = None,
-        keep: Float[Tensor, "T B 1"] | None = None,
+        batch_sizes: Sequence[int] | None = None,
+        carry_mask: Float[Tensor, "T B 1"] | None = None,
         product_dtype: torch.dtype | None = None,
     ) -> tuple[Float[Tensor, "T B D"], LSTMState]:
         """Outputs (T,B,D), zero where a row has ended, and the state after each row's last step."""
@@ -129,11 +132,11 @@ class ProjectedLSTMLayer(nn.Module):
                 cell=inputs.new_zeros(batch_size, len(self.bias) // 4),
                 output=inputs.new_zeros(batch_size, projection_dim),
             )
-        rows = [batch_size] * num_steps if num_rows is None else list(num_rows)
+        rows = [batch_size] * num_steps if batch_sizes is None else list(batch_sizes)
         if len(rows) != num_steps or any(later > earlier for earlier, later in zip(rows, rows[1:], strict=False)):
-            raise ValueError(f"num_rows {rows} must name {num_steps} counts of living rows that never grow")
+            raise ValueError(f"batch_sizes are {rows}; expected {num_steps} numbers that never grow")
         settings = _Settings(
-            num_rows=rows,
+            batch_sizes=rows,
             cell_clip=self.cell_clip,
             projection_clip=self.projection_clip if self.projection_weight is not None else None,
             product_dtype=product_dtype or inputs.dtype,
@@ -141,13 +144,13 @@ class ProjectedLSTMLayer(nn.Module):
         )
         weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)
         apply = cast("Callable[..., tuple[Tensor, Tensor, Tensor]]", _Recurrence.apply)
-        outputs, cell, output = apply(settings, inputs, state.cell, state.output, *weights, keep)
+        outputs, cell, output = apply(settings, inputs, state.cell, state.output, *weights, carry_mask)
         return outputs, LSTMState(cell, output)
 
 
 @dataclass(frozen=True)
 class _Settings:
-    num_rows: list[int]
+    batch_sizes: list[int]
     cell_clip: float | None
     projection_clip: float | None
     product_dtype: torch.dtype
@@ -168,9 +171,9 @@ class _Recurrence(torch.autograd.Function):
         recurrent_weight: Tensor,
         bias: Tensor,
         projection_weight: Tensor | None,
-        keep: Tensor | None,
+        carry_mask: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        dtype, num_rows = settings.product_dtype, settings.num_rows
+        dtype, batch_sizes = settings.product_dtype, settings.batch_sizes
         num_steps, batch_size, dim = inputs.shape
         lstm_dim = cell.shape[1]
         running_bias = bias.clone()
@@ -192,12 +195,12 @@ class _Recurrence(torch.autograd.Function):
         outputs = inputs.new_zeros(num_steps, batch_size, dim)
         running_cell, running_output = cell.clone(), output.clone()
 
-        for step, rows in enumerate(num_rows):
+        for step, rows in enumerate(batch_sizes):
             at = step if num_saved > 1 else 0
             c, h = running_cell[:rows], running_output[:rows]
-            if keep is not None:
-                c.mul_(keep[step, :rows])
-                h.mul_(keep[step, :rows])
+            if carry_mask is not None:
+                c.mul_(carry_mask[step, :rows])
+                h.mul_(carry_mask[step, :rows])
             low_h, gate, m = previous[at, :rows], gates[at, :rows], hidden[at, :rows]
             low_h.copy_(h)
             if low_gates is None:
@@ -223,7 +226,7 @@ class _Recurrence(torch.autograd.Function):
         if saving:
             ctx.settings = settings
             ctx.save_for_backward(
-                *(input_weight, recurrent_weight, projection_weight, keep, cell),
+                *(input_weight, recurrent_weight, projection_weight, carry_mask, cell),
                 *(low_inputs, gates, cells, squashed, hidden, previous, outputs),
             )
         return outputs, running_cell, running_output
@@ -232,7 +235,7 @@ class _Recurrence(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         grad_outputs, grad_cell, grad_output = gradients
         settings: _Settings = ctx.settings
-        input_weight, recurrent_weight, projection_weight, keep, first_cell = ctx.saved_tensors[:5]
+        input_weight, recurrent_weight, projection_weight, carry_mask, first_cell = ctx.saved_tensors[:5]
         low_inputs, gates, cells, squashed, hidden, previous, outputs = ctx.saved_tensors[5:]
         dtype = settings.product_dtype
         num_steps, batch_size, dim = outputs.shape
@@ -247,14 +250,14 @@ class _Recurrence(torch.autograd.Function):
         low_output = low_inputs.new_empty(batch_size, dim)
 
         for step in reversed(range(num_steps)):
-            rows = settings.num_rows[step]
+            rows = settings.batch_sizes[step]
             gate, tanh_c = gates[step, :rows], squashed[step, :rows]
             dz = low_gates[step, :rows] if to_gates is None else to_gates[:rows]
             i, f, o, j = _quarters(gate)
             di, df, do, dj = _quarters(dz)
             c_before = cells[step - 1, :rows] if step > 0 else first_cell[:rows]
-            if keep is not None:
-                c_before = c_before * keep[step, :rows]
+            if carry_mask is not None:
+                c_before = c_before * carry_mask[step, :rows]
             dc, dh = to_cell[:rows], to_output[:rows]
             dh.add_(grad_outputs[step, :rows])
             _stop_where_clipped(dh, outputs[step, :rows], settings.projection_clip)
@@ -276,9 +279,9 @@ class _Recurrence(torch.autograd.Function):
             if to_gates is not None:
                 low_gates[step, :rows] = dz
             dh.copy_(torch.mm(low_gates[step, :rows], recurrent, out=low_output[:rows]))
-            if keep is not None:
-                dc.mul_(keep[step, :rows])
-                dh.mul_(keep[step, :rows])
+            if carry_mask is not None:
+                dc.mul_(carry_mask[step, :rows])
+                dh.mul_(carry_mask[step, :rows])
 
         flat = low_gates.view(-1, 4 * lstm_dim)
         to_weights = (flat.t() @ torch.cat([low_inputs, previous.view(-1, dim)], dim=1)).to(input_weight.dtype)

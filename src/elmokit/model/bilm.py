@@ -77,19 +77,21 @@ class BiLM(nn.Module):
         lengths, order = lengths[order], order.to(tokens.device)
         num_steps = tokens.shape[1]
         alive = lengths[None, :] > torch.arange(num_steps)[:, None]
-        num_rows = cast("list[int]", alive.sum(dim=1).tolist())
+        batch_sizes = cast("list[int]", alive.sum(dim=1).tolist())
         steps = tokens[order].transpose(0, 1)
         mask = _mask(lengths, num_steps).to(tokens.device)
 
         outputs, last = self.forward_lstm(
-            steps, None if state is None else _rows(state.forward, order), num_rows=num_rows
+            steps, None if state is None else _rows(state.forward, order), batch_sizes=batch_sizes
         )
         layers = [[steps, *outputs]]
         last_backward: list[LSTMState] = []
         if self.backward_lstm is not None:
             reverse = _reversal(lengths, num_steps).to(tokens.device)
             outputs, last_backward = self.backward_lstm(
-                _gather(steps, reverse), None if state is None else _rows(state.backward, order), num_rows=num_rows
+                _gather(steps, reverse),
+                None if state is None else _rows(state.backward, order),
+                batch_sizes=batch_sizes,
             )
             layers.append([steps, *(_gather(output, reverse) for output in outputs)])
         joined = torch.stack([torch.cat(pair, dim=2) for pair in zip(*layers, strict=True)])

@@ -78,7 +78,7 @@ class PackedBiLM:
             else:
                 running = [layer.rows(steps.order) for layer in state[direction]]
             order = (steps.forward, steps.backward)[direction].to(which.device)
-            outputs = self.lstms[direction](vectors, which[order], steps.num_rows, running[:depth])
+            outputs = self.lstms[direction](vectors, which[order], steps.batch_sizes, running[:depth])
             half = slice(direction * self.config.projection_dim, (direction + 1) * self.config.projection_dim)
             for layer, output in zip(activations[1:], outputs, strict=True):
                 layer[:, half].index_copy_(0, order, output)
@@ -108,7 +108,7 @@ class _Steps:
 
     order: Int[Tensor, " B"]
     """The sentence of each row, the longest first."""
-    num_rows: list[int]
+    batch_sizes: list[int]
     """Of each step."""
     forward: Int[Tensor, " N"]
     """For each place the number of its token, where all sentences stand one behind the other; or the one after all."""
@@ -121,15 +121,15 @@ def _steps(lengths: Sequence[int], *, in_rounds: bool) -> _Steps:
     order = np.argsort(-np.array(lengths, np.int64), kind="stable")
     sizes = np.array(lengths, np.int64)[order]
     num_steps = int(sizes[0]) if len(sizes) else 0
-    num_rows = len(sizes) - np.searchsorted(sizes[::-1], np.arange(num_steps), side="right")
+    batch_sizes = len(sizes) - np.searchsorted(sizes[::-1], np.arange(num_steps), side="right")
     if in_rounds:
-        num_rows = np.array([min(round_up(rows), len(sizes)) for rows in num_rows.tolist()], np.int64)
-    step = np.repeat(np.arange(num_steps), num_rows)
-    row = np.arange(len(step)) - np.repeat(np.cumsum(num_rows) - num_rows, num_rows)
+        batch_sizes = np.array([min(round_up(rows), len(sizes)) for rows in batch_sizes.tolist()], np.int64)
+    step = np.repeat(np.arange(num_steps), batch_sizes)
+    row = np.arange(len(step)) - np.repeat(np.cumsum(batch_sizes) - batch_sizes, batch_sizes)
     has_ended = step >= sizes[row]
     return _Steps(
         order=torch.from_numpy(order),
-        num_rows=num_rows.tolist(),
+        batch_sizes=batch_sizes.tolist(),
         forward=torch.from_numpy(np.where(has_ended, sizes.sum(), (ends - lengths)[order][row] + step)),
         backward=torch.from_numpy(np.where(has_ended, sizes.sum(), ends[order][row] - 1 - step)),
     )

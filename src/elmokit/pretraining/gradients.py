@@ -113,12 +113,12 @@ class LossAndGradients:
         leaf = tokens.detach().requires_grad_()
         words = torch.from_numpy(targets.words).to(self.device)
         inputs = functional.embedding(words, leaf)
-        keep = None
+        carry_mask = None
         if self.config.reset_state and targets.starts.any():
             starts = torch.from_numpy(targets.starts).to(self.device)
-            keep = (~starts).to(tokens.dtype)[:, :, None]
+            carry_mask = (~starts).to(tokens.dtype)[:, :, None]
         masks = [self._dropout_mask(inputs, generator) for _ in lstm.layers] if self.config.dropout_rate else None
-        outputs, last = lstm(inputs, state, keep=keep, input_masks=masks, product_dtype=self.dtype)
+        outputs, last = lstm(inputs, state, carry_mask=carry_mask, input_masks=masks, product_dtype=self.dtype)
         hidden = outputs[-1]
         if self.config.dropout_rate:
             hidden = hidden * self._dropout_mask(hidden, generator)

@@ -39,19 +39,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Moment:
-    """What the clocks say."""
+class Clock:
+    """Wall-clock and CPU seconds, of which only differences mean something."""
 
     seconds: float
     processor_seconds: float
 
     @classmethod
-    def now(cls) -> Moment:
+    def now(cls) -> Clock:
         return cls(time.monotonic(), time.process_time())
 
 
 @dataclass(frozen=True)
-class Progress:
+class TaskProgress:
     """How far a run has come, and how well it went."""
 
     epoch: int = 0
@@ -68,9 +68,9 @@ class Progress:
     processor_seconds: float = 0.0
     """The same on the processors' clock, of all threads: without the time that other programs took."""
 
-    def after(self, score: float, *, config: TrainingConfig, step: int, began: Moment) -> Progress:
+    def after(self, score: float, *, config: TrainingConfig, step: int, began: Clock) -> TaskProgress:
         """The progress when one more epoch has ended with that score on the development set."""
-        now = Moment.now()
+        now = Clock.now()
         done = replace(
             self,
             epoch=self.epoch + 1,
@@ -108,7 +108,7 @@ class Training(Generic[E, P]):
         self.train = train
         self.dev = dev
         self.run_dir = run_dir
-        self.progress = Progress()
+        self.progress = TaskProgress()
         self.optimizer = _new_optimizer(self.model, config)
         self.parameters = [value for value in self.model.parameters() if value.requires_grad]
         self.graphics = list({value.device for value in self.parameters if value.is_cuda})
@@ -125,10 +125,10 @@ class Training(Generic[E, P]):
             average = tensors_under("average.", tensors)
             self.average = [average[str(index)].to(old.device) for index, old in enumerate(self.average)]
 
-    def run(self) -> Progress:
+    def run(self) -> TaskProgress:
         """Train until the last epoch, or until patience has come to its end."""
         while not self.progress.finished(self.config):
-            began = Moment.now()
+            began = Clock.now()
             loss, step = self._one_epoch()
             rate = self._learning_rate(step - 1)
             scores = self._evaluate()
@@ -236,11 +236,11 @@ class Training(Generic[E, P]):
         )
 
 
-def read_progress(path: Path) -> Progress:
+def read_progress(path: Path) -> TaskProgress:
     """From a checkpoint's header."""
     opened: Any = safe_open(path, framework="numpy")
     with opened as file:
-        return Progress(**json.loads(file.metadata()["progress"]))
+        return TaskProgress(**json.loads(file.metadata()["progress"]))
 
 
 class _Swapped:

@@ -66,17 +66,17 @@ class PackedLSTMLayer:
         self,
         inputs: Float[Tensor, "U D"],
         which: Int[Tensor, " N"] | None,
-        num_rows: Sequence[int],
+        batch_sizes: Sequence[int],
         state: PackedState,
     ) -> Float[Tensor, "N D"]:
-        """Outputs of all steps, one behind the other, `num_rows` (never growing) of each; `state` becomes the last.
+        """Outputs of all steps, concatenated, `batch_sizes` (never growing) of each; `state` becomes the last.
 
         The inputs lie in the same order; or they are distinct ones, and place n reads `inputs[which[n]]`.
         """
         cell, output = state.double_cell, state.output
-        outputs = output.new_empty(sum(num_rows), self.projection_dim)
+        outputs = output.new_empty(sum(batch_sizes), self.projection_dim)
         distinct = None if which is None else self.from_input(inputs)
-        for start, end, rows_of_steps in _chunks(num_rows):
+        for start, end, rows_of_steps in _chunks(batch_sizes):
             if which is None or distinct is None:
                 products = self.from_input(inputs[start:end])
             else:
@@ -110,25 +110,25 @@ class PackedLSTM:
         self,
         vectors: Float[Tensor, "U D"],
         which: Int[Tensor, " N"],
-        num_rows: Sequence[int],
+        batch_sizes: Sequence[int],
         state: Sequence[PackedState],
     ) -> list[Float[Tensor, "N D"]]:
         """Outputs of as many layers as `state` has; it becomes their last. Place n reads `vectors[which[n]]`."""
         outputs: list[Tensor] = []
         for layer, layer_state in zip(self.layers, state, strict=False):
             if not outputs:
-                outputs.append(layer(vectors, which, num_rows, layer_state))
+                outputs.append(layer(vectors, which, batch_sizes, layer_state))
             else:
-                output = layer(outputs[-1], None, num_rows, layer_state)
+                output = layer(outputs[-1], None, batch_sizes, layer_state)
                 outputs.append(output.add_(outputs[-1]) if self.use_skip_connections else output)
         return outputs
 
 
-def _chunks(num_rows: Sequence[int]) -> Iterator[tuple[int, int, list[int]]]:
+def _chunks(batch_sizes: Sequence[int]) -> Iterator[tuple[int, int, list[int]]]:
     """Consecutive steps with at most `ROWS_AT_ONCE` rows together, or one step: first place, last, rows of each."""
     start, size = 0, 0
     steps: list[int] = []
-    for rows in num_rows:
+    for rows in batch_sizes:
         if steps and size + rows > ROWS_AT_ONCE:
             yield start, start + size, steps
             start, size, steps = start + size, 0, []
