@@ -145,7 +145,7 @@ def test_rows_of_unknown_tokens_are_drawn_from_the_seed() -> None:
 
 def test_a_model_without_softmax_asks_for_a_vocabulary(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
     convert(model, tmp_path / "bare", to="native", include_softmax=False)
-    with pytest.raises(ValueError, match="has no softmax, so its softmax cannot go on; give --vocabulary"):
+    with pytest.raises(ValueError, match="has no softmax, so there is no softmax to continue; give --vocabulary"):
         finetune(str(tmp_path / "bare"), [shards[1]], run_dir=tmp_path / "run")
     assert not (tmp_path / "run").exists()
     own = tmp_path / "domain-vocab.txt"

@@ -1,7 +1,7 @@
 """Corpus shards -> an endless, seeded, resumable stream of sentences, in constant memory.
 
-Shards are text files of one tokenised sentence a line. Every epoch visits all shards in a new order; a shard is read
-in blocks of lines, and the lines of a block are shuffled. The order follows from the seed and the position alone.
+Shards are text files with one tokenised sentence per line. Every epoch visits all shards in a new order; a shard is
+read in blocks of lines, and the lines of a block are shuffled. The order follows from the seed and the position alone.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SentenceStream:
         position: CorpusPosition | None = None,
     ) -> None:
         if not shards:
-            raise ValueError("no shards were given; expected at least one text file of one sentence a line")
+            raise ValueError("no shards were given; expected at least one text file with one sentence per line")
         self.shards = list(shards)
         self.seed = seed
         self.purpose = purpose

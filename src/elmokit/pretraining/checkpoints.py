@@ -1,8 +1,8 @@
-"""A checkpoint: everything that a run needs to go on as if it had never stopped, in a folder written atomically.
+"""A checkpoint: everything that a run needs to continue as if it had never stopped, in a folder written atomically.
 
 `model.safetensors` holds the weights, softmax included, in the native format; `training.safetensors` the optimiser's
 averages and the carried LSTM states; `training.json` the step, the position in the text and the best perplexity. Random
-numbers follow from the seed and the step, so there is no generator to save. No pickle anywhere.
+numbers follow from the seed and the step, so the state of a generator is not needed. No pickle anywhere.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def save_checkpoint(
     _sync(parent)
     publish(final / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)
     known = checkpoints(run_dir)
-    later = known[: known.index(final)]  # could not be read, or this run would have gone on from them
+    later = known[: known.index(final)]  # unreadable, or this run would have continued from them
     for other in [*later, *known[len(later) + keep :]]:
         shutil.rmtree(other)
     return final

@@ -16,7 +16,6 @@ CHOICES = {
     "optimizer": ("adagrad", "adam", "adamw", "muon"),
     "schedule": ("constant", "linear", "cosine"),
     "precision": ("float32", "bfloat16", "float64", "auto"),
-    "activation": ("relu", "tanh"),
 }
 
 
@@ -39,7 +38,7 @@ class PretrainingConfig:
     softmax: str = "sampled"
     """sampled (log-uniform negatives, corrected) or full."""
     num_negatives: int = 8192
-    """Distinct negatives, drawn once per direction and step; with the sampled softmax alone."""
+    """Distinct negatives, drawn once per direction and step, for the sampled softmax only."""
     softmax_scale: float = 1.0
     """Factor on the softmax weights' initial spread of 1/sqrt(D)."""
     zipf_bias: bool = False
@@ -53,7 +52,7 @@ class PretrainingConfig:
     weight_decay: float = 0.0
     """AdamW's decoupled decay, per step and learning rate."""
     schedule: str = "constant"
-    """After the warm-up: constant, or a fall to 0 by a line or a half cosine over the last `decay_steps`."""
+    """After the warm-up: constant, or a fall to 0 along a line or half a cosine over the last `decay_steps`."""
     warmup_steps: int = 0
     """Steps of linear rise from 0."""
     decay_steps: int = 0
@@ -64,9 +63,9 @@ class PretrainingConfig:
     """At every LSTM layer's input and at the top output."""
     precision: str = "auto"
     """Type of the matrix products: float32, bfloat16, or auto (bfloat16 where the processor multiplies it); float64
-    is for the weights too, and for tests of exactness."""
+    also keeps the weights in double precision, for tests of exactness."""
     seed: int = 0
-    """Of initial weights, shuffling, negatives and dropout."""
+    """Seed of initial weights, shuffling, negatives and dropout."""
     checkpoint_every: int = 1250
     """Steps between checkpoints; the last step makes one in any case."""
     keep_checkpoints: int = 2
@@ -74,11 +73,11 @@ class PretrainingConfig:
     log_every: int = 50
     """Steps between lines in metrics.jsonl."""
     evaluate_every: int = 0
-    """Steps between perplexities of the held-out text, if there is any; 0 measures after the last step alone."""
+    """Steps between perplexities of the held-out text, if there is any; 0 measures only after the last step."""
     evaluate_sentences: int = 1000
     """Held-out sentences that are measured each time, spread evenly over the text; 0 means all."""
     patience: int = 0
-    """Evaluations in a row without a better perplexity after which the run ends; 0 goes on to the last step."""
+    """Evaluations in a row without a better perplexity after which the run ends; 0 trains to the last step."""
     tensorboard: bool = False
     """True writes the losses for TensorBoard too (pip install 'elmokit[tb]')."""
 
@@ -97,9 +96,9 @@ class PretrainingConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
         if not 0 <= self.dropout_rate < 1:
             raise ValueError(f"dropout_rate is {self.dropout_rate}; it must be at least 0 and below 1")
-        for name in ("softmax", "optimizer", "schedule", "precision"):
-            if getattr(self, name) not in CHOICES[name]:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(CHOICES[name])}")
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}")
 
     @property
     def tokens_per_step(self) -> int:

@@ -1,4 +1,4 @@
-"""Held-out perplexity while a run goes on: which weights are the best so far, and when to stop early."""
+"""Held-out perplexity during a run: which weights are the best so far, and when to stop early."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from elmokit.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class HeldOutPerplexity:
-    """Full softmax, each sentence by itself; `backward` is None of a forward model."""
+    """Full softmax, each sentence by itself; `backward` is None for a forward model."""
 
     forward: float
     backward: float | None
@@ -50,6 +50,7 @@ def sample_sentences(paths: Sequence[Path], *, most: int) -> list[str]:
 
 
 def held_out_perplexity(bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, text: Path) -> HeldOutPerplexity:
+    """Perplexity of a text file, one tokenised sentence per line; the biLM is in training mode afterwards."""
     bilm.eval()
     try:
         measured = perplexity(bilm, softmax, vocabulary, [text])

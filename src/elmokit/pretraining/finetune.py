@@ -1,4 +1,4 @@
-"""Fine-tuning: a trained biLM goes on with text of a domain of its own (Peters et al., 2018, table 7)."""
+"""Fine-tuning: a trained biLM continues on the text of a domain (Peters et al., 2018, table 7)."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def finetune(
 ) -> Path:
     """Train a bundled model, a folder or a released pair on text shards of a domain; returns the run folder.
 
-    The recipe is `finetuning`; `settings` (`field=value`) change it, the model's sizes excepted. With the model's own
-    vocabulary the softmax goes on too. A vocabulary of the domain keeps the encoder and the LSTMs; its softmax begins
-    with the rows of the tokens that the model knows, and with new ones for the others. Resume it as any run.
-    Raises ValueError when the model has no vocabulary, or no softmax, and none is given.
+    The recipe is `finetuning`; `settings` (`field=value`) change it, except for the model's sizes. With the model's own
+    vocabulary the softmax continues too. A vocabulary of the domain keeps the encoder and the LSTMs; its softmax begins
+    with the rows of the tokens that the model knows, and with new ones for the others. The run can be resumed like any
+    other. Raises ValueError when the model has no vocabulary, or no softmax, and none is given.
     """
     found = str(resolve_model(model))
     new_vocabulary = None if vocabulary_path is None else Vocabulary.read(vocabulary_path)
@@ -73,7 +73,7 @@ def _read(model: str, weights: str | None, *, needs_softmax: bool) -> tuple[BiLM
     if needs_softmax and (stored.vocabulary is None or not stored.has_softmax):
         missing = "vocabulary" if stored.vocabulary is None else "softmax"
         raise ValueError(
-            f"{model} has no {missing}, so its softmax cannot go on; give --vocabulary FILE to train a new one "
+            f"{model} has no {missing}, so there is no softmax to continue; give --vocabulary FILE to train a new one "
             "(elmokit vocabulary makes it from the shards)"
         )
     return from_stored(stored)

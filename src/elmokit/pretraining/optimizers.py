@@ -41,6 +41,7 @@ class CombinedOptimizer:
         return [group for part in self.parts for group in part.param_groups]
 
     def step(self) -> None:
+        """One step of each."""
         for part in self.parts:
             part.step()
 

@@ -72,7 +72,7 @@ def tiny() -> PretrainingConfig:
 
 
 def finetuning(bilm: BiLMConfig) -> PretrainingConfig:
-    """For a trained biLM of any size that goes on with a domain's text: an epoch or two, stopped on held-out text."""
+    """For continuing a trained biLM of any size on a domain's text: an epoch or two, stopped by held-out perplexity."""
     return replace(
         mini(),
         bilm=bilm,

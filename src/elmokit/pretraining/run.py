@@ -65,6 +65,7 @@ class Run:
 
     @property
     def parameters(self) -> list[torch.nn.Parameter]:
+        """Those of the biLM, then those of the softmax."""
         return [*self.bilm.parameters(), *self.softmax.parameters()]
 
     def start_from(self, bilm: BiLM, softmax: Softmax) -> None:
@@ -73,7 +74,7 @@ class Run:
         self.softmax.load_state_dict(softmax.state_dict())
 
     def load_newest(self) -> None:
-        """The newest checkpoint that can be read, whose weights are then the model's; a damaged one is passed over."""
+        """Continue from the newest checkpoint that can be read; a damaged one is skipped with a warning."""
         for checkpoint in checkpoints(self.run_dir):
             try:
                 self._load(checkpoint)

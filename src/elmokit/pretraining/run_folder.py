@@ -22,7 +22,7 @@ START_KEY = "started_from"
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What config.json says of a run."""
+    """What config.json says about a run."""
 
     config: PretrainingConfig
     shards: list[Path]
@@ -31,19 +31,20 @@ class RunRecord:
 
 
 def check_files(paths: Sequence[Path], what: str) -> None:
+    """FileNotFoundError, which calls the file a `what`, for the first path that is not a file."""
     for path in paths:
         if not path.is_file():
-            raise FileNotFoundError(f"no {what} {path}; expected a text file of one tokenised sentence a line")
+            raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
 
 
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
-    """Write what a run knows before its first step; config.json comes last, so a folder with one is complete."""
+    """Write what a run knows before its first step; config.json comes last, so a folder that has one is complete."""
     run_dir.mkdir(parents=True, exist_ok=True)
     with atomic_write(run_dir / VOCABULARY_NAME) as temporary:
         vocabulary.write(temporary)
     with atomic_write(run_dir / CARD_NAME) as temporary:
         temporary.write_text(_card(run_dir.name, record, len(vocabulary)), encoding="utf-8")
-    (run_dir / HELD_OUT_NAME).unlink(missing_ok=True)  # of a start that was cut short
+    (run_dir / HELD_OUT_NAME).unlink(missing_ok=True)  # left by a start that was cut short
     if held_out:
         with atomic_write(run_dir / HELD_OUT_NAME) as temporary:
             temporary.write_text("".join(sentence + "\n" for sentence in held_out), encoding="utf-8")
@@ -80,11 +81,11 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
 
 def _card(name: str, record: RunRecord, num_tokens: int) -> str:
     config = record.config
-    start = "" if record.started_from is None else f", going on from {record.started_from},"
+    start = "" if record.started_from is None else f", starting from {record.started_from},"
     return (
         f"# {name}\n\n"
         f"A biLM ({config.bilm.num_parameters:,} parameters without the softmax) that `elmokit` is training, "
         f"or has trained{start} for {config.num_steps:,} steps of {config.tokens_per_step:,} tokens on "
         f"{', '.join(shard.name for shard in record.shards)}, with a vocabulary of {num_tokens:,} tokens.\n"
-        "`config.json` has all settings, `metrics.jsonl` how it goes.\n"
+        "`config.json` has all settings, `metrics.jsonl` the losses and perplexities.\n"
     )

@@ -104,7 +104,7 @@ def begin(
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         next(SentenceStream(run.shards, shuffle=False))  # text without sentences fails before anything is written
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
-        ranks.wait()  # nobody looks for an older run here any more
+        ranks.wait()  # until every process has looked for an older run
         if ranks.first:
             shutil.rmtree(run_dir / "checkpoints", ignore_errors=True)  # of a start that was cut short
         if start is not None:

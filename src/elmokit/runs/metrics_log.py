@@ -46,7 +46,7 @@ def append_json_line(path: str | os.PathLike[str], record: Mapping[str, object])
 
 
 def read_log(path: Path) -> LoggedRecords:
-    """The records of a log, without a torn last line; none where there is no file.
+    """The records of a log, without a torn last line; none when there is no file.
 
     ValueError, naming file and line, for a line that is not a JSON object.
     """
@@ -55,7 +55,7 @@ def read_log(path: Path) -> LoggedRecords:
 
 
 def keep_records(path: Path, keep: Callable[[Record], bool]) -> None:
-    """Cut a log to the records that `keep` accepts, and off a torn last line; does nothing where there is no file.
+    """Remove the records that `keep` refuses, and a torn last line; does nothing when there is no file.
 
     ValueError as in `read_log`.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Generator[Path]:
-    """Give a path beside `path` to write to; at the end the file takes the place of `path`, or is removed on failure.
+    """Give a path next to `path` to write to; at the end the file takes the place of `path`, or is removed on failure.
 
     The temporary name ends like the real one, because some writers look at it. A link is followed. Raises OSError at
     once, before anything is computed, when the folder is missing or the target is a folder or a device.

@@ -1,6 +1,6 @@
 """The supervised loop: epochs of steps, a score on the development set after each, the best weights kept.
 
-`checkpoint.safetensors` is the state behind the last epoch: weights, optimiser, moving average, and the progress as
+`checkpoint.safetensors` is the state after the last epoch: weights, optimiser, moving average, and the progress as
 JSON in its header; one file, so that it is whole or the one before. Random numbers follow from the seed and the epoch.
 """
 
@@ -90,7 +90,7 @@ class TaskProgress:
 
 
 class Training(Generic[E, P]):
-    """A run in motion: `load` goes on from its folder's checkpoint, `run` trains to the end."""
+    """A run in motion: `load` continues from its folder's checkpoint, `run` trains to the end."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Training(Generic[E, P]):
         self.average = [value.detach().clone() for value in self.parameters] if config.average_decay else []
 
     def load(self) -> None:
-        """Go on behind the last epoch that was finished, if there is one."""
+        """Continue after the last epoch that was finished, if there is one."""
         path = self.run_dir / CHECKPOINT_FILE
         if path.exists():
             self.progress = read_progress(path)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 EXAMPLES_FOR_SCALES = 500
 RESUMABLE = ("max_epochs", "patience")
-"""Settings that a run may change when it goes on."""
+"""Settings that may change when a run is resumed."""
 
 
 def train(
@@ -89,16 +89,16 @@ def resume(
     cache: Path | None = None,
     device: str | torch.device | None = None,
 ) -> Path:
-    """Go on behind the last epoch that a run has finished; it ends as if it had never stopped.
+    """Continue after the last epoch that a run has finished; it ends as if it had never stopped.
 
-    settings: `max_epochs=N` and `patience=N` alone. Raises FileNotFoundError where there is no run.
+    settings: `max_epochs=N` and `patience=N` alone. Raises FileNotFoundError when the folder is not a run.
     """
     run_dir = Path(run_dir)
     record = read_record(run_dir, task)
     task = task or find_task(record.task)
     changed = with_settings(record.config, settings)
     if changed != replace(record.config, training=replace(record.config.training, **_resumable(changed))):
-        raise ValueError(f"a run that goes on keeps its settings, except {' and '.join(RESUMABLE)}")
+        raise ValueError(f"a resumed run keeps its settings, except {' and '.join(RESUMABLE)}")
     if changed != record.config:
         record = replace(record, config=changed)
         write_record(run_dir, record)
