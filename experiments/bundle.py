@@ -2,8 +2,9 @@
 
     python experiments/bundle.py mini-ko RUN HELDOUT_FOLDER RESULTS_FOLDER [--homonyms FOLDER]
 
-measures the bundled float16 weights, not the run's, and writes `results.json` and the run's `metrics.jsonl` into the
-results folder. HELDOUT_FOLDER has `heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl, test.jsonl) are for Korean.
+measures the bundled float16 weights, not the run's, and writes `results.json` and the run's settings and log,
+`runs.jsonl`, into the results folder. HELDOUT_FOLDER has `heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl,
+test.jsonl) are for Korean.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import platform
 import shutil
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from elmokit.analysis.homonyms import MEASUREMENTS, as_record, measure_homonyms,
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
 from elmokit.analysis.sense_study import study_senses
 from elmokit.model.formats.convert import convert
+from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.scoring.perplexity import Perplexity, read_for_measuring, text_losses, union
 from elmokit.text.markdown import markdown_table
 
@@ -102,7 +104,9 @@ def main() -> None:
     arguments.results.mkdir(exist_ok=True)
     text = json.dumps({"command": command, **results}, indent=2, ensure_ascii=False)
     (arguments.results / "results.json").write_text(text + "\n", encoding="utf-8")
-    shutil.copyfile(arguments.run / "metrics.jsonl", arguments.results / "metrics.jsonl")
+    (run,) = read_runs([arguments.run])
+    config = json.loads((target / "config.json").read_text(encoding="utf-8"))  # without local paths
+    write_runs([replace(run, name=arguments.name, config=config)], arguments.results / "runs.jsonl")
     card = _card(arguments.name, results, target, arguments.results.name)
     (target / "README.md").write_text(card, encoding="utf-8")
     print(text)

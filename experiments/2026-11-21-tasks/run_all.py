@@ -3,21 +3,24 @@
     python experiments/2026-11-21-tasks/run_all.py runs/tasks [--workers 2] [--seeds 3] [--only TASK ...]
 
 Data and GloVe lie in .data/tasks, unpacked. A run that is finished is passed over, one that was killed goes on. First
-seed 0 of all tasks, then seed 1, then seed 2; what is finished is copied here (config.json and metrics.jsonl).
+seed 0 of all tasks, then seed 1, then seed 2; settings and log of a finished run are added to `runs.jsonl` here.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 
-HERE = Path(__file__).parent
+from elmokit.runs.logged_runs import read_runs, write_runs
+
+FINISHED = Path(__file__).with_name("runs.jsonl")
+FINISHED_LOCK = Lock()
 DATA = Path(".data/tasks")
 GLOVE = f"word_vectors={DATA / 'glove/glove.6B.50d.100k.txt.gz'}"
 
@@ -77,9 +80,15 @@ def run(comparison: Comparison, place: str, seed: int, *, folder: Path) -> None:
             subprocess.run(command, env=environment, stdout=output, stderr=output, check=False)
     print(name, "done" if is_done(run_dir) else f"FAILED, see {log}", flush=True)
     if is_done(run_dir):
-        (HERE / name).mkdir(exist_ok=True)
-        for file in ("config.json", "metrics.jsonl"):
-            shutil.copy(run_dir / file, HERE / name / file)
+        keep(run_dir)
+
+
+def keep(run_dir: Path) -> None:
+    """Add a run to those that are finished, in place of an earlier one of its name."""
+    with FINISHED_LOCK:
+        runs = read_runs([FINISHED] if FINISHED.exists() else [])
+        others = [run for run in runs if run.name != run_dir.name]
+        write_runs([*others, *read_runs([run_dir])], FINISHED)
 
 
 def is_done(run_dir: Path) -> bool:

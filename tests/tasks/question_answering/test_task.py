@@ -78,7 +78,7 @@ def test_reads_some_articles_of_a_file(squad: Path):
 def test_cuts_passages_to_train_on(squad: Path):
     reading = TASK.read(squad, QuestionAnsweringConfig(max_train_tokens=4), True)
     assert [question.id for question in reading.examples] == ["0a", "1a", "2a", "3a", "4a", "5a"]
-    assert reading.skipped == {"the answer is beyond the first 4 tokens": 6}
+    assert reading.skipped == {"questions with an answer beyond the first 4 tokens": 6}
     assert reading.examples[1].passage.tokens == ["Ann", "ate", "1", "apples"]
     assert TASK.sentences(reading.examples[1]) == [["Ann", "ate", "1", "apples"], ["How", "many", "?"]]
     assert not TASK.read(squad, QuestionAnsweringConfig(max_train_tokens=3), True).examples

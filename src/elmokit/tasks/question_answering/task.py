@@ -65,7 +65,7 @@ def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading
         elif all(answer.span is None for answer in question.answers):
             reading.skipped["the answer is in no token"] += 1
         elif (shorter := cut(question)) is None:
-            reading.skipped[f"the answer is beyond the first {config.max_train_tokens} tokens"] += 1
+            reading.skipped[f"questions with an answer beyond the first {config.max_train_tokens} tokens"] += 1
         else:
             reading.examples.append(shorter)
     return reading
