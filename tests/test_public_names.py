@@ -51,3 +51,8 @@ def test_another_name_is_refused_with_the_list():
 
 def test_the_version_is_that_of_the_package():
     assert elmokit.__version__ == importlib.metadata.version("elmokit")
+
+
+def test_the_citation_has_the_version_of_the_package():
+    citation = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {elmokit.__version__}\n" in citation
