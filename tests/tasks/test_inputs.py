@@ -207,35 +207,6 @@ def test_a_bilm_that_is_trained_too_starts_with_the_same_vectors_and_gets_gradie
     assert not any("bilm" in name for name in frozen.state_dict())
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"word_dim": -1}, "word_dim is -1; it must not be negative"),
-        ({"word_dim": 0}, "nothing to read"),
-        ({"word_dim": 0, "elmo": ElmoInput("output")}, "nothing to read"),
-        ({"character_filters": ((60, 3),)}, "no filter wider than a token"),
-        ({"character_filters": ()}, "character_filters are"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(settings: dict[str, object], message: str):
-    with pytest.raises(ValueError, match=message):
-        InputConfig(**settings)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"position": "everywhere"}, "elmo.position is 'everywhere'; expected input, output, both"),
-        ({"layers": "best"}, "elmo.layers is 'best'; expected mix, top, average or a number"),
-        ({"dropout_rate": 1.0}, "elmo.dropout_rate is 1.0"),
-        ({"penalty": -1.0}, "elmo.penalty is -1.0; it must not be negative"),
-    ],
-)
-def test_settings_of_elmo_that_cannot_be_are_refused(settings: dict[str, object], message: str):
-    with pytest.raises(ValueError, match=message):
-        ElmoInput(**settings)  # type: ignore[arg-type]
-
-
 def test_what_the_model_does_not_have_is_refused(bilm: str):
     with pytest.raises(ValueError, match="layers is 3; the model has layers 0 to 2"):
         make(PLAIN, elmo=ElmoInput("input", bilm, layers="3"))

@@ -79,6 +79,16 @@ def test_elmo_that_was_nowhere_is_none():
     assert from_version_1(record)["inputs"]["elmo"] is None
 
 
+def test_reasons_of_skipped_questions_have_their_new_names():
+    record = json.loads((OLD_RUN / "config.json").read_text())
+    counts = {"examples": 9, "the answer is in no token": 1, "the answer is beyond the first 150 tokens": 2}
+    assert from_version_1(record | {"examples": {"train": counts}})["examples"]["train"] == {
+        "examples": 9,
+        "questions whose answer no token covers": 1,
+        "questions with an answer beyond the first 150 tokens": 2,
+    }
+
+
 def test_the_scales_of_layers_that_were_rescaled_are_kept():
     for rescale in (False, True):
         inputs = InputConfig(elmo=ElmoInput("output", rescale=rescale))

@@ -16,17 +16,14 @@ from torch import nn
 from elmokit.runs.training import DivergenceError
 from elmokit.tasks.batching import num_tokens, predict_all, training_batches
 from elmokit.tasks.config import (
-    ElmoInput,
     InputConfig,
     Splits,
-    TaskConfig,
     TrainingConfig,
     config_from_json,
-    config_to_json,
     with_settings,
 )
 from elmokit.tasks.loop import Clock, TaskProgress, Training, read_progress
-from elmokit.tasks.task import Task, recipe
+from elmokit.tasks.task import Task
 from elmokit.tasks.train import resume, train
 from run_contents import contents_of_run
 
@@ -294,76 +291,6 @@ def test_predictions_come_in_the_order_of_the_examples_and_training_goes_on(toy:
     assert predict_all(toy, model, examples, batch_size=3) == [3, 1, 4, 1, 5, 9, 2, 6]
     assert model.training
     assert predict_all(toy, model, [], batch_size=3) == []
-
-
-def test_settings_reach_the_model_the_inputs_and_the_training(toy: Toy):
-    config = with_settings(
-        recipe(toy, "cpu"),
-        ["hidden_dim=5", "inputs.elmo=both", "learning_rate=1e-3", "character_filters=[[1,2],[3,4]]"],
-    )
-    assert (config.model.hidden_dim, config.training.learning_rate) == (5, 0.001)
-    assert config.inputs.elmo == ElmoInput(position="both")
-    assert config.inputs.character_filters == ((1, 2), (3, 4))
-    assert config_from_json(json.loads(json.dumps(config_to_json(config))), toy.model_config) == config
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ("hidden=5", "unknown field 'hidden'; did you mean hidden_dim"),
-        ("model.seed=5", "unknown field 'seed'"),
-        ("seed=x", "setting seed=x: expected int"),
-        ("seed", "has no '='"),
-        ("batch_size=0", "setting batch_size=0: batch_size is 0; it must be at least 1"),
-        ("optimizer=lion", "optimizer is 'lion'; expected adam, adamw, adadelta, sgd"),
-        ("learning_rate=0", "it must be positive"),
-        ("clip_norm=-1", "it must not be negative"),
-        ("average_decay=1", "average_decay is 1.0"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(toy: Toy, setting: str, message: str):
-    with pytest.raises(ValueError, match=message):
-        with_settings(toy.recipes["cpu"](), [setting])
-
-
-def test_settings_of_elmo_have_a_short_form(toy: Toy):
-    config = recipe(toy, "cpu")
-    assert config.inputs.elmo is None
-    long = with_settings(
-        config, ["inputs.elmo.position=output", "inputs.elmo.dropout_rate=0.2", "inputs.elmo.layers=1"]
-    )
-    short = with_settings(config, ["elmo.dropout_rate=0.2", "elmo=output", "elmo.layers=1"])
-    assert long.inputs.elmo == short.inputs.elmo == ElmoInput("output", dropout_rate=0.2, layers="1")
-    assert short.model.dropout_rate == config.model.dropout_rate
-    assert with_settings(short, ["dropout_rate=0.1"]).model.dropout_rate == 0.1  # the model's, as ever
-    changed = with_settings(short, ["elmo.model=mini-ko"]).inputs.elmo
-    assert changed == ElmoInput("output", "mini-ko", dropout_rate=0.2, layers="1")
-    assert with_settings(short, ["elmo.penalty=1", "elmo=none"]).inputs.elmo is None
-    assert with_settings(config, ["word_dim=0", "character_dim=0", "elmo=input"]).inputs.word_dim == 0
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ("elmo_dropout_rate=0.2", "unknown field 'elmo_dropout_rate'; did you mean elmo.dropout_rate"),
-        ("elmo.rate=1", "unknown field 'elmo.rate'"),
-        ("elmo=top", "elmo is 'top'; expected none, input, output, both"),
-        ("elmo", "unknown field 'elmo'"),
-        ("elmo.penalty=1", "there is no ELMo in this config; add elmo=input, output or both"),
-    ],
-)
-def test_settings_of_elmo_that_cannot_be_are_refused(toy: Toy, setting: str, message: str):
-    with pytest.raises(ValueError, match=message):
-        with_settings(recipe(toy, "cpu"), [setting])
-
-
-def test_a_field_that_two_parts_have_is_named_with_its_part(toy: Toy):
-    config = TaskConfig(model=TrainingConfig())
-    with pytest.raises(ValueError, match="more than one seed; write model.seed or training.seed"):
-        with_settings(config, ["seed=1"])
-    assert with_settings(config, ["model.seed=1"]).model.seed == 1
-    with pytest.raises(ValueError, match="unknown recipe 'gpu' of toy; there are cpu"):
-        recipe(toy, "gpu")
 
 
 def test_progress_counts_from_the_last_best_epoch():

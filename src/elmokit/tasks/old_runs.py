@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def from_version_1(values: Mapping[str, Any]) -> dict[str, Any]:
     elmo = {_ELMO_FIELDS[name]: value for name, value in values["inputs"].items() if name in _ELMO_FIELDS}
     inputs["elmo"] = None if elmo.get("position", "none") == "none" else elmo
     others = {name: value for name, value in values.items() if name != "labels"}
-    return others | {"inputs": inputs, "symbols": values["labels"]}
+    counts = {split: {_reason(name): number for name, number in of.items()} for split, of in values["examples"].items()}
+    return others | {"inputs": inputs, "symbols": values["labels"], "examples": counts}
 
 
 def current_tensors(tensors: Mapping[str, T], inputs: InputConfig) -> dict[str, T]:
@@ -51,3 +53,12 @@ def current_tensors(tensors: Mapping[str, T], inputs: InputConfig) -> dict[str, 
     if not inputs.elmo.rescale:
         renamed.pop("inputs.elmo.scales", None)
     return renamed
+
+
+def _reason(name: str) -> str:
+    """Why examples were left out, as question answering says it now."""
+    if name == "the answer is in no token":
+        return "questions whose answer no token covers"
+    return re.sub(
+        r"^the answer is beyond the first (\d+) tokens$", r"questions with an answer beyond the first \1 tokens", name
+    )

@@ -1,4 +1,4 @@
-"""A task's examples out of its files; what is left out is counted, and told on stderr."""
+"""A task's examples out of its files; skipped examples are counted and reported on stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files behind a task's inputs: word vectors, a biLM and the cache of its activations -> `TokenInputs`."""
+"""Opens the files of a task's inputs: word vectors, a biLM and the cache of its activations -> `TokenInputs`."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_gives_what_was_written(write, sentences: list[RoleSentence], in_conll20
         (conll2012("(V*) (V*) -", "* * -"), "data, line 2: 'w0' is V of predicate 2 and of another one"),
         (conll2012("V -"), "data, lines 2-2, predicate 1, token 0: 'V' is not a cell of roles"),
         ("a -\nb do (V*)\n", "data, line 2: 3 columns, but 2 in the lines above"),
-        ("a do (V*)\nb be *\n", "data, lines 1-2: 2 predicates in column 2, but 1 columns of roles behind it"),
+        ("a do (V*)\nb be *\n", "data, lines 1-2: 2 predicates in column 2, but 1 columns of roles after it"),
         ("a\nb\n", "data, line 1: 'a' has no column of predicates"),
         ("a -\nb -\n", "data has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 below"),
         ("", "data has no predicate"),

@@ -17,7 +17,7 @@ _ELMO = ElmoInput(position="input", penalty=0.0)  # Peters, appendix
 def paper() -> TaskConfig:
     """Lee et al. (2017) and the branch "e2e" of their code, with ELMo as Peters et al. (2018) add it.
 
-    Give GloVe's 300-d vectors (840B); Lee et al. have 50 dimensions of Turian's beside them.
+    Give GloVe's 300-d vectors (840B); Lee et al. add 50 dimensions of Turian's.
     """
     return TaskConfig(
         model=CoreferenceConfig(

@@ -56,7 +56,7 @@ def build(config: CoreferenceConfig, inputs: TokenInputs, symbols: Sequence[str]
 
 
 def score(examples: Sequence[CoreferenceDocument], predictions: Sequence[Clusters]) -> dict[str, float]:
-    """The mean F1 of CoNLL-2012 and what it is made of."""
+    """The mean F1 of CoNLL-2012 and its parts."""
     result = CoreferenceScore()
     for example, clusters in zip(examples, predictions, strict=True):
         result += score_coreference(gold=example.clusters, predicted=clusters)
@@ -80,7 +80,7 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
     """`{"sentences": [["Ann", "slept", "."], ["She", "snored", "."]]}`, or `{"text": "Ann slept. She snored."}`.
 
     Or `{"tokens": ["Ann", "hurt", "herself"]}`, a single sentence. With `"name"`, the genre is read off the name as of
-    a document of the training set; with `"speakers"` beside `"sentences"`, there is one for each sentence.
+    a document of the training set; `"speakers"` has one for each of the `"sentences"`.
     """
     members = dict(fields)
     if "tokens" in members:

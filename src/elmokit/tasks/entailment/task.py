@@ -64,9 +64,9 @@ def build(config: EntailmentConfig, inputs: TokenInputs, symbols: Sequence[str])
 
 def score(examples: Sequence[SentencePair], predictions: Sequence[Entailment]) -> dict[str, float]:
     """Accuracy over the pairs that have a label, and the mean of the labels' F1."""
-    pairs = [(example.label, made.label) for example, made in zip(examples, predictions, strict=True)]
-    labelled = [(gold, made) for gold, made in pairs if gold is not None]
-    result = score_labels(gold=[gold for gold, _ in labelled], predicted=[made for _, made in labelled])
+    pairs = [(example.label, prediction.label) for example, prediction in zip(examples, predictions, strict=True)]
+    labelled = [(gold, predicted) for gold, predicted in pairs if gold is not None]
+    result = score_labels(gold=[gold for gold, _ in labelled], predicted=[predicted for _, predicted in labelled])
     return {"accuracy": result.accuracy.percent, "macro_f1": result.macro_f1}
 
 

@@ -16,5 +16,5 @@ class QuestionAnsweringConfig:
     max_answer_tokens: int = 17
     """Longest answer that is given."""
     max_train_tokens: int = 0
-    """To train on, passages are cut behind that many tokens, and questions whose answer is lost by that are left out;
+    """Training passages are cut after that many tokens, and questions that lose their answer by that are left out;
     0 keeps all. Nothing is cut to evaluate."""

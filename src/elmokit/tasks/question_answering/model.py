@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FoundAnswer:
-    """The most probable answer, as it stands in the passage."""
+    """The most probable answer, as the passage spells it."""
 
     text: str
     span: tuple[int, int]

@@ -1,4 +1,4 @@
-"""Questions about passages, with answers that stand in the passage: SQuAD 1.1."""
+"""Questions about passages, with answers that are parts of the passage: SQuAD 1.1."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Passage:
         return cls(text, tokens, token_offsets(text, tokens))
 
     def span_text(self, first: int, last: int) -> str:
-        """The text from one token to another, both included, as it stands in the passage."""
+        """The text from one token to another, both included, as the passage spells it."""
         return self.text[self.offsets[first][0] : self.offsets[last][1]]
 
     def covering_tokens(self, start: int, end: int) -> tuple[int, int] | None:
@@ -42,7 +42,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A text that stands in the passage at the character `start`."""
+    """A part of the passage that begins at the character `start`."""
 
     text: str
     start: int
@@ -104,7 +104,7 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
     articles: which of the file's articles are read; the others are not looked at.
 
     Raises ValueError, with the file and the article, passage or question, for bad JSON, missing fields, questions
-    without an answer, tokens or an id of their own, answers that do not stand where they should, and no questions.
+    without an answer, tokens or an id of their own, answers that are not where they should be, and no questions.
     """
     name = os.fspath(path)
     seen: set[str] = set()

@@ -63,7 +63,7 @@ def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading
         if not training:
             reading.examples.append(question)
         elif all(answer.span is None for answer in question.answers):
-            reading.skipped["the answer is in no token"] += 1
+            reading.skipped["questions whose answer no token covers"] += 1
         elif (shorter := cut(question)) is None:
             reading.skipped[f"questions with an answer beyond the first {config.max_train_tokens} tokens"] += 1
         else:
@@ -114,7 +114,7 @@ def from_json(fields: Mapping[str, Any]) -> Question:
 
 
 def to_text(example: Question, prediction: FoundAnswer) -> str:
-    """The answer, in one line, behind the question's id and a tab, if it has an id."""
+    """The answer in one line, after the question's id and a tab if it has an id."""
     answer = " ".join(prediction.text.split())
     return f"{example.id}\t{answer}" if example.id else answer
 
@@ -140,7 +140,7 @@ def _questions(path: Path) -> Iterable[Question]:
 
 
 class _PassageCutter:
-    """Cuts a passage once, so that its questions go on sharing it."""
+    """Cuts a passage once, so that its questions still share it."""
 
     def __init__(self, max_tokens: int) -> None:
         self.max_tokens = max_tokens

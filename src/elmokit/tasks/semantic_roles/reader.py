@@ -92,7 +92,7 @@ def _props(sentence: ColumnSentence) -> list[list[str]]:
     if num_predicates != len(props):
         raise ValueError(
             f"{sentence.where}: {num_predicates} predicates in column {lemmas + 1}, but {len(props)} columns of "
-            "roles behind it; expected one for each"
+            "roles after it; expected one for each"
         )
     return props
 

@@ -85,7 +85,7 @@ def score(examples: Sequence[PredicateInSentence], predictions: Sequence[Sequenc
 
 
 def from_text(line: str) -> PredicateInSentence:
-    """A sentence whose predicate stands between asterisks: `The cat *sat* on the mat .`"""
+    """A sentence with its predicate between asterisks: `The cat *sat* on the mat .`"""
     before, mark, rest = line.partition(_MARK)
     predicate, second_mark, after = rest.partition(_MARK)
     if not (mark and second_mark and predicate.strip()) or _MARK in after:

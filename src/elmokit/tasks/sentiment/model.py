@@ -122,7 +122,7 @@ def new_network(config: SentimentConfig, *, input_dim: int, output_dim: int, num
 
 
 class _Encoder(nn.Module):
-    """ReLU layer and biLSTM; behind them what is for the output, read by a biLSTM of its own (Peters et al., 2018).
+    """ReLU layer and biLSTM; then what is for the output, read by a biLSTM of its own (Peters et al., 2018).
 
     Without the second biLSTM, whose values are between -1 and 1, ELMo's would decide alone whom a token attends to.
     """

@@ -78,7 +78,7 @@ def read_labelled_texts(
         yield LabelledText(tokens, label)
 
 
-# A word and anything beside it in the same brackets.
+# A word and anything else in the same brackets.
 _NOT_IN_A_TREE = {("word", "word"), ("word", "label"), ("close", "word")}
 
 
@@ -98,7 +98,7 @@ def _nodes(line: str, *, place: str) -> list[tuple[int, list[str]]]:
                 raise ValueError(f"{where}: {line[piece.start() :][:40]!r} follows the tree; expected one tree a line")
             opened.append((_label(piece["label"], place=where), len(tokens), piece.start()))
         elif not opened:
-            raise ValueError(f"{where}: {line[piece.start() :][:40]!r} stands outside of the brackets")
+            raise ValueError(f"{where}: {line[piece.start() :][:40]!r} is outside of the brackets")
         elif piece["word"] is not None:
             tokens.append(plain_token(piece["word"]))
         else:
