@@ -38,10 +38,6 @@ class StepResult:
     losses: tuple[float, ...]
     state: BiLMState
 
-    @property
-    def loss(self) -> float:
-        return sum(self.losses) / len(self.losses)
-
 
 @dataclass(frozen=True)
 class _DirectionResult:
