@@ -87,11 +87,17 @@ def test_a_sense_that_cannot_be_judged_is_refused(elmo: Elmo, halves: tuple[list
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("눈", "line 2: expected a JSON object of word, sense, index and tokens"),
-        ("[1]", "line 2: expected a JSON object of word, sense, index and tokens"),
-        ('{"word": "눈", "index": 0, "tokens": ["눈이"]}', "line 2: .*'sense'"),
-        ('{"word": "눈", "sense": "eye", "index": 1, "tokens": ["눈이"]}', "line 2: index 1 is not where '눈' stands"),
-        ('{"word": "눈", "sense": "eye", "index": 0, "tokens": ["말이"]}', "line 2: index 0 is not where '눈' stands"),
+        ("눈", "line 2: is not valid JSON"),
+        ("[1]", "line 2: holds a list; expected an object"),
+        ('{"word": "눈", "index": 0, "tokens": ["눈이"]}', "line 2: field sense: is missing"),
+        (
+            '{"word": "눈", "sense": "eye", "index": 1, "tokens": ["눈이"]}',
+            "line 2: field index: is 1, which is not the index of '눈'",
+        ),
+        (
+            '{"word": "눈", "sense": "eye", "index": 0, "tokens": ["말이"]}',
+            "line 2: field index: is 0, which is not the index of '눈'",
+        ),
     ],
 )
 def test_a_line_that_is_something_else_is_named(tmp_path: Path, line: str, message: str):

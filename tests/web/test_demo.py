@@ -140,7 +140,7 @@ def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tm
     assert ("span", {"lang": "ko"}) in page.tags and '<h2><span lang="ko">눈이</span>: eye or snow?</h2>' in text
 
 
-def test_korean_columns_stand_under_each_other_within_the_width(korean: Path):
+def test_korean_columns_are_aligned_within_the_width(korean: Path):
     found = study_senses(Elmo.from_pretrained(korean), read_polysemes(LISTS["ko"]), model="ko", language="ko")
     lines = list(terminal.describe(found, colours=False))
     assert max(map(terminal.columns, lines)) <= terminal.WIDTH
@@ -262,7 +262,7 @@ def test_text_is_escaped_in_the_page_and_in_the_picture():
         assert "a&lt;i&gt;" in text
 
 
-def test_the_picture_stands_by_itself(study: SenseStudy, model: str, tmp_path: Path):
+def test_the_picture_needs_no_other_file(study: SenseStudy, model: str, tmp_path: Path):
     demo.write_picture(tmp_path / "demo.svg", model=model)
     text = (tmp_path / "demo.svg").read_text()
     root = ElementTree.fromstring(text)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from elmokit.analysis.polysemes import Occurrence, senses_of
 from elmokit.analysis.polysemy import Rate, measure
 from elmokit.model.formats.native import folder_of
-from elmokit.system.json_fields import Fields, read_json_object
+from elmokit.system.json_fields import Fields, parse_json_object, read_json_object
 from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from elmokit.model.elmo import Elmo
 
 MEASUREMENTS = "measurements.json"
-"""In the folder of a bundled model: what was measured of it, beside the model itself."""
+"""File in the folder of a bundled model: what was measured of the model."""
 
 WHAT_IT_IS = (
     "Korean nouns of several senses in sentences of Wikipedia: is the nearest occurrence of the word, in the other "
@@ -51,7 +50,8 @@ def read_homonyms(path: str | os.PathLike[str]) -> list[Occurrence]:
     The token is the word with its particle, so forms differ within a word, and a static vector tells some senses apart.
     ValueError names the line that is something else.
     """
-    return [_occurrence(line, f"{os.fspath(path)}, line {n}") for n, line in enumerate(read_lines(path), start=1)]
+    lines = list(read_lines(path))  # to its end, so that the file is closed when a line is refused
+    return [_occurrence(line, f"{os.fspath(path)}, line {number}") for number, line in enumerate(lines, start=1)]
 
 
 def measure_homonyms(elmo: Elmo, train: Sequence[Occurrence], test: Sequence[Occurrence]) -> list[Measured]:
@@ -106,15 +106,12 @@ def read_recorded(model: Path) -> Recorded | None:
     )
 
 
-def _occurrence(line: str, place: str) -> Occurrence:
-    try:
-        record: dict[str, Any] = json.loads(line)
-        word, sense, index = str(record["word"]), str(record["sense"]), int(record["index"])
-        tokens = tuple(map(str, record["tokens"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{place}: expected a JSON object of word, sense, index and tokens ({error!r})") from None
-    if not 0 <= index < len(tokens) or not tokens[index].startswith(word):
-        raise ValueError(f"{place}: index {index} is not where {word!r} stands in {' '.join(tokens)!r}")
+def _occurrence(line: str, where: str) -> Occurrence:
+    fields = Fields(where, parse_json_object(line, where=where))
+    word, sense, index = fields.text("word"), fields.text("sense"), fields.integer("index")
+    tokens = tuple(fields.tokens("tokens"))
+    if index >= len(tokens) or not tokens[index].startswith(word):
+        raise fields.error("index", f"is {index}, which is not the index of {word!r} in {' '.join(tokens)!r}")
     return Occurrence(word, "noun/noun", sense, index, tokens)
 
 

@@ -46,9 +46,10 @@ def read_polysemes(path: str | os.PathLike[str] = LISTS["en"]) -> list[Occurrenc
     ValueError names the line that is not five columns between tabs, or whose index does not point at the word; or the
     sense that has fewer than two sentences, or a word without another sense.
     """
+    lines = list(read_lines(path))  # to its end, so that the file is closed when a line is refused
     occurrences = [
         _occurrence(line, f"{os.fspath(path)}, line {number}")
-        for number, line in enumerate(read_lines(path), start=1)
+        for number, line in enumerate(lines, start=1)
         if line and not line.startswith("#")
     ]
     sizes = Counter((occurrence.word, occurrence.sense) for occurrence in occurrences)
@@ -78,12 +79,12 @@ def senses_of(word: str, occurrences: list[Occurrence]) -> list[str]:
     return list(dict.fromkeys(occurrence.sense for occurrence in occurrences if occurrence.word == word))
 
 
-def _occurrence(line: str, place: str) -> Occurrence:
+def _occurrence(line: str, where: str) -> Occurrence:
     columns = line.split("\t")
     if len(columns) != len(_COLUMNS):
-        raise ValueError(f"{place}: {len(columns)} columns; expected {', '.join(_COLUMNS)}, with tabs between them")
+        raise ValueError(f"{where}: {len(columns)} columns; expected {', '.join(_COLUMNS)}, with tabs between them")
     word, contrast, sense, index, text = columns
     tokens = tuple(text.split(" "))
     if not index.isdecimal() or int(index) >= len(tokens) or tokens[int(index)] != word:
-        raise ValueError(f"{place}: index {index} is not where {word!r} stands in {text!r}")
+        raise ValueError(f"{where}: index {index} is not that of {word!r} in {text!r}")
     return Occurrence(word, contrast, sense, int(index), tokens)

@@ -1,4 +1,4 @@
-"""How often vectors tell the senses of a word apart: two rates over a whole list of occurrences, beside baselines."""
+"""How often vectors tell the senses of a word apart: two rates over a whole list of occurrences, and baselines."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
     for label, one, values, row in zip(close_up.labels, shown, close_up.cosines, levels, strict=True):
         cells = " ".join(_cell(value, shade, colours=colours) for value, shade in zip(values, row, strict=True))
         yield f"  {label[:12]:13}{_padded(snippet(one.tokens, one.index, 34), 35)}{cells}"
-    yield f"  {'static vector':48}1.00 in every place"
+    yield f"  {'static vector':48}1.00 everywhere"
     yield ""
     for nearest in close_up.nearest:
         one = occurrences[nearest.occurrence]
@@ -118,7 +118,7 @@ def _describe_words(study: SenseStudy) -> Iterator[str]:
 
 
 def _describe_recorded(recorded: Recorded) -> Iterator[str]:
-    """The table of a file beside the model, with the file's name."""
+    """The table of what was measured when the model was bundled, with the file's name."""
     yield "Measured when the model was bundled, on sentences of others (homonym_ko):"
     yield ""
     yield f"  {'':22}{'nearest one has its sense':36}{'of the same particle' if recorded.same_form else ''}".rstrip()
