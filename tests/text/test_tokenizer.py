@@ -1,6 +1,8 @@
 """Tokens and sentences, against the conventions of the bundled models' corpora (their cards name them)."""
 
 import doctest
+import subprocess
+import sys
 import time
 import unicodedata
 
@@ -177,3 +179,9 @@ def test_the_docstrings_are_true():
     results = doctest.testmod(tokenizer)
     assert results.attempted > 0
     assert results.failed == 0
+
+
+def test_importing_it_does_no_work():
+    """The combining marks of Unicode are looked up when the first text is tokenised."""
+    code = "import unicodedata; unicodedata.category = None; import elmokit.text.tokenizer"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

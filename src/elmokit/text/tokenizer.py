@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 
 def tokenize(text: str) -> list[str]:
@@ -31,11 +32,11 @@ def tokenize(text: str) -> list[str]:
     """
     text = _without_invisible(text)
     if _is_korean(text):
-        return [match.group() for match in _KOREAN_TOKEN.finditer(_KOREAN_RUN.sub(r"\1\1\1", text))]
+        return [match.group() for match in _korean_token().finditer(_KOREAN_RUN.sub(r"\1\1\1", text))]
     text = _with_plain_marks(text)
-    for pattern, replacement in _SPACES:
+    for pattern, replacement in _spaces():
         text = pattern.sub(replacement, text)
-    tokens = (match.group() for match in _TOKEN.finditer(text))
+    tokens = (match.group() for match in _token().finditer(text))
     return [_WHATEVER_LENGTH.get(token[:2], token) for token in tokens]
 
 
@@ -100,7 +101,8 @@ def _is_korean(text: str) -> bool:
     return num_syllables > 0 and 2 * num_syllables >= num_latin
 
 
-def _combining() -> str:
+@cache
+def _marks() -> str:
     """What goes with the character before it, as the inside of a class; `re` takes combining marks for no letters."""
     marks = [code for code in range(0x300, 0x1F000) if unicodedata.category(chr(code)).startswith("M")]
     within = set(marks)
@@ -110,9 +112,16 @@ def _combining() -> str:
     return ranges + "\u200c\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\U000e0100-\U000e01ef"
 
 
-_MARKS = _combining()
-_LETTER = rf"[\w{_MARKS}]"  # letters, digits and what goes with them; an underscore that is still inside a word
-_SYMBOL = rf"[^\w\s{_MARKS}][{_MARKS}]*(?:(?<=\u200d)[^\w\s{_MARKS}][{_MARKS}]*)*"  # with emoji of several parts
+def _letter() -> str:
+    """Letters, digits and what goes with them; an underscore that is still inside a word."""
+    return rf"[\w{_marks()}]"
+
+
+def _symbol() -> str:
+    """Any other character with what goes with it; emoji of several parts are one."""
+    marks = _marks()
+    return rf"[^\w\s{marks}][{marks}]*(?:(?<=\u200d)[^\w\s{marks}][{marks}]*)*"
+
 
 _TITLES = "Mr Mrs Ms Dr Prof Sen Rep Gov Gen Col Lt Capt Sgt Maj Adm Cmdr Rev Hon St Messrs Mme Mlle Mt Ft vs cf viz"
 _ABBREVIATIONS = (
@@ -120,33 +129,45 @@ _ABBREVIATIONS = (
 )
 _BEFORE_NUMBERS = "No Nos Vol Fig Art Sec pp p"
 
-_SPACES = (
-    (
-        re.compile(rf"[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff][{_MARKS}]*"),
-        r" \g<0> ",
-    ),
-    (re.compile(rf"[\u3041-\u309f][\u3041-\u309f\u30fc{_MARKS}]*"), r" \g<0> "),
-    (re.compile(r"(?<=[A-Za-z])(?=n't\b)|(?<=[^\W_])(?='(?:s|m|d|re|ve|ll)\b)", re.IGNORECASE), " "),
-    (re.compile(r"\b(can)(not)\b", re.IGNORECASE), r"\1 \2"),
-    (re.compile(r"(?<!\w)_+|_++(?!\w)"), r" \g<0> "),
-)
-_NUMBER_OR_WORD = rf"{_LETTER}+(?:(?<=\d)[.,:](?=\d){_LETTER}+)*"
-_TOKEN = re.compile(
-    r"(?:https?://|www\.)\S*[^\s.,;:!?'\")\]}>]"
-    r"|\w[\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+"
-    r"|(?:[A-Za-z]\.){2,}(?:-[^\W_]+)*"
-    rf"|\b(?:{'|'.join(f'{_TITLES} {_ABBREVIATIONS}'.split())})\.(?=\W|$)"
-    rf"|\b(?:{'|'.join(_BEFORE_NUMBERS.split())})\.(?=\s*\d)"
-    r"|\b[A-Z]\.(?=\s+[A-Z])"
-    r"|(?i:n't|'(?:s|m|d|re|ve|ll))\b"
-    rf"|{_NUMBER_OR_WORD}(?:[-&/'](?={_LETTER}){_NUMBER_OR_WORD}|\.(?:com|org|net|edu|gov|co\.uk|tv)\b)*"
-    r"|\.{2,}|-{2,}|[\U0001f1e6-\U0001f1ff]{2}"
-    rf"|{_SYMBOL}"
-)
-_KOREAN_TOKEN = re.compile(
-    rf"{_LETTER}+(?:(?:(?<=\d)[.,:](?=\d)|(?<=[A-Za-z0-9])[-'’.&@/+](?=[A-Za-z0-9])){_LETTER}+)*"
-    rf"|(?P<mark>[^\w\s{_MARKS}])(?P=mark)+|[\U0001f1e6-\U0001f1ff]{{2}}|{_SYMBOL}"
-)
+
+@cache
+def _spaces() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Where tokens are parted before all others are found, with the replacement that parts them."""
+    han = r"\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+    return (
+        (re.compile(rf"[{han}][{_marks()}]*"), r" \g<0> "),
+        (re.compile(rf"[\u3041-\u309f][\u3041-\u309f\u30fc{_marks()}]*"), r" \g<0> "),
+        (re.compile(r"(?<=[A-Za-z])(?=n't\b)|(?<=[^\W_])(?='(?:s|m|d|re|ve|ll)\b)", re.IGNORECASE), " "),
+        (re.compile(r"\b(can)(not)\b", re.IGNORECASE), r"\1 \2"),
+        (re.compile(r"(?<!\w)_+|_++(?!\w)"), r" \g<0> "),
+    )
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    number_or_word = rf"{_letter()}+(?:(?<=\d)[.,:](?=\d){_letter()}+)*"
+    return re.compile(
+        r"(?:https?://|www\.)\S*[^\s.,;:!?'\")\]}>]"
+        r"|\w[\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+"
+        r"|(?:[A-Za-z]\.){2,}(?:-[^\W_]+)*"
+        rf"|\b(?:{'|'.join(f'{_TITLES} {_ABBREVIATIONS}'.split())})\.(?=\W|$)"
+        rf"|\b(?:{'|'.join(_BEFORE_NUMBERS.split())})\.(?=\s*\d)"
+        r"|\b[A-Z]\.(?=\s+[A-Z])"
+        r"|(?i:n't|'(?:s|m|d|re|ve|ll))\b"
+        rf"|{number_or_word}(?:[-&/'](?={_letter()}){number_or_word}|\.(?:com|org|net|edu|gov|co\.uk|tv)\b)*"
+        r"|\.{2,}|-{2,}|[\U0001f1e6-\U0001f1ff]{2}"
+        rf"|{_symbol()}"
+    )
+
+
+@cache
+def _korean_token() -> re.Pattern[str]:
+    letter = _letter()
+    return re.compile(
+        rf"{letter}+(?:(?:(?<=\d)[.,:](?=\d)|(?<=[A-Za-z0-9])[-'’.&@/+](?=[A-Za-z0-9])){letter}+)*"
+        rf"|(?P<mark>[^\w\s{_marks()}])(?P=mark)+|[\U0001f1e6-\U0001f1ff]{{2}}|{_symbol()}"
+    )
+
 
 _EMPTY_LINES = re.compile(r"\n[^\S\n]*\n\s*")
 _SENTENCE_END = re.compile(
