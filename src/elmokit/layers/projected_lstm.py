@@ -158,7 +158,22 @@ class _Settings:
 
 
 class _Recurrence(torch.autograd.Function):
-    """All steps of one layer, and their gradient by backpropagation through time."""
+    """All steps of one layer, and their gradient by backpropagation through time.
+
+    With W, R, P the input, recurrent and projection weights, and b with `FORGET_BIAS` added, a step from c, h is
+
+        i, f, o = sigmoid(W x + R h + b), j = tanh(W x + R h + b)
+        c' = clip(f c + i j),  m = o tanh(c'),  h' = clip(P m)
+
+    and backwards, with da for the gradient of the loss by a, zero where a was clipped:
+
+        dm = P^T dh',  do = dm tanh(c'),  dc' += dm o (1 - tanh(c')^2)
+        di = dc' j,  df = dc' c,  dj = dc' i,  dc = dc' f
+        dz = (di, df, do) s (1 - s) for the gates s, dj (1 - j^2) for the candidate,  dh = R^T dz
+
+    Products are in `product_dtype` (names that begin with `low`), all else in the type of the inputs. Only the first
+    `batch_sizes[step]` rows take part in a step; the carry mask multiplies c and h before it.
+    """
 
     @staticmethod
     def forward(
@@ -173,13 +188,11 @@ class _Recurrence(torch.autograd.Function):
         projection_weight: Tensor | None,
         carry_mask: Tensor | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        dtype, batch_sizes = settings.product_dtype, settings.batch_sizes
+        dtype = settings.product_dtype
         num_steps, batch_size, dim = inputs.shape
         lstm_dim = cell.shape[1]
-        running_bias = bias.clone()
-        running_bias[lstm_dim : 2 * lstm_dim] += FORGET_BIAS
         low_inputs = inputs.to(dtype).reshape(-1, dim)
-        from_inputs = functional.linear(low_inputs, input_weight.to(dtype), running_bias.to(dtype))
+        from_inputs = functional.linear(low_inputs, input_weight.to(dtype), _running_bias(bias).to(dtype))
         from_inputs = from_inputs.view(num_steps, batch_size, 4 * lstm_dim)
         recurrent = recurrent_weight.to(dtype).t()
         projection = None if projection_weight is None else projection_weight.to(dtype).t()
@@ -187,41 +200,29 @@ class _Recurrence(torch.autograd.Function):
         saving = settings.save_for_backward and any(ctx.needs_input_grad)
         num_saved = num_steps if saving else 1  # without gradients every step overwrites the last
         gates = inputs.new_empty(num_saved, batch_size, 4 * lstm_dim)
-        cells = inputs.new_empty(num_saved, batch_size, lstm_dim)
-        squashed = inputs.new_empty(num_saved, batch_size, lstm_dim)
+        cells, squashed = (inputs.new_empty(num_saved, batch_size, lstm_dim) for _ in range(2))
         hidden = low_inputs.new_zeros(num_saved, batch_size, lstm_dim)
         previous = low_inputs.new_zeros(num_saved, batch_size, dim)
         low_gates = None if dtype == inputs.dtype else low_inputs.new_empty(batch_size, 4 * lstm_dim)
         outputs = inputs.new_zeros(num_steps, batch_size, dim)
         running_cell, running_output = cell.clone(), output.clone()
 
-        for step, rows in enumerate(batch_sizes):
+        for step, rows in enumerate(settings.batch_sizes):
             at = step if num_saved > 1 else 0
             c, h = running_cell[:rows], running_output[:rows]
-            if carry_mask is not None:
-                c.mul_(carry_mask[step, :rows])
-                h.mul_(carry_mask[step, :rows])
+            _forget_where_masked(carry_mask, step, c, h)
             low_h, gate, m = previous[at, :rows], gates[at, :rows], hidden[at, :rows]
             low_h.copy_(h)
-            if low_gates is None:
-                torch.addmm(from_inputs[step, :rows], low_h, recurrent, out=gate)
-            else:
-                gate.copy_(torch.addmm(from_inputs[step, :rows], low_h, recurrent, out=low_gates[:rows]))
+            _add_product(from_inputs[step, :rows], low_h, recurrent, out=gate, low_out=low_gates)
             gate[:, : 3 * lstm_dim].sigmoid_()
             gate[:, 3 * lstm_dim :].tanh_()
             i, f, o, j = _quarters(gate)
-            c.mul_(f).addcmul_(i, j)
-            if settings.cell_clip is not None:
-                c.clamp_(-settings.cell_clip, settings.cell_clip)
+            _clip(c.mul_(f).addcmul_(i, j), settings.cell_clip)
             cells[at, :rows] = c
-            torch.tanh(c, out=squashed[at, :rows])
-            if low_gates is None:
-                torch.mul(squashed[at, :rows], o, out=m)
-            else:
-                m.copy_(torch.mul(squashed[at, :rows], o))
+            tanh_c = torch.tanh(c, out=squashed[at, :rows])
+            torch.mul(tanh_c, o, out=m)
             h.copy_(m if projection is None else m @ projection)
-            if settings.projection_clip is not None:
-                h.clamp_(-settings.projection_clip, settings.projection_clip)
+            _clip(h, settings.projection_clip)
             outputs[step, :rows] = h
         if saving:
             ctx.settings = settings
@@ -251,10 +252,9 @@ class _Recurrence(torch.autograd.Function):
 
         for step in reversed(range(num_steps)):
             rows = settings.batch_sizes[step]
-            gate, tanh_c = gates[step, :rows], squashed[step, :rows]
-            dz = low_gates[step, :rows] if to_gates is None else to_gates[:rows]
-            i, f, o, j = _quarters(gate)
-            di, df, do, dj = _quarters(dz)
+            gate, tanh_c, low_dz = gates[step, :rows], squashed[step, :rows], low_gates[step, :rows]
+            dz = low_dz if to_gates is None else to_gates[:rows]
+            _, f, o, _ = _quarters(gate)
             c_before = cells[step - 1, :rows] if step > 0 else first_cell[:rows]
             if carry_mask is not None:
                 c_before = c_before * carry_mask[step, :rows]
@@ -264,24 +264,16 @@ class _Recurrence(torch.autograd.Function):
             low_dh = low_projected[step, :rows]
             low_dh.copy_(dh)
             dm = (low_dh if projection is None else low_dh @ projection).to(dc.dtype)
-            torch.mul(dm, tanh_c, out=do)
+            torch.mul(dm, tanh_c, out=_quarters(dz)[2])
             through = torch.mul(dm, o)
             dc.add_(through).addcmul_(through.mul_(tanh_c), tanh_c, value=-1)  # tanh' = 1 - tanh^2
             _stop_where_clipped(dc, cells[step, :rows], settings.cell_clip)
-            torch.mul(dc, j, out=di)
-            torch.mul(dc, c_before, out=df)
-            torch.mul(dc, i, out=dj)
+            _into_gates(dz, gate, dc, c_before, scratch[:rows])
             dc.mul_(f)
-            scaled = torch.mul(dz, gate, out=scratch[:rows])
-            sigmoids = slice(0, 3 * lstm_dim)  # sigmoid' = s - s^2; below, tanh' of the candidate
-            torch.addcmul(scaled[:, sigmoids], scaled[:, sigmoids], gate[:, sigmoids], value=-1, out=dz[:, sigmoids])
-            dj.addcmul_(scaled[:, 3 * lstm_dim :], j, value=-1)
             if to_gates is not None:
-                low_gates[step, :rows] = dz
-            dh.copy_(torch.mm(low_gates[step, :rows], recurrent, out=low_output[:rows]))
-            if carry_mask is not None:
-                dc.mul_(carry_mask[step, :rows])
-                dh.mul_(carry_mask[step, :rows])
+                low_dz.copy_(dz)
+            dh.copy_(torch.mm(low_dz, recurrent, out=low_output[:rows]))
+            _forget_where_masked(carry_mask, step, dc, dh)
 
         flat = low_gates.view(-1, 4 * lstm_dim)
         to_weights = (flat.t() @ torch.cat([low_inputs, previous.view(-1, dim)], dim=1)).to(input_weight.dtype)
@@ -300,6 +292,53 @@ class _Recurrence(torch.autograd.Function):
             to_projection,
             None,
         )
+
+
+def _running_bias(bias: Float[Tensor, " G"]) -> Float[Tensor, " G"]:
+    lstm_dim = len(bias) // 4
+    running = bias.clone()
+    running[lstm_dim : 2 * lstm_dim] += FORGET_BIAS
+    return running
+
+
+def _forget_where_masked(carry_mask: Tensor | None, step: int, cell: Tensor, output: Tensor) -> None:
+    """Set a state, or its gradient, to zero in place where the mask of the step is 0."""
+    if carry_mask is not None:
+        cell.mul_(carry_mask[step, : len(cell)])
+        output.mul_(carry_mask[step, : len(output)])
+
+
+def _add_product(
+    total: Float[Tensor, "B G"],
+    inputs: Float[Tensor, "B D"],
+    weight: Float[Tensor, "D G"],
+    *,
+    out: Float[Tensor, "B G"],
+    low_out: Tensor | None,
+) -> None:
+    """`out = total + inputs @ weight`, by way of `low_out` if `out` is of another type than the product."""
+    if low_out is None:
+        torch.addmm(total, inputs, weight, out=out)
+    else:
+        out.copy_(torch.addmm(total, inputs, weight, out=low_out[: len(out)]))
+
+
+def _clip(values: Tensor, limit: float | None) -> None:
+    if limit is not None:
+        values.clamp_(-limit, limit)
+
+
+def _into_gates(dz: Tensor, gate: Tensor, dc: Tensor, c_before: Tensor, scratch: Tensor) -> None:
+    """Fill `dz` (B,G), the gradient before the gates are squashed; it comes with `do` in its third quarter."""
+    i, _, _, j = _quarters(gate)
+    di, df, _, dj = _quarters(dz)
+    torch.mul(dc, j, out=di)
+    torch.mul(dc, c_before, out=df)
+    torch.mul(dc, i, out=dj)
+    scaled = torch.mul(dz, gate, out=scratch)
+    sigmoids = slice(0, 3 * dc.shape[1])  # sigmoid' = s - s^2; below, tanh' of the candidate
+    torch.addcmul(scaled[:, sigmoids], scaled[:, sigmoids], gate[:, sigmoids], value=-1, out=dz[:, sigmoids])
+    dj.addcmul_(scaled[:, 3 * dc.shape[1] :], j, value=-1)
 
 
 def _quarters(gates: Float[Tensor, "B G"]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
