@@ -49,7 +49,7 @@ def reproduce(name: str, paths: Sequence[Path], folder: Path) -> Path:
     """
     reproduction = find_reproduction(name)
     command = shlex.join(["elmokit", "reproduce", name, *map(str, paths), "-o", str(folder)])
-    page = reproduction_page(reproduction.paper, reproduction.measure(paths), command=command)
+    page = reproduction_page(reproduction, reproduction.measure(paths), command=command)
     return _write({f"{name}.md": page}, folder)[0]
 
 

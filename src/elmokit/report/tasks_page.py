@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from elmokit.reproduce.comparisons import gain
 from elmokit.reproduce.paper import TABLE_1
 from elmokit.reproduce.table1 import counterpart
-from elmokit.text.markdown import escape_markdown, markdown_table
+from elmokit.text.markdown import ABSENT, escape_markdown, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from elmokit.reproduce.comparisons import Arm, Comparison, Results
 
-ABSENT = "–"
 OF_ONE_LABEL = "f1_"
 """Prefix of the scores of a single label; they are too many for the page, and in each run's metrics.jsonl."""
 SIZE_SETTINGS = (

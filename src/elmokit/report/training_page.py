@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from elmokit.pretraining.recipes import RECIPES
-from elmokit.text.markdown import escape_markdown, markdown_table
+from elmokit.text.markdown import ABSENT, escape_markdown, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from elmokit.pretraining.config import PretrainingConfig
     from elmokit.report.run_history import LoggedPerplexity, RunHistory
 
-ABSENT = "–"
 NO_PICTURE = "The picture of the training curves needs matplotlib: `pip install 'elmokit[plots]'`."
 SETTINGS = (
     *("settings", "sizes", "projection, LSTM cells", "filters", "parameters"),

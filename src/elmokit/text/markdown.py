@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+ABSENT = "–"
+"""What a cell shows where there is no value."""
+
 _SPECIAL = frozenset("\\|[]<>*_`")
 
 
