@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from math import prod
+from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
 MAGIC = b"\x93NUMPY"
 ROWS_PER_WRITE = 4096
 """Rows that are copied at once: a mapped array is never in memory as a whole."""
+
+_DAMAGE = (
+    ValueError,
+    EOFError,
+    KeyError,
+    TypeError,
+    SyntaxError,
+    TokenError,
+    RecursionError,
+    MemoryError,
+)  # of a header
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,7 @@ def read_header(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None
     try:
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
         shape, fortran_order, dtype = read(file)
-    except (ValueError, EOFError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+    except _DAMAGE as error:
         raise FormatError(path, f"is not a NumPy array: {shown(str(error))}", part=part) from None
     if dtype.hasobject or fortran_order or min(shape, default=0) < 0:
         raise FormatError(
@@ -83,9 +95,12 @@ def read_header(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None
 
 
 def map_array(path: Path, header: ArrayHeader, *, start: int = 0) -> Shaped[np.ndarray, "..."]:
-    """The array, read-only and left on disk; its `.npy` file begins at byte `start`. The header was checked before."""
+    """The array, read-only and left on disk. Its header begins at byte `start`; `read_header` has checked it."""
     if 0 in header.shape or header.dtype.itemsize == 0:
-        return np.empty(header.shape, header.dtype)
+        try:
+            return np.empty(header.shape, header.dtype)
+        except ValueError as error:  # of the other dimensions, which nothing in the file bounds
+            raise FormatError(path, f"has an array of shape {header.shape}: {error}") from None
     return np.asarray(np.memmap(path, header.dtype, "r", offset=start + header.num_bytes, shape=header.shape))
 
 

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from elmokit.system.files import atomic_write
+from elmokit.system.json_fields import Fields, read_json_object
 from elmokit.vectors.stored import FlatVectors
 
 if TYPE_CHECKING:
@@ -95,20 +96,22 @@ class PartialVectors:
         return FLOAT.itemsize * int(np.prod(self.shape))
 
     def _read_journal(self, *, resume: bool) -> None:
-        record = json.loads(self._journal.read_text())
+        record = Fields(self._journal, read_json_object(self._journal))
+        num_lines, num_tokens = record.integer("lines"), record.integer("tokens")
+        job = record.object("job")
         if not resume:
             raise ValueError(
-                f"{self.folder} holds {record['lines']:,} lines of a job that was interrupted: "
+                f"{self.folder} holds {num_lines:,} lines of a job that was interrupted: "
                 "add --resume to continue it, or delete the folder to start over"
             )
         for name, value in self.job.items():
-            before = record["job"].get(name)
+            before = job.get(name)
             if before != value:
                 raise ValueError(
                     f"{self.folder}: the interrupted job had another {name} ({before!r}, now {value!r}); "
                     "resume it as it was started, or delete the folder to start over"
                 )
-        self.num_lines, self.num_tokens, self.digest = record["lines"], record["tokens"], record["digest"]
+        self.num_lines, self.num_tokens, self.digest = num_lines, num_tokens, record.text("digest")
 
     def _cut(self, path: Path, size: int) -> None:
         if path.stat().st_size < size:

@@ -40,14 +40,12 @@ class NumberedDatasets:
         self.path = path
         self._file = open_unseen(path)
         self._num_bytes = path.stat().st_size
+        self._root = self._file.id
         try:
-            self._root = self._file.id
-            num_names = int(self._root.get_num_objs())
-            self._len = num_names - int(self._root.links.exists(SENTENCE_TO_INDEX))
+            num_names = int(self._root.get_num_objs()) - int(self._root.links.exists(SENTENCE_TO_INDEX))
+            self._len = num_names if self._exists(0) else 0
         except DAMAGE as error:
             raise FormatError(path, f"is damaged: {shown(str(error))}") from error
-        if self._len and not self._exists(0):
-            self._len = 0
 
     def __len__(self) -> int:
         return self._len

@@ -1,0 +1,271 @@
+"""Files of vectors in every layout: what was written is read, and what is damaged is refused with its name."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import random
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from elmokit.vectors.files import format_to_write, load_vectors, recognise
+from elmokit.vectors.npy import offsets_path
+from elmokit.vectors.stored import FlatVectors
+
+ENDINGS = (".h5", ".hdf5", ".npz", ".npy", ".safetensors")
+ABOUT = {"model": "0123", "precision": "float32", "layers": "all"}
+OFFSETS = np.array([0, 2, 2, 5])
+
+
+def vectors(num_layers: int | None = 2) -> np.ndarray:
+    shape = (5, 3) if num_layers is None else (5, num_layers, 3)
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def written(folder: Path, ending: str, *, num_layers: int | None = 2) -> Path:
+    path = folder / f"v{ending}"
+    format_to_write(path).write(path, FlatVectors(vectors(num_layers), OFFSETS, ABOUT))
+    return path
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("num_layers", [None, 2])
+def test_what_was_written_is_read_sentence_by_sentence(tmp_path: Path, ending: str, num_layers: int | None):
+    stored = load_vectors(written(tmp_path, ending, num_layers=num_layers))
+    assert (len(stored), stored.num_layers, stored.dim) == (3, num_layers, 3)
+    assert stored.about == ({} if ending == ".npy" else ABOUT)
+    flat = vectors(num_layers)
+    for array, (start, end) in zip(stored, [(0, 2), (2, 2), (2, 5)], strict=True):
+        np.testing.assert_array_equal(array, flat[start:end] if num_layers is None else flat[start:end].swapaxes(0, 1))
+        assert array.dtype == np.float32
+    np.testing.assert_array_equal(stored[-1], stored[2])
+    with pytest.raises(IndexError, match=r"has 3 sentences; there is no sentence 3"):
+        stored[3]
+
+
+@pytest.mark.parametrize("ending", [".npz", ".npy", ".safetensors"])
+def test_flat_layouts_are_mapped_and_cannot_be_written_to(tmp_path: Path, ending: str):
+    array = load_vectors(written(tmp_path, ending))[0]
+    base = array
+    while not isinstance(base, np.memmap):
+        assert isinstance(base.base, np.ndarray)
+        base = base.base
+    with pytest.raises(ValueError, match="read-only"):
+        array[0] = 0
+
+
+def test_every_layout_is_read_without_elmokit_too(tmp_path: Path):
+    paths = {ending: written(tmp_path, ending) for ending in ENDINGS}
+    with h5py.File(paths[".h5"]) as file:
+        assert sorted(file) == ["0", "1", "2"]
+        np.testing.assert_array_equal(file["2"], vectors()[2:].swapaxes(0, 1))
+    npz, tensors = np.load(paths[".npz"]), load_file(paths[".safetensors"])
+    flat = {"vectors": np.load(paths[".npy"]), "offsets": np.load(offsets_path(paths[".npy"]))}
+    for arrays in (npz, tensors, flat):
+        np.testing.assert_array_equal(arrays["vectors"], vectors())
+        np.testing.assert_array_equal(arrays["offsets"], OFFSETS)
+        assert arrays["offsets"].dtype == np.int64
+    assert json.loads(str(npz["about"])) == ABOUT
+
+
+def test_arrays_that_numpy_and_safetensors_save_are_read(tmp_path: Path):
+    arrays = {"offsets": OFFSETS, "vectors": vectors().astype(np.float16)}
+    np.savez(tmp_path / "v.npz", **arrays)
+    save_file(arrays, tmp_path / "v.safetensors")
+    for name in ("v.npz", "v.safetensors"):
+        stored = load_vectors(tmp_path / name)
+        assert stored[0].dtype == np.float16 and stored.about == {}
+        np.testing.assert_array_equal(stored[2], arrays["vectors"][2:].swapaxes(0, 1))
+
+
+def test_a_dump_of_allennlp_is_read(tmp_path: Path):
+    with h5py.File(tmp_path / "v.hdf5", "w") as file:
+        for number in range(12):
+            file.create_dataset(str(number), data=np.full((3, number, 4), number, np.float32))
+        file.create_dataset("sentence_to_index", (1,), dtype=h5py.special_dtype(vlen=str))[0] = "{}"
+    stored = load_vectors(tmp_path / "v.hdf5")
+    assert len(stored) == 12 and stored[11].shape == (3, 11, 4) and stored[11][0, 0, 0] == 11
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_copy_for_another_process_opens_the_file_again(tmp_path: Path, ending: str):
+    stored = load_vectors(written(tmp_path, ending))
+    packed = pickle.dumps(stored)
+    assert vectors().tobytes() not in packed
+    np.testing.assert_array_equal(pickle.loads(packed)[0], stored[0])
+
+
+def test_sentences_are_those_of_the_text_next_to_the_file(tmp_path: Path):
+    stored = load_vectors(written(tmp_path, ".npz"))
+    assert stored.sentences() is None
+    stored.text_path.write_text("the cat\n\na b c\n")
+    assert stored.sentences() == [["the", "cat"], [], ["a", "b", "c"]]
+    stored.text_path.write_text("the cat\n\na b\n")
+    with pytest.raises(ValueError, match=r"v.txt: line 3: has 2 tokens, but v.npz 3 vectors: 'a b'"):
+        stored.sentences()
+
+
+def test_only_vectors_are_recognised(tmp_path: Path, tiny_bilms: tuple[Path, Path]):
+    for ending in ENDINGS:
+        assert recognise(written(tmp_path, ending)) is format_to_write(Path(f"v{ending}"))
+    (tmp_path / "text.npy").write_text("no array\n")
+    with zipfile.ZipFile(tmp_path / "model.npz", "w") as archive:
+        archive.writestr("data.pkl", b"")
+    np.savez(tmp_path / "weights.npz", weights=np.zeros(3))
+    save_file({"weights": np.zeros(3)}, tmp_path / "weights.safetensors")
+    with h5py.File(tmp_path / "weights.hdf5", "w") as file:
+        file.create_dataset("weights", data=np.zeros(3))
+    for name in ("text.npy", "model.npz", "weights.npz", "weights.safetensors", "weights.hdf5", "nothing.npy"):
+        assert recognise(tmp_path / name) is None
+    for model in tiny_bilms:
+        assert [recognise(path) for path in (model, *model.iterdir())].count(None) == 1 + len(list(model.iterdir()))
+    with pytest.raises(ValueError, match=r"weights.hdf5: holds no vectors; expected a file of `elmokit embed`"):
+        load_vectors(tmp_path / "weights.hdf5")
+    with pytest.raises(FileNotFoundError, match=r"nothing.npy: there is no such file"):
+        load_vectors(tmp_path / "nothing.npy")
+
+
+def test_contents_count_and_not_the_name(tmp_path: Path):
+    path = written(tmp_path, ".npz")
+    np.testing.assert_array_equal(load_vectors(path.rename(tmp_path / "v.vectors"))[2], vectors()[2:].swapaxes(0, 1))
+    (tmp_path / "v.vectors").rename(tmp_path / "v.npy")
+    with pytest.raises(ValueError, match=r"v.npy: is a .npz file by its contents; rename it"):
+        load_vectors(tmp_path / "v.npy")
+
+
+def npy_bytes(array: np.ndarray, **settings: bool) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, **settings)
+    return file.getvalue()
+
+
+def npz_with(path: Path, *, compression: int = zipfile.ZIP_STORED, **entries: bytes) -> Path:
+    contents = {"vectors": npy_bytes(vectors()), "offsets": npy_bytes(OFFSETS)} | entries
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in contents.items():
+            archive.writestr(f"{name}.npy", content)
+    return path
+
+
+OBJECTS = npy_bytes(np.array([{}], dtype=object), allow_pickle=True)
+CLAIM = npy_bytes(vectors()).replace(b"(5, 2, 3), ", b"(5, 2, 30), ")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda path: npz_with(path, compression=zipfile.ZIP_DEFLATED), r"vectors: is compressed or encrypted"),
+        (lambda path: npz_with(path, vectors=OBJECTS), r"v.npz: vectors: is an array of object"),
+        (lambda path: npz_with(path, offsets=OBJECTS), r"v.npz: offsets: is an array of object"),
+        (lambda path: npz_with(path, vectors=CLAIM), r"v.npz: vectors: is not a NumPy array, or is cut short"),
+        (lambda path: npz_with(path, vectors=b"text"), r"v.npz: vectors: is not a NumPy array"),
+        (lambda path: npz_with(path, offsets=npy_bytes(np.array([0, 4, 2, 5]))), r"npz: offsets: goes from 0 to 5"),
+        (
+            lambda path: npz_with(path, offsets=npy_bytes(np.zeros(0, int))),
+            r"offsets: has int64 of shape \(0,\)",
+        ),
+        (lambda path: npz_with(path, about=npy_bytes(np.zeros(3))), r"v.npz: about: has float64 of shape \(3,\)"),
+        (lambda path: npz_with(path, about=npy_bytes(np.array("no JSON"))), r"v.npz: about: is not valid JSON"),
+        (
+            lambda path: npz_with(path, about=npy_bytes(np.array('{"layers": 3}'))),
+            r"field about.layers: is a number",
+        ),
+        (lambda path: npz_with(path, about=npy_bytes(np.array("x" * 200_000))), r"v.npz: about: has <U200000"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-30]), r"v.npz: cannot be opened as a zip archive"),
+        (lambda path: np.savez(path, vectors=vectors()), r"v.npz: offsets: is missing"),
+        (lambda path: np.savez(path, vectors=vectors().astype(">f4"), offsets=OFFSETS), r"v.npz: vectors: has >f4"),
+    ],
+)
+def test_damaged_archives_are_refused(tmp_path: Path, spoil: Callable[[Path], object], message: str):
+    path = written(tmp_path, ".npz")
+    spoil(path)
+    with pytest.raises(ValueError, match=message):
+        load_vectors(path)
+
+
+def test_an_entry_beyond_the_end_of_its_archive_is_refused(tmp_path: Path):
+    path = written(tmp_path, ".npz")
+    content = bytearray(path.read_bytes())
+    entry = content.rindex(b"PK\x01\x02")  # of `about`, in the archive's directory
+    struct.pack_into("<I", content, entry + 42, 0xFFFFFF)  # its offset
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"v.npz: about: is not where the archive's directory says"):
+        load_vectors(path)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "message"),
+    [
+        ({"vectors": vectors()}, r"holds no vectors"),
+        ({"vectors": vectors(), "offsets": OFFSETS.astype(np.int32)}, r"tensor offsets: is of type I32"),
+        ({"vectors": vectors().astype(np.float64), "offsets": OFFSETS}, r"tensor vectors: is of type F64"),
+        ({"vectors": vectors(), "offsets": OFFSETS[:-1]}, r"v.safetensors: offsets: goes from 0 to 2"),
+        ({"vectors": np.zeros(5, np.float32), "offsets": OFFSETS}, r"v.safetensors: vectors: has float32 of shape"),
+    ],
+)
+def test_tensors_that_are_no_vectors_are_refused(tmp_path: Path, tensors: dict[str, np.ndarray], message: str):
+    save_file(tensors, tmp_path / "v.safetensors")
+    with pytest.raises(ValueError, match=message):
+        load_vectors(tmp_path / "v.safetensors")
+
+
+def hdf5_with(path: Path, number: int, make: Callable[[h5py.File, str], object]) -> Path:
+    with h5py.File(path, "w") as file:
+        for other in range(3):
+            if other != number:
+                file.create_dataset(str(other), data=np.zeros((2, other, 3), np.float32))
+        make(file, str(number))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda file, name: file.create_dataset(name, data=np.zeros((2, 1, 4), np.float32)), r"has shape \(2, 1, 4\)"),
+        (lambda file, name: file.create_dataset(name, data=np.zeros((1, 3), np.float32)), r"has shape \(1, 3\)"),
+        (lambda file, name: file.create_dataset(name, data=[1, 2]), r"holds integers"),
+        (lambda file, name: file.create_group(name), r"is not a dataset"),
+        (lambda file, name: file.create_dataset("later", data=np.zeros(1)), r"is missing; expected 0 to 2"),
+        (lambda file, name: file.__setitem__(name, h5py.SoftLink("/0")), r"is a soft link; links are not followed"),
+        (lambda file, name: file.__setitem__(name, h5py.ExternalLink("o.h5", "/0")), r"is an external link"),
+        (
+            lambda file, name: file.create_dataset(name, (2, 10**9, 3), np.float32, chunks=(2, 100, 3)),
+            r"declares .* but stores",
+        ),
+    ],
+)
+def test_a_dataset_that_may_not_be_read_is_named_when_it_is_asked_for(
+    tmp_path: Path, make: Callable[[h5py.File, str], object], message: str
+):
+    stored = load_vectors(hdf5_with(tmp_path / "v.h5", 1, make))
+    assert stored[2].shape == (2, 2, 3)
+    with pytest.raises(ValueError, match=rf"v.h5: dataset 1: {message}"):
+        stored[1]
+
+
+@pytest.mark.filterwarnings("ignore:Reading `.npy` or `.npz` file required additional header parsing")
+@pytest.mark.parametrize("ending", [".npz", ".npy", ".safetensors"])
+def test_whatever_byte_is_wrong_the_error_is_one_that_names_the_file(tmp_path: Path, ending: str):
+    path = written(tmp_path, ending)
+    content = path.read_bytes()
+    randomness = random.Random(0)
+    refused = 0
+    for _ in range(300):
+        spoilt = bytearray(content)
+        spoilt[randomness.randrange(min(len(content), 4096))] = randomness.randrange(256)
+        path.write_bytes(spoilt if randomness.random() < 0.8 else spoilt[: randomness.randrange(len(spoilt))])
+        try:
+            for array in load_vectors(path):
+                assert array.nbytes < 1000
+        except ValueError as error:
+            refused += 1
+            assert path.name in str(error) or offsets_path(path).name in str(error)
+    assert refused > 50
