@@ -25,16 +25,7 @@ MAGIC = b"\x93NUMPY"
 ROWS_PER_WRITE = 4096
 """Rows that are copied at once: a mapped array is never in memory as a whole."""
 
-_DAMAGE = (
-    ValueError,
-    EOFError,
-    KeyError,
-    TypeError,
-    SyntaxError,
-    TokenError,
-    RecursionError,
-    MemoryError,
-)  # of a header
+_DAMAGE = (ValueError, EOFError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True)

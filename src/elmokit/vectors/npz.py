@@ -78,6 +78,8 @@ def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str
         raise FormatError(
             path, "is compressed or encrypted; only plain arrays can be mapped, as numpy.savez writes them", part=part
         )
+    if entry.header_offset < 0:
+        raise FormatError(path, "begins before the archive", part=part)
     file.seek(entry.header_offset)
     local = file.read(_LOCAL_HEADER_BYTES)  # zip says a second time how long the name and the extra field are
     name_and_extra = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")

@@ -1,0 +1,32 @@
+"""Embeds a file of sentences, and finds the uses of a word that are most alike in it. Seconds on a CPU."""
+
+import tempfile
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from elmokit import Elmo, embed_file, load_vectors
+
+WORD = "bank"
+TEXT = """\
+We sat on the bank of the river and watched the boats .
+The bank raised its interest rates again .
+Trees grow along the bank of the stream .
+She works for a bank in the city .
+"""
+
+with tempfile.TemporaryDirectory() as folder:
+    text, output = Path(folder, "sentences.txt"), Path(folder, "vectors.safetensors")
+    text.write_text(TEXT, encoding="utf-8")
+    done = embed_file(Elmo.from_pretrained(), text, output, layers=1)
+    print(f"{done.num_lines} lines, {done.num_tokens} tokens, {output.stat().st_size:,} bytes")
+
+    vectors = load_vectors(output)  # left on disk: an array is read when it is asked for
+    sentences = [line.split() for line in text.read_text(encoding="utf-8").splitlines()]
+    uses = [vectors[number][tokens.index(WORD)] for number, tokens in enumerate(sentences)]
+    print(f"layer {vectors.about['layers']} of the model {vectors.about['model'][:12]}..., width {vectors.dim}")
+
+    for one, other in combinations(range(len(uses)), 2):
+        cosine = uses[one] @ uses[other] / np.linalg.norm(uses[one]) / np.linalg.norm(uses[other])
+        print(f"{cosine:.2f}  {' '.join(sentences[one])}  |  {' '.join(sentences[other])}")
