@@ -19,6 +19,8 @@ from types import CodeType, ModuleType
 from typing import Any, get_type_hints
 
 import jaxtyping
+import numpy as np
+import torch
 from beartype.door import die_if_unbearable
 
 CHECKED = "_with_checked_shapes"
@@ -34,25 +36,40 @@ def install() -> None:
 def with_checked_shapes(thing: Any) -> Any:
     """The function, or the dataclass, whose shapes are checked when it has run: its own refusals come first."""
     call = thing.__init__ if isinstance(thing, type) else thing
-    signature = inspect.signature(call)
+    parameters = list(inspect.signature(call).parameters)
     hints: dict[str, Any] = {}
+    passed: set[Any] = set()  # checking costs much more than the small tensors of a test: the same shapes pass again
 
     @functools.wraps(call)
     def checked(*args: Any, **kwargs: Any) -> Any:
         result = call(*args, **kwargs)
         if not hints:  # now that everything they name is there
             hints.update({name: hint for name, hint in get_type_hints(call).items() if hint is not object})
-        values = signature.bind(*args, **kwargs).arguments | {"return": result}
-        with jaxtyping.jaxtyped("context"):  # one letter, one length
-            for name, hint in hints.items():
-                if name in values:
-                    die_if_unbearable(values[name], hint, exception_prefix=f"{call.__qualname__}, {name}: ")
+        given = dict(zip(parameters, args, strict=False)) | kwargs | {"return": result}
+        values = [(name, given[name]) for name in hints if name in given]
+        kinds = tuple((name, _kind(value)) for name, value in values)
+        if kinds not in passed:
+            with jaxtyping.jaxtyped("context"):  # one letter, one length
+                for name, value in values:
+                    die_if_unbearable(value, hints[name], exception_prefix=f"{call.__qualname__}, {name}: ")
+            passed.add(kinds)
         return result
 
     if isinstance(thing, type):
         thing.__init__ = checked
         return thing
     return checked
+
+
+def _kind(value: Any) -> Any:
+    """All of a value that a shape can be wrong about."""
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return type(value), value.dtype, tuple(value.shape)
+    if isinstance(value, dict):
+        return dict, *map(_kind, value.values())
+    if isinstance(value, list | tuple):
+        return type(value), *map(_kind, value)
+    return type(value)
 
 
 class _Finder(MetaPathFinder):
