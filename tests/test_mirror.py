@@ -17,7 +17,7 @@ FILES = sorted(
 TESTED_THROUGH = {
     "analysis/polysemes.py": ("analysis/test_polysemy.py", "the list of words is read to be measured"),
     "analysis/sense_study.py": ("web/test_demo.py", "the demo shows a whole study"),
-    "analysis/vectors.py": ("analysis/test_neighbours.py", "neighbours are what its vectors are for"),
+    "analysis/geometry.py": ("analysis/test_neighbours.py", "neighbours are what its cosines are for"),
     "cli/*.py": ("cli/test_main.py", "a verb is tested as it is called"),
     "corpus/external_sort.py": ("corpus/test_vocabulary_counts.py", "counts must not depend on the memory"),
     "corpus/manifest.py": ("corpus/test_prepare.py", "every sentence is accounted for"),

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from elmokit.analysis.vectors import unit
+from elmokit.analysis.geometry import unit
 from elmokit.model.token_cache import TokenCache
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary

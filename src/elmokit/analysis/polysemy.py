@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from elmokit.analysis.vectors import cosines
+from elmokit.analysis.geometry import cosines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

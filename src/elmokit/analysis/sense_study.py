@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from elmokit.analysis.geometry import cosines, principal_plane
 from elmokit.analysis.neighbours import Contexts, StaticWords, most_frequent_words
 from elmokit.analysis.polysemes import senses_of, words_of
 from elmokit.analysis.polysemy import measure
-from elmokit.analysis.vectors import cosines, principal_plane
 
 if TYPE_CHECKING:
     from elmokit.analysis.homonyms import Recorded

@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
+from elmokit.system.batches import batched
 from elmokit.text.lines import read_lines, split_tokens
 
 BLOCK_LINES = 65_536  # lines that are in memory and shuffled together, about 10 MB of text
@@ -96,5 +96,4 @@ class SentenceStream:
 
 def _blocks(shard: Path) -> Iterator[list[str]]:
     lines = (line for line in read_lines(shard) if line and not line.isspace())
-    while block := list(islice(lines, BLOCK_LINES)):
-        yield block
+    return batched(lines, size=BLOCK_LINES)

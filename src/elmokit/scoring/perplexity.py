@@ -7,7 +7,7 @@ released tool does (bilm-tf's `test`: 256 parallel rows in file order, the incom
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.elmo import batches_by_length
 from elmokit.model.formats.read import read_bilm
 from elmokit.model.token_cache import TokenCache
+from elmokit.system.batches import batched
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import Vocabulary
 
@@ -161,7 +162,7 @@ def text_losses(
         else:
             num_sentences = 0
             encode = TokenCache(bilm.char_encoder, max_characters_per_token=bilm.config.max_characters_per_token)
-            for sentences in _chunks(SentenceStream(shards, shuffle=False, num_epochs=1)):
+            for sentences in batched(SentenceStream(shards, shuffle=False, num_epochs=1), size=SENTENCES_AT_ONCE):
                 num_sentences += len(sentences)
                 for direction, hidden, targets in _alone(bilm, encode, vocabulary, sentences):
                     sums[direction].add(full_softmax_losses(hidden, softmax, targets=targets), targets)
@@ -211,17 +212,6 @@ class _Sum:
 
     def result(self) -> TokenLosses:
         return TokenLosses(self.losses.numpy(), self.counts.numpy())
-
-
-def _chunks(sentences: Iterable[list[str]]) -> Iterator[list[list[str]]]:
-    chunk: list[list[str]] = []
-    for sentence in sentences:
-        chunk.append(sentence)
-        if len(chunk) == SENTENCES_AT_ONCE:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
 
 
 def _alone(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from elmokit.tasks.task import E, P, Task, batches
+from elmokit.system.batches import batched
+from elmokit.tasks.task import E, P, Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ def training_batches(task: Task[E, P], examples: Sequence[E], *, size: int, seed
     randomness = random.Random(seed)
     keys = [num_tokens(task, example) * randomness.uniform(1 - LENGTH_NOISE, 1 + LENGTH_NOISE) for example in examples]
     order = sorted(range(len(examples)), key=lambda index: (keys[index], randomness.random()))
-    result = list(batches((examples[index] for index in order), size=size))
+    result = list(batched((examples[index] for index in order), size=size))
     randomness.shuffle(result)
     return result
 
@@ -35,7 +36,7 @@ def predict_all(task: Task[E, P], model: TaskModel, examples: Sequence[E], *, ba
     order = sorted(range(len(examples)), key=lambda index: -num_tokens(task, examples[index]))
     predictions: dict[int, P] = {}
     with torch.no_grad():
-        for group in batches(order, size=batch_size):
+        for group in batched(order, size=batch_size):
             predicted = model.predict([examples[index] for index in group])
             predictions.update(zip(group, predicted, strict=True))
     model.train(was_training)

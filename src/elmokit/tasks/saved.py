@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from safetensors import SafetensorError
 from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 
+from elmokit.system.batches import batched
 from elmokit.system.json_fields import parse_json_object
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
@@ -18,7 +19,6 @@ from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.reading import read_files
 from elmokit.tasks.resources import read_elmo
 from elmokit.tasks.run_folder import BEST_FILE, read_record
-from elmokit.tasks.task import batches
 from elmokit.tasks.train import check_elmo, new_model
 from elmokit.tasks.words import load_word_table
 from elmokit.text.lines import STDIN, read_lines
@@ -66,7 +66,7 @@ class TrainedTask:
         """
         if form not in ("text", "json"):
             raise ValueError(f"form is {form!r}; expected 'text' or 'json'")
-        for group in batches(self._read(path, kind or self._kind_of(Path(path))), size=AT_ONCE):
+        for group in batched(self._read(path, kind or self._kind_of(Path(path))), size=AT_ONCE):
             for example, prediction in zip(group, self._predict(group), strict=True):
                 if form == "json":
                     yield json.dumps(self.task.to_json(example, prediction), ensure_ascii=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from elmokit.tasks.config import Splits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from elmokit.tasks.config import TaskConfig
@@ -75,18 +75,6 @@ def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_nam
             return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
     known = "; ".join(", ".join(files) for files in names)
     raise ValueError(f"{folder} has no data set of {task_name}; expected files of one of these names: {known}")
-
-
-def batches(examples: Iterable[E], *, size: int) -> Iterator[list[E]]:
-    """In order, the last one as long as it is."""
-    batch: list[E] = []
-    for example in examples:
-        batch.append(example)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def recipe(task: Task[Any, Any], name: str) -> TaskConfig:
