@@ -166,10 +166,10 @@ LINE = json.dumps(trained(500_000, 9.0))
     [
         ("", "run has logged 0 training lines, and a curve needs 2"),
         (f"{LINE}\n", "run has logged 1 training lines"),
-        (f"{LINE}\n{{]\n{LINE}\n", "metrics.jsonl, line 2: not JSON"),
-        (f"{LINE}\n\n{LINE}\n", "metrics.jsonl, line 2: not JSON"),
-        (f"{LINE}\n{{]\n", "metrics.jsonl, line 2: not JSON"),
-        (f"{LINE}\n7\n", "metrics.jsonl, line 2: expected a JSON object"),
+        (f"{LINE}\n{{]\n{LINE}\n", "metrics.jsonl, line 2: is not valid JSON"),
+        (f"{LINE}\n\n{LINE}\n", "metrics.jsonl, line 2: is not valid JSON"),
+        (f"{LINE}\n{{]\n", "metrics.jsonl, line 2: is not valid JSON"),
+        (f"{LINE}\n7\n", "metrics.jsonl, line 2: holds a number; expected an object"),
         (f'{LINE}\n{{"step": 1}}\n', "line 2: field step: is 1, after step 500"),
         (f'{LINE}\n{{"step": 600}}\n', "line 2: field losses: is missing, and so is heldout"),
         (
@@ -177,8 +177,8 @@ LINE = json.dumps(trained(500_000, 9.0))
             "line 1: field num_tokens: is null; expected",
         ),
         ('{"step": 1, "losses": 3}', "line 1: field losses: is a number; expected a list"),
-        (LINE.replace('"seconds": 1000.0', '"seconds": NaN'), "line 1: field seconds: is nan"),
-        (LINE.replace('"seconds": 1000.0', '"seconds": Infinity'), "line 1: field seconds: is inf"),
+        (LINE.replace('"seconds": 1000.0', '"seconds": NaN') + "\n", "line 1: is not valid JSON: NaN"),
+        (LINE.replace('"seconds": 1000.0', '"seconds": Infinity') + "\n", "line 1: is not valid JSON: Infinity"),
         (
             '{"step": 1, "num_tokens": 9, "heldout": {"forward": 9, "mean": 0}}',
             "line 1: field heldout.mean: is 0; expected at least 1",

@@ -82,10 +82,10 @@ def test_one_arm_alone_is_refused(folder: Path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{]", "metrics.jsonl, line 1: not JSON"),
+        ("{]", "metrics.jsonl, line 1: is not valid JSON"),
         ('{"result": true, "dev": {"f1": 1}}', "metrics.jsonl, line 1: field test: is missing"),
         ('{"result": true, "dev": {"recall": 1}, "test": {}}', "field dev.f1: is missing; there are recall"),
-        ('{"result": true, "dev": {"f1": NaN}, "test": {}}', "field dev.f1: is nan; expected at least 0"),
+        ('{"result": true, "dev": {"f1": NaN}, "test": {}}', "line 1: is not valid JSON: NaN"),
     ],
 )
 def test_a_bad_last_line_is_refused(line: str, message: str, folder: Path):

@@ -28,8 +28,9 @@ def test_a_folder_without_a_config_is_not_a_run(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "config.json is not valid JSON"),
-        ("[]", "config.json is not the config of a run that `elmokit toy` started"),
+        ("{", "config.json: is not valid JSON"),
+        ("[]", "config.json: holds a list; expected an object"),
+        ("{}", "config.json is not the config of a run that `elmokit toy` started"),
         ('{"format": "other", "version": 3}', "is not the config of a run that `elmokit toy` started"),
         ('{"format": "toy", "version": 4}', "config.json has version 4; this elmokit reads version 3"),
         ('{"format": "toy"}', "config.json has version None"),

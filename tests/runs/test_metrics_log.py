@@ -64,7 +64,11 @@ def test_a_log_that_is_not_there_has_no_records(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("{]", "line 2: not JSON"), ("", "line 2: not JSON"), ("7", "line 2: expected a JSON object")],
+    [
+        ("{]", "line 2: is not valid JSON"),
+        ("", "line 2: is not valid JSON"),
+        ("7", "line 2: holds a number; expected an object"),
+    ],
 )
 def test_a_damaged_line_is_named(tmp_path: Path, line: str, message: str):
     path = tmp_path / "metrics.jsonl"

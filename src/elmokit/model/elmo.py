@@ -74,7 +74,7 @@ class Elmo:
 
         bilm, vocabulary = read()
         elmo = cls(bilm, vocabulary, precision=precision)
-        elmo._loaded = LoadedBiLM(bilm, precision=precision, read_again=lambda: read()[0])
+        elmo._loaded.can_read_again(lambda: read()[0])
         return elmo
 
     @property

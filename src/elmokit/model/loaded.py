@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 
 
 class LoadedBiLM:
-    """Holds the weights once as long as only one form is used: a model that can be read again is taken apart.
+    """Holds the weights once as long as only one form is used: a model that can be read again is taken apart."""
 
-    read_again: None for a model that somebody else may hold, and train.
-    """
-
-    def __init__(self, bilm: BiLM, *, precision: Precision, read_again: Callable[[], BiLM] | None = None) -> None:
+    def __init__(self, bilm: BiLM, *, precision: Precision) -> None:
         self.config = bilm.config
         self.precision: Precision = precision
         self._bilm: BiLM | None = bilm
-        self._read_again = read_again
+        self._read_again: Callable[[], BiLM] | None = None
         self._packed: PackedBiLM | None = None
         self._packed_from = weight_versions(bilm)
+
+    def can_read_again(self, read: Callable[[], BiLM]) -> None:
+        """Allow the module to be taken apart: nobody else holds it, and `read` gives it anew."""
+        self._read_again = read
 
     @property
     def bilm(self) -> BiLM:

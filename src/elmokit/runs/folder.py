@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from elmokit.system.files import atomic_write
+from elmokit.system.json_fields import read_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -42,12 +43,9 @@ def read_config(
     path = run_dir / CONFIG_NAME
     if not path.is_file():
         raise FileNotFoundError(f"{run_dir} is not a run folder: it has no {CONFIG_NAME}")
-    try:
-        record: object = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid JSON: {error}") from None
-    values = cast("dict[str, Any]", record) if isinstance(record, dict) else {}
-    return checked_config(values, where=path, format=format, version=version, verb=verb, earlier=earlier)
+    return checked_config(
+        read_json_object(path), where=path, format=format, version=version, verb=verb, earlier=earlier
+    )
 
 
 def checked_config(

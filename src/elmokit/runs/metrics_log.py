@@ -6,9 +6,10 @@ import errno
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from elmokit.system.files import atomic_write
+from elmokit.system.json_fields import parse_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,20 +69,12 @@ def keep_records(path: Path, keep: Callable[[Record], bool]) -> None:
 def _whole_lines(path: Path) -> tuple[list[tuple[bytes, Record]], bool]:
     """Each line with its record, and whether a torn one follows."""
     *lines, rest = path.read_bytes().split(b"\n") if path.exists() else [b""]
-    whole = [(line, _parse(line, where=f"{path}, line {number}")) for number, line in enumerate(lines, start=1)]
+    whole = [
+        (line, parse_json_object(line, where=f"{path}, line {number}")) for number, line in enumerate(lines, start=1)
+    ]
     if not rest:
         return whole, False
     try:  # only the line feed may be missing, for example after an editor
-        return [*whole, (rest, _parse(rest, where=f"{path}, line {len(lines) + 1}"))], False
+        return [*whole, (rest, parse_json_object(rest, where=f"{path}, line {len(lines) + 1}"))], False
     except ValueError:
         return whole, True
-
-
-def _parse(line: bytes, *, where: str) -> Record:
-    try:
-        record: object = json.loads(line.decode("utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{where}: not JSON ({error})") from None
-    if not isinstance(record, dict):
-        raise ValueError(f"{where}: expected a JSON object")
-    return cast("Record", record)
