@@ -178,7 +178,7 @@ def test_no_spans_have_no_heads_and_those_outside_the_document_are_refused():
     none = torch.zeros(0, dtype=torch.long)
     assert head_attention()(torch.zeros(0, 1), torch.zeros(0, 2), first=none, last=none).shape == (0, 2)
     for first, last in ((-1, 0), (2, 1), (1, 4)):
-        with pytest.raises(ValueError, match="outside the document's 4 tokens"):
+        with pytest.raises(ValueError, match="outside the 4 tokens of the document"):
             head_attention()(
                 torch.zeros(4, 1), torch.zeros(4, 2), first=torch.tensor([first]), last=torch.tensor([last])
             )

@@ -18,4 +18,4 @@ def test_refuses_gaps_other_types_and_other_shapes():
     with pytest.raises(ValueError, match="of type torch.float32; expected torch.bool"):
         sentence_lengths(torch.ones(2, 2))
     with pytest.raises(ValueError, match=r"shape \(2, 2\) for a batch of shape \(2, 3, 4\)"):
-        sentence_lengths(torch.ones(2, 2, dtype=torch.bool), of=torch.zeros(2, 3, 4))
+        sentence_lengths(torch.ones(2, 2, dtype=torch.bool), values=torch.zeros(2, 3, 4))

@@ -99,7 +99,7 @@ def test_buckets_are_those_of_the_paper():
 
 def test_refuses_wide_spans_no_width_and_distances_backwards():
     represent = SpanRepresentation(encoded_dim=1, max_width=2, width_dim=1, dropout_rate=0.0)
-    with pytest.raises(ValueError, match="a span of 3 tokens; widths are known up to 2"):
+    with pytest.raises(ValueError, match="a span of 3 tokens; expected at most 2"):
         represent(torch.zeros(3, 1), torch.zeros(3, 1), Spans(first=torch.tensor([0]), last=torch.tensor([2])))
     with pytest.raises(ValueError, match="at most 0 tokens"):
         enumerate_spans(MASK, max_width=0)

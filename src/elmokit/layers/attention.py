@@ -1,6 +1,6 @@
-"""Attention of the task models: ESIM, BiDAF with self-attention, BCN, and the head words of spans.
+"""Attention layers of the task models: ESIM, BiDAF with self-attention, BCN, and the head words of spans.
 
-All of them leave padding out: it gets no weight, and where nothing is left to attend to, the result is zero.
+Padding never gets any weight. Where there is nothing to attend to, the result is zero.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def masked_softmax(scores: Tensor, mask: Tensor, *, dim: int = -1) -> Tensor:
-    """Softmax over the places where the mask is True; zero elsewhere, so all zero where there is no such place."""
+    """Softmax over the positions where the mask is True, zero elsewhere; all zeros if the mask is True nowhere."""
     if mask.dtype != torch.bool:
-        raise ValueError(f"the mask is of type {mask.dtype}; expected torch.bool, True on what may be attended to")
+        raise ValueError(f"the mask is of type {mask.dtype}; expected torch.bool, True where attention is allowed")
     return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(dim=dim) * mask
 
 
@@ -31,36 +31,42 @@ def soft_align(
     premise_mask: Bool[Tensor, "B T"],
     hypothesis_mask: Bool[Tensor, "B U"],
 ) -> tuple[Float[Tensor, "B T D"], Float[Tensor, "B U D"]]:
-    """For each token of either sentence, the other one's tokens weighted by `softmax(a . b)` (Chen et al., 2017)."""
+    """For each token of either sentence, the mean of the other sentence weighted by `softmax(a . b)` (ESIM).
+
+    Source: Chen et al. (2017).
+    """
     pairs = _pairs(premise, hypothesis, premise_mask, hypothesis_mask)
     scores = premise @ hypothesis.mT
     return masked_softmax(scores, pairs) @ hypothesis, masked_softmax(scores.mT, pairs.mT) @ premise
 
 
 def biattention(sequence: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 3*D"]:
-    """`[x; x - c; x * c]` with `c = softmax(X X^T) X`: BCN's biattention with one sentence as both of its inputs.
+    """`[x; x - c; x * c]` with `c = softmax(X X^T) X`: the biattention of BCN with one sentence as both inputs.
 
-    A token attends to itself too (McCann et al., 2017, for classification).
+    A token also attends to itself (McCann et al., 2017, for classification).
     """
     context = masked_softmax(sequence @ sequence.mT, _pairs(sequence, sequence, mask, mask)) @ sequence
     return torch.cat([sequence, sequence - context, sequence * context], dim=2)
 
 
 class SelfAttentivePooling(nn.Module):
-    """One vector a sentence, (B,T,D) -> (B,D): its tokens weighted by the softmax of a learned score (McCann, 2017)."""
+    """One vector per sentence, (B,T,D) -> (B,D): its tokens weighted by the softmax of a learned score.
+
+    Source: McCann et al. (2017).
+    """
 
     def __init__(self, *, dim: int) -> None:
         super().__init__()
-        self.score = nn.Linear(dim, 1, bias=False)  # torch's initialisation, as AllenNLP's bcn; a bias would cancel
+        self.score = nn.Linear(dim, 1, bias=False)  # torch's initialisation, as in AllenNLP's bcn; a bias would cancel
 
     def forward(self, values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
-        sentence_lengths(mask, of=values)
+        sentence_lengths(mask, values=values)
         weights = masked_softmax(self.score(values).squeeze(2), mask)
         return (weights[:, None] @ values).squeeze(1)
 
 
 class TrilinearSimilarity(nn.Module):
-    """`u . a + v . b + (w * a) . b` for every pair, (B,T,D) and (B,U,D) -> (B,T,U) (Seo et al., 2017)."""
+    """`u . a + v . b + (w * a) . b` for every pair of tokens, (B,T,D) and (B,U,D) -> (B,T,U) (Seo et al., 2017)."""
 
     def __init__(self, *, dim: int) -> None:
         super().__init__()
@@ -70,7 +76,7 @@ class TrilinearSimilarity(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Glorot-uniform as Keras counts it for vectors (Clark and Gardner's code)."""
+        """Initialise as Keras does for vectors: Glorot-uniform with fans D and D (Clark and Gardner's code)."""
         limit = (3.0 / len(self.left)) ** 0.5
         for weight in self.parameters():
             nn.init.uniform_(weight, -limit, limit)
@@ -82,8 +88,8 @@ class TrilinearSimilarity(nn.Module):
 class BidirectionalAttention(nn.Module):
     """BiDAF's attention between context c and question q, `[c; q~; c * q~; c * c~]` (Seo et al., 2017).
 
-    `q~` is the question as a context token sees it; `c~`, one vector for all tokens, is the context weighted by the
-    softmax of each token's largest similarity to the question.
+    `q~` is the question as each context token attends to it. `c~`, one vector for all tokens, is the context weighted
+    by the softmax of each token's largest similarity to the question.
     """
 
     def __init__(self, *, dim: int) -> None:
@@ -107,16 +113,16 @@ class BidirectionalAttention(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """`[a; x; a * x]`: each token attends to the others, or in part to nothing (Clark and Gardner, 2017).
+    """`[a; x; a * x]`: each token attends to the other tokens, or partly to nothing (Clark and Gardner, 2017).
 
-    Trilinear similarity, a token's own left out, and a learned score of "nothing" in the softmax (their code adds
-    `exp(bias)` to its sum).
+    The similarity is trilinear. A token does not attend to itself, and the softmax includes a learned score of
+    attending to "nothing" (their code adds `exp(bias)` to the sum in the denominator).
     """
 
     def __init__(self, *, dim: int) -> None:
         super().__init__()
         self.similarity = TrilinearSimilarity(dim=dim)
-        self.nothing = nn.Parameter(torch.tensor(-1.0))  # where their code starts
+        self.nothing = nn.Parameter(torch.tensor(-1.0))  # the initial value in their code
 
     def forward(self, sequence: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T 3*D"]:
         pairs = _pairs(sequence, sequence, mask, mask)
@@ -129,15 +135,15 @@ class SelfAttention(nn.Module):
 
 
 class HeadAttention(nn.Module):
-    """A soft head word for each span: its tokens' embeddings weighted by learned scores (Lee et al., 2017).
+    """A soft head word for each span: the embeddings of its tokens weighted by learned scores (Lee et al., 2017).
 
-    The scores come from the encoded tokens (N,D), linearly as in their code; the paper has a feed-forward network.
+    The scores are linear in the encoded tokens (N,D), as in their code; the paper uses a feed-forward network.
     """
 
     def __init__(self, *, dim: int) -> None:
         super().__init__()
         self.score = nn.Linear(dim, 1, bias=False)  # a bias would cancel in the softmax
-        nn.init.xavier_uniform_(self.score.weight)  # TensorFlow's default, as their code
+        nn.init.xavier_uniform_(self.score.weight)  # TensorFlow's default, as in their code
 
     def forward(
         self,
@@ -147,24 +153,27 @@ class HeadAttention(nn.Module):
         first: Int[Tensor, " S"],
         last: Int[Tensor, " S"],
     ) -> Float[Tensor, "S E"]:
-        """`first` and `last` are positions in the document, both part of the span."""
+        """Head word vectors (S,E) of S spans; `first` and `last` are token positions in the document, inclusive."""
         if len(first) == 0:
             return embedded.new_zeros(0, embedded.shape[1])
         if (first < 0).any() or (last < first).any() or (last >= len(encoded)).any():
-            raise ValueError(f"a span begins after its end, or lies outside the document's {len(encoded)} tokens")
+            raise ValueError(f"a span ends before it begins, or is outside the {len(encoded)} tokens of the document")
         offsets = torch.arange(int((last - first).max()) + 1, device=first.device)
         positions = first[:, None] + offsets
         inside = positions <= last[:, None]
         positions = torch.where(inside, positions, last[:, None])
         weights = masked_softmax(self.score(encoded).squeeze(1)[positions], inside)
-        # Weighted sums without the (S, width, E) tensor, which is large: there are ten spans for each token.
+        # Weighted sums without the (S, width, E) tensor, which would be large: there are ten spans per token.
         return functional.embedding_bag(positions, embedded, per_sample_weights=weights, mode="sum")
 
 
 def _pairs(left: Tensor, right: Tensor, left_mask: Tensor, right_mask: Tensor) -> Bool[Tensor, "B T U"]:
-    """True where both have a token. Raises ValueError when the two, or their masks, do not fit."""
-    sentence_lengths(left_mask, of=left)
-    sentence_lengths(right_mask, of=right)
+    """True where both sides have a token. Raises ValueError when the two batches or their masks do not match."""
+    sentence_lengths(left_mask, values=left)
+    sentence_lengths(right_mask, values=right)
     if (len(left), left.shape[2]) != (len(right), right.shape[2]):
-        raise ValueError(f"attention between batches of shapes {tuple(left.shape)} and {tuple(right.shape)}")
+        raise ValueError(
+            f"attention between batches of shapes {tuple(left.shape)} and {tuple(right.shape)}; "
+            "expected the same number of sentences and features"
+        )
     return left_mask[:, :, None] & right_mask[:, None]

@@ -1,4 +1,4 @@
-"""Character CNN, highway layers, projection: a token's characters -> its context-independent vector (bilm-tf)."""
+"""Character CNN, highway layers and projection: characters of a token -> its context-independent vector (bilm-tf)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ if TYPE_CHECKING:
 
 LENGTH_STEP = 4  # tokens whose lengths round up to the same multiple of this are convolved together
 
-
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "tanh": torch.tanh}
-"""What may follow the convolutions."""
+"""Activations that may follow the convolutions, by name."""
 
 
 class CharEncoder(nn.Module):
     """Character ids (N,C) -> token representations (N,D).
 
-    Id 0 is the padding token, whose embedding is zero; `padding_id` fills a token's row after its last character.
+    Id 0 is the padding token, whose embedding is zero. `padding_id` fills the row of a token after its last character.
     """
 
     def __init__(
@@ -99,11 +98,11 @@ def pool_by_length(
     widest: int,
     padding_id: int,
 ) -> Float[Tensor, "N K"]:
-    """Maximum of every filter over all positions, those of padding characters included, without visiting most of them.
+    """Maximum of every filter over all positions, including those of padding characters, visiting few of the latter.
 
-    After a token's end all windows of a width hold padding characters alone and are equal, so one of them stands for
-    the rest: a token of n characters needs n + `widest` positions, where `widest` is the width of the widest filter.
-    `convolve` gives the maxima (N,K) of tokens that are cut to one length. There is at least one token.
+    After the end of a token, all windows of one width contain only padding characters and are equal, so one of them is
+    enough: a token of n characters needs n + `widest` positions, where `widest` is the width of the widest filter.
+    `convolve` returns the maxima (N,K) of tokens cut to a common length. There must be at least one token.
     """
     size = character_ids.shape[1]
     lengths = (character_ids != padding_id).sum(dim=1) + widest
@@ -119,7 +118,7 @@ def pool_by_length(
 
 
 def windows(embedded: Float[Tensor, "N C D"], width: int) -> Float[Tensor, "M WD"]:
-    """All that a filter of this width sees: of each token C - width + 1 rows, one after the other."""
+    """All inputs of a filter of this width: C - width + 1 rows per token, token after token."""
     positions = embedded.shape[1] - width + 1
     rows = torch.cat([embedded[:, start : start + positions] for start in range(width)], dim=2)
     return rows.view(-1, rows.shape[2])
@@ -128,9 +127,9 @@ def windows(embedded: Float[Tensor, "N C D"], width: int) -> Float[Tensor, "M WD
 class _ConvolveAndMax(torch.autograd.Function):
     """Largest response (N,K) of K filters over all windows of N tokens.
 
-    Each response comes from one window, so its gradient goes to that window's characters alone, `width` of the 262.
-    That is a scatter into a table of every character's part in every filter, and much less work than the gradient of a
-    convolution, which is dense.
+    Each response comes from a single window, so its gradient only reaches the `width` characters of that window. The
+    backward pass therefore scatters into a table of characters and filters, which is much less work than the dense
+    gradient of a convolution.
     """
 
     @staticmethod
@@ -165,7 +164,7 @@ class _ConvolveAndMax(torch.autograd.Function):
 
 
 def _first_equal(responses: Float[Tensor, "N P K"], largest: Float[Tensor, "N K"]) -> Int[Tensor, "N K"]:
-    """The first position where each response is the largest one; in whole numbers, which is 5 times as fast."""
+    """First position of the largest response; compares bits as integers, which is 5 times as fast as floats."""
     bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[responses.element_size()]
     num_positions = responses.shape[1]
     equal = (responses.view(bits) == largest.view(bits)[:, None]).view(torch.uint8)

@@ -1,7 +1,7 @@
 """Linear-chain CRF (Lafferty et al., 2001), Viterbi decoding, and which label may follow which in BIO and BIOUL.
 
-Matrices of label pairs are (K+1,K+1), from row to column; index K is the sentence's boundary: its row holds what may
-come first, its column what may come last.
+Matrices of label pairs are (K+1,K+1), from row to column. Index K is the boundary of the sentence: row K is about
+labels of first tokens, column K about labels of last tokens.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 class CRF(nn.Module):
-    """Learned scores of label pairs, on top of each token's scores (B,T,K) of its labels.
+    """Learned scores of label pairs, added to the label scores (B,T,K) of each token.
 
-    `boundary_scores`: whether first and last labels have scores of their own (AllenNLP's tagger for the paper: no).
+    `boundary_scores`: whether starting and ending labels also get learned scores (AllenNLP's tagger for the paper
+    has none).
     """
 
     def __init__(self, *, num_labels: int, boundary_scores: bool) -> None:
@@ -36,7 +37,7 @@ class CRF(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """As AllenNLP's ConditionalRandomField."""
+        """Initialise as AllenNLP's ConditionalRandomField does."""
         nn.init.xavier_normal_(self.transitions)
         for boundary in (self.starts, self.ends):
             if boundary is not None:
@@ -45,11 +46,11 @@ class CRF(nn.Module):
     def log_likelihood(
         self, scores: Float[Tensor, "B T K"], mask: Bool[Tensor, "B T"], *, labels: Int[Tensor, "B T"]
     ) -> Float[Tensor, " B"]:
-        """Log probability of each sentence's labels among all sequences, the illegal ones included.
+        """Log probability of each sentence's labels among all label sequences, including illegal ones.
 
-        Padding may hold any label. AllenNLP's loss is minus the sum over the batch.
+        Labels of padding are ignored. AllenNLP's loss is the negative sum over the batch.
         """
-        sentence_lengths(mask, of=scores)
+        sentence_lengths(mask, values=scores)
         num_labels = len(self.transitions)
         real = labels[mask]
         if ((real < 0) | (real >= num_labels)).any():
@@ -66,7 +67,7 @@ class CRF(nn.Module):
         *,
         allowed: Bool[Tensor, "K+1 K+1"] | None = None,
     ) -> list[list[int]]:
-        """The most probable labels of each sentence; see `viterbi`."""
+        """The most probable label sequence of each sentence; see `viterbi`."""
         return viterbi(scores, mask, transitions=self._with_boundary(), allowed=allowed)
 
     def _with_boundary(self) -> Float[Tensor, "M M"]:
@@ -84,15 +85,18 @@ def viterbi(
     transitions: Float[Tensor, "K+1 K+1"] | None = None,
     allowed: Bool[Tensor, "K+1 K+1"] | None = None,
 ) -> list[list[int]]:
-    """The labels of each sentence whose scores and transitions (zero without any) have the largest sum.
+    """For each sentence, the label sequence with the largest sum of scores and transitions (zero if not given).
 
-    Only sequences of allowed pairs are considered. Raises ValueError where there is none with a finite score.
+    Only sequences of allowed pairs are considered. Raises ValueError if a sentence has none with a finite score.
     """
-    lengths = sentence_lengths(mask, of=scores)
+    lengths = sentence_lengths(mask, values=scores)
     num_labels = scores.shape[2]
     for matrix in (transitions, allowed):
         if matrix is not None and matrix.shape != (num_labels + 1, num_labels + 1):
-            raise ValueError(f"a matrix of shape {tuple(matrix.shape)} for {num_labels} labels and the boundary")
+            raise ValueError(
+                f"a matrix of shape {tuple(matrix.shape)} for {num_labels} labels and the boundary; "
+                f"expected ({num_labels + 1}, {num_labels + 1})"
+            )
     if not mask.any():
         return [[] for _ in mask]
     if transitions is None:
@@ -124,7 +128,7 @@ def viterbi(
 
 
 def bio_transitions(labels: Sequence[str]) -> Bool[Tensor, "M M"]:
-    """What BIO allows: `I-X` only after `B-X` or `I-X`. Raises ValueError for a label of another scheme."""
+    """Label pairs that BIO allows: `I-X` only after `B-X` or `I-X`. Raises ValueError for a label not in BIO."""
 
     def follows(before: tuple[str, str], after: tuple[str, str]) -> bool:
         return after[0] != "I" or (before[0] in "BI" and before[1] == after[1])
@@ -133,7 +137,10 @@ def bio_transitions(labels: Sequence[str]) -> Bool[Tensor, "M M"]:
 
 
 def bioul_transitions(labels: Sequence[str]) -> Bool[Tensor, "M M"]:
-    """What BIOUL allows: `I-X` or `L-X`, and nothing else, after `B-X` or `I-X`. Raises ValueError likewise."""
+    """Label pairs that BIOUL allows: `I-X` and `L-X` after `B-X` or `I-X` and nowhere else, and nothing else there.
+
+    Raises ValueError for a label not in BIOUL.
+    """
 
     def follows(before: tuple[str, str], after: tuple[str, str]) -> bool:
         if before[0] in "BI":
@@ -152,7 +159,7 @@ def _allowed(
         if label != "O" and (len(prefix) != 1 or prefix not in prefixes):
             raise ValueError(f"the label {label!r} is unknown; expected 'O', or a kind after {', '.join(prefixes)}")
         parts.append((prefix, kind))
-    parts.append(("O", ""))  # the boundary: what may follow or precede O may also start or end a sentence
+    parts.append(("O", ""))  # the boundary: a label that may follow or precede O may also start or end a sentence
     return torch.tensor([[follows(before, after) for after in parts] for before in parts])
 
 
@@ -162,7 +169,7 @@ def _score(
     labels: Int[Tensor, "B T"],
     transitions: Float[Tensor, "K+1 K+1"],
 ) -> Float[Tensor, " B"]:
-    """Unnormalised score of the labels. Padding counts as boundary, and boundary after boundary scores 0."""
+    """Unnormalised score of the labels. Padding counts as boundary; the pair (boundary, boundary) scores 0."""
     tokens = scores.gather(2, labels.masked_fill(~mask, 0)[..., None]).squeeze(2) * mask
     path = functional.pad(labels.masked_fill(~mask, scores.shape[2]), (1, 1), value=scores.shape[2])
     return tokens.sum(dim=1) + transitions[path[:, :-1], path[:, 1:]].sum(dim=1)
@@ -171,7 +178,7 @@ def _score(
 def _log_partition(
     scores: Float[Tensor, "B T K"], mask: Bool[Tensor, "B T"], transitions: Float[Tensor, "K+1 K+1"]
 ) -> Float[Tensor, " B"]:
-    """Log of the sum over all sequences of `e^score`: the forward algorithm; 0 for a sentence without tokens."""
+    """Log of the sum of `e^score` over all sequences (forward algorithm); 0 for a sentence without tokens."""
     total = scores[:, 0] + transitions[-1, :-1]
     for step in range(1, scores.shape[1]):
         reached = (total[:, :, None] + transitions[:-1, :-1]).logsumexp(dim=1) + scores[:, step]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class VariationalDropout(nn.Module):
-    """While training, drops the same features of a sentence at all its tokens; the others grow by `1 / (1 - rate)`."""
+    """Drops the same features at all tokens of a sentence, in training mode; the others grow by `1 / (1 - rate)`."""
 
     def __init__(self, *, rate: float) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """Recurrent encoders of the task models: bidirectional LSTM and GRU, and those of He et al. and Lee et al. (2017).
 
-Batch first. Outputs are zero behind a sentence's end, and what the padding holds changes nothing.
+The batch is the first dimension. Outputs are zero after the end of a sentence, whatever the padding contains.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BiLSTM(nn.Module):
-    """One layer that reads both ways, (B,T,D) -> (B,T,2H), the forward half first. The output of one feeds the next."""
+    """One bidirectional LSTM layer, (B,T,D) -> (B,T,2H), the forward half first."""
 
     def __init__(self, *, input_dim: int, hidden_dim: int) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class BiLSTM(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """As AllenNLP's ESIM, but each gate's recurrent block is orthogonal by itself, as Lee et al. (2017) have it."""
+        """Initialise as AllenNLP's ESIM does, but with a separate orthogonal matrix per gate, as Lee et al. (2017)."""
         for name, parameter in self.named_parameters():
             if "weight_ih" in name:
                 nn.init.xavier_uniform_(parameter)
@@ -44,7 +44,7 @@ class BiLSTM(nn.Module):
 
 
 class BiGRU(nn.Module):
-    """As `BiLSTM`, with GRU cells, whose reset gate acts after the recurrent product (as in cuDNN)."""
+    """One bidirectional GRU layer, (B,T,D) -> (B,T,2H); the reset gate acts after the recurrent product (cuDNN)."""
 
     def __init__(self, *, input_dim: int, hidden_dim: int) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class BiGRU(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """As Clark and Gardner's code: all weights from a normal distribution cut at two deviations, biases zero."""
+        """Initialise as Clark and Gardner's code: weights normal, truncated at two standard deviations; biases zero."""
         for name, parameter in self.named_parameters():
             if "weight" in name:
                 nn.init.trunc_normal_(parameter, std=0.05, a=-0.1, b=0.1)
@@ -65,9 +65,9 @@ class BiGRU(nn.Module):
 
 
 class AlternatingHighwayLSTM(nn.Module):
-    """Highway LSTM layers that read forward and backward in turn, (B,T,D) -> (B,T,H).
+    """Highway LSTM layers with alternating directions, (B,T,D) -> (B,T,H), the first one forward.
 
-    Each layer reads the output of the one below and nothing else (He et al., 2017, after Zhou and Xu, 2015).
+    The input of each layer is the output of the layer below (He et al., 2017, after Zhou and Xu, 2015).
     """
 
     def __init__(self, *, input_dim: int, hidden_dim: int, num_layers: int, recurrent_dropout_rate: float) -> None:
@@ -84,7 +84,7 @@ class AlternatingHighwayLSTM(nn.Module):
         )
 
     def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T H"]:
-        sentence_lengths(mask, of=inputs)
+        sentence_lengths(mask, values=inputs)
         if not mask.any():
             return inputs.new_zeros(*mask.shape, self.hidden_dim)
         hidden = inputs.transpose(0, 1)
@@ -97,9 +97,9 @@ class AlternatingHighwayLSTM(nn.Module):
 class HighwayLSTMLayer(nn.Module):
     """One direction, time first: `h = r * o * tanh(c) + (1 - r) * k` with `k` linear in the input (Zhang et al., 2016).
 
-    Row blocks of the weights are input gate, forget gate, output gate, highway gate r, candidate, and (of the input's
-    alone) k, H rows each. One dropout mask a sentence is applied to every h, on its way up as well as to the next step
-    (He et al.'s code, there without the scale).
+    The row blocks of the weights, H rows each, are input gate, forget gate, output gate, highway gate r, candidate and
+    (of the input weight only) k. One dropout mask per sentence is applied to every h, both as output and as input of
+    the next step, as in He et al.'s code (which does not rescale).
     """
 
     def __init__(self, *, input_dim: int, hidden_dim: int, reads_backward: bool, recurrent_dropout_rate: float) -> None:
@@ -113,14 +113,17 @@ class HighwayLSTMLayer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """As He et al.'s code: every block orthonormal, biases zero but for the forget gate's 1."""
+        """Initialise as He et al.'s code: every block orthonormal, biases zero except 1 for the forget gate."""
         _orthogonal_blocks(self.input_weight, number=6)
         _orthogonal_blocks(self.recurrent_weight, number=5)
         nn.init.zeros_(self.bias)
         nn.init.ones_(self.bias.detach().chunk(6)[1])
 
     def forward(self, inputs: Float[Tensor, "T B D"], alive: Float[Tensor, "T B 1"]) -> Float[Tensor, "T B H"]:
-        """`alive` is 1 on tokens and 0 on padding, where the state is kept at zero: a backward reader starts there."""
+        """Outputs of all steps. `alive` is 1 on tokens and 0 on padding.
+
+        The state is zero on padding, so a backward layer starts each sentence from zero.
+        """
         num_steps, batch_size, _ = inputs.shape
         width = self.hidden_dim
         products = functional.linear(inputs, self.input_weight, self.bias)
@@ -140,7 +143,7 @@ class HighwayLSTMLayer(nn.Module):
 
 
 class CoupledBiLSTM(nn.Module):
-    """One layer that reads both ways, (B,T,D) -> (B,T,2H), of the cells of Lee et al. (2017)."""
+    """One bidirectional layer of the cells of Lee et al. (2017), (B,T,D) -> (B,T,2H)."""
 
     def __init__(self, *, input_dim: int, hidden_dim: int, recurrent_dropout_rate: float) -> None:
         super().__init__()
@@ -156,7 +159,7 @@ class CoupledBiLSTM(nn.Module):
         )
 
     def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
-        sentence_lengths(mask, of=inputs)
+        sentence_lengths(mask, values=inputs)
         if not mask.any():
             return inputs.new_zeros(*mask.shape, 2 * self.hidden_dim)
         alive = mask.t()[..., None].to(inputs.dtype)
@@ -165,10 +168,10 @@ class CoupledBiLSTM(nn.Module):
 
 
 class CoupledLSTMLayer(nn.Module):
-    """One direction, time first: `c = (1 - i) * c + i * tanh(j)`, `h = o * tanh(c)`; no forget gate of its own.
+    """One direction, time first: `c = (1 - i) * c + i * tanh(j)`, `h = o * tanh(c)`; the forget gate is `1 - i`.
 
-    Row blocks of the weights are input gate, candidate, output gate, H rows each. The first state is learned. One
-    dropout mask a sentence is applied to h on its way to the next step, not on its way up.
+    The row blocks of the weights, H rows each, are input gate, candidate and output gate. The initial state is learned.
+    One dropout mask per sentence is applied to h as input of the next step, but not as output.
     """
 
     def __init__(self, *, input_dim: int, hidden_dim: int, reads_backward: bool, recurrent_dropout_rate: float) -> None:
@@ -184,7 +187,7 @@ class CoupledLSTMLayer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """As Lee et al.'s code: each block of [x, h] orthonormal, biases zero, the first state Glorot-uniform."""
+        """Initialise as Lee et al. do: each block of [x, h] orthonormal, biases zero, first state Glorot-uniform."""
         both = torch.empty(3 * self.hidden_dim, self.input_weight.shape[1] + self.hidden_dim)
         _orthogonal_blocks(both, number=3)
         with torch.no_grad():
@@ -195,7 +198,10 @@ class CoupledLSTMLayer(nn.Module):
         nn.init.xavier_uniform_(self.first_hidden)
 
     def forward(self, inputs: Float[Tensor, "T B D"], alive: Float[Tensor, "T B 1"]) -> Float[Tensor, "T B H"]:
-        """`alive` is 1 on tokens and 0 on padding, where the state is the first one: a backward reader starts there."""
+        """Outputs of all steps. `alive` is 1 on tokens and 0 on padding.
+
+        The state on padding is the initial one, so a backward layer starts each sentence from it.
+        """
         num_steps, batch_size, _ = inputs.shape
         to_gates = functional.linear(inputs, self.input_weight, self.bias).unbind()
         keep = self.dropout(inputs.new_ones(batch_size, 1, self.hidden_dim))[:, 0]
@@ -216,16 +222,16 @@ class CoupledLSTMLayer(nn.Module):
 def _read_both_ways(
     forward: nn.LSTM | nn.GRU, backward: nn.LSTM | nn.GRU, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]
 ) -> Float[Tensor, "B T E"]:
-    """The padding stands behind in both directions and is read on, where it changes nothing.
+    """Run both directions over a padded batch, with the padding at the end in both, where it changes nothing.
 
-    Torch's packed sequences, which skip it, take up to three times as long to train on a CPU: the gradient of every
-    step fills a tensor of all steps with zeros.
+    Torch's packed sequences would skip the padding, but take up to three times as long to train on a CPU: the gradient
+    of every step fills a tensor of all steps with zeros.
     """
-    lengths = sentence_lengths(mask, of=inputs)
+    lengths = sentence_lengths(mask, values=inputs)
     if not mask.any():
         return inputs.new_zeros(*mask.shape, 2 * forward.hidden_size)
     steps = torch.arange(mask.shape[1], device=mask.device)
-    turned = torch.where(mask, lengths[:, None] - 1 - steps, steps)[..., None]  # twice is once back
+    turned = torch.where(mask, lengths[:, None] - 1 - steps, steps)[..., None]  # its own inverse
     from_left = forward(inputs)[0]
     from_right = backward(inputs.gather(1, turned.expand_as(inputs)))[0]
     return torch.cat([from_left, from_right.gather(1, turned.expand_as(from_right))], dim=2) * mask[..., None]

@@ -32,5 +32,5 @@ class Highway(nn.Module):
 def carry(
     inputs: Float[Tensor, "N K"], *, gate: Float[Tensor, "N K"], transformed: Float[Tensor, "N K"]
 ) -> Float[Tensor, "N K"]:
-    """The layer's result from its two products, before their activations."""
+    """Output of the highway layer from its two products, given before their activations."""
     return inputs + torch.sigmoid(gate) * (torch.relu(transformed) - inputs)

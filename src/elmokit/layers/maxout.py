@@ -18,7 +18,7 @@ class Maxout(nn.Module):
         if pool_size < 1:
             raise ValueError(f"maxout over {pool_size} linear functions; expected at least one")
         self.pool_size = pool_size
-        self.linear = nn.Linear(input_dim, output_dim * pool_size)  # torch's initialisation, as AllenNLP's bcn
+        self.linear = nn.Linear(input_dim, output_dim * pool_size)  # torch's initialisation, as in AllenNLP's bcn
 
     def forward(self, inputs: Float[Tensor, "N D"]) -> Float[Tensor, "N K"]:
         return self.linear(inputs).unflatten(-1, (-1, self.pool_size)).amax(dim=-1)

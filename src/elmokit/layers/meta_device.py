@@ -1,4 +1,4 @@
-"""Modules that get their weights from elsewhere: built on torch's meta device, without drawing a random start."""
+"""Building modules on torch's meta device, without random initialisation, when their weights are loaded later."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def on_meta_device() -> Generator[None]:
-    """Within it, new modules have shapes and no memory; `load_state_dict(..., assign=True)` fills them."""
+    """Context in which new modules have shapes but no memory; `load_state_dict(..., assign=True)` fills them later."""
     with torch.device("meta"), _NoRandomStart():
         yield
 
 
 class _NoRandomStart(TorchFunctionMode):
-    """On the meta device a random start has no effect, but torch takes over a second to import what computes it."""
+    """Skips random initialisation: it has no effect on the meta device, but torch takes over a second to import it."""
 
     def __torch_function__(
         self,

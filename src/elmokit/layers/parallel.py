@@ -1,4 +1,4 @@
-"""Two functions at once, each with half of torch's threads: products that are too small to be shared by all of them."""
+"""Two functions in parallel, each with half of torch's threads: for products too small to use all threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 def run_in_parallel(first: Callable[[], R], second: Callable[[], R]) -> list[R]:
-    """The results of both, in order; with one thread alone, one after the other. No gradients."""
+    """Results of both functions, in order, without gradients. With a single thread, they run one after the other."""
     num_threads = torch.get_num_threads()
     if num_threads < 2:
         return [first(), second()]
@@ -31,16 +31,16 @@ def run_in_parallel(first: Callable[[], R], second: Callable[[], R]) -> list[R]:
 
 @cache
 def _workers(num_threads: int, process: int) -> ThreadPoolExecutor:
-    """Two threads of this process; a forked one does not have those of its parent."""
+    """Two worker threads of this process; a forked process does not inherit the threads of its parent."""
     workers = ThreadPoolExecutor(2, initializer=_set_num_threads, initargs=(num_threads // 2,))
     have_begun = threading.Barrier(3)
     for _ in range(2):
         workers.submit(have_begun.wait)
     have_begun.wait()
-    torch.set_num_threads(num_threads)  # what the workers chose would be the default of the next new thread
+    torch.set_num_threads(num_threads)  # otherwise the next new thread would default to the workers' number
     return workers
 
 
 def _set_num_threads(number: int) -> None:
-    torch.get_num_threads()  # when it is first asked, a thread takes over the default
+    torch.get_num_threads()  # the first call in a thread adopts the default; it must come before the next line
     torch.set_num_threads(number)

@@ -1,4 +1,4 @@
-"""Pools: one vector a sentence out of one vector a token, padding left out; zeros for a sentence without tokens."""
+"""Pooling: one vector per sentence from one vector per token, ignoring padding; zeros for an empty sentence."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 
 def masked_mean(values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
-    lengths = sentence_lengths(mask, of=values)
+    """Mean over the tokens of each sentence."""
+    lengths = sentence_lengths(mask, values=values)
     return (values * mask[..., None]).sum(dim=1) / lengths.clamp(min=1)[:, None]
 
 
 def masked_max(values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
-    lengths = sentence_lengths(mask, of=values)
+    """Maximum over the tokens of each sentence."""
+    lengths = sentence_lengths(mask, values=values)
     if mask.shape[1] == 0:
         return values.sum(dim=1)
     lowest = torch.finfo(values.dtype).min
@@ -27,4 +29,5 @@ def masked_max(values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Flo
 
 
 def masked_min(values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
+    """Minimum over the tokens of each sentence."""
     return -masked_max(-values, mask)

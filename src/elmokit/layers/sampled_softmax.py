@@ -1,4 +1,4 @@
-"""Softmax over the vocabulary, in full or sampled by log-uniform rank, as TensorFlow has it (Jean et al., 2015)."""
+"""Softmax over the vocabulary, full or sampled from log-uniform ranks as in TensorFlow (Jean et al., 2015)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 ROWS_AT_ONCE = 256  # positions whose logits are held in memory together
-COLUMNS_AT_ONCE = 8192  # and, with the full softmax, tokens: a block that stays in the processor's cache
+COLUMNS_AT_ONCE = 8192  # tokens per block of the full softmax: such a block stays in the processor's cache
 
 
 class Softmax(nn.Module):
-    """Weights (V,D) and bias (V,) that turn a top-layer activation into logits; one for both directions."""
+    """Weights (V,D) and bias (V,) that turn a top-layer activation into logits; both directions share them."""
 
     def __init__(self, *, num_tokens: int, dim: int) -> None:
         super().__init__()
@@ -36,19 +36,19 @@ class Softmax(nn.Module):
 
 @dataclass(frozen=True)
 class Negatives:
-    """Distinct token ids (S,) drawn for one step, and how many draws they took."""
+    """Distinct token ids (S,) drawn for one step, and the number of draws that it took to get them."""
 
     ids: Int[Tensor, " S"]
     num_draws: int
 
 
 def log_uniform_probability(ids: Int[Tensor, " N"], *, num_tokens: int) -> Float[Tensor, " N"]:
-    """`P(k) = (ln(k + 2) - ln(k + 1)) / ln(V + 1)`: Zipf's law over a vocabulary sorted by falling frequency."""
+    """`P(k) = (ln(k + 2) - ln(k + 1)) / ln(V + 1)`: Zipf's law for a vocabulary sorted by falling frequency."""
     return torch.log1p(1.0 / (ids.double() + 1.0)) / math.log(num_tokens + 1)
 
 
 def draw_negatives(num_negatives: int, *, num_tokens: int, generator: torch.Generator) -> Negatives:
-    """Draw from the log-uniform distribution until there are `num_negatives` distinct ids, in the order drawn."""
+    """Draw from the log-uniform distribution until there are `num_negatives` distinct ids, kept in drawing order."""
     if not 0 < num_negatives < num_tokens:
         raise ValueError(f"cannot draw {num_negatives} distinct negatives from a vocabulary of {num_tokens}")
     draws = torch.empty(0, dtype=torch.long)
@@ -66,7 +66,7 @@ def draw_negatives(num_negatives: int, *, num_tokens: int, generator: torch.Gene
 
 
 def log_expected_count(ids: Int[Tensor, " N"], *, num_draws: int, num_tokens: int) -> Float[Tensor, " N"]:
-    """Logarithm of the chance that an id is among the distinct ones of `num_draws` draws."""
+    """Log of the probability that an id occurs at least once in `num_draws` draws."""
     probability = log_uniform_probability(ids, num_tokens=num_tokens)
     return torch.log(-torch.expm1(num_draws * torch.log1p(-probability))).float()
 
@@ -81,10 +81,10 @@ def sampled_softmax_loss(
     num_tokens: int,
     product_dtype: torch.dtype | None = None,
 ) -> Float[Tensor, ""]:
-    """Mean cross-entropy in nats of N positions against 1 + S classes, corrected by the log of the expected counts.
+    """Mean cross-entropy, in nats, of N positions over 1 + S classes, with logits corrected by log expected counts.
 
-    `target_rows` and `negative_rows` are (weight, bias) of the softmax at `targets` and at `negatives.ids`. A negative
-    equal to a position's target is left out for that position (TensorFlow's `remove_accidental_hits`).
+    `target_rows` and `negative_rows` are (weight, bias) of the softmax at `targets` and at `negatives.ids`. If a
+    negative equals the target of a position, it is left out there (TensorFlow's `remove_accidental_hits`).
     """
     weight, bias = target_rows
     counts = {"num_draws": negatives.num_draws, "num_tokens": num_tokens}
@@ -96,14 +96,17 @@ def sampled_softmax_loss(
 
 
 def _accidental_hits(targets: Int[Tensor, " N"], negatives: Int[Tensor, " S"], *, num_tokens: int) -> Int[Tensor, " N"]:
-    """For each position the column of the negative that equals its target, or -1."""
+    """For each position, the column of the negative that equals its target, or -1 if there is none."""
     columns = torch.full((num_tokens,), -1, dtype=torch.long, device=targets.device)
     columns[negatives] = torch.arange(len(negatives), device=targets.device)
     return columns[targets]
 
 
 class _LossOverClasses(torch.autograd.Function):
-    """Mean of `logsumexp([true, hidden @ weight.T + offsets]) - true`; loss and gradients are made together by rows."""
+    """Mean of `logsumexp([true, hidden @ weight.T + offsets]) - true`; computes the gradients together with the loss.
+
+    It works on `ROWS_AT_ONCE` positions at a time, so the (N,S) logits are never in memory as a whole.
+    """
 
     @staticmethod
     def forward(
@@ -154,7 +157,7 @@ class _LossOverClasses(torch.autograd.Function):
 def full_softmax_losses(
     hidden: Float[Tensor, "N D"], softmax: Softmax, *, targets: Int[Tensor, " N"]
 ) -> Float[Tensor, " N"]:
-    """Cross-entropy in nats of every position against the whole vocabulary, rows at a time, without gradient."""
+    """Cross-entropy, in nats, of every position over the whole vocabulary, in blocks of rows, without gradients."""
     losses = hidden.new_empty(len(hidden))
     with torch.no_grad():
         for start in range(0, len(hidden), ROWS_AT_ONCE):

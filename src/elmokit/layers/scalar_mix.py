@@ -17,7 +17,7 @@ class ScalarMix(nn.Module):
     def __init__(self, *, num_layers: int) -> None:
         super().__init__()
         if num_layers < 1:
-            raise ValueError(f"a scalar mix over {num_layers} layers; expected at least one")
+            raise ValueError(f"a scalar mix over {num_layers} layers; expected at least one layer")
         self.weights = nn.Parameter(torch.zeros(num_layers))  # softmax(0) starts as the plain average
         self.gamma = nn.Parameter(torch.ones(()))
 
@@ -27,12 +27,12 @@ class ScalarMix(nn.Module):
         return self.gamma * torch.einsum("l,lbtd->btd", self.weights.softmax(dim=0), layers)
 
     def penalty(self) -> Float[Tensor, ""]:
-        """`||weights||^2`, to be multiplied by the paper's lambda; gamma is not penalised."""
+        """`||weights||^2`, to be multiplied by the lambda of the paper; gamma is not penalised."""
         return self.weights.square().sum()
 
 
 class TopLayer(nn.Module):
-    """The top layer alone, `gamma * layers[-1]`: the variant that the paper's TagLM baseline and its ablations use."""
+    """The top layer alone, `gamma * layers[-1]`, as in the paper's ablations and its TagLM baseline."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,11 +47,11 @@ class TopLayer(nn.Module):
 
 
 def normalise_layers(layers: Float[Tensor, "L B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "L B T D"]:
-    """The reference's layer norm, to be applied before a mix: every layer to mean 0 and variance 1, padding to zeros.
+    """Layers scaled to mean 0 and variance 1, with zeros at padding: the layer norm of bilm-tf, applied before a mix.
 
-    One mean and one variance per layer, over all real tokens and all features of the batch; nothing is learned. This is
-    not the usual norm of each token, and a sentence's vectors depend on its batch. `mask` leaves out the sentence
-    boundaries, as bilm-tf has it (AllenNLP counts them).
+    There is one mean and one variance per layer, over all real tokens and all features of the batch; nothing is
+    learned. This is not the usual layer norm of each token: the vectors of a sentence depend on its batch. The mask
+    should leave out the sentence boundaries, as bilm-tf does (AllenNLP includes them).
     """
     real = mask[..., None].to(layers.dtype)
     count = (real.sum() * layers.shape[-1]).clamp(min=1)

@@ -1,6 +1,6 @@
-"""Spans of a document's tokens and their representations (Lee et al., 2017).
+"""Spans of the tokens of a document and their representations (Lee et al., 2017).
 
-A document is a batch of sentences; its tokens are counted through, padding left out: `vectors[mask]` is (N,D).
+A document is a batch of sentences. Its N tokens are numbered consecutively without padding: `vectors[mask]` is (N,D).
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from elmokit.layers.masks import sentence_lengths
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
-# Smallest distance of each bucket but the first: 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64 and more.
+# Smallest distance of each bucket except the first: 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64 and more.
 _BUCKETS = (1, 2, 3, 4, 5, 8, 16, 32, 64)
 NUM_DISTANCE_BUCKETS = len(_BUCKETS) + 1
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Positions in the document of the first and the last token, both part of the span."""
+    """Positions in the document of the first and the last token of each span, both inclusive."""
 
     first: Int[Tensor, " S"]
     last: Int[Tensor, " S"]
 
     @property
     def widths(self) -> Int[Tensor, " S"]:
-        """Numbers of tokens, 1 and more."""
+        """Numbers of tokens (S,), at least 1."""
         return self.last - self.first + 1
 
 
 def enumerate_spans(mask: Bool[Tensor, "B T"], *, max_width: int) -> Spans:
-    """All spans of at most `max_width` tokens that lie within a sentence, by their first and then their last token."""
+    """All spans of at most `max_width` tokens within a sentence, ordered by first and then by last token."""
     if max_width < 1:
         raise ValueError(f"spans of at most {max_width} tokens; expected at least 1")
     lengths = sentence_lengths(mask)
@@ -49,14 +49,14 @@ def enumerate_spans(mask: Bool[Tensor, "B T"], *, max_width: int) -> Spans:
 
 @torch.no_grad()
 def prune_spans(spans: Spans, scores: Float[Tensor, " S"], *, max_spans: int) -> Int[Tensor, " K"]:
-    """Which spans to keep, in the order given: the best ones, passing over those that cross a better one.
+    """Indices of the spans to keep, ascending: at most `max_spans` with the best scores, none crossing a better one.
 
-    Two spans cross if they share tokens and neither lies within the other. Of equal scores the first span wins.
+    Two spans cross if they share tokens and neither contains the other. Among equal scores the first span wins.
     """
     if len(scores) != len(spans.first):
-        raise ValueError(f"{len(scores)} scores for {len(spans.first)} spans")
+        raise ValueError(f"{len(scores)} scores for {len(spans.first)} spans; expected one score per span")
     bounds = list(zip(cast("list[int]", spans.first.tolist()), cast("list[int]", spans.last.tolist()), strict=True))
-    last_from: dict[int, int] = {}  # first token of a span that is kept -> last token of the longest such span
+    last_from: dict[int, int] = {}  # first token of a kept span -> last token of the longest kept span from there
     first_to: dict[int, int] = {}
     kept: list[int] = []
     for index in cast("list[int]", scores.argsort(descending=True, stable=True).tolist()):
@@ -74,16 +74,17 @@ def prune_spans(spans: Spans, scores: Float[Tensor, " S"], *, max_spans: int) ->
 
 
 class SpanRepresentation(nn.Module):
-    """`[first token; last token; width; soft head]` of each span, 2D + `width_dim` + E features.
+    """`[first token; last token; width; soft head]` of each span, with 2D + `width_dim` + E features.
 
-    Ends and head scores come from the encoded tokens (N,D), the head itself from their embeddings (N,E).
+    The first two parts and the scores of the head come from the encoded tokens (N,D), the head itself from the
+    embeddings (N,E).
     """
 
     def __init__(self, *, encoded_dim: int, max_width: int, width_dim: int, dropout_rate: float) -> None:
         super().__init__()
         self.widths = nn.Embedding(max_width, width_dim)
-        nn.init.xavier_uniform_(self.widths.weight)  # TensorFlow's default, as Lee et al.'s code
-        self.dropout = nn.Dropout(dropout_rate)  # of the width feature
+        nn.init.xavier_uniform_(self.widths.weight)  # TensorFlow's default, as in Lee et al.'s code
+        self.dropout = nn.Dropout(dropout_rate)  # applied to the width feature
         self.head = HeadAttention(dim=encoded_dim)
 
     def forward(
@@ -91,14 +92,14 @@ class SpanRepresentation(nn.Module):
     ) -> Float[Tensor, "S K"]:
         max_width = self.widths.num_embeddings
         if (spans.widths > max_width).any():
-            raise ValueError(f"a span of {int(spans.widths.max())} tokens; widths are known up to {max_width}")
+            raise ValueError(f"a span of {int(spans.widths.max())} tokens; expected at most {max_width}")
         heads = self.head(encoded, embedded, first=spans.first, last=spans.last)
         widths = self.dropout(self.widths(spans.widths - 1))
         return torch.cat([encoded[spans.first], encoded[spans.last], widths, heads], dim=1)
 
 
 def distance_buckets(distances: Int[Tensor, " ..."]) -> Int[Tensor, " ..."]:
-    """Bucket 0 to 9 of each distance: 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64 and more."""
+    """Index, 0 to 9, of the bucket of each distance: 0, 1, 2, 3, 4, 5-7, 8-15, 16-31, 32-63, 64 and more."""
     if (distances < 0).any():
-        raise ValueError(f"a distance of {int(distances.min())}; an antecedent comes first, so expected 0 or more")
+        raise ValueError(f"a distance of {int(distances.min())}; an antecedent comes first, expected 0 or more")
     return torch.bucketize(distances, torch.tensor(_BUCKETS, device=distances.device), right=True)

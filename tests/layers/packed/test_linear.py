@@ -88,7 +88,7 @@ def test_without_private_operators_there_is_still_float32_and_bfloat16(monkeypat
     assert kernel_for("float32", weight) is Transposed
     assert kernel_for("auto", weight) is Transposed
     assert kernel_for("bfloat16", weight) is PlainBFloat16
-    with pytest.raises(ValueError, match="no int8 products for this machine"):
+    with pytest.raises(ValueError, match="no int8 matrix products for this machine"):
         kernel_for("int8", weight)
 
 

@@ -1,4 +1,4 @@
-"""`CharEncoder` for inference alone: no autograd, and weights packed for the kernel that multiplies them."""
+"""`CharEncoder` for inference only: no autograd, and weights packed for the kernels that multiply them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class PackedConvolution:
-    """`nn.Conv1d` followed by the maximum over all positions; in float32 at every precision.
+    """`nn.Conv1d` followed by the maximum over all positions, in float32 whatever the precision of the model.
 
-    Its products have few columns: they cost little, and int8 would cost the most exactness here.
+    Its products have few columns, so they cost little time, and int8 would lose the most accuracy here.
     """
 
     def __init__(self, weight: Float[Tensor, "K D W"], bias: Float[Tensor, " K"]) -> None:
@@ -37,7 +37,7 @@ class PackedConvolution:
 
 @dataclass(frozen=True)
 class PackedHighway:
-    """`Highway`, of the kernels of its two weights."""
+    """`Highway` with a kernel for each of its two weights."""
 
     transform: Kernel
     gate: Kernel
@@ -47,9 +47,10 @@ class PackedHighway:
 
 
 class PackedCharEncoder(nn.Module):
-    """Character ids (N,C) -> token representations (N,D), of the packed weights of a `CharEncoder`.
+    """Character ids (N,C) -> token representations (N,D), with the packed weights of a `CharEncoder`.
 
-    `padding_id` fills a token's row after its last character. `projection` is None if the encoder does not project.
+    `padding_id` fills the row of a token after its last character. `projection` is None if the encoder does not
+    project.
     """
 
     def __init__(

@@ -1,15 +1,15 @@
-"""Linear layers for inference alone: the weight is laid out once, as the kernel wants it that multiplies it.
+"""Linear layers for inference only: the weight is laid out once, for the kernel that multiplies it.
 
-| kernel | weight | arithmetic | a row's result depends on |
+| kernel | weight | arithmetic | the result of a row depends on |
 |---|---|---|---|
-| `Blocked` | float32, in oneDNN's blocks | float32 | that row alone, to the last bit |
-| `Transposed` | float32 or bfloat16 | the same | the number of rows, by rounding |
+| `Blocked` | float32, in oneDNN's blocks | float32 | only that row, bit for bit |
+| `Transposed` | float32 or bfloat16 | as the weight | the number of rows, by rounding |
 | `BlockedBFloat16` | bfloat16, in oneDNN's blocks | bfloat16, summed in float32 | the number of rows, by rounding |
 | `Float16` | float16, in FBGEMM's blocks | float32 | the number of rows, by rounding |
-| `Int8`, `BlockedInt8` | int8, a scale for each output | int8, a scale for each row | that row alone, to the last bit |
+| `Int8`, `BlockedInt8` | int8, one scale per output | int8, one scale per row | only that row, bit for bit |
 
-Torch's own products are MKL's, which are slow on few rows, above all on processors of other makers. The operators of
-oneDNN and FBGEMM are private to torch, so each kernel is tried before it is used (`kernel_for`).
+Torch itself multiplies with MKL, which is slow on few rows, especially on processors not made by Intel. The operators
+of oneDNN and FBGEMM are private to torch, so each kernel is tried before it is used (see `kernel_for`).
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 Precision = Literal["float32", "bfloat16", "int8", "auto"]
-"""float32: exact, and the same bits in any batch. auto: exact too, by the kernel that is faster on this machine.
-bfloat16: weights in 16 bits (float16 and float32 arithmetic where that is faster). int8: weights and activations."""
+"""float32: exact, and the same bits in any batch. auto: also exact, with the kernel that is faster on this machine.
+bfloat16: weights in 16 bits (float16 weights and float32 arithmetic where that is faster). int8: weights and
+activations in 8 bits."""
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "int8", "auto")
 
 LARGEST_FLOAT16 = 65504.0
 ROWS_TIMED = 32
 COLUMNS = 512
-TYPICAL_ROWS = 128  # for which oneDNN lays its blocks out
+TYPICAL_ROWS = 128  # the number of rows that oneDNN's block layout is chosen for
 ROWS_TOGETHER = 8
-"""oneDNN makes, and keeps, a program for each number of rows; up to `TYPICAL_ROWS` they come in multiples of this."""
+"""Numbers of rows up to `TYPICAL_ROWS` are rounded up to multiples of this: oneDNN compiles, and keeps, one program
+per number of rows."""
 _TINY = torch.finfo(torch.float32).tiny
 
 _torch: Any = torch
@@ -48,7 +50,7 @@ _fbgemm: Any = torch.ops.quantized
 
 
 class Kernel(Protocol):
-    """`inputs @ weight.T + bias` in float32, plus `total`, which may be overwritten."""
+    """Computes `inputs @ weight.T + bias` in float32, plus `total` if given, which may be overwritten."""
 
     def __call__(
         self, inputs: Float[Tensor, "N K"], total: Float[Tensor, "N M"] | None = None
@@ -64,14 +66,15 @@ def check_precision(precision: str) -> None:
 
 
 def kernel_for(precision: Precision, weight: Float[Tensor, "M *K"]) -> MakeKernel:
-    """The kernel for a model that has this weight, on the device of this weight; measured where there is a choice.
+    """The constructor of the kernel for a model with this weight, on the device of the weight.
 
-    ValueError: this machine has none of that precision.
+    Where several kernels work, the fastest in a short measurement is chosen. Raises ValueError when this machine has
+    no kernel of that precision.
     """
     check_precision(precision)
     if weight.device.type != "cpu":
         if precision == "int8":
-            raise ValueError(f"precision 'int8' is for the CPU; on {weight.device} choose 'bfloat16'")
+            raise ValueError(f"precision 'int8' works only on the CPU; on {weight.device} choose 'bfloat16'")
         return PlainBFloat16 if precision == "bfloat16" else Transposed
     candidates: dict[Precision, list[MakeKernel]] = {
         "float32": [Blocked],
@@ -83,17 +86,17 @@ def kernel_for(precision: Precision, weight: Float[Tensor, "M *K"]) -> MakeKerne
     if working:
         return _fastest(working, weight)
     if precision == "int8":
-        raise ValueError("torch has no int8 products for this machine; choose another precision")
+        raise ValueError("torch has no int8 matrix products for this machine; choose another precision")
     return PlainBFloat16 if precision == "bfloat16" else Transposed
 
 
 def rows_are_independent(make_kernel: MakeKernel) -> bool:
-    """Whether a row's result is the same to the last bit, whatever rows there are beside it."""
+    """Whether the result of a row is the same, bit for bit, whatever other rows are in the batch."""
     return make_kernel in (Blocked, Int8, BlockedInt8)
 
 
 class Blocked:
-    """In pieces of the inputs, because oneDNN adds up a whole row one by one: its rounding is half as large so."""
+    """Multiplies the inputs in pieces of `COLUMNS`: oneDNN sums a row sequentially, and pieces halve the rounding."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.pieces = [_onednn._reorder_linear_weight(piece, TYPICAL_ROWS) for piece in _pieces(weight)]
@@ -114,7 +117,7 @@ class Blocked:
 
 
 def round_up(num_rows: int) -> int:
-    """To one of few numbers: see `ROWS_TOGETHER`."""
+    """The number of rows rounded up to one of few values; see `ROWS_TOGETHER`."""
     if num_rows <= ROWS_TOGETHER:
         return num_rows
     step = ROWS_TOGETHER if num_rows <= TYPICAL_ROWS else TYPICAL_ROWS
@@ -171,7 +174,7 @@ class Float16:
 
 
 class Int8:
-    """By FBGEMM. A row is scaled to -1..1 by itself: a scale for a whole batch would make it depend on the others."""
+    """Uses FBGEMM. Each row is scaled to -1..1 separately; one scale per batch would make rows depend on each other."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None, *, levels: int | None = None) -> None:
         self.levels = levels or _levels(Int8)
@@ -179,7 +182,7 @@ class Int8:
         whole, scales = _whole_numbers(weight)
         chosen = torch.backends.quantized.engine
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # tensors of type qint8 are to go; then it is no longer among the working
+            warnings.simplefilter("ignore")  # torch deprecates qint8 tensors; without them `_works` will be False
             torch.backends.quantized.engine = "fbgemm"
             try:
                 zeros = torch.zeros(len(weight), dtype=torch.long)
@@ -196,7 +199,7 @@ class Int8:
 
 
 class BlockedInt8:
-    """By oneDNN."""
+    """Uses oneDNN."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None, *, levels: int | None = None) -> None:
         self.levels = levels or _levels(BlockedInt8)
@@ -217,7 +220,7 @@ class BlockedInt8:
 
 
 def _whole_numbers(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """The weight in -127..127, and the scale of each of its rows."""
+    """The weight as integers in -127..127, and the scale of each row."""
     scales = (weight.abs().amax(dim=1) / 127).clamp_(min=_TINY)
     return (weight / scales[:, None]).round_().to(torch.int8), scales
 
@@ -228,7 +231,7 @@ def _largest(inputs: Tensor) -> Tensor:
 
 @cache
 def _levels(make: type[Int8 | BlockedInt8]) -> int:
-    """Positive steps of an activation: 127; or 63, where two products are added in 16 bits and would not fit."""
+    """Positive levels of an activation: 127, or 63 on machines where the sum of two products overflows 16 bits."""
     product = make(torch.ones(16, 64), None, levels=127)(torch.ones(1, 64))
     return 127 if bool((product - 64).abs().max() < 0.01) else 63
 
@@ -241,7 +244,7 @@ def _sum(product: Tensor, bias: Tensor | None, total: Tensor | None) -> Tensor:
 
 
 def _works(make: MakeKernel) -> bool:
-    """Whether it gives what it should here: a private operator may be missing, or want other arguments one day."""
+    """Whether the kernel gives the right result here; a private operator may be missing or change its arguments."""
     inputs, weight, bias = torch.linspace(-1, 1, 96), torch.linspace(1, -0.5, 512), torch.ones(16)
     inputs, weight = inputs.view(3, 32), weight.view(16, 32)
     expected = functional.linear(inputs, weight, bias)
