@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from elmokit.corpus.batches import Batch, Packer, batches
+from elmokit.corpus.batches import Batch, Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import ProjectedLSTM
@@ -122,7 +122,7 @@ class Bench:
             )
             for purpose in ("forward", "backward")
         ]
-        source = batches(packers, max_characters_per_token=config.bilm.max_characters_per_token)
+        source = packed_batches(packers, max_characters_per_token=config.bilm.max_characters_per_token)
         self.batches = [next(source) for _ in range(4)]
         self.config = config
         self.num_tokens = len(vocabulary)

@@ -27,7 +27,7 @@ from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
 from elmokit.analysis.sense_study import study_senses
 from elmokit.model.formats.convert import convert
 from elmokit.runs.logged_runs import read_runs, write_runs
-from elmokit.scoring.perplexity import Perplexity, read_for_measuring, text_losses, union
+from elmokit.scoring.perplexity import Perplexity, join_texts, read_with_softmax, text_losses
 from elmokit.text.markdown import markdown_table
 
 BUNDLED = Path(elmokit.__file__).parent / "bundled"
@@ -113,9 +113,9 @@ def main() -> None:
 
 
 def _perplexities(model: Path, heldout: Path, domains: list[str]) -> dict[str, dict[str, Any]]:
-    bilm, softmax, vocabulary = read_for_measuring(str(model))
+    bilm, softmax, vocabulary = read_with_softmax(str(model))
     losses = [text_losses(bilm, softmax, vocabulary, [heldout / f"heldout_{domain}.txt.xz"]) for domain in domains]
-    named = zip(["all", *domains], [union(losses), *losses], strict=True)
+    named = zip(["all", *domains], [join_texts(losses), *losses], strict=True)
     return {name: _row(one.perplexity()) for name, one in named}
 
 

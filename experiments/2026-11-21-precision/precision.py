@@ -18,7 +18,7 @@ import torch
 
 from elmokit.analysis.homonyms import measure_homonyms, read_homonyms
 from elmokit.analysis.polysemes import read_polysemes
-from elmokit.analysis.polysemy import measure
+from elmokit.analysis.polysemy import measure_senses
 from elmokit.model.elmo import Elmo
 
 PRECISIONS = ("float32", "bfloat16", "int8")
@@ -32,7 +32,7 @@ def main() -> None:
         elmo = Elmo.from_pretrained("mini-en", precision=precision)  # type: ignore[arg-type]
         occurrences = read_polysemes()
         encoded = elmo.encode([occurrence.tokens for occurrence in occurrences], layers="all")
-        senses = {each.name: round(100 * each.nearest_rate().share, 2) for each in measure(encoded, occurrences)}
+        senses = {each.name: round(100 * each.nearest_rate().share, 2) for each in measure_senses(encoded, occurrences)}
         record: dict[str, object] = {"kernel": kernel(elmo), "mini-en, 384 polysemes": senses}
         if len(sys.argv) > 2:
             korean = Elmo.from_pretrained("mini-ko", precision=precision)  # type: ignore[arg-type]

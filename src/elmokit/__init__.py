@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from elmokit.pretraining.recipes import recipe as pretraining_recipe
     from elmokit.pretraining.train import pretrain
     from elmokit.pretraining.train import resume as resume_pretraining
-    from elmokit.scoring.perplexity import measure as perplexity
+    from elmokit.scoring.perplexity import perplexity
     from elmokit.tasks.all_tasks import find_task, task_recipe
     from elmokit.tasks.reading import task_sentences
     from elmokit.tasks.saved import load_task
@@ -82,7 +82,7 @@ _HOMES = {
     "inspect": "elmokit.model.formats.inspect:inspect",
     "load_task": "elmokit.tasks.saved:load_task",
     "load_vectors": "elmokit.vectors.files:load_vectors",
-    "perplexity": "elmokit.scoring.perplexity:measure",
+    "perplexity": "elmokit.scoring.perplexity:perplexity",
     "prepare": "elmokit.corpus.prepare:prepare",
     "pretrain": "elmokit.pretraining.train:pretrain",
     "pretraining_recipe": "elmokit.pretraining.recipes:recipe",

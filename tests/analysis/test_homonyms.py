@@ -78,9 +78,9 @@ def test_of_one_form_a_static_vector_is_at_chance(elmo: Elmo, halves: tuple[list
 
 def test_a_sense_that_cannot_be_judged_is_refused(elmo: Elmo, halves: tuple[list[Occurrence], list[Occurrence]]):
     train, test = halves
-    with pytest.raises(ValueError, match="the train half needs '눈' as 'snow', and in another sense"):
+    with pytest.raises(ValueError, match="the train half needs '눈' in the sense 'snow' and in another sense"):
         measure_homonyms(elmo, [one for one in train if one.sense != "snow"], test[2:3])
-    with pytest.raises(ValueError, match="the train half needs '눈' as 'eye', and in another sense"):
+    with pytest.raises(ValueError, match="the train half needs '눈' in the sense 'eye' and in another sense"):
         measure_homonyms(elmo, [one for one in train if one.sense != "snow"], test[:1])
 
 

@@ -12,7 +12,7 @@ from elmokit.analysis.polysemy import (
     Rate,
     chance,
     context_bags,
-    measure,
+    measure_senses,
     nearest_hits,
     num_triples,
     rate,
@@ -110,7 +110,7 @@ def test_measure_puts_baselines_beside_every_layer():
         static = np.array([[x, y], [x, y], [1, 1], [x, y]])  # around the word, context that separates
         contextual = np.concatenate([static[:2], at_degrees(angle), static[3:]])
         encoded.append(np.stack([static, contextual]).astype(np.float32))
-    measured = {one.name: one for one in measure(encoded, occurrences)}
+    measured = {one.name: one for one in measure_senses(encoded, occurrences)}
     assert list(measured) == ["chance", "static vector", "bag of context words", "lstm1", "average"]
     assert measured["static vector"].nearest_rate().correct == pytest.approx(4 / 3)
     assert measured["static vector"].guessed and measured["chance"].guessed and not measured["lstm1"].guessed
@@ -204,11 +204,17 @@ def test_rare_tokens_and_no_vocabulary_say_nothing_of_the_language():
     ("text", "message"),
     [
         ("bank\tnoun/noun\triver\t1\n", "line 2: 4 columns; expected word, contrast, sense, index, tokens"),
-        ("bank\tnoun/noun\triver\t0\tthe bank\n", "line 2: index 0 is not that of 'bank' in 'the bank'"),
+        ("bank\tnoun/noun\triver\t0\tthe bank\n", "line 2: index 0 is not the index of 'bank' in 'the bank'"),
         ("bank\tnoun/noun\triver\t-1\tthe bank\n", "line 2: index -1 "),
         ("bank\tnoun/noun\triver\t2\tthe bank\n", "line 2: index 2 "),
-        ("bank\tnoun/noun\triver\t1\tthe bank\nbank\tnoun/noun\triver\t0\tbank it\n", "'bank' needs two senses"),
-        ("bank\tn\triver\t0\tbank\nbank\tn\triver\t0\tbank\nbank\tn\tmoney\t0\tbank\n", "'bank' needs two senses"),
+        (
+            "bank\tnoun/noun\triver\t1\tthe bank\nbank\tnoun/noun\triver\t0\tbank it\n",
+            "'bank' needs at least two",
+        ),
+        (
+            "bank\tn\triver\t0\tbank\nbank\tn\triver\t0\tbank\nbank\tn\tmoney\t0\tbank\n",
+            "'bank' needs at least two",
+        ),
     ],
 )
 def test_a_list_that_cannot_be_used_is_refused(tmp_path: Path, text: str, message: str):

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from elmokit.cli.main import main
 from elmokit.corpus import external_sort, raw_text
 from elmokit.corpus.prepare import Preparation, prepare
-from elmokit.corpus.raw_text import documents, keep_spelling
+from elmokit.corpus.raw_text import keep_spelling, read_raw_documents
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
@@ -57,13 +57,13 @@ def write(path: Path, text: str) -> Path:
 
 def test_documents_end_at_blank_lines_and_at_the_end_of_a_file(tmp_path: Path):
     path = write(tmp_path / "raw", "\n \none\ntwo\n\t\n\nthree\n\u3000\nfour")
-    assert [*documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
+    assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (1, "three"), (2, "four")]
 
 
 def test_a_long_document_comes_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(raw_text, "PIECE_CHARACTERS", 5)
     path = write(tmp_path / "raw", "one\ntwo\nthree\n\nfour\n")
-    assert [*documents(path)] == [(0, "one\ntwo"), (0, "three"), (1, "four")]
+    assert [*read_raw_documents(path)] == [(0, "one\ntwo"), (0, "three"), (1, "four")]
 
 
 def test_raw_text_becomes_sentences_of_tokens(tmp_path: Path):
@@ -118,7 +118,7 @@ def test_at_least_one_document_is_held_out(tmp_path: Path, raw: Path):
 
 def test_one_document_cannot_be_held_out_as_a_whole(tmp_path: Path):
     path = write(tmp_path / "raw", STORY)
-    with pytest.raises(ValueError, match=r"one document.*say --held-out 0"):
+    with pytest.raises(ValueError, match=r"single document.*use --held-out 0"):
         prepare([path], tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
 
@@ -284,16 +284,16 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
     before = sorted(os.listdir(tmp_path))
     for name, arguments, message in (
         ("bad", [], "bad, line 3: byte 0xff at byte 1 is not UTF-8"),
-        ("empty", [], "holds no sentence at all"),
+        ("empty", [], "contains no sentence"),
         ("short", [], "no sentence is left to train on; dropped: 2 too short"),
         ("missing", [], "missing: there is no such file"),
         ("there", [], "there is no such file; expected raw text"),
         ("raw.txt", ["-o", str(tmp_path / "there")], "exists and is not an empty folder"),
-        ("raw.txt", ["--held-out", "5"], "the held-out share is 5; expected at least 0 and below 1"),
-        ("raw.txt", ["--min-tokens", "9", "--max-tokens", "8"], "sentences of 9 to 8 tokens"),
-        ("raw.txt", ["--shard-megabytes", "0"], "a shard of 0 megabytes"),
-        ("raw.txt", ["--unit", "morphemes"], "say --language ko"),
-        ("raw.txt", ["--unit", "morphemes", "--language", "ko", "--no-nfc"], "leave out --no-nfc"),
+        ("raw.txt", ["--held-out", "5"], "the held-out share is 5; expected at least 0 and less than 1"),
+        ("raw.txt", ["--min-tokens", "9", "--max-tokens", "8"], "min_tokens is 9 and max_tokens 8"),
+        ("raw.txt", ["--shard-megabytes", "0"], "shard_megabytes is 0"),
+        ("raw.txt", ["--unit", "morphemes"], "use --language ko"),
+        ("raw.txt", ["--unit", "morphemes", "--language", "ko", "--no-nfc"], "remove --no-nfc"),
     ):
         assert main(["prepare", str(tmp_path / name), "-o", str(tmp_path / "corpus"), *arguments]) == 2
         error = capsys.readouterr().err

@@ -71,7 +71,7 @@ def test_blank_lines_are_passed_over_and_unusual_spaces_do_not_separate(tmp_path
 def test_shards_without_a_sentence_are_an_error(tmp_path: Path) -> None:
     path = tmp_path / "empty.txt"
     path.write_text("\n\n")
-    with pytest.raises(ValueError, match=r"hold no sentence: .*empty\.txt"):
+    with pytest.raises(ValueError, match=r"contain no sentence: .*empty\.txt"):
         next(SentenceStream([path]))
 
 

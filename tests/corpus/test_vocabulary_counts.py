@@ -121,8 +121,8 @@ def test_bad_input_is_one_line_and_leaves_nothing(shard: Path, tmp_path: Path, c
     before = sorted(os.listdir(tmp_path))
     for arguments, message in (
         (["bad"], "bad, line 2: byte 0xff at byte 1 is not UTF-8"),
-        (["empty"], "the shards hold no sentence"),
-        (["returns"], "holds a carriage return"),
+        (["empty"], "the shards contain no sentence"),
+        (["returns"], "contains a carriage return"),
         (["missing"], "missing: there is no such file"),
         (["shard.txt", "--min-count", "0"], "the minimum count is 0; expected at least 1"),
         (["shard.txt", "--max-size", "3"], "the maximum size is 3; expected more than the 3 specials"),
@@ -132,7 +132,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(shard: Path, tmp_path: Path, c
         error = capsys.readouterr().err
         assert error.startswith("elmokit: error: ") and error.count("\n") == 1 and message in error
     assert sorted(os.listdir(tmp_path)) == before
-    with pytest.raises(FileNotFoundError, match="make it first"):
+    with pytest.raises(FileNotFoundError, match="create it first"):
         write_vocabulary([shard], tmp_path / "no" / "vocabulary.txt")
 
 

@@ -17,7 +17,7 @@ from elmokit.pretraining.finetune import adapted_softmax, finetune
 from elmokit.pretraining.recipes import recipe, tiny
 from elmokit.pretraining.run import Run
 from elmokit.pretraining.train import pretrain, resume
-from elmokit.scoring.perplexity import measure
+from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
 
 GENERAL = "the boat lay by the bank of the river\nshe put the money in the bank\n"
@@ -47,10 +47,10 @@ FAST = ["num_steps=60", "evaluate_every=20", "batch_size=4", "bptt_steps=10", "p
 
 @pytest.mark.slow
 def test_a_domain_is_learnt_from_what_the_model_knew(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
-    before = measure(str(model), [shards[1]]).mean
+    before = perplexity(str(model), [shards[1]]).mean
     settings = [*FAST, "softmax=full", "dropout_rate=0", "learning_rate=0.01"]
     run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, held_out=[shards[1]])
-    assert measure(str(run), [shards[1]]).mean < before / 4
+    assert perplexity(str(run), [shards[1]]).mean < before / 4
     record = json.loads((run / "config.json").read_text())
     assert record["pretraining"]["started_from"] == str(model)
     assert record["bilm"] == json.loads((model / "config.json").read_text())["bilm"]
@@ -59,7 +59,7 @@ def test_a_domain_is_learnt_from_what_the_model_knew(model: Path, shards: tuple[
 def test_starts_with_the_weights_of_the_model(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
     settings = [*FAST, "softmax=full", "num_steps=1", "learning_rate=1e-30", "warmup_steps=0"]
     run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
-    assert measure(str(run), list(shards)).mean == pytest.approx(measure(str(model), list(shards)).mean, rel=1e-6)
+    assert perplexity(str(run), list(shards)).mean == pytest.approx(perplexity(str(model), list(shards)).mean, rel=1e-6)
 
 
 def test_stops_when_patience_ends_and_keeps_the_best(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
@@ -69,8 +69,8 @@ def test_stops_when_patience_ends_and_keeps_the_best(model: Path, shards: tuple[
     evaluated = [(line["step"], line["heldout"]["mean"]) for line in lines if "heldout" in line]
     best_step, best = min(evaluated, key=lambda pair: pair[1])
     assert [step for step, _ in evaluated] == list(range(5, best_step + 11, 5))
-    assert measure(str(run / "best"), [shards[0]]).mean == pytest.approx(best, rel=1e-6)
-    assert measure(str(run), [shards[0]]).mean > best
+    assert perplexity(str(run / "best"), [shards[0]]).mean == pytest.approx(best, rel=1e-6)
+    assert perplexity(str(run), [shards[0]]).mean > best
     size = (run / "metrics.jsonl").stat().st_size
     resume(run)  # it has ended, and a resumed run knows
     assert (run / "metrics.jsonl").stat().st_size == size
@@ -107,8 +107,8 @@ def test_stopped_before_a_step_it_goes_on_from_the_model_not_from_chance(
         with pytest.raises(KeyboardInterrupt):
             finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
     resume(tmp_path / "run")
-    assert measure(str(tmp_path / "run"), list(shards)).mean == pytest.approx(
-        measure(str(model), list(shards)).mean, rel=1e-6
+    assert perplexity(str(tmp_path / "run"), list(shards)).mean == pytest.approx(
+        perplexity(str(model), list(shards)).mean, rel=1e-6
     )
 
 

@@ -16,14 +16,14 @@ from typing import ClassVar
 import pytest
 import torch
 
-from elmokit.corpus.batches import batches
+from elmokit.corpus.batches import packed_batches
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
 from elmokit.pretraining.run import Run
 from elmokit.pretraining.train import pretrain, resume
 from elmokit.runs.training import DivergenceError
-from elmokit.scoring.perplexity import measure
+from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
 
 SENTENCES = """the boat lay by the bank of the river
@@ -69,7 +69,7 @@ def sha256(path: Path) -> str:
 def test_learns_four_sentences_by_heart(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     config = with_settings(recipe("tiny"), ["precision=float32"])
     run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
-    learnt = measure(str(run), [shard])
+    learnt = perplexity(str(run), [shard])
     best = 4 ** (4 / 37)  # which of the four sentences it is cannot be known; every other of 37 predictions can
     assert learnt.backward is not None
     assert best * 0.99 < learnt.forward.perplexity < 1.25
@@ -252,7 +252,7 @@ def test_a_log_file_gets_whole_lines(
 def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     config = settings("precision=float64", "softmax=full", "batch_size=2", "bptt_steps=3")
     run = Run(tmp_path, config, [shard], Vocabulary.read(vocabulary), ranks=Ranks(torch.device("cpu")))
-    source = batches(run.packers, max_characters_per_token=config.bilm.max_characters_per_token)
+    source = packed_batches(run.packers, max_characters_per_token=config.bilm.max_characters_per_token)
     group = [next(source) for _ in range(3)]
     losses = run.fill_gradients(group)
     together = [parameter.grad.clone() for parameter in run.parameters if parameter.grad is not None]
@@ -280,7 +280,7 @@ def test_the_best_weights_are_kept_beside_the_newest(shard: Path, vocabulary: Pa
     assert len((run / "heldout.txt").read_text().splitlines()) == 3
     assert {path.name for path in (run / "best").iterdir()} == {"config.json", "model.safetensors", "vocabulary.txt"}
     best = min(line["heldout"]["mean"] for line in evaluated)
-    assert measure(str(run / "best"), [run / "heldout.txt"]).mean == pytest.approx(best, rel=1e-6)
+    assert perplexity(str(run / "best"), [run / "heldout.txt"]).mean == pytest.approx(best, rel=1e-6)
 
 
 def test_the_log_is_tensorboards_too(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ def test_tensorboards_file_is_closed_when_the_run_ends_also_by_an_exception(
 def test_a_forward_model_trains_and_is_measured(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     config = settings("bidirectional=false")
     run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
-    assert measure(str(run), [shard]).backward is None
+    assert perplexity(str(run), [shard]).backward is None
 
 
 def test_a_folder_that_holds_a_run_is_not_overwritten(shard: Path, vocabulary: Path, tmp_path: Path) -> None:

@@ -20,9 +20,10 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import to_stored
-from elmokit.scoring import breakdown, perplexity
+from elmokit.scoring import breakdown
+from elmokit.scoring import perplexity as perplexity_file
 from elmokit.scoring.breakdown import Breakdown, MeasuredText, frequency_bands, measure_files
-from elmokit.scoring.perplexity import measure
+from elmokit.scoring.perplexity import perplexity
 from elmokit.text.characters import batch_character_ids
 from elmokit.text.vocabulary import Vocabulary
 
@@ -141,7 +142,7 @@ def test_the_union_is_the_concatenated_file(folder: Path):
     assert table.whole.name == "all"
     assert json.loads(table.to_json())["whole"] == approximately(json.loads(one.to_json())["whole"])
     for file, path in zip(table.files, (folder / "news.txt", folder / "speech.txt"), strict=True):
-        assert file.perplexity == measure(model, [path])
+        assert file.perplexity == perplexity(model, [path])
 
 
 def approximately(value: object) -> object:
@@ -160,7 +161,7 @@ def test_every_prediction_is_made_once(folder: Path, monkeypatch: pytest.MonkeyP
         numbers.append(len(targets))
         return full_softmax_losses(hidden, softmax, targets=targets)
 
-    monkeypatch.setattr(perplexity, "full_softmax_losses", counted)
+    monkeypatch.setattr(perplexity_file, "full_softmax_losses", counted)
     table = measure_files(str(folder / "model"), [folder / "news.txt", folder / "speech.txt"], num_words=3)
     assert sum(numbers) == 2 * table.whole.perplexity.num_predictions == 2 * (15 + 5)
 
@@ -176,10 +177,10 @@ def test_the_worst_words_stand_by_falling_total_loss(folder: Path):
 
 
 def test_with_carried_state_every_file_is_a_stream_of_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(perplexity, "CARRIED_ROWS", 1)
+    monkeypatch.setattr(perplexity_file, "CARRIED_ROWS", 1)
     model, files = str(folder / "model"), [folder / "news.txt", folder / "speech.txt"]
     table = measure_files(model, files, carry_state=True)
-    alone = [measure(model, [path], carry_state=True) for path in files]
+    alone = [perplexity(model, [path], carry_state=True) for path in files]
     assert [file.perplexity for file in table.files] == alone
     loss = sum(math.log(one.forward.perplexity) * one.num_predictions for one in alone)
     num_predictions = sum(one.num_predictions for one in alone)
@@ -192,7 +193,7 @@ def test_a_forward_model_has_one_direction_everywhere(folder: Path, capsys: pyte
     files = [folder / "news.txt", folder / "speech.txt"]
     assert run(folder / "forward", *files, "--bands", "--top", 2, "--json", folder / "out.json") == 0
     shown = capsys.readouterr().out
-    assert "forward, by rank" in shown and "forward, the words" in shown and "backward" not in shown
+    assert "forward, by rank" in shown and "forward, costliest words" in shown and "backward" not in shown
     written = json.loads((folder / "out.json").read_text())
     for one in (*written["files"], written["whole"]):
         assert one["backward"] is one["perplexity"]["backward"] is None
@@ -213,7 +214,7 @@ def test_the_command_shows_files_bands_and_words(folder: Path, capsys: pytest.Ca
         cells = [one.name, str(told.num_predictions), f"{told.num_unknown / told.num_predictions:.2%}"]
         assert line.split() == cells + [f"{number:.2f}" for number in numbers]
     assert lines[4].startswith(
-        "5 sentences, 20 predictions a direction, 2 of UNK (10.00%), vocabulary 8, each sentence"
+        "5 sentences, 20 predictions per direction, 2 of UNK (10.00%), vocabulary 8, each sentence"
     )
     for name, side in table.whole.breakdowns():
         start = lines.index(f"{name}, by rank in the vocabulary") + 2
@@ -221,7 +222,7 @@ def test_the_command_shows_files_bands_and_words(folder: Path, capsys: pytest.Ca
         cells = [f"{band.share:.1%}", f"{band.mean_loss:.3f}", f"{band.perplexity:.2f}", f"{band.loss_share:.1%}"]
         assert lines[start + 1].split() == ["2", "to", "4", str(band.num_predictions), *cells]
         assert lines[start + 2].split() == [*empty.name.split(), "0", "0.0%", "-", "-", "0.0%"]
-        start = lines.index(f"{name}, the words that cost most") + 2
+        start = lines.index(f"{name}, costliest words") + 2
         for number, (line, word) in enumerate(zip(lines[start:], side.worst_words, strict=False), start=1):
             cells = [f"{word.mean_loss:.3f}", f"{word.total_loss:.1f}", f"{word.loss_share:.2%}", word.name]
             assert line.split() == [str(number), str(word.num_predictions), *cells]
@@ -230,7 +231,7 @@ def test_the_command_shows_files_bands_and_words(folder: Path, capsys: pytest.Ca
 
 def test_one_file_is_shown_as_it_always_was(folder: Path, capsys: pytest.CaptureFixture[str]):
     assert run(folder / "model", folder / "news.txt") == 0
-    assert capsys.readouterr().out == measure(str(folder / "model"), [folder / "news.txt"]).text() + "\n"
+    assert capsys.readouterr().out == perplexity(str(folder / "model"), [folder / "news.txt"]).text() + "\n"
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path):
@@ -256,7 +257,7 @@ def test_numbers_that_are_not_finite_are_null(folder: Path, monkeypatch: pytest.
         del softmax, targets
         return hidden.new_full((len(hidden),), 1000.0)
 
-    monkeypatch.setattr(perplexity, "full_softmax_losses", broken)
+    monkeypatch.setattr(perplexity_file, "full_softmax_losses", broken)
     table = measure_files(str(folder / "model"), [folder / "news.txt"])
     assert table.whole.perplexity.forward.perplexity == math.inf
     assert json.loads(table.to_json())["whole"]["perplexity"]["forward"]["perplexity"] is None
@@ -269,7 +270,7 @@ def test_bad_input_is_one_line_and_leaves_the_old_file(folder: Path, capsys: pyt
     before = sorted(os.listdir(folder))
     news = folder / "news.txt"
     for arguments, message in (
-        ([news, folder / "empty.txt"], "the shards hold no sentence"),
+        ([news, folder / "empty.txt"], "the shards contain no sentence"),
         ([news, folder / "missing.txt"], "missing.txt: there is no such file"),
         ([news, "--top", 0], "the number of worst words is 0; expected at least 1"),
         ([news, "--top", 2, "--top-min-count", 0], "the minimum count of the worst words is 0; expected at least 1"),
@@ -279,7 +280,7 @@ def test_bad_input_is_one_line_and_leaves_the_old_file(folder: Path, capsys: pyt
         shown, error = capsys.readouterr()
         assert shown == "" and error.startswith("elmokit: error: ") and error.count("\n") == 1 and message in error
     assert run(folder / "model", news, "--json", folder / "no" / "out.json") == 2
-    assert "make it first" in capsys.readouterr().err
+    assert "create it first" in capsys.readouterr().err
     assert output.read_text() == "old" and sorted(os.listdir(folder)) == before
 
 
@@ -287,7 +288,7 @@ def test_what_cannot_be_measured_is_refused_before_anything_is(folder: Path):
     (folder / "empty.txt").write_text("\n")
     for files, num_words, message in (
         ([], None, "no files were given"),
-        ([folder / "news.txt", folder / "empty.txt"], None, "hold no sentence"),
+        ([folder / "news.txt", folder / "empty.txt"], None, "contain no sentence"),
         ([folder / "news.txt"], 0, "at least 1"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -14,7 +14,7 @@ from elmokit.model.config import BiLMConfig
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import to_stored
 from elmokit.scoring import perplexity as module
-from elmokit.scoring.perplexity import measure, perplexity
+from elmokit.scoring.perplexity import bilm_perplexity, perplexity
 from elmokit.text.characters import batch_character_ids
 from elmokit.text.vocabulary import Vocabulary
 
@@ -66,7 +66,7 @@ def test_equals_the_definition_in_both_directions(text: Path, monkeypatch: pytes
     for sentences_per_batch, sentences_at_once in ((64, 4096), (3, 4), (1, 2)):
         monkeypatch.setattr(module, "SENTENCES_PER_BATCH", sentences_per_batch)
         monkeypatch.setattr(module, "SENTENCES_AT_ONCE", sentences_at_once)
-        measured = perplexity(bilm, softmax, VOCABULARY, [text])
+        measured = bilm_perplexity(bilm, softmax, VOCABULARY, [text])
         assert measured.num_sentences == 5
         assert measured.num_predictions == len(expected[0]) == 14 + 5
         assert measured.num_unknown == 2
@@ -82,7 +82,7 @@ def test_equals_the_definition_in_both_directions(text: Path, monkeypatch: pytes
 def test_a_model_that_knows_nothing_is_as_perplexed_as_its_vocabulary_is_large(text: Path) -> None:
     bilm, softmax = random_model()
     torch.nn.init.zeros_(softmax.weight)
-    assert perplexity(bilm, softmax, VOCABULARY, [text]).mean == pytest.approx(6.0, rel=1e-6)
+    assert bilm_perplexity(bilm, softmax, VOCABULARY, [text]).mean == pytest.approx(6.0, rel=1e-6)
 
 
 def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
         logs = softmax(outputs[-1][:, 0]).log_softmax(dim=1)
         targets = VOCABULARY.ids(["a", "b", "</S>", "c", "a", "</S>"])
         expected = math.exp(-float(logs[torch.arange(6), torch.from_numpy(targets)].mean()))
-    measured = perplexity(bilm, softmax, VOCABULARY, [path], carry_state=True)
+    measured = bilm_perplexity(bilm, softmax, VOCABULARY, [path], carry_state=True)
     assert measured.forward.perplexity == pytest.approx(expected, rel=1e-5)
     assert measured.num_predictions == 6
     assert measured.num_sentences is None
@@ -107,24 +107,24 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
 def test_too_little_text_for_carried_state_says_so(text: Path) -> None:
     bilm, softmax = random_model()
     with pytest.raises(ValueError, match="at least 256 tokens"):
-        perplexity(bilm, softmax, VOCABULARY, [text], carry_state=True)
+        bilm_perplexity(bilm, softmax, VOCABULARY, [text], carry_state=True)
 
 
 def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, tmp_path: Path) -> None:
     bilm, softmax = random_model()
     stored = to_stored(bilm, softmax, VOCABULARY)
     write_native(tmp_path / "model", stored)
-    report = measure(str(tmp_path / "model"), [text]).text()
-    assert "forward" in report and "19 predictions a direction, 2 of UNK (10.53%)" in report
+    report = perplexity(str(tmp_path / "model"), [text]).text()
+    assert "forward" in report and "19 predictions per direction, 2 of UNK (10.53%)" in report
     write_native(tmp_path / "bare", stored, include_softmax=False)
     with pytest.raises(ValueError, match="softmax"):
-        measure(str(tmp_path / "bare"), [text])
+        perplexity(str(tmp_path / "bare"), [text])
 
 
 def test_a_forward_model_has_no_backward_perplexity(text: Path) -> None:
     from dataclasses import replace
 
     bilm, softmax = random_model(replace(CONFIG, bidirectional=False))
-    measured = perplexity(bilm, softmax, VOCABULARY, [text])
+    measured = bilm_perplexity(bilm, softmax, VOCABULARY, [text])
     assert measured.backward is None
     assert measured.mean == measured.forward.perplexity

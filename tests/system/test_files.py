@@ -53,7 +53,7 @@ def test_a_link_is_followed(tmp_path: Path):
 
 
 def test_a_target_that_cannot_be_is_refused_at_once(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="does not exist; make it first"), atomic_write(tmp_path / "no" / "a"):
+    with pytest.raises(FileNotFoundError, match="does not exist; create it first"), atomic_write(tmp_path / "no" / "a"):
         pytest.fail("nothing should be computed")
     with pytest.raises(IsADirectoryError, match="is a folder"), atomic_write(tmp_path):
         pytest.fail("nothing should be computed")

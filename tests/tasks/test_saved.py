@@ -215,7 +215,7 @@ def test_the_verbs_train_go_on_score_and_predict(
         ("evaluate RUN NEW/dev.tsv", "No such file"),
         ("evaluate NEW DATA", "is not a run folder"),
         ("predict RUN NEW/no.txt", "there is no such file"),
-        ("predict RUN DATA/dev.tsv -o NEW/out", "does not exist; make it first"),
+        ("predict RUN DATA/dev.tsv -o NEW/out", "does not exist; create it first"),
     ],
 )
 def test_errors_of_the_verbs_are_one_line_and_exit_with_2(

@@ -1,4 +1,4 @@
-"""Geometry of a few vectors: lengths of one, cosines, and the plane in which they differ most (PCA)."""
+"""Geometry of vectors: unit vectors, cosines, and the plane in which they differ most (PCA)."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ Floats = NDArray[np.float64]
 
 
 def unit(vectors: Floats) -> Floats:
-    """Scaled to length 1; a vector of zeros stays as it is."""
+    """The vectors scaled to length 1; a zero vector stays zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1.0)
 
 
 def cosines(vectors: Floats) -> Floats:
-    """Of every vector with every other, (N,N); those of a vector of zeros are 0."""
+    """Cosines (N,N) of every vector with every other; those of a zero vector are 0."""
     units = unit(vectors)
     return units @ units.T
 
 
 def principal_plane(vectors: Floats) -> tuple[Floats, float]:
-    """Coordinates (N,2) along the two directions in which the vectors vary most, and their share of the variance."""
+    """Coordinates (N,2) along the two directions of largest variance, and their share of the variance."""
     centred = vectors - vectors.mean(axis=0)
     left, singular, _ = np.linalg.svd(centred, full_matrices=False)
     points = np.zeros((len(vectors), 2))
     points[:, : min(2, len(singular))] = left[:, :2] * singular[:2]
     furthest = np.abs(points).argmax(axis=0)
-    points *= np.where(points[furthest, [0, 1]] < 0, -1.0, 1.0)  # SVD leaves signs open; the furthest point decides
+    points *= np.where(points[furthest, [0, 1]] < 0, -1.0, 1.0)  # SVD leaves signs open; the furthest point sets them
     variance = float((singular**2).sum())
     return points, float((singular[:2] ** 2).sum()) / variance if variance > 0 else 1.0

@@ -1,14 +1,15 @@
-"""Rates on homonym_ko: Korean nouns of several senses in Wikipedia, each of one half judged by the other half."""
+"""Rates on homonym_ko: Korean nouns with several senses in Wikipedia, one half of the sentences judged by the other."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.analysis.polysemes import Occurrence, senses_of
-from elmokit.analysis.polysemy import Rate, measure
+from elmokit.analysis.polysemes import Occurrence, senses_of, words_of
+from elmokit.analysis.polysemy import Rate, measure_senses
 from elmokit.model.formats.native import folder_of
 from elmokit.system.json_fields import Fields, parse_json_object, read_json_object
 from elmokit.text.lines import read_lines
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from elmokit.model.elmo import Elmo
 
 MEASUREMENTS = "measurements.json"
-"""File in the folder of a bundled model: what was measured of the model."""
+"""Name of the file in a bundled model's folder with the measurements of that model."""
 
 WHAT_IT_IS = (
-    "Korean nouns of several senses in sentences of Wikipedia: is the nearest occurrence of the word, in the other "
-    "half of the sentences, one with the same sense? The senses were assigned by words nearby, which favours the bag. "
-    "The word's particles differ and tell some senses apart, even to a static vector."
+    "Korean nouns with several senses in sentences from Wikipedia: does the nearest occurrence of the word, in the "
+    "other half of the sentences, have the same sense? The senses were assigned by words nearby, which favours the "
+    "bag of words. Particles differ between occurrences and give some senses away, even to a static vector."
 )
 
 _TASK = "homonym_ko"
@@ -34,52 +35,60 @@ _SAME_FORM = "homonym_ko_same_form"
 
 @dataclass(frozen=True)
 class Recorded:
-    """The rates of a model on homonym_ko, as they were measured when it was bundled."""
+    """The rates of a model on homonym_ko, measured when it was bundled."""
 
     path: Path
+    """The file that they were read from."""
     command: str
-    """What measured them."""
+    """The command that measured them."""
     rates: dict[str, Rate]
     same_form: dict[str, Rate]
-    """Of occurrences that have the same particle; none if that was not measured."""
+    """Rates among occurrences with the same particle; empty if they were not measured."""
 
 
 def read_homonyms(path: str | os.PathLike[str]) -> list[Occurrence]:
-    """The occurrences of a file of JSON lines: word (the noun alone), sense, index, tokens.
+    """The occurrences in a file of JSON lines: word (the noun without its particle), sense, index, tokens.
 
-    The token is the word with its particle, so forms differ within a word, and a static vector tells some senses apart.
-    ValueError names the line that is something else.
+    The token at `index` is the noun with its particle, so the forms of a word differ, and a static vector can tell
+    some senses apart. Raises ValueError, naming the line, where a line is anything else.
     """
     lines = list(read_lines(path))  # to its end, so that the file is closed when a line is refused
     return [_occurrence(line, f"{os.fspath(path)}, line {number}") for number, line in enumerate(lines, start=1)]
 
 
 def measure_homonyms(elmo: Elmo, train: Sequence[Occurrence], test: Sequence[Occurrence]) -> list[Measured]:
-    """For each of test: is the nearest of the same word in train one of its sense? By chance, baselines and layers.
+    """How often the nearest train occurrence of a test occurrence's word has its sense: chance, baselines and layers.
 
-    ValueError if train lacks a sense of test, or has no other sense of the word.
+    Raises ValueError if the train half lacks a sense of the test half, or has no other sense of that word.
     """
     known = {(occurrence.word, occurrence.sense) for occurrence in train}
+    num_senses = Counter(word for word, _ in known)
     for word, sense in {(occurrence.word, occurrence.sense) for occurrence in test}:
-        if (word, sense) not in known or len({other for one, other in known if one == word}) < 2:
-            raise ValueError(f"the train half needs {word!r} as {sense!r}, and in another sense")
+        if (word, sense) not in known or num_senses[word] < 2:
+            raise ValueError(f"the train half needs {word!r} in the sense {sense!r} and in another sense")
     occurrences = [*train, *test]
     encoded = elmo.encode([list(occurrence.tokens) for occurrence in occurrences], layers="all")
-    return measure(encoded, occurrences, num_known=len(train))
+    return measure_senses(encoded, occurrences, num_known=len(train))
 
 
 def of_one_form(train: Sequence[Occurrence], test: Sequence[Occurrence]) -> tuple[list[Occurrence], list[Occurrence]]:
-    """Both halves with the word's form, particle included, for the word, so that particles give nothing away.
+    """Both halves with `word` set to the form with its particle, so that particles give nothing away.
 
-    Of test without those whose form train does not have in their sense and in another.
+    Test occurrences are left out if the train half does not have their form in the same sense and in another one.
     """
-    known, asked = ([replace(one, word=one.tokens[one.index]) for one in half] for half in (train, test))
-    senses = {one.word: set(senses_of(one.word, known)) for one in asked}
-    return known, [one for one in asked if one.sense in senses[one.word] and len(senses[one.word]) > 1]
+    known, asked = (
+        [replace(occurrence, word=occurrence.tokens[occurrence.index]) for occurrence in half] for half in (train, test)
+    )
+    senses = {form: set(senses_of(form, known)) for form in words_of(asked)}
+    return known, [
+        occurrence
+        for occurrence in asked
+        if occurrence.sense in senses[occurrence.word] and len(senses[occurrence.word]) > 1
+    ]
 
 
 def as_record(rates: Mapping[str, Rate]) -> dict[str, dict[str, float]]:
-    """For JSON, as `read_recorded` reads it: hits and total of each rate, by name."""
+    """The rates in the JSON form that `read_recorded` reads: hits and total of each rate, by name."""
     return {
         name: {"hits": round(rate.correct, 3), "total": rate.total, "guessed": rate.guessed}
         for name, rate in rates.items()
@@ -87,10 +96,10 @@ def as_record(rates: Mapping[str, Rate]) -> dict[str, dict[str, float]]:
 
 
 def read_recorded(model: Path) -> Recorded | None:
-    """What `measurements.json` in a model's folder says of homonym_ko; None if there is nothing.
+    """The rates on homonym_ko in `measurements.json` of a model's folder; None if there are none.
 
-    It is `{"homonym_ko": {NAME: {"hits": ..., "total": ...}, ...}, "command": ...}`, and may hold homonym_ko_same_form
-    alike; FormatError names what is otherwise.
+    The file has the form `{"homonym_ko": {NAME: {"hits": ..., "total": ...}, ...}, "command": ...}`, and optionally
+    `homonym_ko_same_form` in the same form. Raises FormatError, naming the field, for anything else.
     """
     path = folder_of(model) / MEASUREMENTS
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Nearest contexts of a token in a sentence, and nearest words of a static vector (Peters et al., 2018, table 4)."""
+"""Nearest contexts of a token in a sentence, and nearest words of a static vector (Peters et al., 2018, Table 4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Among = Literal["any word", "same word", "other words"]
 
 @dataclass(frozen=True)
 class Context:
-    """A token in a sentence, and how near it is."""
+    """A token in a sentence, by its indices, and its cosine with the query."""
 
     sentence: int
     index: int
@@ -36,27 +36,27 @@ class Context:
 
 @dataclass(frozen=True)
 class Word:
-    """A word by itself, and how near it is."""
+    """A word without context, and its cosine with the query."""
 
     token: str
     cosine: float
 
 
 class Contexts:
-    """Every token of every sentence with its vector, to be searched by cosine."""
+    """All tokens of a list of sentences with their vectors, searchable by cosine."""
 
     def __init__(self, vectors: Sequence[NDArray[np.float32]], sentences: Sequence[Sequence[str]]) -> None:
-        """vectors: an array (T,E) for each sentence, as `Elmo.encode` gives them."""
+        """`vectors` has one array (T,E) per sentence, as `Elmo.encode` returns them."""
         self.sentences = sentences
         self._unit = unit(np.concatenate(vectors).astype(np.float64))
         self._tokens = np.array([token for sentence in sentences for token in sentence])
         self._sentence = np.repeat(np.arange(len(sentences)), [len(sentence) for sentence in sentences])
         self._starts = np.cumsum([0, *(len(sentence) for sentence in sentences)])
         if len(self._unit) != len(self._tokens):
-            raise ValueError(f"{len(self._unit)} vectors for {len(self._tokens)} tokens; expected one for each")
+            raise ValueError(f"{len(self._unit)} vectors for {len(self._tokens)} tokens; expected one per token")
 
     def nearest(self, sentence: int, index: int, *, among: Among = "any word", number: int = 5) -> list[Context]:
-        """The nearest tokens of other sentences, nearest first; a word's form counts as it is written."""
+        """The nearest tokens of other sentences, nearest first. Words are the same if they are spelled the same."""
         row = int(self._starts[sentence]) + index
         nearness = self._unit @ self._unit[row]
         allowed = self._sentence != sentence
@@ -71,7 +71,7 @@ class Contexts:
 
 
 class StaticWords:
-    """Words with their token representations, the biLM's layer 0: what a vector without context has for neighbours."""
+    """Words with their token representations (layer 0 of the biLM), which do not depend on context."""
 
     def __init__(self, bilm: BiLM, tokens: Sequence[str]) -> None:
         self.tokens = list(tokens)
@@ -81,7 +81,7 @@ class StaticWords:
         self._unit = self._vectors(self.tokens)
 
     def nearest(self, token: str, *, number: int = 5) -> list[Word]:
-        """The nearest of the words but the token itself, nearest first."""
+        """The nearest words except the token itself, nearest first."""
         nearness = self._unit @ self._vectors([token])[0]
         order = np.argsort(-nearness, kind="stable")
         best = [row for row in map(int, order[: number + 1]) if self.tokens[row] != token][:number]
@@ -94,7 +94,7 @@ class StaticWords:
 
 
 def most_frequent_words(vocabulary: Vocabulary, *, number: int = 5000) -> list[str]:
-    """The first tokens of a vocabulary that have a letter: it is in the order of frequency."""
+    """The first tokens with a letter in a vocabulary, which is sorted by frequency."""
     specials = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
     words = (token for token in vocabulary.tokens if token not in specials and any(map(str.isalpha, token)))
     return list(islice(words, number))

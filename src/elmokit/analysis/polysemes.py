@@ -1,4 +1,4 @@
-"""Fixed lists of words of several senses in sentences, by which contextual vectors are judged (polysemes*.tsv)."""
+"""Fixed lists of ambiguous words in sentences, for judging contextual vectors (polysemes*.tsv)."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ LISTS: dict[Language, Path] = {
 }
 
 NUM_FREQUENT = 1000
-"""Words of a vocabulary that say which language it is; of our Korean one, 991 have a Hangul syllable."""
+"""Number of words that decide the language of a vocabulary; in the bundled Korean one, 991 of them have Hangul."""
 
 _COLUMNS = ("word", "contrast", "sense", "index", "tokens")
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """A word in a sentence, with the sense that it has there."""
+    """A word in a sentence, and its sense there."""
 
     word: str
     contrast: str
-    """The parts of speech of the word's senses, in their order (noun/noun, noun/verb, ...), or pragmatic."""
+    """Parts of speech of the word's senses, in the order of the senses (noun/noun, noun/verb, ...), or `pragmatic`."""
     sense: str
     index: int
-    """Of the word among the tokens."""
+    """Index of the word in `tokens`."""
     tokens: tuple[str, ...]
 
 
 def read_polysemes(path: str | os.PathLike[str] = LISTS["en"]) -> list[Occurrence]:
-    """The occurrences of a list, in its order; a line that begins with # is a comment.
+    """The occurrences of a list, in its order. Lines that begin with # are comments.
 
-    ValueError names the line that is not five columns between tabs, or whose index does not point at the word; or the
-    sense that has fewer than two sentences, or a word without another sense.
+    Raises ValueError, naming the line, for a line without five tab-separated columns or with an index that does not
+    point at the word; and, naming the word, for a word with fewer than two senses or a sense with fewer than two
+    sentences.
     """
     lines = list(read_lines(path))  # to its end, so that the file is closed when a line is refused
     occurrences = [
@@ -56,14 +57,14 @@ def read_polysemes(path: str | os.PathLike[str] = LISTS["en"]) -> list[Occurrenc
     for word in words_of(occurrences):
         senses = senses_of(word, occurrences)
         if len(senses) < 2 or any(sizes[word, sense] < 2 for sense in senses):
-            raise ValueError(f"{os.fspath(path)}: {word!r} needs two senses with two sentences each")
+            raise ValueError(f"{os.fspath(path)}: {word!r} needs at least two senses with at least two sentences each")
     return occurrences
 
 
 def language_of(vocabulary: Vocabulary | None) -> Language:
-    """Korean if most of a model's most frequent words have a Hangul syllable; else, or without a vocabulary, English.
+    """Korean if most of the most frequent words have a Hangul syllable; otherwise, or without a vocabulary, English.
 
-    The vocabulary is a record of what the model has read, and every model trained here has one.
+    A model's vocabulary shows which text it was trained on, and every model trained with elmokit has one.
     """
     frequent = [] if vocabulary is None else most_frequent_words(vocabulary, number=NUM_FREQUENT)
     num_korean = sum(any("가" <= character <= "힣" for character in token) for token in frequent)
@@ -76,15 +77,16 @@ def words_of(occurrences: list[Occurrence]) -> list[str]:
 
 
 def senses_of(word: str, occurrences: list[Occurrence]) -> list[str]:
+    """Each sense of the word once, in the order of the list."""
     return list(dict.fromkeys(occurrence.sense for occurrence in occurrences if occurrence.word == word))
 
 
 def _occurrence(line: str, where: str) -> Occurrence:
     columns = line.split("\t")
     if len(columns) != len(_COLUMNS):
-        raise ValueError(f"{where}: {len(columns)} columns; expected {', '.join(_COLUMNS)}, with tabs between them")
+        raise ValueError(f"{where}: {len(columns)} columns; expected {', '.join(_COLUMNS)}, separated by tabs")
     word, contrast, sense, index, text = columns
     tokens = tuple(text.split(" "))
     if not index.isdecimal() or int(index) >= len(tokens) or tokens[int(index)] != word:
-        raise ValueError(f"{where}: index {index} is not that of {word!r} in {text!r}")
+        raise ValueError(f"{where}: index {index} is not the index of {word!r} in {text!r}")
     return Occurrence(word, contrast, sense, int(index), tokens)

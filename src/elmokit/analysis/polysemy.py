@@ -1,4 +1,4 @@
-"""How often vectors tell the senses of a word apart: two rates over a whole list of occurrences, and baselines."""
+"""How often vectors tell the senses of a word apart: two rates over a list of occurrences, compared with baselines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 TIE = 1e-6
-"""Cosines that differ by less are equal: float32 vectors say no more."""
+"""Cosines that differ by no more than this count as equal, because float32 vectors are not more exact."""
 
 
 @dataclass(frozen=True)
@@ -30,66 +30,69 @@ class Rate:
     """A share of occurrences, with its 95 % interval (Wilson, 1927)."""
 
     correct: float
-    """Occurrences judged right; one that is tied or counted over triples adds a fraction."""
+    """Number of correct occurrences; ties and rates over triples add fractions."""
     total: int
     guessed: bool = False
-    """All were tied: this is chance itself, and has no interval."""
+    """Whether all occurrences were ties: then the rate is chance itself, and has no interval."""
 
     @property
     def share(self) -> float:
+        """The rate from 0 to 1."""
         return self.correct / self.total
 
     @property
     def interval(self) -> tuple[float, float]:
+        """Bounds of the 95 % interval, from 0 to 1."""
         z2 = 1.96**2
         centre = self.share + z2 / (2 * self.total)
         spread = 1.96 * sqrt(self.share * (1 - self.share) / self.total + z2 / (4 * self.total**2))
         return (centre - spread) / (1 + z2 / self.total), (centre + spread) / (1 + z2 / self.total)
 
     def percent(self) -> str:
-        """As in `84.9 % [80.1, 88.7]`."""
+        """The rate and its interval, such as `84.9 % [80.1, 88.7]`."""
         if self.guessed:
             return f"{100 * self.share:.1f} %"
         low, high = self.interval
         return f"{100 * self.share:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
     def __str__(self) -> str:
-        """As in `231/272 = 84.9 % [80.1, 88.7]`."""
+        """The fraction, rate and interval, such as `231/272 = 84.9 % [80.1, 88.7]`."""
         return f"{round(self.correct, 1):g}/{self.total} = {self.percent()}"
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one kind of vector gets right of a list: a number from 0 to 1 for each of its occurrences."""
+    """How well one kind of vector does on a list: two numbers from 0 to 1 for each occurrence."""
 
     name: str
+    """Name of the kind of vector."""
     nearest: Floats
-    """Whether the nearest other occurrence of the same word has the same sense."""
+    """1 where the nearest other occurrence of the same word has the same sense, else 0; a fraction for ties."""
     triples: Floats
-    """The share of pairs (same sense, other sense) in which the same sense is nearer."""
+    """Share of pairs (same sense, other sense) in which the same sense is nearer."""
 
     @property
     def guessed(self) -> bool:
-        """No occurrence has one nearest other: all are tied."""
+        """Whether every occurrence is a tie, without a single nearest neighbour."""
         return not np.isin(self.nearest, (0.0, 1.0)).any()
 
     def nearest_rate(self, chosen: Sequence[int] | slice = slice(None)) -> Rate:
-        """Over all occurrences, or those chosen."""
+        """Rate of `nearest`, over all or the chosen occurrences."""
         return rate(self.nearest[chosen], guessed=self.guessed)
 
     def triple_rate(self, chosen: Sequence[int] | slice = slice(None)) -> Rate:
-        """The interval is that of as many independent numbers as there are occurrences, not triples."""
+        """Rate of `triples`, over all or the chosen occurrences; its interval counts occurrences, not triples."""
         return rate(self.triples[chosen], guessed=self.guessed)
 
 
-def measure(
+def measure_senses(
     encoded: Sequence[Vectors], occurrences: Sequence[Occurrence], *, num_known: int | None = None
 ) -> list[Measured]:
-    """Chance, two baselines without context-dependent vectors, every LSTM layer, and the average of all layers.
+    """Rates of chance, two baselines without contextual vectors, every LSTM layer, and the average of all layers.
 
-    encoded: an array (L,T,E) for the sentence of each occurrence, as `Elmo.encode(..., layers="all")` gives them.
-    num_known: so many of the occurrences, the first ones, are known, and each of the rest is judged by them alone.
-        Without it each is judged by all others.
+    encoded: one array (L,T,E) for the sentence of each occurrence, as `Elmo.encode(..., layers="all")` returns them.
+    num_known: if given, the occurrences after the first `num_known` are judged, and compared only with those;
+        otherwise every occurrence is judged, and compared with all others.
     """
     layers = target_vectors(encoded, occurrences)
     kinds = {
@@ -110,13 +113,13 @@ def measure(
 
 
 def target_vectors(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> Floats:
-    """The word's own vectors at every layer, (L,N,E); layer 0 is static: the same in every sentence."""
+    """Vectors (L,N,E) of the ambiguous words at every layer; layer 0 is static, the same in every sentence."""
     targets = [array[:, occurrence.index] for array, occurrence in zip(encoded, occurrences, strict=True)]
     return np.stack(targets, axis=1).astype(np.float64)
 
 
 def context_bags(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> Floats:
-    """The mean of the static vectors of a sentence's other tokens, (N,E): context without order, zeros without any."""
+    """Mean (N,E) of the static vectors of a sentence's other tokens: context without order; zeros if there are none."""
     bags: list[Floats] = []
     for array, occurrence in zip(encoded, occurrences, strict=True):
         others = np.delete(array[0].astype(np.float64), occurrence.index, axis=0)
@@ -125,9 +128,9 @@ def context_bags(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) 
 
 
 def nearest_hits(vectors: Floats, occurrences: Sequence[Occurrence], *, num_known: int | None = None) -> Floats:
-    """For each occurrence 1 if its nearest by cosine among the word's others has its sense, else 0.
+    """For each occurrence, 1 if the nearest other occurrence of the word, by cosine, has the same sense, else 0.
 
-    Where several are equally near, the share of them that has it.
+    Where several are equally near, it is the share of them with the same sense.
     """
 
     def share(same: Floats, other: Floats) -> float:
@@ -139,7 +142,7 @@ def nearest_hits(vectors: Floats, occurrences: Sequence[Occurrence], *, num_know
 
 
 def triple_hits(vectors: Floats, occurrences: Sequence[Occurrence], *, num_known: int | None = None) -> Floats:
-    """For each occurrence the share of all pairs (same sense, other sense) with the first nearer; ties are half."""
+    """For each occurrence, the share of pairs (same sense, other sense) with the former nearer; ties count half."""
 
     def share(same: Floats, other: Floats) -> float:
         nearer = same[:, None] - other[None, :]
@@ -149,16 +152,18 @@ def triple_hits(vectors: Floats, occurrences: Sequence[Occurrence], *, num_known
 
 
 def num_triples(occurrences: Sequence[Occurrence]) -> int:
+    """Number of triples (occurrence, other of the same sense, other of another sense) in a list."""
     return sum(int(same.sum()) * int(other.sum()) for _, same, other in _comparisons(occurrences))
 
 
 def chance(occurrences: Sequence[Occurrence], *, num_known: int | None = None) -> Measured:
-    """What guessing gets: 7 of 15 nearest ones are right where a word has eight sentences for each of two senses."""
+    """What guessing gets: 7 of 15 nearest neighbours are right if a word has eight sentences for each of two senses."""
     guessed = [float(same.sum() / (same | other).sum()) for _, same, other in _comparisons(occurrences, num_known)]
     return Measured("chance", np.array(guessed), np.full(len(guessed), 0.5))
 
 
 def rate(hits: Floats, *, guessed: bool = False) -> Rate:
+    """The rate of an array of hits, one number from 0 to 1 per occurrence."""
     return Rate(float(hits.sum()), len(hits), guessed)
 
 
@@ -169,7 +174,7 @@ def _for_each(
     *,
     num_known: int | None,
 ) -> Floats:
-    """`share` of an occurrence's cosines with the word's others of its own sense, and with those of another sense."""
+    """For each judged occurrence, `share` of its cosines with others of the same sense and with those of another."""
     nearness = cosines(vectors)
     return np.array(
         [
@@ -180,7 +185,7 @@ def _for_each(
 
 
 def _comparisons(occurrences: Sequence[Occurrence], num_known: int | None = None) -> Iterator[tuple[int, Mask, Mask]]:
-    """Each occurrence to be judged, the word's others (or known ones) of its sense, and those of another."""
+    """For each judged occurrence: its index, others of the word with the same sense, and others with another sense."""
     words = np.array([occurrence.word for occurrence in occurrences])
     senses = np.array([occurrence.sense for occurrence in occurrences])
     for index in range(num_known or 0, len(occurrences)):

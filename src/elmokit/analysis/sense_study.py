@@ -1,4 +1,4 @@
-"""What a model's vectors know about the senses of words: rates over a list of polysemes, neighbours and planes."""
+"""How well a model's vectors separate the senses of words: rates over a list of polysemes, neighbours and planes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from elmokit.analysis.geometry import cosines, principal_plane
 from elmokit.analysis.neighbours import Contexts, StaticWords, most_frequent_words
 from elmokit.analysis.polysemes import senses_of, words_of
-from elmokit.analysis.polysemy import measure
+from elmokit.analysis.polysemy import measure_senses
 
 if TYPE_CHECKING:
     from elmokit.analysis.homonyms import Recorded
@@ -23,33 +23,35 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 NUM_CLOSE_UPS = 5
-"""The first words of a list are shown in detail: bank, play, spring, ..., 눈이, 배를, ... Chosen before any model."""
+"""Number of words shown in detail, the first of a list (bank, play, spring, ..., 눈이, 배를, ...), chosen before any
+model was trained."""
 NUM_SHOWN = 6
-"""The first sentences of each sense are in the table of a close-up, so many of all senses together."""
+"""Number of sentences in the table of a close-up: the first of each sense, this many over all senses."""
 NUM_NEIGHBOURS = 3
 NUM_STATIC_NEIGHBOURS = 4
 
 
 @dataclass(frozen=True)
 class Plane:
-    """All occurrences of a word, seen from where they differ most."""
+    """All occurrences of a word, projected on the plane in which they differ most."""
 
     word: str
     contrast: str
     senses: list[str]
     members: list[int]
-    """Which occurrences of the list these are."""
+    """Indices of the occurrences in the list."""
     points: Floats
-    """(N,2), in the order of the members."""
+    """Coordinates (N,2), in the order of the members."""
     share: float
-    """Of the variance, that these two directions hold."""
+    """Share of the variance in these two directions."""
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """An occurrence and the contexts nearest to it."""
+    """An occurrence and its nearest contexts."""
 
     occurrence: int
+    """Index in the list of occurrences."""
     same_word: list[Context]
     other_words: list[Context]
 
@@ -61,16 +63,18 @@ class CloseUp:
     word: str
     senses: list[str]
     shown: list[int]
+    """Indices of the occurrences in the table."""
     labels: list[str]
-    """Of those shown: the sense and a number."""
+    """Label of each occurrence shown: its sense and a number."""
     cosines: Floats
+    """Cosines (N,N) between the occurrences shown."""
     nearest: list[Nearest]
     static: list[Word]
 
 
 @dataclass(frozen=True)
 class SenseStudy:
-    """Planes and close-ups are of the top layer, as section 5.3 and table 4 of the paper look at senses."""
+    """Result of a sense study. Planes and close-ups show the top layer, as in section 5.3 and Table 4 of the paper."""
 
     model: str
     num_parameters: int
@@ -80,9 +84,9 @@ class SenseStudy:
     planes: list[Plane]
     close_ups: list[CloseUp]
     language: Language = "en"
-    """Of the occurrences."""
+    """Language of the occurrences."""
     recorded: Recorded | None = None
-    """What was measured when the model was bundled, on sentences that are not ours."""
+    """Rates on homonym_ko, measured when the model was bundled; None if there are none."""
 
     @property
     def top(self) -> Measured:
@@ -90,10 +94,11 @@ class SenseStudy:
         return self.measured[-2]
 
     def members(self, word: str) -> list[int]:
+        """Indices of the occurrences of a word."""
         return _members(word, self.occurrences)
 
     def contrasts(self) -> dict[str, list[int]]:
-        """The occurrences of the words with each contrast of parts of speech."""
+        """For each contrast of parts of speech, the indices of the occurrences of its words."""
         groups: dict[str, list[int]] = {}
         for index, occurrence in enumerate(self.occurrences):
             groups.setdefault(occurrence.contrast, []).append(index)
@@ -108,11 +113,12 @@ def study_senses(
     language: Language = "en",
     recorded: Recorded | None = None,
 ) -> SenseStudy:
-    """Run the model over the list; `model` is its name, to be shown, and `recorded` what is known of it besides."""
+    """Run a model over the list. `model` is its name on the page, `recorded` its rates on other data, if any."""
     sentences = [list(occurrence.tokens) for occurrence in occurrences]
     encoded = elmo.encode(sentences, layers="all", show_progress=False)
     top = [array[-1] for array in encoded]
-    targets = np.stack([array[one.index] for array, one in zip(top, occurrences, strict=True)]).astype(np.float64)
+    targets = np.stack([array[occurrence.index] for array, occurrence in zip(top, occurrences, strict=True)])
+    targets = targets.astype(np.float64)
     contexts = Contexts(top, sentences)
     words = words_of(occurrences)
     if elmo.vocabulary is None:
@@ -125,7 +131,7 @@ def study_senses(
         num_parameters=elmo.config.num_parameters,
         dim=elmo.config.output_dim,
         occurrences=occurrences,
-        measured=measure(encoded, occurrences),
+        measured=measure_senses(encoded, occurrences),
         planes=[_plane(word, occurrences, targets) for word in words],
         close_ups=[_close_up(word, occurrences, targets, contexts, static) for word in words[:NUM_CLOSE_UPS]],
         language=language,

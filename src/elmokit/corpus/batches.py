@@ -1,7 +1,7 @@
 """Sentences -> batches of parallel streams, packed without padding as bilm-tf packs them.
 
-Each row is a stream of its own. It takes positions from its current sentence and pulls the next one when that ends, so
-a sentence of n words gives n + 1 predictions in each direction: `<S> w1 .. wn` predicts `w1 .. wn </S>`.
+Each row is a separate stream: it takes tokens from its current sentence, and pulls the next sentence when that one
+ends. A sentence of n words gives n + 1 predictions in each direction: `<S> w1 .. wn` predicts `w1 .. wn </S>`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Targets:
-    """One direction of a batch: which distinct word each position reads, what it predicts, where a sentence starts."""
+    """One direction of a batch: what each position reads and predicts."""
 
     words: Int[np.ndarray, "T B"]
+    """Rows of `Batch.character_ids`: the word that each position reads."""
     targets: Int[np.ndarray, "T B"]
+    """Token ids: the word that each position predicts."""
     starts: Bool[np.ndarray, "T B"]
+    """Whether a sentence starts at the position."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The distinct words' character ids (N,C), and both directions; `directions` has one entry of a forward model."""
+    """A batch: character ids (N,C) of its distinct words, and its directions: forward, then backward unless absent."""
 
     character_ids: Int[np.ndarray, "N C"]
     directions: tuple[Targets, ...]
@@ -40,16 +43,16 @@ class Batch:
 
 @dataclass(frozen=True)
 class PackerState:
-    """Where a packer continues: the corpus position of the next sentence, and what is left of each row's."""
+    """Where a packer continues: the corpus position of the next sentence, and what is left of each row's sentence."""
 
     position: CorpusPosition
     rows: tuple[list[str], ...]
 
 
 class Packer:
-    """One direction's rows, of which a batch gets `own`: all of them, or the share of one process among several.
+    """The rows of one direction. A batch gets the rows `own`: all of them, or the share of one process among several.
 
-    Every process moves all rows on, so the same text goes to the same row however many processes there are.
+    Every process advances all rows, so each row gets the same text however many processes there are.
     """
 
     def __init__(
@@ -68,16 +71,16 @@ class Packer:
         self.bptt_steps = bptt_steps
         self.backward = backward
         self.rows: list[list[str]] = [[] for _ in range(batch_size)] if rows is None else list(rows)
-        """What is left of each row's sentence; the first token is the next to be read, and never the last one."""
+        """What is left of each row's sentence: its first token is read next; a single token is only a target."""
         self.own = range(len(self.rows))[own]
 
     @property
     def state(self) -> PackerState:
-        """From which another packer over the same shards continues, given its position and its rows."""
+        """The state from which another packer over the same shards continues, given its position and its rows."""
         return PackerState(self.sentences.position, tuple(self.rows))
 
     def next(self, distinct: dict[str, int]) -> Targets:
-        """The next (T,B) positions; new words are numbered on in `distinct`. Raises StopIteration at the end."""
+        """The next (T,B) positions. New words get the next numbers in `distinct`. Raises StopIteration at the end."""
         shape = (self.bptt_steps, len(self.own))
         words = np.empty(shape, dtype=np.int64)
         targets = np.empty(shape, dtype=np.int64)
@@ -107,8 +110,8 @@ class Packer:
         return tokens
 
 
-def batches(packers: list[Packer], *, max_characters_per_token: int) -> Iterator[Batch]:
-    """Batches until a packer's sentences end; a last incomplete batch is left out, as in bilm-tf."""
+def packed_batches(packers: list[Packer], *, max_characters_per_token: int) -> Iterator[Batch]:
+    """Batches until a packer runs out of sentences; an incomplete last batch is dropped, as in bilm-tf."""
     while True:
         distinct: dict[str, int] = {}
         try:

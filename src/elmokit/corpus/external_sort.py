@@ -1,4 +1,4 @@
-"""Sorting more records than fit into memory: sorted runs on disk, merged as they are read (external merge sort)."""
+"""External merge sort, for more records than fit into memory: sorted runs on disk, merged while they are read."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
 MEMORY_BYTES = 256 * 2**20
-"""Of records that are in memory at once, if nothing else is asked for."""
+"""Default limit for the records that are in memory at once."""
 
 RUNS_AT_ONCE = 64  # files that are open during a merge
-_READ_BYTES = 2**17  # buffer of each of them
-_RECORD_OVERHEAD = 41  # a bytes object's header and its place in a list
+_READ_BYTES = 2**17  # read buffer of each file
+_RECORD_OVERHEAD = 41  # header of a bytes object and its entry in a list
 _LENGTH = struct.Struct("<I")
 
 
 class ExternalSort:
-    """Records (bytes) in their order, equal ones too; about `memory_bytes` of them are in memory, the rest in `folder`.
+    """Records (bytes) in sorted order, duplicates included; about `memory_bytes` in memory, the rest in `folder`.
 
-    What is written to `folder` belongs to whoever made it (`temporary_folder`).
+    The caller creates and removes `folder`; see `temporary_folder`.
     """
 
     def __init__(self, folder: Path, *, memory_bytes: int = MEMORY_BYTES) -> None:
@@ -42,11 +42,11 @@ class ExternalSort:
             self._spill()
 
     def add_sorted(self, records: Iterable[bytes]) -> None:
-        """A run that is in order already; it goes to disk as it comes."""
+        """Add records that are already sorted. They go to disk one by one, as a run."""
         self._runs.append(self._write(records))
 
     def __iter__(self) -> Iterator[bytes]:
-        """All records in order, once; the files are removed as they are read."""
+        """All records in order. This works only once: the files are removed while they are read."""
         if not self._runs:
             self._records.sort()
             yield from self._records
@@ -74,19 +74,20 @@ class ExternalSort:
 
 @contextmanager
 def temporary_folder(target: Path) -> Generator[Path]:
-    """A folder beside `target`, on the same disk, removed in the end; an error without a file's name gets `target`'s.
+    """A temporary folder next to `target`, on the same disk, removed at the end.
 
-    Raises FileNotFoundError when the folder that `target` is to be in does not exist.
+    An OSError that names no file gets the name of `target`. Raises FileNotFoundError when the parent folder of
+    `target` does not exist.
     """
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist; make it first")
+        raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist; create it first")
     folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.sorting")
     folder.mkdir()
     try:
         yield folder
     except OSError as error:
         if error.errno and error.filename is None:
-            error.filename = str(target)  # as a full disk is reported: without any name
+            error.filename = str(target)  # a full disk, for example, is reported without any file name
         raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)

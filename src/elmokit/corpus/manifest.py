@@ -1,4 +1,4 @@
-"""The manifest of a prepared corpus: what came in, what was dropped and why, what was written; as JSON and Markdown."""
+"""The manifest of a prepared corpus, as JSON and Markdown: its sources, what was dropped and why, and its files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """A raw file; `sentences` and `tokens` are all that were found in it."""
+    """A raw text file; `sentences` and `tokens` count everything found in it, before anything was dropped."""
 
     path: str
     bytes: int
@@ -29,7 +29,7 @@ class Source:
 
 @dataclass
 class Amount:
-    """So many sentences, of so many tokens."""
+    """A number of sentences and of their tokens."""
 
     sentences: int = 0
     tokens: int = 0
@@ -41,7 +41,7 @@ class Amount:
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """A file of the corpus; `bytes` and `sha256` as it lies on disk."""
+    """A file of the corpus; `bytes` and `sha256` are of the compressed file on disk."""
 
     name: str
     sentences: int
@@ -52,27 +52,29 @@ class CorpusFile:
 
 @dataclass(frozen=True)
 class CorpusManifest:
-    """The sentences of all sources are those that were dropped, held out and kept for training; so are the tokens."""
+    """What `prepare` did. Sentences (and tokens) over all sources = dropped + held out + training."""
 
     made_by: str
     options: Mapping[str, object]
     sources: list[Source]
     dropped: dict[str, Amount]
-    """By reason."""
+    """What was dropped, by reason."""
     held_out_documents: int
     held_out: CorpusFile | None
     shards: list[CorpusFile]
 
     @property
     def train(self) -> Amount:
+        """Sentences and tokens of all shards."""
         return Amount(sum(shard.sentences for shard in self.shards), sum(shard.tokens for shard in self.shards))
 
     def to_json(self) -> str:
+        """The text of manifest.json."""
         record = {"format": "elmokit corpus", "version": 1, **dataclasses.asdict(self)}
         return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
 
     def text(self) -> str:
-        """A few lines for people."""
+        """A summary of a few lines, for the terminal."""
         lines = [
             f"{'read':24}{_count(self.sources)} in {sum(source.documents for source in self.sources):,} documents",
             *(f"{reason:24}{_count([amount])}" for reason, amount in self.dropped.items() if amount.sentences),
@@ -84,7 +86,7 @@ class CorpusManifest:
         return "\n".join(lines)
 
     def markdown(self) -> str:
-        """MANIFEST.md."""
+        """The text of MANIFEST.md."""
         files = [*self.shards, *([self.held_out] if self.held_out else [])]
         total = self.train
         return "\n".join(
@@ -94,20 +96,19 @@ class CorpusManifest:
                 f"{total.sentences:,} sentences, {total.tokens:,} tokens to train on, shuffled, "
                 f"in {_plural(len(self.shards), 'shard')}. {self._about_held_out()}",
                 "",
-                "One sentence a line, one space between tokens. Where the texts are from, and their licences, only you "
-                "know: write it here.",
+                "One sentence per line, one space between tokens. Record the sources and licences of the texts here.",
                 "",
-                "## What came in",
+                "## Sources",
                 "",
                 _table(
                     ("file", "bytes", "documents", "sentences", "tokens", "SHA-256"),
                     [(s.path, s.bytes, s.documents, s.sentences, s.tokens, s.sha256) for s in self.sources],
                 ),
                 "",
-                "## What was dropped",
+                "## Dropped",
                 "",
                 _table(
-                    ("why", "sentences", "tokens"),
+                    ("reason", "sentences", "tokens"),
                     [(reason, amount.sentences, amount.tokens) for reason, amount in self.dropped.items()],
                 ),
                 "",
@@ -118,9 +119,9 @@ class CorpusManifest:
                     [(file.name, file.sentences, file.tokens, file.bytes, file.sha256) for file in files],
                 ),
                 "",
-                "## How it was made",
+                "## Options",
                 "",
-                f"By `elmokit prepare` ({self.made_by}). The same files and options make the same corpus.",
+                f"Made by `elmokit prepare` ({self.made_by}). The same files and options give the same corpus.",
                 "",
                 markdown_table(
                     ("option", "value"), [(name, str(value)) for name, value in self.options.items()], num_names=2
@@ -134,12 +135,13 @@ class CorpusManifest:
             return "Nothing is held out."
         return (
             f"Held out: {self.held_out.sentences:,} sentences, {self.held_out.tokens:,} tokens of "
-            f"{_plural(self.held_out_documents, 'whole document')}, in their order; "
-            "none of these sentences is in a shard."
+            f"{_plural(self.held_out_documents, 'whole document')}, in their original order; "
+            "no shard contains any of these sentences."
         )
 
 
 def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -153,5 +155,5 @@ def _plural(number: int, noun: str) -> str:
 
 
 def _table(header: tuple[str, ...], rows: list[tuple[str | int, ...]]) -> str:
-    """With thousands separators in the numbers."""
+    """A Markdown table with thousands separators in the numbers."""
     return markdown_table(header, [[cell if isinstance(cell, str) else f"{cell:,}" for cell in row] for row in rows])

@@ -1,8 +1,8 @@
-"""Raw text -> a corpus: sentences of tokens without duplicates, shuffled shards, and held-out text by whole documents.
+"""Raw text -> a corpus: shuffled shards of tokenised sentences without duplicates, and whole held-out documents.
 
-Two sorts on disk (`spilled_sort.py`) do it in bounded memory: by sentence, so that equal ones meet (they themselves are
-compared, no hashes, so none is dropped by accident); then by a random number, which is a shuffle of the whole corpus.
-The order and the choice of documents follow from the seed and the place in the input alone.
+Two external sorts do this in bounded memory: the first by sentence, which brings duplicates together (sentences are
+compared, not hashes, so no sentence is dropped by accident); the second by a random number, which shuffles the whole
+corpus. Order and held-out documents depend only on the seed and on positions in the input.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 import lzma
 import os
 import re
+import struct
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from pathlib import Path
 from elmokit import __version__
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort, temporary_folder
 from elmokit.corpus.manifest import Amount, CorpusFile, CorpusManifest, Source, sha256
-from elmokit.corpus.raw_text import SentenceTokenizer, documents, keep_spelling, morphemes, script_share
+from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, read_raw_documents, script_share
 from elmokit.model.formats.folder import new_folder
 from elmokit.system.files import atomic_write
 from elmokit.system.progress import progress_bar
@@ -31,65 +32,73 @@ HELD_OUT_FILE = "heldout.txt.xz"
 TOO_SHORT, TOO_LONG, OTHER_SCRIPT = "too short", "too long", "in another script"
 DUPLICATE, HELD_OUT_TOO = "duplicates", "held out elsewhere"
 
-# The thresholds of data/en (ASCII letters) and of the Wikipedia in data/ko (Hangul syllables).
+# The thresholds of the bundled models' corpora: ASCII letters in English, Hangul syllables in Korean text.
 _SCRIPTS = {"en": (re.compile(r"[A-Za-z]"), 0.55), "ko": (re.compile(r"[가-힣]"), 0.6)}
+
+_ORIGIN = struct.Struct(">QQ")  # of a sentence: random number of its document, position in the input
+_HELD_OUT, _TO_TRAIN = 0, 1
+_HELD_OUT_KEY = struct.Struct(">BQ")  # _HELD_OUT, position: held-out sentences stay in their order
+_TRAIN_KEY = struct.Struct(">BQQ")  # _TO_TRAIN, random number, position
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """How raw text becomes a corpus. The limits of length are those of the bundled English model's corpus."""
+    """Settings of `prepare`. The default limits of sentence length are those of the bundled English model's corpus."""
 
     language: str = "other"
-    """en and ko drop sentences of which less than 55 % is ASCII letters, or 60 % Hangul; other drops none."""
+    """`en` drops sentences with less than 55 % ASCII letters, `ko` those with less than 60 % Hangul; `other` none."""
     unit: str = "eojeol"
-    """Of Korean: eojeol (as it is spaced, punctuation split) or morphemes (Kiwi's). Other text is split into words."""
+    """Tokens of Korean: `eojeol` (split at spaces and punctuation) or `morphemes` (by Kiwi). Ignored in other text."""
     nfc: bool = True
-    """False keeps composed and decomposed characters as the raw text spells them."""
+    """Whether to normalise to NFC; False keeps composed and decomposed characters as the raw text spells them."""
     min_tokens: int = 4
-    """Of a sentence; shorter ones are dropped."""
+    """Sentences with fewer tokens are dropped."""
     max_tokens: int = 100
-    """Of a sentence; longer ones are dropped."""
+    """Sentences with more tokens are dropped."""
     keep_duplicates: bool = False
-    """True keeps sentences that occurred before, unless they are held out."""
+    """Whether to keep repeated sentences (still never a held-out sentence in the training text)."""
     held_out: float = 0.005
-    """Share of the documents, drawn at random; at least one document, unless it is 0."""
+    """Share of the documents to hold out, drawn at random; unless it is 0, at least one document is held out."""
     seed: int = 0
-    """Of the shuffle and the draw."""
+    """Seed of the shuffle and of the choice of held-out documents."""
     shard_megabytes: float = 40.0
-    """Text of a shard, in 10^6 bytes before compression."""
+    """Size of a shard's text, in 10^6 bytes before compression."""
 
     def __post_init__(self) -> None:
         for name, choices in (("language", ("en", "ko", "other")), ("unit", ("eojeol", "morphemes"))):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}")
         if self.unit == "morphemes" and self.language != "ko":
-            raise ValueError(f"morphemes are for Korean, the language is {self.language}; say --language ko")
+            raise ValueError(f"morphemes work only for Korean, but the language is {self.language}; use --language ko")
         if self.unit == "morphemes" and not self.nfc:
-            raise ValueError("the analyser of morphemes reads NFC; leave out --no-nfc or take --unit eojeol")
+            raise ValueError("the morpheme analyser needs NFC; remove --no-nfc or use --unit eojeol")
         if not 1 <= self.min_tokens <= self.max_tokens:
             raise ValueError(
-                f"sentences of {self.min_tokens} to {self.max_tokens} tokens are asked for; "
-                "expected at least 1, and the maximum not below the minimum"
+                f"min_tokens is {self.min_tokens} and max_tokens {self.max_tokens}; "
+                "expected a minimum of at least 1, and a maximum not below the minimum"
             )
         if not 0 <= self.held_out < 1:
             raise ValueError(
-                f"the held-out share is {self.held_out:g}; expected at least 0 and below 1 (0.5% is 0.005)"
+                f"the held-out share is {self.held_out:g}; expected at least 0 and less than 1 (0.5% is 0.005)"
             )
         if not self.shard_megabytes > 0:
-            raise ValueError(f"a shard of {self.shard_megabytes:g} megabytes; expected more than 0")
+            raise ValueError(f"shard_megabytes is {self.shard_megabytes:g}; expected more than 0")
 
 
 def prepare(
     raw: Sequence[Path], folder: Path, how: Preparation | None = None, *, memory_bytes: int = MEMORY_BYTES
 ) -> CorpusManifest:
-    """Write `train-00000.txt.xz` ..., `heldout.txt.xz`, `MANIFEST.md` and `manifest.json` of raw text files.
+    """Write a corpus from raw text: `train-00000.txt.xz` ..., `heldout.txt.xz`, `MANIFEST.md` and `manifest.json`.
 
-    raw: UTF-8, plain, gzip or xz. A blank line or the end of a file ends a document; a single line end is a space.
-    folder: new; it is there as a whole or not at all. memory_bytes: of sentences in memory, about; changes no result.
+    raw: UTF-8 files, plain, gzip or xz. A blank line or the end of a file ends a document; a single line end counts as
+        a space.
+    folder: the new folder, which is written completely or not at all.
+    how: the settings, by default `Preparation()`.
+    memory_bytes: approximate limit for sentences in memory; it does not change the result.
 
-    A sentence of a held-out document is nowhere in the shards: where a training document has it too, it is dropped
-    there. Needs room on the disk for about three times the text. Raises ValueError for malformed UTF-8, naming file
-    and line, and when nothing is left to train on; FileExistsError when the folder is there.
+    No sentence of a held-out document occurs in the shards: if a training document also has it, it is dropped there.
+    About three times the size of the text is needed on disk. Raises ValueError for malformed UTF-8, naming file and
+    line, and when nothing is left to train on; FileExistsError when the folder exists.
     """
     how = how or Preparation()
     for path in raw:
@@ -124,29 +133,29 @@ def prepare(
 
 
 class _Sentences:
-    """All sentences that may stay, sorted on disk; each knows its place in the input and its document's random number.
+    """All sentences that pass the filters, sorted on disk, with their positions and their documents' random numbers.
 
-    A record is the sentence, NUL (which sorts before everything), the document's number, the place: of equal sentences,
-    those of held-out documents, which have the lowest numbers, come first.
+    A record is the sentence, NUL (which sorts before everything), the random number of its document, and its position
+    in the input. Held-out documents have the lowest random numbers, so among equal sentences theirs come first.
     """
 
     def __init__(self, how: Preparation, records: ExternalSort) -> None:
         self.dropped = {reason: Amount() for reason in (TOO_SHORT, TOO_LONG, OTHER_SCRIPT, DUPLICATE, HELD_OUT_TOO)}
         self.num_documents = 0
-        """With at least one sentence that may stay."""
+        """Number of documents with at least one sentence that passes the filters."""
         self.num_held_out_documents = 0
         self._how = how
         self._records = records
-        self._place = 0
+        self._position = 0
         self._first_to_train = round(how.held_out * 2**64)
         self._lowest = 2**64
 
     def read(self, index: int, path: Path, tokenizer: SentenceTokenizer) -> Source:
-        """Take in the sentences of the `index`-th raw file."""
+        """Add the sentences of the `index`-th raw file."""
         found = Amount()
         num_documents = num_with_sentences = -1
         with progress_bar(unit=" sentences", label=path.name) as bar:
-            for number, text in documents(path):
+            for number, text in read_raw_documents(path):
                 num_documents = number
                 key = _random_number(self._how.seed, "document", index, number)
                 for sentence in split_sentences(text):
@@ -172,34 +181,34 @@ class _Sentences:
         )
 
     def without_duplicates(self) -> Iterator[bytes]:
-        """Records to shuffle: 0, the place and the sentence; or 1, a random number, the place and the sentence."""
+        """Records to shuffle, each a key and a sentence: `_HELD_OUT_KEY` or `_TRAIN_KEY`, which sort in that order."""
         first_to_train = self._first_to_train
         if self._how.held_out and not self.num_held_out_documents:
             first_to_train, self.num_held_out_documents = self._lowest + 1, 1
             if self.num_documents == 1:
                 raise ValueError(
-                    "the raw text is one document, and held-out text is whole documents; separate documents by blank "
-                    "lines, give several files, or say --held-out 0"
+                    "the raw text is a single document, so no whole document can be held out; separate documents by "
+                    "blank lines, pass several files, or use --held-out 0"
                 )
-        for sentence, records in groupby(self._records, key=lambda record: record[:-17]):
+        for sentence, records in groupby(self._records, key=lambda record: record[: -len(b"\0") - _ORIGIN.size]):
             num_tokens = sentence.count(b" ") + 1
             kept_to_train = kept_out = False
             for record in records:
-                place = record[-8:]
-                if int.from_bytes(record[-16:-8], "big") < first_to_train:
+                key, position = _ORIGIN.unpack(record[-_ORIGIN.size :])
+                if key < first_to_train:
                     if kept_out and not self._how.keep_duplicates:
                         self.dropped[DUPLICATE].add(num_tokens)
                         continue
                     kept_out = True
-                    yield b"\0" + place + sentence
+                    yield _HELD_OUT_KEY.pack(_HELD_OUT, position) + sentence
                 elif kept_out:
                     self.dropped[HELD_OUT_TOO].add(num_tokens)
                 elif kept_to_train and not self._how.keep_duplicates:
                     self.dropped[DUPLICATE].add(num_tokens)
                 else:
                     kept_to_train = True
-                    number = _random_number(self._how.seed, "sentence", int.from_bytes(place, "big"))
-                    yield b"\1" + number.to_bytes(8, "big") + place + sentence
+                    number = _random_number(self._how.seed, "sentence", position)
+                    yield _TRAIN_KEY.pack(_TO_TRAIN, number, position) + sentence
 
     def _why_not(self, sentence: str, tokens: list[str]) -> str | None:
         if len(tokens) < self._how.min_tokens:
@@ -219,8 +228,8 @@ class _Sentences:
 
     def _add(self, tokens: list[str], key: int) -> None:
         text = " ".join(tokens).encode("utf-8")
-        self._records.add(text + b"\0" + key.to_bytes(8, "big") + self._place.to_bytes(8, "big"))
-        self._place += 1
+        self._records.add(text + b"\0" + _ORIGIN.pack(key, self._position))
+        self._position += 1
 
 
 def _tokenizer(how: Preparation) -> SentenceTokenizer:
@@ -229,9 +238,9 @@ def _tokenizer(how: Preparation) -> SentenceTokenizer:
     return tokenize if how.nfc else keep_spelling
 
 
-def _random_number(seed: int, *place: str | int) -> int:
-    """Uniform below 2^64, of the seed and the place alone."""
-    text = "/".join(map(str, (seed, *place)))
+def _random_number(seed: int, *path: str | int) -> int:
+    """Uniform number below 2^64 that depends only on the seed and the path."""
+    text = "/".join(map(str, (seed, *path)))
     return int.from_bytes(hashlib.blake2b(text.encode("ascii"), digest_size=8).digest(), "big")
 
 
@@ -240,9 +249,10 @@ def _write_corpus(
 ) -> tuple[CorpusFile | None, list[CorpusFile]]:
     held_out: CorpusFile | None = None
     shards: list[CorpusFile] = []
-    for to_train, group in groupby(records, key=lambda record: record[0]):
-        lines = (record[17 if to_train else 9 :] + b"\n" for record in group)
-        if not to_train:
+    for kind, group in groupby(records, key=lambda record: record[0]):
+        key_size = (_HELD_OUT_KEY if kind == _HELD_OUT else _TRAIN_KEY).size
+        lines = (record[key_size:] + b"\n" for record in group)
+        if kind == _HELD_OUT:
             held_out, _ = _write_file(folder / HELD_OUT_FILE, next(lines), lines, limit=sys.maxsize)
             continue
         line = next(lines, None)
@@ -253,7 +263,7 @@ def _write_corpus(
 
 
 def _write_file(path: Path, first: bytes, lines: Iterator[bytes], *, limit: int) -> tuple[CorpusFile, bytes | None]:
-    """Write `first` and what follows, up to `limit` bytes; returns the file and the line that did not fit any more."""
+    """Write `first` and the following lines, up to `limit` bytes; returns the file and the first line left over."""
     amount = Amount()
     size = 0
     line: bytes | None = first
@@ -269,6 +279,6 @@ def _write_file(path: Path, first: bytes, lines: Iterator[bytes], *, limit: int)
 def _nothing_left(found: _Sentences) -> str:
     reasons = [f"{amount.sentences:,} {reason}" for reason, amount in found.dropped.items() if amount.sentences]
     if not found.num_documents and not reasons:
-        return "the raw text holds no sentence at all"
+        return "the raw text contains no sentence; expected UTF-8 text (.txt, .gz or .xz)"
     held_out = f"; {found.num_held_out_documents:,} of {found.num_documents:,} documents are held out"
     return f"no sentence is left to train on; dropped: {', '.join(reasons) or 'none'}{held_out}"

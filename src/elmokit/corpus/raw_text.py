@@ -13,15 +13,15 @@ from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
 PIECE_CHARACTERS = 1_000_000
-"""A longer document comes in pieces, cut at a line end, so that a file without blank lines fits into memory."""
+"""Longer documents are cut at line ends into pieces, so that a file without blank lines fits into memory."""
 
 SentenceTokenizer = Callable[[str], list[str]]
 
 
-def documents(path: Path) -> Iterator[tuple[int, str]]:
-    """(number in the file, text) of the documents that blank lines separate; the pieces of a long one share a number.
+def read_raw_documents(path: Path) -> Iterator[tuple[int, str]]:
+    """Number and text of each document of a file, separated by blank lines; pieces of a long one share its number.
 
-    Raises ValueError and OSError naming file and line as `read_lines` does.
+    Raises the ValueError and OSError of `read_lines`, which name file and line.
     """
     number = size = 0
     inside = False
@@ -43,7 +43,7 @@ def documents(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def keep_spelling(sentence: str) -> list[str]:
-    """Tokens of `tokenize`, with the characters spelt (composed or decomposed) as the sentence spells them."""
+    """Tokens of `tokenize`, but with characters composed or decomposed as in the sentence."""
     tokens = tokenize(sentence)
     if unicodedata.is_normalized("NFC", sentence):
         return tokens
@@ -54,7 +54,7 @@ def keep_spelling(sentence: str) -> list[str]:
 
 
 def morphemes() -> SentenceTokenizer:
-    """A tokenizer into Korean morphemes, by Kiwi. Raises ValueError when kiwipiepy is not installed."""
+    """A tokenizer that splits Korean into morphemes with Kiwi. Raises ValueError when kiwipiepy is not installed."""
     kiwi = require("kiwipiepy", extra="ko", purpose="splitting Korean into morphemes").Kiwi()
 
     def morphemes_of(sentence: str) -> list[str]:
@@ -65,13 +65,13 @@ def morphemes() -> SentenceTokenizer:
 
 
 def script_share(sentence: str, script: re.Pattern[str]) -> float:
-    """Share of the visible characters that are of the script."""
+    """Share, from 0 to 1, of the visible characters that match the script's pattern."""
     visible = "".join(unicodedata.normalize("NFC", sentence).split())
     return len(script.findall(visible)) / max(len(visible), 1)
 
 
 def _characters(text: str) -> list[str]:
-    """Characters with the marks, and the vowels and final consonants (of Hangul), that join them."""
+    """Characters together with the combining marks (and, in Hangul, the vowels and final consonants) after them."""
     characters: list[str] = []
     for code_point in text:
         if characters and _joins(code_point):

@@ -1,7 +1,7 @@
 """Corpus shards -> an endless, seeded, resumable stream of sentences, in constant memory.
 
-Shards are text files with one tokenised sentence per line. Every epoch visits all shards in a new order; a shard is
-read in blocks of lines, and the lines of a block are shuffled. The order follows from the seed and the position alone.
+Shards are text files of one tokenised sentence per line. Every epoch visits all shards in a new order; a shard is read
+in blocks of lines, and the lines of a block are shuffled. The order depends only on the seed and the position.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BLOCK_LINES = 65_536  # lines that are in memory and shuffled together, about 10
 
 @dataclass(frozen=True)
 class CorpusPosition:
-    """Where the next sentence comes from: `sentence` within the shuffled `block` of the `shard`-th shard of `epoch`."""
+    """The position of the next sentence: its index in the shuffled `block` of the `shard`-th shard of `epoch`."""
 
     epoch: int = 0
     shard: int = 0
@@ -28,10 +28,10 @@ class CorpusPosition:
 
 
 class SentenceStream:
-    """Sentences (lists of tokens) without end, or for `num_epochs`; `shuffle=False` keeps the order of the files.
+    """Sentences (lists of tokens), endless or for `num_epochs`; `shuffle=False` keeps the order of the files.
 
-    `purpose` names the stream, so that two over the same shards (one for each direction) shuffle independently.
-    Blank lines are passed over. Raises ValueError when the shards hold no sentence at all.
+    `purpose` is part of the seed, so that two streams over the same shards (one per direction) shuffle independently.
+    Blank lines are skipped. Raises ValueError when the shards contain no sentence.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class SentenceStream:
                         self.position = CorpusPosition(epoch, shard_index, block_index, index + 1)
                         yield split_tokens(lines[index])
             if empty and (epoch > start.epoch or start == CorpusPosition()):
-                raise ValueError(f"the shards hold no sentence: {', '.join(map(str, self.shards))}")
+                raise ValueError(f"the shards contain no sentence: {', '.join(map(str, self.shards))}")
             epoch += 1
 
     def _shard_order(self, epoch: int) -> list[Path]:

@@ -1,7 +1,8 @@
-"""Corpus shards -> a vocabulary, most frequent tokens first; exact counts in bounded memory, however many types."""
+"""Corpus shards -> a vocabulary, most frequent tokens first, from exact counts in bounded memory."""
 
 from __future__ import annotations
 
+import struct
 import sys
 import tempfile
 from collections import Counter
@@ -24,29 +25,31 @@ if TYPE_CHECKING:
 
 SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 
-_TYPE_OVERHEAD = 120  # bytes of a dictionary's entry, its share of the spare room and the count, beside the string
-_LARGEST = 2**64 - 1
+_TYPE_OVERHEAD = 120  # bytes per type besides the string: dictionary entry, its share of spare capacity, count
+_COUNT = struct.Struct(">Q")
+_LARGEST = 2**64 - 1  # records by falling count begin with _LARGEST - count
 
 
 @dataclass(frozen=True)
 class VocabularySummary:
-    """What a vocabulary covers of the text that it was counted on."""
+    """How well a vocabulary covers the text that it was counted on."""
 
     num_sentences: int
     num_tokens: int
     num_types: int
-    """Distinct tokens of the text, the specials not counted."""
+    """Number of distinct tokens in the text, without the specials."""
     num_kept: int
-    """Of these, how many are in the vocabulary."""
+    """Number of these types that are in the vocabulary."""
     num_known_tokens: int
-    """Tokens of the text that are in the vocabulary."""
+    """Number of tokens in the text that are in the vocabulary."""
     num_cut_tokens: int
-    """Tokens of more than 48 bytes, which lose their ends at 50 characters (48 and the two word boundaries)."""
+    """Number of tokens over 48 bytes, which lose their ends at 50 characters (48 and the two word boundaries)."""
     rarest_count: int
-    """Of the last token kept; 0 when none is."""
+    """Count of the rarest type in the vocabulary; 0 if it has none."""
 
     @property
     def coverage(self) -> float:
+        """Share, from 0 to 1, of the tokens of the text that are in the vocabulary."""
         return self.num_known_tokens / self.num_tokens
 
     @property
@@ -54,11 +57,11 @@ class VocabularySummary:
         return 1 - self.coverage
 
     def text(self) -> str:
-        """A few lines for people."""
+        """A summary of a few lines, for the terminal."""
         return (
             f"{self.num_sentences:,} sentences, {self.num_tokens:,} tokens, {self.num_types:,} types\n"
             f"kept {self.num_kept:,} types and {len(SPECIALS)} specials; the rarest has count {self.rarest_count:,}\n"
-            f"they cover {self.coverage:.2%} of the tokens; OOV rate {self.unknown_rate:.2%}\n"
+            f"coverage {self.coverage:.2%} of the tokens; OOV rate {self.unknown_rate:.2%}\n"
             f"cut at 50 characters: {self.num_cut_tokens:,} tokens ({self.num_cut_tokens / self.num_tokens:.4%})"
         )
 
@@ -71,12 +74,14 @@ def write_vocabulary(
     max_size: int | None = None,
     memory_bytes: int = MEMORY_BYTES,
 ) -> VocabularySummary:
-    """Write the tokens of text shards: `<S>`, `</S>`, `<UNK>`, then by falling count, equal counts by code point.
+    """Write the vocabulary of text shards: `<S>`, `</S>`, `<UNK>`, then tokens by falling count, ties by code point.
 
-    min_count: rarer tokens are left out. max_size: lines of the file at most, the specials among them.
-    memory_bytes: of counts in memory, about; the rest goes to files beside `path`. The result is always the same.
+    min_count: tokens with a lower count are left out.
+    max_size: largest number of lines in the file, including the specials.
+    memory_bytes: approximate limit for counts in memory; the rest goes to temporary files next to `path`. It does not
+        change the result.
 
-    The file is there as a whole or not at all. Raises ValueError for shards that hold no sentence or no UTF-8.
+    The file is written completely or not at all. Raises ValueError for shards without a sentence or not in UTF-8.
     """
     _check(min_count, max_size)
     with atomic_write(path) as unfinished, _counted(shards, beside=path, memory_bytes=memory_bytes) as counted:
@@ -103,9 +108,9 @@ def write_vocabulary(
 def count_vocabulary(
     shards: Sequence[Path], *, min_count: int = 1, max_size: int | None = None, memory_bytes: int = MEMORY_BYTES
 ) -> dict[str, int]:
-    """The same tokens with their counts, in the same order, without the specials; what is kept is held in memory.
+    """The tokens that `write_vocabulary` would write, without the specials, in that order, with their counts.
 
-    What does not fit into `memory_bytes` while counting goes to the system's folder for temporary files.
+    While counting, whatever exceeds `memory_bytes` goes to the system's folder for temporary files.
     """
     _check(min_count, max_size)
     beside = Path(tempfile.gettempdir()) / "vocabulary"
@@ -127,7 +132,7 @@ def _counted(shards: Sequence[Path], *, beside: Path, memory_bytes: int) -> Gene
 
 
 class _Counted:
-    """The counts of all types, sorted by count on disk; two sorts, first by token to add up, then by count."""
+    """The counts of all types, sorted on disk: first by token, to add up partial counts, then by count."""
 
     def __init__(self, shards: Sequence[Path], folder: Path, *, memory_bytes: int) -> None:
         self.num_sentences = 0
@@ -135,19 +140,19 @@ class _Counted:
         self.num_types = 0
         self.num_cut_tokens = 0
         self.num_boundary_tokens = 0
-        """Tokens of the text that are `<S>` or `</S>`; one that is `<UNK>` is unknown."""
+        """Number of tokens in the text that are `<S>` or `</S>`; those that are `<UNK>` count as unknown."""
         self._by_count = ExternalSort(folder, memory_bytes=memory_bytes // 2)
         for token, count in self._types(shards, ExternalSort(folder), memory_bytes=memory_bytes // 2):
             self._add(token, count)
 
     def most_frequent(self, *, min_count: int, max_size: int | None) -> Iterator[tuple[str, int]]:
-        """Tokens that are no specials with their counts; once only."""
+        """Tokens, without the specials, and their counts. This works only once."""
         num_wanted = None if max_size is None else max_size - len(SPECIALS)
         for record in islice(self._by_count, num_wanted):
-            count = _LARGEST - int.from_bytes(record[:8], "big")
+            count = _LARGEST - _COUNT.unpack_from(record)[0]
             if count < min_count:
                 return
-            yield record[8:].decode("utf-8"), count
+            yield record[_COUNT.size :].decode("utf-8"), count
 
     def _add(self, token: str, count: int) -> None:
         self.num_tokens += count
@@ -157,14 +162,14 @@ class _Counted:
             return
         if "\r" in token:
             raise ValueError(
-                f"the token {token[:40]!r} holds a carriage return, which no vocabulary can; "
-                r"remove them from the shards, for example with tr -d '\r'"
+                f"the token {token[:40]!r} contains a carriage return, which a vocabulary file cannot store; "
+                r"remove carriage returns from the shards, for example with tr -d '\r'"
             )
         self.num_types += 1
-        self._by_count.add((_LARGEST - count).to_bytes(8, "big") + token.encode("utf-8"))
+        self._by_count.add(_COUNT.pack(_LARGEST - count) + token.encode("utf-8"))
 
     def _types(self, shards: Sequence[Path], partial: ExternalSort, *, memory_bytes: int) -> Iterator[tuple[str, int]]:
-        """Every type with its count, in no order that counts."""
+        """Every type with its count, in any order."""
         counter: Counter[str] = Counter()
         size = 0
         spilled = False
@@ -186,11 +191,12 @@ class _Counted:
             return
         partial.add_sorted(_records(counter))
         del counter
-        for spelling, records in groupby(partial, key=lambda record: record[:-9]):
-            yield spelling.decode("utf-8"), sum(int.from_bytes(record[-8:], "big") for record in records)
+        for spelling, records in groupby(partial, key=lambda record: record[: -len(b"\0") - _COUNT.size]):
+            counts = (_COUNT.unpack(record[-_COUNT.size :])[0] for record in records)
+            yield spelling.decode("utf-8"), sum(counts)
 
 
 def _records(counter: Counter[str]) -> Iterator[bytes]:
-    """Token, NUL (which no token holds and which sorts before everything), count; in the order of code points."""
+    """Records of token, NUL (which no token contains and which sorts before everything) and count, by code point."""
     for token in sorted(counter):
-        yield token.encode("utf-8") + b"\0" + counter[token].to_bytes(8, "big")
+        yield token.encode("utf-8") + b"\0" + _COUNT.pack(counter[token])

@@ -1,6 +1,7 @@
-"""A biLM -> an ONNX file for any number of sentences and tokens, checked in onnxruntime (extra `onnx`).
+"""Export of a biLM to ONNX, for any number of sentences and tokens, checked with onnxruntime (extra `onnx`).
 
-`nn.LSTM(proj_size=...)` does not export, and a Python loop freezes the number of tokens; torch's `scan` becomes ONNX's.
+`nn.LSTM(proj_size=...)` cannot be exported, and a Python loop would fix the number of tokens; torch's private `scan`
+operator becomes the Scan operator of ONNX.
 """
 
 from __future__ import annotations
@@ -44,41 +45,43 @@ if TYPE_CHECKING:
     Scan = Callable[[Step, Carry, Tensor], tuple[Carry, Tensor]]
 
 MAX_DIFFERENCE = 2e-6
-"""Between onnxruntime and torch, for activations up to 1; otherwise this times the largest one, because float32 rounds
-relative to size: layer 0 of the bundled English model, which the others are computed from, reaches 125."""
+"""Largest difference allowed between onnxruntime and torch for activations up to 1. It grows with the largest
+activation, because float32 rounds relative to size: layer 0 of the bundled English model, the input of the other
+layers, reaches 125."""
 MAX_FILE_BYTES = 128 * 2**20
-"""Larger weights go into a file of their own, which onnxruntime maps instead of copying (protobuf ends at 2 GiB)."""
+"""Larger weights go into a separate file, which onnxruntime maps instead of copying (protobuf is limited to 2 GiB)."""
 CHECKED_BATCHES = ((1, 0), (1, 5), (4, 10), (7, 30))
-"""(sentences, tokens of the longest)"""
+"""Batches of the check: number of sentences, number of tokens of the longest."""
 
 
 @dataclass(frozen=True)
 class ExportedModel:
-    """What an export wrote. A second file holds the weights; both stay together, under the names that they have."""
+    """Result of an export: its files and how exact it is."""
 
     files: tuple[Path, ...]
+    """The graph, then the weights if they are in a separate file. Keep both in one folder, under their names."""
     difference: float
-    """Largest one between the activations of onnxruntime and torch, in the check; its bound is `MAX_DIFFERENCE`."""
+    """Largest difference between the activations of onnxruntime and torch in the check; see `MAX_DIFFERENCE`."""
     largest_activation: float
-    """Of the check, by absolute value."""
+    """Largest absolute activation in the check."""
 
 
 def export_onnx(bilm: BiLM, path: str | Path, *, model_name: str) -> ExportedModel:
-    """Write the biLM, without state, to `path` (*.onnx); the file appears whole and checked, or not at all.
+    """Write the biLM, without carried state, to `path` (*.onnx). The file is written and checked, or not at all.
 
-    Input `character_ids` (B,T,C), int64, as `BiLM` takes them, with the sentence boundaries; rows of zeros behind a
-    sentence's end are padding (elsewhere they go unnoticed); T is at least 1. Outputs `layers` (L,B,T,2D) and `mask`
-    (B,T). The metadata name the model, its configuration and the version of elmokit.
+    The input is `character_ids` (B,T,C), int64, as for `BiLM`, including the sentence boundaries; T is at least 1.
+    Rows of zeros after the end of a sentence are padding (elsewhere they are not detected). The outputs are `layers`
+    (L,B,T,2D) and `mask` (B,T). The metadata contain the name of the model, its config and the version of elmokit.
 
-    Raises ValueError without the extra, with a torch that cannot, and when onnxruntime computes something else;
-    FileExistsError where there is such a file.
+    Raises ValueError without the extra, when this version of torch cannot export, and when the result of onnxruntime
+    differs; FileExistsError when the file exists.
     """
     path = Path(path)
     weights_path = path.with_name(f"{path.name}.data")  # the graph refers to it by this name
-    _check_place(path, weights_path)
+    _check_free(path, weights_path)
     onnxruntime, scan = _onnxruntime(), torch_scan()
     if {(weight.device.type, weight.dtype) for weight in bilm.parameters()} != {("cpu", torch.float32)}:
-        raise ValueError("the ONNX export takes a biLM in float32 on the CPU: bilm.float().cpu()")
+        raise ValueError("the ONNX export needs a biLM in float32 on the CPU: use bilm.float().cpu()")
     with atomic_write(path) as unfinished, tempfile.TemporaryDirectory(dir=path.parent, prefix=".onnx-") as folder:
         draft = Path(folder, path.name)
         draft_weights = draft.with_name(weights_path.name)
@@ -94,15 +97,15 @@ def export_onnx(bilm: BiLM, path: str | Path, *, model_name: str) -> ExportedMod
             files.append(weights_path)
             with atomic_write(weights_path) as unfinished_weights:
                 draft_weights.replace(unfinished_weights)
-        draft.replace(unfinished)  # last: without the graph, weights are no model
+        draft.replace(unfinished)  # last: weights without a graph are not a model
     return ExportedModel(tuple(files), difference, largest_activation)
 
 
 class ExportableBiLM(nn.Module):
-    """What `BiLM.forward` computes from zeros, with the same parameters, in operations that fix no batch and no time.
+    """`BiLM.forward` from a zero state, with the same parameters, in operations that fix neither B nor T.
 
-    Character ids (B,T,C) -> layer activations (L,B,T,2D), zero at padding, and mask (B,T). `scan` is torch's, or
-    anything that does the same. No gradients. Padding is read on like tokens; it stands behind them in both directions.
+    Character ids (B,T,C) -> layer activations (L,B,T,2D), zero at padding, and mask (B,T), without gradients. `scan`
+    is torch's or an equivalent. Padding is processed like tokens, and comes after them in both directions.
     """
 
     def __init__(self, bilm: BiLM, scan: Scan) -> None:
@@ -124,7 +127,7 @@ class ExportableBiLM(nn.Module):
         return torch.where(mask[:, :, None], joined, 0.0), mask
 
     def _encode_tokens(self, character_ids: Int[Tensor, "B T C"]) -> Float[Tensor, "B T D"]:
-        """`CharEncoder.forward`, with the windows that hold padding characters alone visited one by one."""
+        """`CharEncoder.forward`, but visiting all windows, even those that contain only padding characters."""
         encoder = self.bilm.char_encoder
         characters = encoder.embedding(character_ids.flatten(0, 1)).transpose(1, 2)
         pooled = [convolution(characters).amax(dim=2) for convolution in encoder.convolutions]
@@ -147,7 +150,7 @@ class ExportableBiLM(nn.Module):
         lstm_dim = len(layer.bias) // 4
         forget = functional.pad(layer.bias.new_full((lstm_dim,), FORGET_BIAS), (lstm_dim, 2 * lstm_dim))
         from_inputs = functional.linear(inputs, layer.input_weight, layer.bias + forget)
-        recurrent = layer.recurrent_weight.t()  # here, for `scan` would transpose at every step
+        recurrent = layer.recurrent_weight.t()  # outside `step`, because `scan` would transpose at every step
         projection = None if layer.projection_weight is None else layer.projection_weight.t()
 
         def step(carry: Carry, from_input: Tensor) -> tuple[Carry, Tensor]:
@@ -158,7 +161,7 @@ class ExportableBiLM(nn.Module):
             output = o * cell.tanh()
             if projection is not None:
                 output = _clip(output @ projection, layer.projection_clip)
-            return (cell, output), output.clone()  # `scan` wants results that share no memory
+            return (cell, output), output.clone()  # `scan` needs results that share no memory
 
         batch_size, dim = inputs.shape[1:]
         start = inputs.new_zeros(batch_size, lstm_dim), inputs.new_zeros(batch_size, dim)
@@ -166,13 +169,13 @@ class ExportableBiLM(nn.Module):
 
 
 def torch_scan() -> Scan:
-    """`torch._higher_order_ops.scan.scan`, which is private and may move. Raises ValueError where it is not."""
+    """`torch._higher_order_ops.scan.scan`, which is private and may move. Raises ValueError when it is missing."""
     try:
         return importlib.import_module("torch._higher_order_ops.scan").scan
     except (ImportError, AttributeError):
         raise ValueError(
             f"torch {torch.__version__} has no torch._higher_order_ops.scan, which the ONNX export needs: "
-            "use one that has, such as torch 2.13"
+            "install a version that has it, such as torch 2.13"
         ) from None
 
 
@@ -184,25 +187,25 @@ def _clip(values: Tensor, limit: float | None) -> Tensor:
     return values if limit is None else values.clamp(-limit, limit)
 
 
-def _check_place(path: Path, weights_path: Path) -> None:
+def _check_free(path: Path, weights_path: Path) -> None:
     if path.suffix != ".onnx":
-        raise ValueError(f"{path}: an ONNX file is named *.onnx")
-    for each in (path, weights_path):
-        if os.path.lexists(each):
-            raise FileExistsError(f"{each} exists: choose another name or remove it")
+        raise ValueError(f"{path}: the name of an ONNX file must end in .onnx")
+    for file in (path, weights_path):
+        if os.path.lexists(file):
+            raise FileExistsError(f"{file} exists; choose another name or remove it")
 
 
 def _onnxruntime() -> Any:
-    for name in ("onnx", "onnxscript"):  # torch.onnx uses them
+    for name in ("onnx", "onnxscript"):  # torch.onnx needs them
         require(name, extra="onnx", purpose="the ONNX export")
     return require("onnxruntime", extra="onnx", purpose="the ONNX export")
 
 
 def _program(module: ExportableBiLM) -> Any:
-    """A `torch.onnx.ONNXProgram`, without notes on where each operation stands in our source files."""
+    """The exported `torch.onnx.ONNXProgram`, without metadata about our source files."""
     sizes = {0: torch.export.Dim("sentences"), 1: torch.export.Dim("tokens")}
     example = torch.ones(2, 3, module.bilm.config.max_characters_per_token, dtype=torch.int64)
-    with _quiet(), torch.no_grad():  # with gradients, `scan` exports what its backward needs
+    with _quiet(), torch.no_grad():  # with gradients, `scan` would also export what its backward pass needs
         program: Any = torch.onnx.export(
             module,
             (example,),
@@ -219,7 +222,7 @@ def _program(module: ExportableBiLM) -> Any:
 
 @contextmanager
 def _quiet() -> Generator[None]:
-    """Without what torch 2.13 says to itself: of its own deprecations, and of torchvision, which we do not use."""
+    """Context that silences torch 2.13 about its own deprecations and about torchvision, which we do not use."""
     registration = logging.getLogger("torch.onnx._internal.exporter._registration")
     level = registration.level
     registration.setLevel(logging.ERROR)
@@ -232,7 +235,7 @@ def _quiet() -> Generator[None]:
 
 
 def _check(onnxruntime: Any, path: Path, bilm: BiLM) -> tuple[float, float]:
-    """Largest difference between onnxruntime and torch, and largest activation; ValueError if they differ too much."""
+    """Largest difference between onnxruntime and torch, and largest activation. Raises ValueError if they disagree."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
@@ -248,14 +251,14 @@ def _check(onnxruntime: Any, path: Path, bilm: BiLM) -> tuple[float, float]:
     allowed = MAX_DIFFERENCE * max(1.0, largest)
     if not (difference <= allowed and same_masks):
         raise ValueError(
-            f"onnxruntime {onnxruntime.__version__} computes something else than torch {torch.__version__}: "
-            f"activations differ by {difference:.1e}, allowed is {allowed:.1e}; nothing was written"
+            f"onnxruntime {onnxruntime.__version__} and torch {torch.__version__} disagree: "
+            f"activations differ by {difference:.1e}, but at most {allowed:.1e} is allowed; nothing was written"
         )
     return float(difference), largest
 
 
 def _batches(config: BiLMConfig) -> Iterator[NDArray[np.int64]]:
-    """Character ids of sentences of all lengths, the last of several without even its boundaries."""
+    """Character ids of sentences of various lengths; the last of several sentences is only padding."""
     generator = random.Random(0)
     for num_sentences, num_tokens in CHECKED_BATCHES:
         lengths = [num_tokens, *(generator.randint(0, num_tokens) for _ in range(num_sentences - 1))]

@@ -9,7 +9,7 @@ from pathlib import Path
 from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
-from elmokit.scoring.perplexity import perplexity
+from elmokit.scoring.perplexity import bilm_perplexity
 from elmokit.text.vocabulary import Vocabulary
 
 
@@ -53,7 +53,7 @@ def held_out_perplexity(bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, te
     """Perplexity of a text file, one tokenised sentence per line; the biLM is in training mode afterwards."""
     bilm.eval()
     try:
-        measured = perplexity(bilm, softmax, vocabulary, [text])
+        measured = bilm_perplexity(bilm, softmax, vocabulary, [text])
     finally:
         bilm.train()
     backward = None if measured.backward is None else measured.backward.perplexity

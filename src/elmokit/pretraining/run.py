@@ -16,7 +16,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from elmokit.corpus.batches import Batch, Packer, PackerState, batches
+from elmokit.corpus.batches import Batch, Packer, PackerState, packed_batches
 from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
 from elmokit.model.bilm import BiLM, BiLMState
@@ -101,7 +101,7 @@ class Run:
         if self.ranks.first:
             last_step = self.progress.step
             keep_records(self.run_dir / METRICS_NAME, lambda record: record["step"] <= last_step)
-        source = batches(self.packers, max_characters_per_token=config.bilm.max_characters_per_token)
+        source = packed_batches(self.packers, max_characters_per_token=config.bilm.max_characters_per_token)
         log = RunLog(self.run_dir, config, step=self.progress.step, silent=not self.ranks.first)
         with log, _TerminationSignal() as termination:
             while not self.progress.finished(config):

@@ -1,4 +1,4 @@
-"""Where a model's loss goes: by file, by direction, by the predicted word's frequency, and the words that cost most."""
+"""Breakdown of a model's loss by file, direction and frequency of the predicted word, and the costliest words."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from elmokit.scoring.perplexity import (
     TextLosses,
     TokenLosses,
     exp_of_loss,
-    read_for_measuring,
+    join_texts,
+    read_with_softmax,
     text_losses,
-    union,
 )
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.markdown import aligned_table
@@ -27,91 +27,92 @@ from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 if TYPE_CHECKING:
     from jaxtyping import Int
 
-LAST_RANKS = (100, 1_000, 10_000, 100_000)  # of the bands; the last band has the rest
+LAST_RANKS = (100, 1_000, 10_000, 100_000)  # last rank of each frequency band; a further band has the rest
 BOUNDARY = f"{BEGIN_SENTENCE} {END_SENTENCE}"
-WHOLE = "all"
+ALL_FILES = "all"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What some targets cost in one direction; losses in nats."""
+    """Loss of a group of targets in one direction, in nats."""
 
     name: str
-    """A band, or a word."""
+    """Name of a frequency band, or a word."""
     num_predictions: int
     share: float
-    """Of the direction's predictions."""
+    """Share, from 0 to 1, of the direction's predictions."""
     mean_loss: float | None
-    """None when it was never predicted."""
+    """Mean loss; None if there is no prediction."""
     perplexity: float | None
+    """`exp(mean_loss)`; None if there is no prediction."""
     total_loss: float
     loss_share: float
-    """Of the direction's loss: by how much the perplexity's logarithm would fall if these were always certain."""
+    """Share of the direction's loss: how much the log of the perplexity would fall if these targets were certain."""
 
 
 @dataclass(frozen=True)
 class Breakdown:
-    """One direction's loss. The bands together are all of it."""
+    """Loss of one direction. The bands add up to all of it."""
 
     bands: tuple[Cost, ...]
-    """By rank in the vocabulary, specials not counted; then the sentence boundary, then UNK."""
+    """Bands by rank in the vocabulary (without the specials), then the sentence boundary, then UNK."""
     worst_words: tuple[Cost, ...]
-    """By falling total loss; `<S>`, `</S>` and `<UNK>` may be among them."""
+    """Words by falling total loss; `<S>`, `</S>` and `<UNK>` may be among them."""
 
 
 @dataclass(frozen=True)
 class MeasuredText:
-    """A file, or all of them."""
+    """Perplexity and breakdowns of one file, or of all files together."""
 
     name: str
     perplexity: Perplexity
     forward: Breakdown
     backward: Breakdown | None
-    """None of a forward model."""
+    """None for a model without a backward direction."""
 
     def breakdowns(self) -> list[tuple[str, Breakdown]]:
-        """With the names of their directions."""
+        """The breakdowns with the names of their directions."""
         return [("forward", self.forward)] + ([] if self.backward is None else [("backward", self.backward)])
 
 
 @dataclass(frozen=True)
 class PerplexityTable:
-    """Every file by itself, and their union: mean losses weighted by predictions."""
+    """Perplexities of each file, and of all files together (their mean losses weighted by predictions)."""
 
     files: tuple[MeasuredText, ...]
     whole: MeasuredText
 
     def to_json(self) -> str:
-        """All there is, the bands and worst words of every file too; null where there is no finite number."""
+        """Everything as JSON, including bands and worst words of every file; null where a number is not finite."""
         record = {"format": "elmokit perplexity", "version": 1, **asdict(self)}
         finite: object = json.loads(json.dumps(record), parse_constant=lambda _: None)
         return json.dumps(finite, indent=2, ensure_ascii=False) + "\n"
 
     def text(self, *, bands: bool = False) -> str:
-        """For people; `bands` adds those of the whole, as its worst words are added if they were asked for."""
+        """Tables for the terminal: perplexities, the bands of the whole if requested, and its worst words if any."""
         parts = [self.whole.perplexity.text() if len(self.files) == 1 else self._text_of_files()]
         if bands:
             parts += [f"{name}, by rank in the vocabulary\n{_bands(side)}" for name, side in self.whole.breakdowns()]
         for name, side in self.whole.breakdowns():
             if side.worst_words:
-                parts.append(f"{name}, the words that cost most\n{_words(side)}")
+                parts.append(f"{name}, costliest words\n{_words(side)}")
         if len(parts) > 1:
             parts.append(
-                "Losses are in nats; perplexity is exp of the mean loss. The share of the loss says by how much\n"
-                "the logarithm of the perplexity would fall if these words were always certain."
+                "Losses are in nats; perplexity is exp of the mean loss. The share of loss is how much the log\n"
+                "of the perplexity would fall if these words were predicted with certainty."
             )
         return "\n\n".join(parts)
 
     def _text_of_files(self) -> str:
         directions = [name for name, _ in self.whole.breakdowns()]
         rows = [["", "predictions", "UNK", *(title for name in directions for title in (name, "without UNK"))]]
-        for one in (*self.files, self.whole):
-            measured = one.perplexity
+        for text in (*self.files, self.whole):
+            measured = text.perplexity
             sides = [side for side in (measured.forward, measured.backward) if side is not None]
             numbers = [number for side in sides for number in (side.perplexity, side.perplexity_without_unknown)]
             rows.append(
                 [
-                    one.name,
+                    text.name,
                     f"{measured.num_predictions:,}",
                     f"{measured.unknown_rate:.2%}",
                     *(f"{number:.2f}" for number in numbers),
@@ -129,21 +130,23 @@ def measure_files(
     carry_state: bool = False,
     weights: str | None = None,
 ) -> PerplexityTable:
-    """Perplexities of a stored model on every file and on all of them, as `measure` has them; each is run once.
+    """Perplexities of a stored model on each file and on all files together, as `perplexity` computes them.
 
-    num_words: the worst words to name; none if None. min_count: a word predicted fewer times is not among them.
-    With carried state every file is a stream of its own.
+    num_words: number of worst words to list; None for none.
+    min_count: smallest number of predictions of a word that is listed.
+    carry_state: as in `perplexity`, with a separate stream for each file.
 
-    Raises ValueError for no file, one without sentences, counts below 1, and a model that cannot be measured.
+    The model runs once over each file. Raises ValueError when no files are given, a file has no sentence, a count is
+    below 1, or the model has no softmax or no vocabulary.
     """
     if not files:
-        raise ValueError("no files were given; expected at least one text file of one sentence a line")
+        raise ValueError("no files were given; expected at least one text file with one sentence per line")
     for what, count in (("number of worst words", num_words), ("minimum count of the worst words", min_count)):
         if count is not None and count < 1:
             raise ValueError(f"the {what} is {count}; expected at least 1")
     for path in files:
-        next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file before hours are spent
-    bilm, softmax, vocabulary = read_for_measuring(model, weights=weights)
+        next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file now, not after hours
+    bilm, softmax, vocabulary = read_with_softmax(model, weights=weights)
     parts = [text_losses(bilm, softmax, vocabulary, [path], carry_state=carry_state) for path in files]
     names = [path.name for path in files]
     if len(set(names)) < len(names):
@@ -163,13 +166,13 @@ def measure_files(
         ]
         return MeasuredText(name, losses.perplexity(), forward=sides[0], backward=sides[1] if len(sides) > 1 else None)
 
-    return PerplexityTable(files=tuple(map(measured, names, parts)), whole=measured(WHOLE, union(parts)))
+    return PerplexityTable(files=tuple(map(measured, names, parts)), whole=measured(ALL_FILES, join_texts(parts)))
 
 
 def frequency_bands(vocabulary: Vocabulary) -> dict[str, Int[np.ndarray, " N"]]:
-    """Token ids by rank among the tokens that are no specials; the sentence boundary and UNK by themselves.
+    """Token ids of each band: by rank among the tokens without the specials, then the sentence boundary and UNK.
 
-    A band that no token of the vocabulary belongs to is left out.
+    Bands without tokens are left out.
     """
     boundary = np.array([vocabulary.begin_id, vocabulary.end_id])
     unknown = np.array([vocabulary.unknown_id])
@@ -217,7 +220,7 @@ def _bands(side: Breakdown) -> str:
 
 
 def _words(side: Breakdown) -> str:
-    """The word stands last, since characters are not all of one width."""
+    """A table of the worst words. The word comes last, since not all characters have the same width."""
     rows = [["", "predictions", "mean loss", "total loss", "share of loss"]]
     for number, word in enumerate(side.worst_words, start=1):
         rows.append(

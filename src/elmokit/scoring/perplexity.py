@@ -1,7 +1,8 @@
 """Perplexity of a biLM with the full softmax: forward, backward and mean, n + 1 predictions for a sentence of n words.
 
-Each sentence by itself is what an n-gram model is measured on; carrying the state from sentence to sentence is what the
-released tool does (bilm-tf's `test`: 256 parallel rows in file order, the incomplete last batch left out).
+By default each sentence starts from a zero state, which makes the perplexity comparable with that of an n-gram model.
+With carried state, it is measured as the released tool does (bilm-tf's `test`): 256 parallel rows in file order, whose
+states pass from sentence to sentence, without the incomplete last batch.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from elmokit.corpus.batches import Packer, batches
+from elmokit.corpus.batches import Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax, full_softmax_losses
@@ -31,14 +32,14 @@ from elmokit.text.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-SENTENCES_AT_ONCE = 4096  # read and sorted by length together
+SENTENCES_AT_ONCE = 4096  # sentences that are read, and sorted by length, together
 SENTENCES_PER_BATCH = 64
 CARRIED_ROWS = 256  # parallel rows of the released tool's evaluation
 
 
 @dataclass(frozen=True)
 class DirectionPerplexity:
-    """`perplexity` over all targets, and over those that are not UNK."""
+    """Perplexity of one direction, over all targets and over those that are not UNK."""
 
     perplexity: float
     perplexity_without_unknown: float
@@ -46,31 +47,32 @@ class DirectionPerplexity:
 
 @dataclass(frozen=True)
 class Perplexity:
-    """Perplexities of one text, in both directions (`backward` is None of a forward model), and what was counted."""
+    """Perplexities and counts of one text. `backward` is None for a model without a backward direction."""
 
     forward: DirectionPerplexity
     backward: DirectionPerplexity | None
     num_sentences: int | None
-    """None with carried state, which does not stop at a sentence's end."""
+    """Number of sentences; None with carried state, which does not stop at the end of a sentence."""
     num_predictions: int
-    """Per direction."""
+    """Number of predictions per direction."""
     num_unknown: int
-    """Predictions of the forward direction whose target is UNK."""
+    """Number of predictions of the forward direction whose target is UNK."""
     num_tokens_in_vocabulary: int
     carried_state: bool
 
     @property
     def mean(self) -> float:
-        """Mean of both directions' perplexities, as the paper reports it."""
+        """Mean of the perplexities of both directions, as the paper reports it."""
         sides = [self.forward] if self.backward is None else [self.forward, self.backward]
         return sum(side.perplexity for side in sides) / len(sides)
 
     @property
     def unknown_rate(self) -> float:
+        """Share, from 0 to 1, of the forward predictions whose target is UNK."""
         return self.num_unknown / self.num_predictions
 
     def text(self) -> str:
-        """A few lines for people."""
+        """A small table and a line of counts, for the terminal."""
         rows = [("forward", self.forward)] + ([] if self.backward is None else [("backward", self.backward)])
         lines = [f"{'':10}{'perplexity':>12}{'without UNK':>14}"]
         for name, side in rows:
@@ -79,10 +81,10 @@ class Perplexity:
         return "\n".join([*lines, self.counts_text()])
 
     def counts_text(self) -> str:
-        """One line: what was counted, and how."""
+        """One line about what was counted, and how."""
         sentences = "" if self.num_sentences is None else f"{self.num_sentences:,} sentences, "
         return (
-            f"{sentences}{self.num_predictions:,} predictions a direction, {self.num_unknown:,} of UNK "
+            f"{sentences}{self.num_predictions:,} predictions per direction, {self.num_unknown:,} of UNK "
             f"({self.unknown_rate:.2%}), vocabulary {self.num_tokens_in_vocabulary:,}, "
             f"{'state carried' if self.carried_state else 'each sentence by itself'}"
         )
@@ -90,24 +92,27 @@ class Perplexity:
 
 @dataclass(frozen=True, eq=False)
 class TokenLosses:
-    """What every token of the vocabulary cost in one direction, by token id: the sum of its losses and how many."""
+    """Losses of one direction by target: a sum and a count for every token of the vocabulary, in order of ids."""
 
     losses: Float[np.ndarray, " V"]
-    """In nats."""
+    """Sums of the losses, in nats."""
     counts: Int[np.ndarray, " V"]
+    """Numbers of predictions."""
 
 
 @dataclass(frozen=True, eq=False)
 class TextLosses:
-    """What a text cost: forward, then backward unless the model is a forward one; everything else follows from it."""
+    """Losses of a text, from which perplexity and its breakdown are computed."""
 
     directions: tuple[TokenLosses, ...]
+    """Forward, then backward if the model has a backward direction."""
     vocabulary: Vocabulary
     num_sentences: int | None
-    """None with carried state."""
+    """Number of sentences; None with carried state."""
     carried_state: bool
 
     def perplexity(self) -> Perplexity:
+        """The perplexities and counts of the text."""
         unknown = self.vocabulary.unknown_id
         sides = [_direction_perplexity(direction, unknown) for direction in self.directions]
         forward = self.directions[0]
@@ -122,37 +127,39 @@ class TextLosses:
         )
 
 
-def measure(model: str, shards: Sequence[Path], *, carry_state: bool = False, weights: str | None = None) -> Perplexity:
-    """Perplexity of a stored model (folder, run, or options + weights) on text shards, one tokenised sentence a line.
+def perplexity(
+    model: str, shards: Sequence[Path], *, carry_state: bool = False, weights: str | None = None
+) -> Perplexity:
+    """Perplexity of a stored model (folder, run, or options + weights) on text with one tokenised sentence per line.
 
     Raises ValueError when the model has no softmax or no vocabulary, and when the text is empty.
     """
-    bilm, softmax, vocabulary = read_for_measuring(model, weights=weights)
-    return perplexity(bilm, softmax, vocabulary, shards, carry_state=carry_state)
+    bilm, softmax, vocabulary = read_with_softmax(model, weights=weights)
+    return bilm_perplexity(bilm, softmax, vocabulary, shards, carry_state=carry_state)
 
 
-def read_for_measuring(model: str, *, weights: str | None = None) -> tuple[BiLM, Softmax, Vocabulary]:
-    """A stored model with what perplexity needs of it. ValueError when it has no softmax or no vocabulary."""
+def read_with_softmax(model: str, *, weights: str | None = None) -> tuple[BiLM, Softmax, Vocabulary]:
+    """A stored biLM in eval mode, its softmax and its vocabulary. Raises ValueError when it lacks one of the latter."""
     bilm, softmax, vocabulary = read_bilm(model, weights, with_softmax=True)
     if softmax is None or vocabulary is None:
         missing = "softmax" if softmax is None else "vocabulary"
         raise ValueError(
-            f"{model} has no {missing}; perplexity needs the softmax and the vocabulary it was trained with"
+            f"{model} has no {missing}; perplexity needs the softmax and the vocabulary that it was trained with"
         )
     return bilm.eval(), softmax, vocabulary
 
 
-def perplexity(
+def bilm_perplexity(
     bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, shards: Sequence[Path], *, carry_state: bool = False
 ) -> Perplexity:
-    """Perplexity of a model in memory; see `measure`."""
+    """Perplexity of a model in memory; see `perplexity`."""
     return text_losses(bilm, softmax, vocabulary, shards, carry_state=carry_state).perplexity()
 
 
 def text_losses(
     bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, shards: Sequence[Path], *, carry_state: bool = False
 ) -> TextLosses:
-    """Losses of a model in memory by direction and target; ValueError when the text is empty."""
+    """Losses of a model in memory, by direction and target. Raises ValueError when the text is empty."""
     sums = [_Sum(len(vocabulary)) for _ in range(bilm.config.num_directions)]
     num_sentences: int | None = None
     with torch.no_grad():
@@ -167,26 +174,25 @@ def text_losses(
                 for direction, hidden, targets in _alone(bilm, encode, vocabulary, sentences):
                     sums[direction].add(full_softmax_losses(hidden, softmax, targets=targets), targets)
     if not sums[0].counts.any():
-        raise ValueError(
-            f"{', '.join(map(str, shards))}: too little text; "
-            + (f"with carried state at least {CARRIED_ROWS} tokens are needed" if carry_state else "no sentence in it")
-        )
-    return TextLosses(tuple(one.result() for one in sums), vocabulary, num_sentences, carry_state)
+        missing = f"at least {CARRIED_ROWS} tokens with carried state" if carry_state else "at least one sentence"
+        raise ValueError(f"{', '.join(map(str, shards))}: too little text; expected {missing}")
+    return TextLosses(tuple(direction.result() for direction in sums), vocabulary, num_sentences, carry_state)
 
 
-def union(parts: Sequence[TextLosses]) -> TextLosses:
-    """Losses of several texts, measured with one model in one way, as if they were one text."""
-    sides = zip(*(part.directions for part in parts), strict=True)
+def join_texts(parts: Sequence[TextLosses]) -> TextLosses:
+    """Losses of several texts as if they were one text; all must be from the same model, with or without state."""
     directions = tuple(
-        TokenLosses(np.sum([one.losses for one in side], axis=0), np.sum([one.counts for one in side], axis=0))
-        for side in sides
+        TokenLosses(
+            np.sum([part.losses for part in direction], axis=0), np.sum([part.counts for part in direction], axis=0)
+        )
+        for direction in zip(*(part.directions for part in parts), strict=True)
     )
     num_sentences = [part.num_sentences for part in parts if part.num_sentences is not None]
     return replace(parts[0], directions=directions, num_sentences=sum(num_sentences) if num_sentences else None)
 
 
 def exp_of_loss(nats: float) -> float:
-    """`exp`, but infinite where that would overflow: the model has gone wrong, and its table shall still say so."""
+    """`exp`, but infinity instead of an overflow, so that a diverged model still gets a table."""
     return math.inf if nats > 709 else math.exp(nats)
 
 
@@ -199,7 +205,7 @@ def _direction_perplexity(direction: TokenLosses, unknown_id: int) -> DirectionP
 
 
 class _Sum:
-    """Running totals of losses, for every token of the vocabulary."""
+    """Running sums of losses and counts for every token of the vocabulary."""
 
     def __init__(self, num_tokens: int) -> None:
         self.losses = torch.zeros(num_tokens, dtype=torch.float64)
@@ -217,7 +223,7 @@ class _Sum:
 def _alone(
     bilm: BiLM, encode: TokenCache, vocabulary: Vocabulary, sentences: list[list[str]]
 ) -> Iterator[tuple[int, Float[Tensor, "N D"], Int[Tensor, " N"]]]:
-    """(direction, top activations, targets) of sentences that start from zeros, those of similar length together."""
+    """(direction, top activations, targets) of sentences that each start from zeros, batched by length."""
     dim = bilm.config.projection_dim
     bounded = [[BEGIN_SENTENCE, *sentence, END_SENTENCE] for sentence in sentences]
     for batch in batches_by_length([len(sentence) for sentence in bounded], batch_size=SENTENCES_PER_BATCH):
@@ -227,7 +233,7 @@ def _alone(
         targets = nn.utils.rnn.pad_sequence(
             [torch.from_numpy(vocabulary.ids(sentence)) for sentence in group], batch_first=True
         ).to(top.device)
-        inside = output.mask[:, 1:]  # forward: what position k says of k + 1; backward: what k + 1 says of k
+        inside = output.mask[:, 1:]  # forward: position k predicts k + 1; backward: position k + 1 predicts k
         yield 0, top[:, :-1, :dim][inside], targets[:, 1:][inside]
         if bilm.config.bidirectional:
             yield 1, top[:, 1:, dim:][inside], targets[:, :-1][inside]
@@ -236,7 +242,7 @@ def _alone(
 def _carried(
     bilm: BiLM, vocabulary: Vocabulary, shards: Sequence[Path]
 ) -> Iterator[tuple[int, Float[Tensor, "N D"], Int[Tensor, " N"]]]:
-    """The same of parallel rows, one token a step, whose states are never reset."""
+    """(direction, top activations, targets) of parallel rows, one token per step, whose states are never reset."""
     lstms = [lstm for lstm in (bilm.forward_lstm, bilm.backward_lstm) if lstm is not None]
     packers = [
         Packer(
@@ -250,7 +256,7 @@ def _carried(
     ]
     states: list[list[LSTMState] | None] = [None] * len(lstms)
     device = bilm.char_encoder.embedding.weight.device
-    for batch in batches(packers, max_characters_per_token=bilm.config.max_characters_per_token):
+    for batch in packed_batches(packers, max_characters_per_token=bilm.config.max_characters_per_token):
         tokens = bilm.encode_tokens(torch.from_numpy(batch.character_ids).to(device))
         for index, (lstm, part) in enumerate(zip(lstms, batch.directions, strict=True)):
             outputs, states[index] = lstm(tokens[torch.from_numpy(part.words).to(device)], states[index])

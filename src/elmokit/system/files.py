@@ -22,7 +22,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Generator[Path]:
     """
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist; make it first")
+        raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist; create it first")
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected the name of a file")
     if target.exists() and not target.is_file():

@@ -173,7 +173,7 @@ def _removed_on_failure(partial: PartialVectors, output: Path, *, keep: bool) ->
 
 def _check_output(output: Path) -> None:
     if not output.parent.is_dir():
-        raise FileNotFoundError(f"{output}: the folder {output.parent} does not exist; make it first")
+        raise FileNotFoundError(f"{output}: the folder {output.parent} does not exist; create it first")
     if output.is_dir():
         raise IsADirectoryError(f"{output} is a folder; expected the name of a file")
 
