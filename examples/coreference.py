@@ -1,4 +1,4 @@
-"""Trains a resolver of coreference on a dozen small texts, with ELMo, and reads new ones with it. Seconds on a CPU."""
+"""Trains a coreference resolver with ELMo on a dozen short texts, and resolves new ones. Takes seconds on a CPU."""
 
 import json
 import tempfile
@@ -32,7 +32,7 @@ SETTINGS = [
 
 
 def columns(text: str) -> str:
-    """CoNLL-2012's format, of documents whose mentions stand in brackets behind the number of their cluster."""
+    """The texts in the format of CoNLL-2012; a mention is written in brackets, after the number of its cluster."""
     task = find_task("coreference")
     documents: list[str] = []
     for line in text.strip().splitlines():
@@ -55,7 +55,7 @@ def columns(text: str) -> str:
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for name in ("train.gold_conll", "dev.gold_conll"):  # so few that they are their own development set
+    for name in ("train.gold_conll", "dev.gold_conll"):  # the data is so small that it is also the development set
         (Path(folder) / name).write_text(columns(TEXTS), encoding="utf-8")
     config = task_recipe("coreference", "cpu", SETTINGS)
     run_dir = train_task("coreference", folder, run_dir=Path(folder) / "run", config=config)

@@ -1,4 +1,4 @@
-"""Embeds a file of sentences, and finds the uses of a word that are most alike in it. Seconds on a CPU."""
+"""Embeds a file of sentences, and compares the uses of a word in it. Takes seconds on a CPU."""
 
 import tempfile
 from itertools import combinations

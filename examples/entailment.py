@@ -1,4 +1,4 @@
-"""Trains a classifier of sentence pairs on two dozen of them, with ELMo, and judges new ones. Seconds on a CPU."""
+"""Trains an entailment model with ELMo on two dozen sentence pairs, and judges new ones. Takes seconds on a CPU."""
 
 import tempfile
 from pathlib import Path
@@ -51,13 +51,13 @@ SETTINGS = [
 
 
 def table(text: str) -> str:
-    """With a header; between the columns are tabs."""
+    """Tab-separated columns with a header."""
     rows = [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
     return "".join("\t".join(row) + "\n" for row in [["label", "premise", "hypothesis"], *rows])
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for name in ("train.tsv", "dev.tsv"):  # so few that they are their own development set
+    for name in ("train.tsv", "dev.tsv"):  # the data is so small that it is also the development set
         (Path(folder) / name).write_text(table(PAIRS), encoding="utf-8")
     config = task_recipe("entailment", "cpu", SETTINGS)
     run_dir = train_task("entailment", folder, run_dir=Path(folder) / "run", config=config)

@@ -1,4 +1,4 @@
-"""Trains a tagger of named entities on a dozen sentences, with ELMo, and tags new ones. Seconds on a CPU."""
+"""Trains a named entity tagger with ELMo on a dozen sentences, and tags new ones. Takes seconds on a CPU."""
 
 import tempfile
 from pathlib import Path
@@ -24,13 +24,13 @@ SETTINGS = ["elmo=input", "word_dim=0", "character_dim=0", "batch_size=4", "lear
 
 
 def columns(text: str) -> str:
-    """CoNLL's format: a token and its tag a line, a blank line after each sentence."""
+    """The format of CoNLL: one token and its tag per line, and a blank line after each sentence."""
     pieces = [[token.partition("/") for token in line.split()] for line in text.strip().splitlines()]
     return "\n".join("".join(f"{word} {tag or 'O'}\n" for word, _, tag in sentence) for sentence in pieces)
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for name in ("train.conll", "dev.conll"):  # so few that they are their own development set
+    for name in ("train.conll", "dev.conll"):  # the data is so small that it is also the development set
         (Path(folder) / name).write_text(columns(SENTENCES), encoding="utf-8")
     config = task_recipe("named-entities", "cpu", SETTINGS)
     run_dir = train_task("named-entities", folder, run_dir=Path(folder) / "run", config=config)

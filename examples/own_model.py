@@ -1,4 +1,4 @@
-"""Trains a PyTorch model of your own with ELMo inside, saves it, loads it and copies it. Seconds on a CPU."""
+"""Trains your own PyTorch model with ELMo inside, saves, loads and copies it. Takes seconds on a CPU."""
 
 import copy
 import tempfile
@@ -39,7 +39,7 @@ class TextClassifier(nn.Module):
 
 
 def collate(examples: Sequence[tuple[str, str]]) -> tuple[list[list[str]], Tensor]:
-    """Runs in the processes that load the data."""
+    """Collates a batch; it runs in the data-loading processes."""
     return [tokenize(text) for text, _ in examples], torch.tensor([LABELS.index(label) for _, label in examples])
 
 

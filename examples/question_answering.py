@@ -1,4 +1,4 @@
-"""Trains a finder of answers on two dozen questions, with ELMo, and asks it about new passages. Seconds on a CPU."""
+"""Trains a question answering model with ELMo on two dozen questions, and asks it new ones. Takes seconds on a CPU."""
 
 import json
 import tempfile
@@ -29,7 +29,7 @@ SETTINGS = [
 
 
 def squad(text: str) -> str:
-    """SQuAD's JSON: an answer stands behind the question mark, and its place in the passage is its first character."""
+    """The texts as JSON of SQuAD, where each answer comes with the offset of its first character."""
     paragraphs: list[dict[str, object]] = []
     for line in text.strip().splitlines():
         passage, *pairs = (piece.strip() for piece in line.split("|"))
@@ -43,7 +43,7 @@ def squad(text: str) -> str:
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for name in ("train.json", "dev.json"):  # so few that they are their own development set
+    for name in ("train.json", "dev.json"):  # the data is so small that it is also the development set
         (Path(folder) / name).write_text(squad(TEXTS), encoding="utf-8")
     config = task_recipe("question-answering", "cpu", SETTINGS)
     run_dir = train_task("question-answering", folder, run_dir=Path(folder) / "run", config=config)

@@ -1,4 +1,4 @@
-"""Trains a parser of semantic roles on a dozen sentences, with ELMo, and asks it about new ones. Seconds on a CPU."""
+"""Trains a semantic role labeller with ELMo on a dozen sentences, and labels new ones. Takes seconds on a CPU."""
 
 import tempfile
 from pathlib import Path
@@ -31,7 +31,7 @@ SETTINGS = [
 
 
 def columns(text: str) -> str:
-    """CoNLL-2005's format: the token, the predicate's lemma or -, the brackets of its roles; a blank line behind."""
+    """The format of CoNLL-2005: token, lemma of the predicate or -, brackets of its roles; a blank line at the end."""
     rows: list[str] = []
     for line in text.strip().splitlines():
         opened = ""
@@ -48,7 +48,7 @@ def columns(text: str) -> str:
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for name in ("train.conll", "dev.conll"):  # so few that they are their own development set
+    for name in ("train.conll", "dev.conll"):  # the data is so small that it is also the development set
         (Path(folder) / name).write_text(columns(SENTENCES), encoding="utf-8")
     config = task_recipe("semantic-roles", "cpu", SETTINGS)
     run_dir = train_task("semantic-roles", folder, run_dir=Path(folder) / "run", config=config)

@@ -1,4 +1,4 @@
-"""Trains a classifier of film reviews on twenty of them, with ELMo, and judges new ones. Seconds on a CPU."""
+"""Trains a sentiment classifier with ELMo on twenty film reviews, and judges new ones. Takes seconds on a CPU."""
 
 import tempfile
 from pathlib import Path
@@ -34,13 +34,13 @@ SETTINGS = ["elmo=both", "word_dim=0", "classifier=bilstm", "batch_size=4", "max
 
 
 def table(texts: dict[str, str]) -> str:
-    """With a header; between the columns are tabs."""
+    """Tab-separated columns with a header."""
     rows = [f"{text}\t{label}\n" for label, lines in texts.items() for text in lines.strip().splitlines()]
     return "".join(["text\tlabel\n", *rows])
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for name in ("train.tsv", "dev.tsv"):  # so few that they are their own development set
+    for name in ("train.tsv", "dev.tsv"):  # the data is so small that it is also the development set
         (Path(folder) / name).write_text(table({"good": GOOD, "bad": BAD}), encoding="utf-8")
     config = task_recipe("sentiment", "cpu", SETTINGS)
     run_dir = train_task("sentiment", folder, run_dir=Path(folder) / "run", config=config)

@@ -1,9 +1,9 @@
-"""Make a bundled model out of a run: float16 weights, split softmax, perplexities of held-out text, sense rates, card.
+"""Make a bundled model from a run: float16 weights, split softmax, perplexities of held-out text, sense rates, card.
 
     python experiments/bundle.py mini-ko RUN HELDOUT_FOLDER RESULTS_FOLDER [--homonyms FOLDER]
 
-measures the bundled float16 weights, not the run's, and writes `results.json` and the run's settings and log,
-`runs.jsonl`, into the results folder. HELDOUT_FOLDER has `heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl,
+This measures the bundled float16 weights, not those of the run, and writes `results.json` and `runs.jsonl` (settings
+and log of the run) into the results folder. HELDOUT_FOLDER contains `heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl,
 test.jsonl) are for Korean.
 """
 
@@ -37,10 +37,10 @@ TEXTS = Path(__file__).with_name("cards")
 
 @dataclass(frozen=True)
 class Language:
-    """What is measured in a language; 5-gram perplexities (forward, backward) are in benchmarks/results/ngrams.md."""
+    """What is measured for a language; the 5-gram perplexities are from benchmarks/results/ngrams.md."""
 
     five_gram: dict[str, tuple[float, float]]
-    """By domain, `all` first."""
+    """Forward and backward perplexity by domain, `all` first."""
     five_gram_tokens: str
 
 
@@ -125,7 +125,7 @@ def _row(result: Perplexity) -> dict[str, Any]:
 
 
 def _polysemes(model: Path) -> dict[str, dict[str, str]]:
-    """1-nearest-neighbour rates over the fixed list of polysemes, as the demo shows them."""
+    """Rates of nearest neighbours over the fixed list of polysemes, as the demo shows them."""
     elmo = Elmo.from_pretrained(model)
     study = study_senses(elmo, read_polysemes(LISTS[language_of(elmo.vocabulary)]), model=model.name)
     contrasts = study.contrasts()
@@ -164,7 +164,7 @@ def _processor() -> str:
 
 
 def _card(name: str, results: dict[str, Any], model: Path, results_folder: str) -> str:
-    """The model card: the words of `cards/NAME.md`, every number from `results` and the run's config."""
+    """The model card: the text of `cards/NAME.md` with numbers from `results` and the run's config."""
     settings = json.loads((model / "config.json").read_text(encoding="utf-8"))["pretraining"]
     words = {
         "millions": f"{results['tokens'] / 1e6:.1f}",

@@ -1,8 +1,8 @@
-"""Give a run's newest checkpoint new LSTM weights, without Adam averages, and keep the char encoder and the softmax.
+"""Give the newest checkpoint of a run new LSTM weights and no Adam averages for them; keep char encoder and softmax.
 
     python experiments/2026-11-20-mini-en/fresh_lstms.py RUN SEED
 
-What mini-en needed after its first 11,000 steps had spoilt these weights (experiments/LOG.md, 2026-11-20).
+mini-en needed this after its first 11,000 steps had damaged these weights (experiments/LOG.md, 2026-11-20).
 """
 
 from __future__ import annotations

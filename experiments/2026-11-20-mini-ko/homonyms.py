@@ -1,10 +1,10 @@
-"""How often a Korean model tells the senses of homonym_ko apart, overall and word by word, beside its baselines.
+"""How often a Korean model tells the senses of homonym_ko apart, overall and by word, compared with baselines.
 
     python experiments/2026-11-20-mini-ko/homonyms.py MODEL FOLDER
 
-FOLDER holds the task's train.jsonl and test.jsonl. Senses there were assigned by collocation patterns, which favours
-the bag of context words. Forms differ by particle, and particles tell some senses apart, even to a static vector; so
-the rates are given once more for occurrences of one form.
+FOLDER contains train.jsonl and test.jsonl of the task. Their senses were assigned by collocation patterns, which
+favours the bag of context words. Forms differ by particle, and particles give some senses away, even to a static
+vector; so the rates are also given for occurrences of the same form.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Record = dict[str, dict[str, float]]
 
 
 def main(model: str, folder: Path) -> dict[str, Record | dict[str, Record]]:
-    """Print the tables. The demo reads `homonym_ko` and `homonym_ko_same_form` of the result in measurements.json."""
+    """Print the tables, and return the rates in the form that measurements.json stores for the demo."""
     train, test = (read_homonyms(folder / f"{half}.jsonl") for half in ("train", "test"))
     elmo = Elmo.from_pretrained(model)
     measured = measure_homonyms(elmo, train, test)

@@ -1,9 +1,9 @@
-"""What bfloat16 and int8 do to a task: senses by the nearest neighbour, a linear tagger of parts of speech.
+"""Effect of bfloat16 and int8 on two tasks: senses by nearest neighbour, and a linear part-of-speech tagger.
 
     python experiments/2026-11-21-precision/precision.py .data/tasks/pos_ud_ewt .data/tasks/ko/homonym_ko > FILE
 
-Words of two senses: the bundled list, and the Korean homonyms where their folder is given second. The tagger: one layer
-of the bundled English model, a linear softmax over UPOS, Adam 0.01, 6 epochs of 512 tokens a step, seed 0, trained and
+Words with two senses: the bundled list, and the Korean homonyms if their folder is given. The tagger: a linear softmax
+over UPOS on one layer of the bundled English model, Adam 0.01, 6 epochs of 512 tokens per step, seed 0, trained and
 tested with vectors of the same precision.
 """
 
@@ -49,7 +49,7 @@ def kernel(elmo: Elmo) -> str:
 
 
 def read_conllu(path: Path) -> list[tuple[list[str], list[str]]]:
-    """Words and their UPOS, without ranges and empty nodes."""
+    """Words and their UPOS tags, without multiword ranges and empty nodes."""
     sentences: list[tuple[list[str], list[str]]] = []
     for block in path.read_text(encoding="utf-8").split("\n\n"):
         rows = [line.split("\t") for line in block.splitlines() if line and not line.startswith("#")]
@@ -60,7 +60,7 @@ def read_conllu(path: Path) -> list[tuple[list[str], list[str]]]:
 
 
 def tag(elmo: Elmo, train: list, test: list, *, layer: int) -> float:
-    """Accuracy in percent."""
+    """Accuracy of the tagger on the test set, in percent."""
     torch.manual_seed(0)
     tags = sorted({tag for _, row in train for tag in row})
 

@@ -1,9 +1,9 @@
-"""The comparisons of docs/results.md: every task with and without ELMo, three seeds, two runs side by side.
+"""The comparisons of docs/results.md: every task with and without ELMo, three seeds, two runs at a time.
 
     python experiments/2026-11-21-tasks/run_all.py runs/tasks [--workers 2] [--seeds 3] [--only TASK ...]
 
-Data and GloVe lie in .data/tasks, unpacked. A run that is finished is passed over, one that was killed goes on. First
-seed 0 of all tasks, then seed 1, then seed 2; settings and log of a finished run are added to `runs.jsonl` here.
+Data and GloVe must be in .data/tasks, unpacked. Finished runs are skipped, killed ones resumed. Seed 0 of all tasks
+comes first, then seed 1, then seed 2. Settings and log of a finished run are added to `runs.jsonl` in this folder.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GLOVE = f"word_vectors={DATA / 'glove/glove.6B.50d.100k.txt.gz'}"
 
 @dataclass(frozen=True)
 class Comparison:
-    """One row of the table: a task on a data set; ELMo stands where the paper has it best."""
+    """One row of the table: a task on a data set, with ELMo at the position that the paper found best."""
 
     name: str
     task: str
@@ -84,7 +84,7 @@ def run(comparison: Comparison, place: str, seed: int, *, folder: Path) -> None:
 
 
 def keep(run_dir: Path) -> None:
-    """Add a run to those that are finished, in place of an earlier one of its name."""
+    """Add a finished run to `runs.jsonl`, replacing an earlier one with the same name."""
     with FINISHED_LOCK:
         runs = read_runs([FINISHED] if FINISHED.exists() else [])
         others = [run for run in runs if run.name != run_dir.name]

@@ -1,7 +1,7 @@
 """The biLM's LSTM: clipped cells, a clipped projection, skip connections (Sak et al., 2014; Peters et al., 2018).
 
-One direction, time first. `torch.nn.LSTM(proj_size=...)` cannot clip, so the recurrence is written here, together with
-its backward through time: the input products of all steps are one matrix product, and so is each weight's gradient.
+One direction, time first. `torch.nn.LSTM(proj_size=...)` cannot clip, so the recurrence and its gradient through time
+are written here: the input products of all steps are one matrix product, and so is the gradient of each weight.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from torch.nn import functional
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-FORGET_BIAS = 1.0  # TensorFlow adds this while running; the published weights come without it
+FORGET_BIAS = 1.0  # TensorFlow adds this at run time; the published weights do not contain it
 
 
 @dataclass(frozen=True)
 class LSTMState:
-    """What one layer carries from step to step: `cell` (B,H), and `output` (B,D) before the skip connection."""
+    """State of one layer between steps: `cell` (B,H), and `output` (B,D) before the skip connection."""
 
     cell: Float[Tensor, "B H"]
     output: Float[Tensor, "B D"]
@@ -32,7 +32,7 @@ class LSTMState:
 
 
 class ProjectedLSTM(nn.Module):
-    """A stack of projected LSTM layers that reads one direction; every layer but the first may add its input."""
+    """A stack of projected LSTM layers in one direction; every layer except the first may add its input."""
 
     def __init__(
         self,
@@ -66,13 +66,14 @@ class ProjectedLSTM(nn.Module):
         input_masks: Sequence[Float[Tensor, "T B D"]] | None = None,
         product_dtype: torch.dtype | None = None,
     ) -> tuple[list[Float[Tensor, "T B D"]], list[LSTMState]]:
-        """Outputs (T,B,D) of every layer, and every layer's last state.
+        """Outputs (T,B,D) and last state of every layer.
 
-        `batch_sizes`: how many leading rows still have a token at each step (never growing, as in torch's
-        `PackedSequence`); the others keep their state and give zeros. `carry_mask`: 0 where a row forgets its state
-        before the step, else 1. `input_masks`: a dropout mask for each layer's input, already scaled; the skip
-        connection adds the masked input (bilm-tf wraps it outside). `product_dtype`: bfloat16 for matrix products in
-        that type; cells, gates and sums stay as they are.
+        batch_sizes: number of leading rows that still have a token at each step, never growing, as in torch's
+            `PackedSequence`. The other rows keep their state and give zeros.
+        carry_mask: 0 where a row forgets its state before the step, else 1.
+        input_masks: a dropout mask for the input of each layer, already scaled. The skip connection adds the masked
+            input, as in bilm-tf.
+        product_dtype: type of matrix products, such as bfloat16; cells, gates and sums keep the type of the inputs.
         """
         outputs: list[Tensor] = []
         last: list[LSTMState] = []
@@ -90,7 +91,7 @@ class ProjectedLSTM(nn.Module):
 
 
 class ProjectedLSTMLayer(nn.Module):
-    """One layer. Row blocks of the weights are input gate, forget gate, output gate, candidate, H rows each."""
+    """One layer. The row blocks of the weights, H rows each, are input gate, forget gate, output gate, candidate."""
 
     def __init__(
         self, *, projection_dim: int, lstm_dim: int, cell_clip: float | None, projection_clip: float | None
@@ -107,7 +108,7 @@ class ProjectedLSTMLayer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Glorot-uniform over each whole kernel, as TensorFlow counts it: input and recurrent weight are one matrix."""
+        """Initialise as TensorFlow does: Glorot-uniform, with input and recurrent weight counted as one matrix."""
         rows, columns = self.input_weight.shape
         limit = (6.0 / (2 * columns + rows)) ** 0.5
         nn.init.uniform_(self.input_weight, -limit, limit)
@@ -125,7 +126,7 @@ class ProjectedLSTMLayer(nn.Module):
         carry_mask: Float[Tensor, "T B 1"] | None = None,
         product_dtype: torch.dtype | None = None,
     ) -> tuple[Float[Tensor, "T B D"], LSTMState]:
-        """Outputs (T,B,D), zero where a row has ended, and the state after each row's last step."""
+        """Outputs (T,B,D), zero after the end of a row, and the state after the last step of each row."""
         num_steps, batch_size, projection_dim = inputs.shape
         if state is None:
             state = LSTMState(
@@ -165,14 +166,14 @@ class _Recurrence(torch.autograd.Function):
         i, f, o = sigmoid(W x + R h + b), j = tanh(W x + R h + b)
         c' = clip(f c + i j),  m = o tanh(c'),  h' = clip(P m)
 
-    and backwards, with da for the gradient of the loss by a, zero where a was clipped:
+    and backwards, where da is the gradient of the loss with respect to a, and zero where a was clipped:
 
         dm = P^T dh',  do = dm tanh(c'),  dc' += dm o (1 - tanh(c')^2)
         di = dc' j,  df = dc' c,  dj = dc' i,  dc = dc' f
         dz = (di, df, do) s (1 - s) for the gates s, dj (1 - j^2) for the candidate,  dh = R^T dz
 
-    Products are in `product_dtype` (names that begin with `low`), all else in the type of the inputs. Only the first
-    `batch_sizes[step]` rows take part in a step; the carry mask multiplies c and h before it.
+    Products are in `product_dtype` (names that begin with `low`), everything else in the type of the inputs. Only the
+    first `batch_sizes[step]` rows take part in a step; before it, c and h are multiplied by the carry mask.
     """
 
     @staticmethod
@@ -348,6 +349,6 @@ def _quarters(gates: Float[Tensor, "B G"]) -> tuple[Tensor, Tensor, Tensor, Tens
 
 
 def _stop_where_clipped(gradient: Tensor, clipped: Tensor, limit: float | None) -> None:
-    """Set to zero in place, as the gradient of clipping is, where the clipped value lies on the limit."""
+    """Set the gradient to zero, in place, where the clipped value is at the limit."""
     if limit is not None:
         torch.ops.aten.hardtanh_backward.grad_input(gradient, clipped, -limit, limit, grad_input=gradient)

@@ -1,7 +1,7 @@
-"""`ProjectedLSTM` for inference alone: no autograd, packed weights, gates in place, only rows that have a token left.
+"""`ProjectedLSTM` for inference only: no autograd, packed weights, gates in place, only rows that still have a token.
 
-tanh is computed as `2 sigmoid(2x) - 1`, which torch has three times as fast; so cells are kept at twice their value,
-and the weights have the twos in them, which changes no bit of a result.
+tanh is computed as `2 sigmoid(2x) - 1`, which is three times as fast in torch. Therefore cells are kept at twice their
+value, and the factors of two are part of the weights, which does not change a single bit of the result.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from elmokit.layers.packed.linear import Kernel
 
-ROWS_AT_ONCE = 128  # of input products: enough for a fast product, few enough to stay in the cache
+ROWS_AT_ONCE = 128  # rows per input product: enough for a fast product, few enough to stay in the cache
 
 
 @dataclass(frozen=True)
 class PackedState:
-    """What a layer carries: `double_cell` (B,H), twice the cell, and `output` (B,D) before the skip connection."""
+    """State of a layer: `double_cell` (B,H), twice the cell, and `output` (B,D) before the skip connection."""
 
     double_cell: Float[Tensor, "B H"]
     output: Float[Tensor, "B D"]
@@ -34,10 +34,11 @@ class PackedState:
 
 
 class PackedLSTMLayer:
-    """One layer, of the kernels of the weights of `ProjectedLSTMLayer`.
+    """One layer, with kernels of the weights of `ProjectedLSTMLayer`.
 
-    from_input: with the bias, `FORGET_BIAS` included. Its rows for the candidate, the last quarter, and those of
-    from_output are doubled, and so is the weight of project, which is None if the layer does not project.
+    from_input: includes the bias with `FORGET_BIAS`. The rows of the candidate (the last quarter) are doubled.
+    from_output: the rows of the candidate are doubled here as well.
+    project: has a doubled weight; None if the layer does not project.
     """
 
     def __init__(
@@ -69,9 +70,10 @@ class PackedLSTMLayer:
         batch_sizes: Sequence[int],
         state: PackedState,
     ) -> Float[Tensor, "N D"]:
-        """Outputs of all steps, concatenated, `batch_sizes` (never growing) of each; `state` becomes the last.
+        """Outputs of all steps, concatenated; step t has `batch_sizes[t]` rows, which never grow.
 
-        The inputs lie in the same order; or they are distinct ones, and place n reads `inputs[which[n]]`.
+        Row n reads `inputs[n]`, or `inputs[which[n]]` where inputs are given without repetition. `state` is
+        overwritten by the last state.
         """
         cell, output = state.double_cell, state.output
         outputs = output.new_empty(sum(batch_sizes), self.projection_dim)
@@ -81,10 +83,10 @@ class PackedLSTMLayer:
                 products = self.from_input(inputs[start:end])
             else:
                 products = distinct.index_select(0, which[start:end])
-            place = 0
+            done = 0
             for rows in rows_of_steps:
                 h = output[:rows]
-                gates = self.from_output(h, products[place : place + rows])
+                gates = self.from_output(h, products[done : done + rows])
                 i, f, o, j = gates.sigmoid_().chunk(4, dim=1)
                 c = cell[:rows]
                 c.mul_(f).addcmul_(i, j.sub_(0.5), value=4)
@@ -94,13 +96,13 @@ class PackedLSTMLayer:
                 h.copy_(half.mul_(2) if self.project is None else self.project(half))
                 if self.projection_clip is not None:
                     h.clamp_(-self.projection_clip, self.projection_clip)
-                outputs[start + place : start + place + rows] = h
-                place += rows
+                outputs[start + done : start + done + rows] = h
+                done += rows
         return outputs
 
 
 class PackedLSTM:
-    """A stack of layers that reads one direction; every layer but the first may add its input."""
+    """A stack of layers in one direction; every layer except the first may add its input (skip connection)."""
 
     def __init__(self, layers: Sequence[PackedLSTMLayer], *, use_skip_connections: bool) -> None:
         self.layers = layers
@@ -113,7 +115,7 @@ class PackedLSTM:
         batch_sizes: Sequence[int],
         state: Sequence[PackedState],
     ) -> list[Float[Tensor, "N D"]]:
-        """Outputs of as many layers as `state` has; it becomes their last. Place n reads `vectors[which[n]]`."""
+        """Outputs of the first `len(state)` layers; row n reads `vectors[which[n]]`. `state` is overwritten."""
         outputs: list[Tensor] = []
         for layer, layer_state in zip(self.layers, state, strict=False):
             if not outputs:
@@ -125,7 +127,7 @@ class PackedLSTM:
 
 
 def _chunks(batch_sizes: Sequence[int]) -> Iterator[tuple[int, int, list[int]]]:
-    """Consecutive steps with at most `ROWS_AT_ONCE` rows together, or one step: first place, last, rows of each."""
+    """Consecutive steps of at most `ROWS_AT_ONCE` rows, or single steps: first row, row after the last, sizes."""
     start, size = 0, 0
     steps: list[int] = []
     for rows in batch_sizes:
