@@ -130,5 +130,5 @@ def test_a_wrong_shape_and_a_state_of_other_rows_are_refused() -> None:
     with pytest.raises(ValueError, match=r"expected \(sentences, tokens, 50\)"):
         bilm(torch.ones(2, 3, 20, dtype=torch.int32))
     state = bilm(ids([["a"]])).state
-    with pytest.raises(ValueError, match="the state has 1 rows, the batch 2"):
+    with pytest.raises(ValueError, match="the state has 1 rows, but the batch has 2"):
         bilm(ids([["a"], ["b"]]), state)

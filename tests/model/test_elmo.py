@@ -82,7 +82,7 @@ def test_strings_are_tokenised_and_one_string_gives_its_array():
 
 
 def test_refuses_what_is_not_a_sentence():
-    with pytest.raises(ValueError, match=r"sentence 1 holds 7 \(int\)"):
+    with pytest.raises(ValueError, match=r"sentence 1 contains 7 \(int\)"):
         ELMO.encode([["a"], [7]])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="pooling is 'sum'"):
         ELMO.encode(SENTENCES, pooling="sum")  # type: ignore[call-overload]

@@ -171,7 +171,7 @@ def test_rescaled_layers_are_as_large_as_each_other_and_the_scales_are_part_of_t
     other.load_state_dict(embedding.state_dict())
     assert torch.equal(other(SENTENCES).mixes[0], output.mixes[0])
     assert not torch.equal(before, output.mixes[0])
-    with pytest.raises(ValueError, match="made without rescale=True"):
+    with pytest.raises(ValueError, match="create it with rescale=True"):
         ElmoEmbedding(bilm).measure_scales(SENTENCES)
 
 
@@ -249,7 +249,7 @@ def test_frozen_layers_take_the_place_of_the_bilm():
     assert set(embedding.state_dict()) == {"mixes.0.weights", "mixes.0.gamma"}
     twin = copy.deepcopy(embedding)
     assert twin.frozen is not None and twin.frozen.layers is lengths  # which may be gigabytes
-    with pytest.raises(ValueError, match="frozen layers were given character ids"):
+    with pytest.raises(ValueError, match="frozen layers got character ids"):
         embedding(torch.zeros(1, 2, 50, dtype=torch.long))
     with pytest.raises(ValueError, match="frozen layers cannot be trained"):
         ElmoEmbedding(lengths, requires_grad=True)

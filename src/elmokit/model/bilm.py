@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BiLMState:
-    """What each direction's layers carry from batch to batch, row by row; `backward` is empty of a forward model."""
+    """State of the layers of each direction between batches, row by row; `backward` is empty in a forward model."""
 
     forward: tuple[LSTMState, ...]
     backward: tuple[LSTMState, ...]
@@ -29,7 +29,7 @@ class BiLMState:
 
 @dataclass(frozen=True)
 class BiLMOutput:
-    """Layer activations (L,B,T,2D), zero at padding; layer 0 is the token representation twice."""
+    """Layer activations (L,B,T,2D), zero at padding, with mask and state; layer 0 is the token representation twice."""
 
     layers: Float[Tensor, "L B T E"]
     mask: Bool[Tensor, "B T"]
@@ -37,9 +37,9 @@ class BiLMOutput:
 
 
 class BiLM(nn.Module):
-    """Character ids (B,T,C) with the sentence boundaries -> the activations of all layers.
+    """Character ids (B,T,C), including the sentence boundaries -> the activations of all layers.
 
-    A call starts from zeros unless it is given a state, so a sentence's vectors depend on that sentence alone.
+    A call starts from zeros unless a state is passed, so the vectors of a sentence depend only on that sentence.
     """
 
     def __init__(self, config: BiLMConfig) -> None:
@@ -50,7 +50,11 @@ class BiLM(nn.Module):
         self.backward_lstm = _lstm(config) if config.bidirectional else None
 
     def forward(self, character_ids: Int[Tensor, "B T C"], state: BiLMState | None = None) -> BiLMOutput:
-        """Padding tokens are rows of zeros after a sentence's end; ValueError where they are before a token."""
+        """Activations (L,B,T,2D), mask (B,T) and last state of a batch.
+
+        Padding tokens are rows of zeros after the end of a sentence. Raises ValueError for padding before a token, for
+        another number of characters than the config's, and for a state with another number of rows.
+        """
         if character_ids.dim() != 3 or character_ids.shape[2] != self.config.max_characters_per_token:
             raise ValueError(
                 f"character ids have shape {tuple(character_ids.shape)}; "
@@ -63,15 +67,15 @@ class BiLM(nn.Module):
         return self.contextualise(tokens, lengths.cpu(), state)
 
     def encode_tokens(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
-        """Context-independent token representations, the biLM's layer 0."""
+        """Context-independent representations (N,D) of N tokens: layer 0 of the biLM."""
         return self.char_encoder(character_ids)
 
     def contextualise(
         self, tokens: Float[Tensor, "B T D"], lengths: Int[Tensor, " B"], state: BiLMState | None = None
     ) -> BiLMOutput:
-        """All layers from token representations (zero at padding); `lengths` lie on the CPU."""
+        """All layers from token representations (zero at padding); `lengths` must be on the CPU."""
         if state is not None and len(state.forward[0].cell) != len(tokens):
-            raise ValueError(f"the state has {len(state.forward[0].cell)} rows, the batch {len(tokens)}")
+            raise ValueError(f"the state has {len(state.forward[0].cell)} rows, but the batch has {len(tokens)}")
         order = torch.argsort(lengths, descending=True, stable=True)
         position = torch.argsort(order).to(tokens.device)
         lengths, order = lengths[order], order.to(tokens.device)
@@ -135,7 +139,7 @@ def _rows(state: Sequence[LSTMState], order: Int[Tensor, " B"]) -> tuple[LSTMSta
 
 
 def _reversal(lengths: Int[Tensor, " B"], num_steps: int) -> Int[Tensor, "T B"]:
-    """For each step and row the position to read so that a sentence runs backwards within its own length."""
+    """For each step and row, the position to read so that each sentence is reversed within its own length."""
     steps = torch.arange(num_steps)[:, None]
     return torch.where(steps < lengths, lengths - 1 - steps, steps)
 

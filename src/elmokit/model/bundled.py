@@ -1,4 +1,4 @@
-"""Which model a name means: one that ships inside the package, or a path on disk. No torch here."""
+"""Names of models: bundled ones, which ship inside the package, or paths on disk. This file does not import torch."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def bundled_models() -> dict[str, Path]:
 
 
 def resolve_model(name_or_path: str | Path) -> Path:
-    """The folder of a bundled model, else the path itself; a folder named like a bundled model is written `./mini-en`.
+    """The folder of a bundled model, or else the path itself; a folder of such a name is written `./mini-en`.
 
-    FileNotFoundError if there is neither, with the nearest bundled name and all of them.
+    Raises FileNotFoundError, with the nearest bundled name and all of them, if there is neither.
     """
     bundled = bundled_models()
     if isinstance(name_or_path, str) and name_or_path in bundled:

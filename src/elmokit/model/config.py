@@ -1,4 +1,4 @@
-"""The shape of a biLM: every choice that the published `options.json` files vary (Peters et al., 2018; bilm-tf)."""
+"""Config of a biLM: what differs between the published `options.json` files (Peters et al., 2018; bilm-tf)."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ class BiLMConfig:
     filters: tuple[tuple[int, int], ...] = ((1, 32), (2, 32), (3, 64), (4, 128), (5, 256), (6, 512), (7, 1024))
     """(width in characters, number) of each group of convolution filters, in the order of their outputs."""
     character_dim: int = 16
-    """Width of a character's embedding."""
+    """Width of a character embedding."""
     num_characters: int = 262
-    """262, or 261 as training options write it; the same model either way (row 0 is the padding token)."""
+    """262, or 261 as options for training say; both mean the same model (row 0 is the padding token)."""
     max_characters_per_token: int = 50
-    """Characters (bytes and the two word boundaries) that a token is cut or padded to."""
+    """Number of characters (bytes and the two word boundaries) that a token is cut or padded to."""
     activation: str = "relu"
-    """After the convolutions: relu or tanh. The highway's own is always relu."""
+    """Activation after the convolutions: relu or tanh. That of the highway layers is always relu."""
     num_highway_layers: int = 2
-    """Highway layers between convolutions and projection; may be 0."""
+    """Number of highway layers between convolutions and projection; may be 0."""
     projection_dim: int = 512
     """Width D of the token representation and of every LSTM output."""
     lstm_dim: int = 4096
-    """Width H of the LSTM cells; equal to `projection_dim` means that the LSTM has no projection."""
+    """Width H of the LSTM cells; if it equals `projection_dim`, the LSTM has no projection."""
     num_layers: int = 2
-    """LSTM layers in each direction."""
+    """Number of LSTM layers in each direction."""
     cell_clip: float | None = 3.0
-    """Cells are clipped to +- this value; None leaves them as they are."""
+    """Cells are clipped to +- this value; None for no clipping."""
     projection_clip: float | None = 3.0
-    """Projected outputs are clipped to +- this value; None leaves them as they are."""
+    """Projected outputs are clipped to +- this value; None for no clipping."""
     use_skip_connections: bool = True
-    """Every LSTM layer but the first adds its input to its output."""
+    """Whether every LSTM layer except the first adds its input to its output."""
     bidirectional: bool = True
-    """False is a forward language model alone."""
+    """Whether there is a backward language model; False for a forward one only."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "filters", tuple((int(width), int(number)) for width, number in self.filters))
@@ -77,11 +77,11 @@ class BiLMConfig:
 
     @property
     def output_dim(self) -> int:
-        """Width of a layer activation: 2D, or D of a forward model."""
+        """Width of a layer activation: 2D, or D in a forward model."""
         return self.num_directions * self.projection_dim
 
     def tensor_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Name and shape of every weight but the softmax, as `BiLM.state_dict()` and the native format have them."""
+        """Names and shapes of all weights except the softmax, as in `BiLM.state_dict()` and the native format."""
         shapes: dict[str, tuple[int, ...]] = {"char_encoder.embedding.weight": (NUM_CHARACTER_ROWS, self.character_dim)}
         for index, (width, number) in enumerate(self.filters):
             shapes[f"char_encoder.convolutions.{index}.weight"] = (number, self.character_dim, width)
@@ -105,7 +105,7 @@ class BiLMConfig:
 
     @property
     def num_parameters(self) -> int:
-        """Trainable numbers without the softmax; the padding token's row of zeros is not counted, as in the paper."""
+        """Number of trainable parameters, without the softmax and the padding token's row, as counted in the paper."""
         total = 0
         for shape in self.tensor_shapes().values():
             size = 1

@@ -37,14 +37,14 @@ TOKENS_PER_SENTENCE = 32
 
 
 class Elmo:
-    """A pretrained biLM in use: `Elmo.from_pretrained().encode(["I sat on the bank ."])`.
+    """A pretrained biLM that encodes sentences: `Elmo.from_pretrained().encode(["I sat on the bank ."])`.
 
-    Stateless: a sentence's vectors depend on that sentence alone, not on its batch nor on what was encoded before; in
-    float32 as a rule to the last bit (`same_in_any_batch`).
+    It is stateless: the vectors of a sentence depend only on that sentence, not on its batch or on earlier calls; in
+    float32 they are usually even equal bit for bit (see `same_in_any_batch`).
     """
 
     def __init__(self, bilm: BiLM, vocabulary: Vocabulary | None = None, *, precision: Precision = "float32") -> None:
-        """`precision`: see `from_pretrained`. Changes of the biLM's weights are noticed by the next call."""
+        """For `precision` see `from_pretrained`. If the weights of the biLM change, the next call uses the new ones."""
         check_precision(precision)
         self.vocabulary = vocabulary
         self._loaded = LoadedBiLM(bilm, precision=precision)
@@ -59,12 +59,14 @@ class Elmo:
         device: str | torch.device | None = None,
         precision: Precision = "float32",
     ) -> Elmo:
-        """A bundled model by name, a folder (native, of a run, or with a released pair in it), or a pair itself.
+        """Load a model: the name of a bundled one, a folder (native, a run, or with a released pair in it), or a pair.
 
-        A pair is `from_pretrained("options.json", "weights.hdf5")`. `device`: by default the GPU if there is one.
-        precision: "float32" is exact, "auto" is exact by whichever kernel is faster here; "bfloat16" (float16 weights
-            where the CPU has no bfloat16) and "int8" trade exactness for speed, most of all on few sentences.
-        FileNotFoundError: nothing of that name; ValueError: a file that is not what it should be.
+        A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`.
+        device: by default the GPU if there is one.
+        precision: "float32" is exact; "auto" is also exact, with the kernel that is faster on this machine; "bfloat16"
+            (float16 weights where the CPU has no bfloat16) and "int8" trade accuracy for speed, especially on few
+            sentences.
+        Raises FileNotFoundError when there is no such model, and ValueError when a file is damaged or not a model.
         """
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
 
@@ -79,27 +81,30 @@ class Elmo:
 
     @property
     def bilm(self) -> BiLM:
-        """The model itself, in float32. Asking for it keeps it in memory, beside the weights as `encode` uses them."""
+        """The model itself, in float32. Once accessed, it stays in memory in addition to the packed weights."""
         return self._loaded.bilm
 
     @property
     def config(self) -> BiLMConfig:
+        """The config of the biLM."""
         return self._loaded.config
 
     @property
     def precision(self) -> Precision:
+        """The precision of `encode`; see `from_pretrained`."""
         return self._loaded.precision
 
     @property
     def same_in_any_batch(self) -> bool:
-        """Whether a sentence's vectors are the same to the last bit, whatever else is encoded with it or before.
+        """Whether the vectors of a sentence are the same, bit for bit, whatever else is encoded with it or before it.
 
-        True of float32 and int8 on processors that oneDNN and FBGEMM know. Otherwise they are the same up to rounding.
+        This is True for float32 and int8 on processors that oneDNN and FBGEMM support. Otherwise vectors are the same
+        up to rounding.
         """
         return self._loaded.packed().rows_are_independent
 
     def fingerprint(self) -> str:
-        """Equal for models of equal configuration and weights, however they are stored."""
+        """A hash of config and weights: equal for equal models, however they are stored."""
         return self._loaded.fingerprint()
 
     @overload
@@ -141,14 +146,18 @@ class Elmo:
         pooling: Pooling | None = None,
         show_progress: bool | None = None,
     ) -> list[Array] | Array:
-        """Vectors of the tokens of each sentence, in the order given: float32 (T,2D), or (L,T,2D) for `layers="all"`.
+        """Vectors of the tokens of each sentence, in order: float32 (T,2D), or (L,T,2D) for `layers="all"`.
 
-        sentences: strings, which are tokenised, or lists of tokens, which are taken as they are. One string alone is
-            one sentence and gives its array alone, as in sentence-transformers.
-        batch_size: sentences run at once; smaller needs less memory and changes nothing else.
-        layers: "average" of all, "all", "top", or the number of one; 0 is the token representation, without context.
-        pooling: "mean" or "max" over the tokens of a sentence: one array (N,2D), or (N,L,2D); zeros without tokens.
-        show_progress: a bar on stderr; None shows it on a terminal when it takes longer than two seconds.
+        sentences: strings, which are tokenised, or lists of tokens, which are used unchanged. A single string is one
+            sentence and gives one array, as in sentence-transformers.
+        batch_size: number of sentences encoded at once; a smaller one needs less memory and changes nothing else.
+        layers: "average" of all layers, "all", "top", or the number of a layer; 0 is the token representation, without
+            context.
+        pooling: "mean" or "max" over the tokens of each sentence, which gives one array (N,2D), or (N,L,2D); a
+            sentence without tokens gets zeros.
+        show_progress: whether to show a bar on stderr; by default on a terminal, after two seconds.
+
+        Raises ValueError for an unknown layer or pooling, and for sentences that are not strings or lists of strings.
         """
         if isinstance(sentences, str):
             return self.encode(
@@ -175,10 +184,11 @@ class Elmo:
         return np.stack(vectors) if vectors else self._empty(layers)
 
     def encode_streams(self, streams: Iterable[Iterable[Sentence]], *, layers: Layers = "average") -> list[list[Array]]:
-        """Vectors with the state carried from sentence to sentence: what bilm-tf and AllenNLP compute, row by row.
+        """Vectors with the LSTM state carried from sentence to sentence, as bilm-tf and AllenNLP compute them.
 
-        A stream is a text read on from sentence to sentence; it starts from zeros. Row k of every batch that a
-        reference implementation was given is stream k, so its tool for whole files reads one. `encode` forgets instead.
+        A stream is a text of consecutive sentences, which starts from a zero state. If a reference implementation was
+        given batches, stream k is row k of all its batches; its tool for whole files reads a single stream. `encode`
+        does not carry the state.
         """
         self._check_layers(layers)
         texts = [_tokens_of_each(stream) for stream in streams]
@@ -195,11 +205,11 @@ class Elmo:
         return vectors
 
     def forget_tokens(self) -> None:
-        """Drop the token representations that are remembered from call to call; they only save time."""
+        """Drop the token representations that are cached between calls. They only save time."""
         self._loaded.packed().token_cache.forget()
 
     def _depth(self, layers: Layers) -> int:
-        """The highest layer that is needed."""
+        """Number of the highest layer that is needed."""
         return layers if isinstance(layers, int) else self.config.num_layers
 
     def _check_layers(self, layers: Layers) -> None:
@@ -215,7 +225,7 @@ class Elmo:
         return np.empty((0, *depth, self.config.output_dim), np.float32)
 
     def _warn_of_cut_tokens(self, sentences: Sequence[list[str]]) -> None:
-        """Once for each Elmo: a byte limit of 48 is 16 Korean syllables."""
+        """Warn, once per Elmo, about tokens that are too long: a limit of 48 bytes is only 16 Korean syllables."""
         if self._warned:
             return
         limit = self.config.max_characters_per_token
@@ -225,13 +235,13 @@ class Elmo:
             num_tokens = sum(len(sentence) for sentence in sentences)
             warnings.warn(
                 f"{num_cut:,} of {num_tokens:,} tokens are longer than the {limit - 2} bytes that this model reads; "
-                "the rest of them is ignored (said once)",
+                "the rest of each is ignored (this warning is shown once)",
                 stacklevel=3,
             )
 
 
 def load_bilm(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[BiLM, Vocabulary | None]:
-    """The biLM and the vocabulary, if it has one, of a bundled model, a folder or an options/weights pair."""
+    """The biLM, and the vocabulary if there is one, of a bundled model, a folder or an options/weights pair."""
     bilm, _, vocabulary = read_bilm(resolve_model(name_or_path) if weights is None else name_or_path, weights)
     return bilm, vocabulary
 
@@ -240,7 +250,7 @@ def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[li
     """Indices of sentences of similar length, longest first, within `batch_size` and its budget of padded tokens."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        # the first of a batch is its longest, so it tells how many others have room
+        # the first sentence of a batch is its longest, so its length decides how many fit
         if batch and (len(batch) + 1) * max(lengths[batch[0]], 1) > batch_size * TOKENS_PER_SENTENCE:
             yield batch
             batch = []
@@ -261,7 +271,7 @@ def _tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
         for token in tokens:
             if not isinstance(token, str):
                 raise ValueError(
-                    f"sentence {number} holds {token!r} ({type(token).__name__}); "
+                    f"sentence {number} contains {token!r} ({type(token).__name__}); "
                     "expected sentences to be strings or lists of tokens (str)"
                 )
         result.append(cast("list[str]", tokens))

@@ -1,4 +1,4 @@
-"""ElmoEmbedding: the module that a task model holds; a biLM, frozen by default, and scalar mixes of its layers."""
+"""ElmoEmbedding: a module for task models, with a biLM, frozen by default, and scalar mixes of its layers."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ LayerChoice = Literal["mix", "top", "average"] | int
 
 @dataclass(frozen=True)
 class ElmoVectors:
-    """Each mix's vectors (B,T,2D), after dropout and zero at padding, and the mask (B,T); without boundaries."""
+    """The vectors (B,T,2D) of each mix, after dropout and zero at padding, and the mask (B,T), without boundaries."""
 
     mixes: list[Float[Tensor, "B T E"]]
     mask: Bool[Tensor, "B T"]
 
 
 class ElmoEmbedding(nn.Module):
-    """Sentences -> `num_mixes` learned mixes of the biLM's layers (Peters et al., 2018, section 3.2 and 3.3).
+    """Sentences -> `num_mixes` learned mixes of the biLM's layers (Peters et al., 2018, sections 3.2 and 3.3).
 
-    bilm: the biLM, which becomes a submodule; or `FrozenLayers`, whose vectors lie elsewhere: those are no part of the
+    bilm: the biLM, which becomes a submodule; or `FrozenLayers`, which are stored elsewhere: they are not part of the
         state, and copies of the module share them.
-    num_mixes: 2 for a model that uses ELMo at its input and at its output.
-    dropout_rate: after each mix.
-    layer_norm: normalise each layer over the batch before the mixes, as the reference does (`normalise_layers`).
-    layers: "mix" learns the weights of all; "top", "average" and the number of a layer (0 is the token layer) learn
-        gamma alone. `top_layer_only` is the same as "top".
-    rescale: divide each layer by its root mean square over the training set, which `measure_scales` sets once before
-        training. The scales are part of the state.
+    num_mixes: number of mixes; 2 for a model that uses ELMo at its input and at its output.
+    dropout_rate: rate of the dropout after each mix.
+    layer_norm: whether to normalise each layer over the batch before the mixes, as bilm-tf does (`normalise_layers`).
+    layers: "mix" learns a weight for each layer; "top", "average" and the number of a layer (0 is the token
+        representation) learn only gamma. `top_layer_only` is the same as "top".
+    rescale: whether to divide each layer by its root mean square over the training set, which `measure_scales` sets
+        once before training. The scales are part of the state.
     penalty_factor: lambda, the factor of `penalty`.
-    encode_distinct: encode a token that a batch has several times once. The vectors are the same without, in more time;
-        the gradients of a char encoder that is trained are then summed in another order.
-    requires_grad: train the biLM too. Otherwise it stays out of autograd and in eval mode.
+    encode_distinct: whether to encode a token only once if it occurs several times in a batch. Without, the vectors
+        are the same but take more time, and the gradients of a trained char encoder are summed in another order.
+    requires_grad: whether to train the biLM. If not, it has no gradients and stays in eval mode.
 
-    Raises ValueError for a layer that the biLM does not have, and for frozen layers that are to be trained.
+    Raises ValueError for a layer that the biLM does not have, and for `requires_grad` with frozen layers.
     """
 
     output_dim: int
@@ -87,7 +87,7 @@ class ElmoEmbedding(nn.Module):
             ids = character_ids([BEGIN_SENTENCE, END_SENTENCE], max_characters_per_token=limit)
             boundaries = torch.from_numpy(ids).long()
         elif requires_grad:
-            raise ValueError("requires_grad is true, but frozen layers cannot be trained; give the biLM itself")
+            raise ValueError("requires_grad is true, but frozen layers cannot be trained; pass the biLM itself")
         else:
             self.frozen = _Shared(bilm)
             self.output_dim, num_layers = bilm.dim, bilm.num_layers
@@ -119,7 +119,7 @@ class ElmoEmbedding(nn.Module):
         penalty_factor: float = 1.0,
         requires_grad: bool = False,
     ) -> ElmoEmbedding:
-        """The model is found as `Elmo.from_pretrained` finds it; the rest are the constructor's arguments."""
+        """Load a model as `Elmo.from_pretrained` does; the other arguments are those of the constructor."""
         bilm, _ = load_bilm(name_or_path, weights)
         return cls(
             bilm,
@@ -134,16 +134,17 @@ class ElmoEmbedding(nn.Module):
         )
 
     def train(self, mode: bool = True) -> ElmoEmbedding:
+        """Set the mode of the module; a frozen biLM stays in eval mode."""
         super().train(mode)
         if self.bilm is not None:
             self.bilm.train(mode and self.trains_bilm)
         return self
 
     def forward(self, sentences: Int[Tensor, "B T C"] | Sequence[Sequence[str]]) -> ElmoVectors:
-        """Sentences as lists of tokens, or as character ids; without sentence boundaries, which are added here.
+        """Vectors of sentences, given as lists of tokens or character ids without boundaries, which are added here.
 
-        Rows of zeros after a sentence's end are padding. Distinct tokens of a batch are encoded once. Frozen layers
-        take lists of tokens only.
+        In character ids, rows of zeros after the end of a sentence are padding. Frozen layers accept only lists of
+        tokens.
         """
         layers, mask = self._layers(sentences)
         if self.scales is not None:
@@ -157,8 +158,9 @@ class ElmoEmbedding(nn.Module):
         return ElmoVectors(mixes=[self.dropout(mix(layers)) for mix in self.mixes], mask=mask)
 
     def penalty(self) -> Float[Tensor, ""]:
-        """`penalty_factor` times `||w||^2` summed over the mixes, to be added to the loss; the paper's lambda is 0.001
-        to 1. Zero for mixes that have no weights.
+        """`penalty_factor` times the sum of `||w||^2` over the mixes, to be added to the loss.
+
+        The lambdas of the paper are from 0.001 to 1. Mixes without weights have no penalty.
         """
         mixes = cast("Iterable[ScalarMix | TopLayer]", self.mixes)
         return self.penalty_factor * torch.stack([mix.penalty() for mix in mixes]).sum()
@@ -167,10 +169,10 @@ class ElmoEmbedding(nn.Module):
     def measure_scales(self, sentences: Iterable[Sequence[str]]) -> None:
         """Set the scales to the root mean square of each layer over the tokens of these sentences, for `rescale`.
 
-        A few hundred sentences of the training set are enough. ValueError for a module that was made without `rescale`.
+        A few hundred sentences of the training set are enough. Raises ValueError for a module without `rescale`.
         """
         if self.scales is None:
-            raise ValueError("there are no scales to measure: the embedding was made without rescale=True")
+            raise ValueError("this ElmoEmbedding has no scales to measure; create it with rescale=True")
         squares, num_values = torch.zeros(len(self.scales), dtype=torch.float64), 0
         for sentence in sentences:
             layers = self._layers([sentence])[0].cpu()
@@ -185,7 +187,7 @@ class ElmoEmbedding(nn.Module):
         device = next(self.mixes.parameters()).device
         if self.frozen is not None:
             if isinstance(sentences, Tensor):
-                raise ValueError("frozen layers were given character ids; expected sentences as lists of tokens")
+                raise ValueError("frozen layers got character ids; expected sentences as lists of tokens")
             lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
             layers = self.frozen.layers(sentences)
             return layers.to(device), (torch.arange(layers.shape[2]) < lengths[:, None]).to(device)
@@ -211,7 +213,7 @@ class ElmoEmbedding(nn.Module):
         tokens = encoded.new_zeros(*real.shape, encoded.shape[1])
         tokens[real] = encoded
         layers = bilm.contextualise(tokens, real.sum(dim=1).cpu()).layers
-        return layers[:, :, 1:-1] * mask[:, :, None]  # ends of shorter sentences are where the mask has padding
+        return layers[:, :, 1:-1] * mask[:, :, None]  # the end boundaries of shorter sentences are at padding
 
     def _with_boundaries(self, ids: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B U C"]:
         lengths = sentence_lengths(mask)
@@ -223,7 +225,7 @@ class ElmoEmbedding(nn.Module):
 
 
 class _Shared:
-    """Frozen layers, which may be gigabytes that never change: a copy of the module has the same ones."""
+    """Frozen layers that copies of the module share: they never change, and may be gigabytes."""
 
     def __init__(self, layers: FrozenLayers) -> None:
         self.layers = layers

@@ -1,4 +1,4 @@
-"""What `ElmoEmbedding` needs of layers that training does not change: a cache of activations, or a file of vectors."""
+"""Interface for layers that training does not change: a cache of activations, or a file of vectors."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 
 class FrozenLayers(Protocol):
-    """Sentences -> layers (L,B,T,E) in float32 on the CPU, zero at padding; the same for the same sentence always.
+    """Sentences -> layers (L,B,T,E) in float32 on the CPU, zero at padding, always the same for the same sentence.
 
-    `vectors/` has two: activations of a frozen biLM, computed once, and vectors that another system has made.
+    `vectors/` has two implementations: cached activations of a frozen biLM, and vectors from another system.
     """
 
     num_layers: int
-    """L, the layer of token representations included."""
+    """Number L of layers, including the token representation."""
     dim: int
-    """E, the width of a layer."""
+    """Width E of a layer."""
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
-        """Prepare sentences that will be asked for; ValueError for those that cannot be had."""
+        """Prepare sentences that will be needed. Raises ValueError for sentences that have no vectors."""
         ...
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "L B T E"]: ...
 
     def fingerprint(self) -> str:
-        """Equal for layers that give equal vectors."""
+        """A hash that is equal for layers that give equal vectors."""
         ...

@@ -1,4 +1,4 @@
-"""A biLM in two forms, each made when it is asked for: the module, to train and inspect, and the packed one, to use."""
+"""A biLM in two forms, each made when needed: the module, for training and inspection, and the packed one, for use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LoadedBiLM:
 
     @property
     def bilm(self) -> BiLM:
-        """The module; from now on it stays, and what is done to its weights is noticed."""
+        """The module. Once accessed, it stays in memory, and changes of its weights are noticed."""
         if self._bilm is None:
             self._bilm = self._read()
             self._packed_from = weight_versions(self._bilm)
@@ -40,6 +40,7 @@ class LoadedBiLM:
         return self._bilm
 
     def packed(self) -> PackedBiLM:
+        """The packed form; it is made again if the weights of the module have changed."""
         if self._packed is None or (self._bilm is not None and weight_versions(self._bilm) != self._packed_from):
             bilm = self._bilm or self._read()
             self._packed_from = weight_versions(bilm)
@@ -47,12 +48,12 @@ class LoadedBiLM:
             self._packed = None
             if self._read_again is not None:
                 self._bilm = None
-            del bilm  # so that the packed weights can take the place of the others one by one
+            del bilm  # so that the packed weights can replace the others one by one
             self._packed = PackedBiLM(self.config, weights, precision=self.precision)
         return self._packed
 
     def fingerprint(self) -> str:
-        """Equal for models of equal configuration and weights, however they are stored."""
+        """A hash of config and weights: equal for equal models, however they are stored."""
         bilm = self._bilm or self._read()
         digest = hashlib.blake2b(repr(bilm.config).encode(), digest_size=16)
         for name, tensor in sorted(bilm.state_dict().items()):

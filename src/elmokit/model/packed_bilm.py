@@ -1,7 +1,7 @@
-"""The biLM for inference alone: sentences of tokens -> the layer activations of `BiLM`, several times as fast.
+"""The biLM for inference only: sentences of tokens -> the layer activations of `BiLM`, several times as fast.
 
-The weights are packed for the kernel that multiplies them (`layers.packed.linear`), sentences are read side by side
-without padding, and no boundary is read twice: a sentence starts from the state that its boundary leaves.
+The weights are packed for the kernels that multiply them (`layers.packed.linear`), sentences are read in parallel
+without padding, and boundaries are read only once: each sentence starts from the state after its boundary.
 """
 
 from __future__ import annotations
@@ -33,48 +33,50 @@ if TYPE_CHECKING:
     from elmokit.model.config import BiLMConfig
 
 State = list[list[PackedState]]
-"""Of each direction and layer, with a row for each sentence."""
+"""State of each direction and layer, with one row per sentence."""
 
 
 class PackedBiLM:
-    """`weights`: those of `BiLM.state_dict()`. They are taken out of it one by one, so that their memory can go."""
+    """A biLM made from the weights of `BiLM.state_dict()`, which are removed one by one to free their memory."""
 
     def __init__(self, config: BiLMConfig, weights: dict[str, Tensor], *, precision: Precision = "float32") -> None:
         self.config = config
         make_kernel = kernel_for(precision, weights["forward_lstm.layers.0.recurrent_weight"])
         self.rows_are_independent = rows_are_independent(make_kernel) and _fill_vectors(config)
-        """Whether a token's activations are the same to the last bit, whatever is read with it."""
+        """Whether the activations of a token are the same, bit for bit, whatever else is read with it."""
         self.char_encoder = _char_encoder(config, weights, make_kernel)
         self.token_cache = TokenCache(self.char_encoder, max_characters_per_token=config.max_characters_per_token)
         directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
         self.lstms = [_lstm(config, weights, name, make_kernel) for name in directions]
-        self._behind_boundary = self._read_boundaries()
+        self._after_boundary = self._read_boundaries()
 
     def encode_tokens(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
-        """Context-independent token representations, the biLM's layer 0."""
+        """Context-independent representations (N,D) of N tokens: layer 0 of the biLM."""
         return self.char_encoder(character_ids)
 
     @torch.inference_mode()
     def read(
         self, sentences: Sequence[Sequence[str]], state: State | None = None, *, depth: int | None = None
     ) -> tuple[list[Float[Tensor, "N E"]], State]:
-        """Activations of layers 0 to `depth` (all) of all tokens, one sentence behind the other; and the state.
+        """Activations (N,2D) of layers 0 to `depth` (default: all) of the N tokens of all sentences, and the state.
 
-        Without a state the sentences are read as if between their boundaries; with one, as they are. A sentence without
-        tokens keeps its state; without one, the states that come back are of no use to sentences shorter than others.
+        Without a state, each sentence is read as if between its boundaries; with one, as it is. A sentence without
+        tokens keeps its state. If no state was passed, the returned states are meaningless for all sentences but the
+        longest.
         """
         depth = self.config.num_layers if depth is None else depth
         vectors, which = self.token_cache.distinct(sentences)
         tokens = vectors[which]
         width = len(self.lstms) * self.config.projection_dim
-        activations = [tokens.new_empty(len(tokens) + 1, width) for _ in range(1 + depth)]  # the last row is for nobody
+        # the last row is scratch, for sentences that have ended
+        activations = [tokens.new_empty(len(tokens) + 1, width) for _ in range(1 + depth)]
         activations[0][:-1] = torch.cat([tokens] * len(self.lstms), dim=1)
         which = functional.pad(which, (0, 1))
         steps = _steps([len(sentence) for sentence in sentences], in_rounds=state is None)
 
         def read_one_way(direction: int) -> list[PackedState]:
             if state is None:
-                running = [layer.rows(torch.zeros_like(steps.order)) for layer in self._behind_boundary[direction]]
+                running = [layer.rows(torch.zeros_like(steps.order)) for layer in self._after_boundary[direction]]
             else:
                 running = [layer.rows(steps.order) for layer in state[direction]]
             order = (steps.forward, steps.backward)[direction].to(which.device)
@@ -91,12 +93,13 @@ class PackedBiLM:
         return [layer[:-1] for layer in activations], last
 
     def zero_state(self, num_sentences: int) -> State:
+        """A state of zeros for each of the sentences."""
         like = self.char_encoder.embedding.weight
         return [[layer.zeros(num_sentences, like) for layer in lstm.layers] for lstm in self.lstms]
 
     @torch.inference_mode()
     def _read_boundaries(self) -> State:
-        """Forward the state behind the boundary that opens a sentence; backward behind the one that closes it."""
+        """The forward state after the opening boundary of a sentence, and the backward state after the closing one."""
         _, opened = self.read([[BEGIN_SENTENCE]], self.zero_state(1))
         _, closed = self.read([[END_SENTENCE]], self.zero_state(1))
         return [*opened[:1], *closed[1:]]
@@ -104,19 +107,23 @@ class PackedBiLM:
 
 @dataclass(frozen=True)
 class _Steps:
-    """The places of tokens that are read side by side, step by step, by rows that end one after the other."""
+    """The order in which tokens of parallel sentences are read: step by step, and within a step row by row."""
 
     order: Int[Tensor, " B"]
-    """The sentence of each row, the longest first."""
+    """Index of the sentence in each row, the longest sentence first."""
     batch_sizes: list[int]
-    """Of each step."""
+    """Number of rows in each step."""
     forward: Int[Tensor, " N"]
-    """For each place the number of its token, where all sentences stand one behind the other; or the one after all."""
+    """Indices into the concatenated sentences in reading order; for ended rows, the index after the last token."""
     backward: Int[Tensor, " N"]
+    """The same for the backward direction."""
 
 
 def _steps(lengths: Sequence[int], *, in_rounds: bool) -> _Steps:
-    """in_rounds: rows that have ended read on, until as many have ended as leave a round number (`round_up`)."""
+    """The reading order of sentences of these lengths.
+
+    in_rounds: pad the number of rows in each step to a round number (`round_up`) with rows that have ended.
+    """
     ends = np.cumsum(lengths, dtype=np.int64)
     order = np.argsort(-np.array(lengths, np.int64), kind="stable")
     sizes = np.array(lengths, np.int64)[order]
@@ -136,7 +143,7 @@ def _steps(lengths: Sequence[int], *, in_rounds: bool) -> _Steps:
 
 
 def _fill_vectors(config: BiLMConfig) -> bool:
-    """Whether no row ends within what the processor computes at once; the rest of a tensor is computed otherwise."""
+    """Whether all widths fill whole SIMD vectors; the remainder of a row would be computed by different code."""
     return all(width % 32 == 0 for width in (config.projection_dim, config.lstm_dim, config.num_filters))
 
 
@@ -183,7 +190,7 @@ def _lstm(config: BiLMConfig, weights: dict[str, Tensor], name: str, make_kernel
 
 
 def _with_double_candidate(gates: Float[Tensor, "G *D"]) -> Float[Tensor, "G *D"]:
-    """A copy with twice its last quarter."""
+    """A copy with the last quarter doubled."""
     doubled = gates.clone()
     doubled[len(gates) // 4 * 3 :].mul_(2)
     return doubled

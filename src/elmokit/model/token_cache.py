@@ -1,4 +1,4 @@
-"""Sentences of tokens -> token representations: the char encoder sees every distinct token once, also across calls."""
+"""Cache of token representations: the char encoder runs once per distinct token, also across calls."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from elmokit.layers.packed.char_encoder import PackedCharEncoder
 
 MAX_REMEMBERED_TOKENS = 32_768  # 64 MiB of vectors for the released `original` model, 16 MiB for the bundled one
-CHUNK = 256  # tokens that the char encoder sees at once; bounds its memory
+CHUNK = 256  # tokens per call of the char encoder, to limit its memory
 
 Key = str | bytes
 
 
 class TokenCache:
-    """Looks tokens up among those seen before, encodes the others, forgets the least recently used ones."""
+    """Sentences of tokens -> token representations; encodes only new tokens, and drops the least recently used ones."""
 
     def __init__(
         self,
@@ -41,9 +41,9 @@ class TokenCache:
         self._weights_seen = self._weights()
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "B T D"], Int[Tensor, " B"]]:
-        """Token representations, zero behind a sentence's end, and lengths, as `BiLM.contextualise` wants them.
+        """Token representations, zero after the end of a sentence, and lengths: the input of `BiLM.contextualise`.
 
-        The sentences come with their boundaries. No gradients.
+        The sentences must include their boundaries. There are no gradients.
         """
         vectors, which = self.distinct(sentences)
         lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
@@ -54,7 +54,7 @@ class TokenCache:
 
     @torch.no_grad()
     def distinct(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "U D"], Int[Tensor, " N"]]:
-        """A vector for each distinct token, and which of them each token has, of all sentences behind each other."""
+        """Vectors (U,D) of the U distinct tokens, and the row (N,) of each token, over the concatenated sentences."""
         if self._weights() != self._weights_seen:  # the model has been trained or moved since
             self.forget()
         rows: dict[Key, int] = {}
@@ -70,6 +70,7 @@ class TokenCache:
         return vectors, torch.tensor(which, dtype=torch.long, device=vectors.device)
 
     def forget(self) -> None:
+        """Drop all cached representations."""
         self._vectors.clear()
         self._weights_seen = self._weights()
 
@@ -97,7 +98,7 @@ class TokenCache:
         return vectors
 
     def _key(self, token: str) -> Key:
-        """Tokens with one key have the same characters; a token of a megabyte is not kept."""
+        """The key of a token: equal keys have equal characters, and a token of a megabyte has a short key."""
         limit = self.max_characters_per_token
         return token if len(token) <= limit else token.encode("utf-8", "ignore")[: limit - 2]
 
@@ -106,5 +107,5 @@ class TokenCache:
 
 
 def weight_versions(module: nn.Module) -> list[tuple[int, int]]:
-    """Changes whenever a weight is written to or moved; of weights made in inference mode, when they are moved."""
+    """A list that changes whenever a weight is written to or moved (if made in inference mode: only when moved)."""
     return [(weight.data_ptr(), 0 if weight.is_inference() else weight._version) for weight in module.parameters()]
