@@ -43,6 +43,8 @@ def with_checked_shapes(thing: Any) -> Any:
     @functools.wraps(call)
     def checked(*args: Any, **kwargs: Any) -> Any:
         result = call(*args, **kwargs)
+        if torch.compiler.is_compiling():  # an export traces with lengths that are symbols
+            return result
         if not hints:  # now that everything they name is there
             hints.update({name: hint for name, hint in get_type_hints(call).items() if hint is not object})
         given = dict(zip(parameters, args, strict=False)) | kwargs | {"return": result}
