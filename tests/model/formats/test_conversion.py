@@ -31,9 +31,9 @@ def test_a_softmax_is_kept_where_there_is_a_place_for_it(folder: Path, tmp_path:
 
 def test_a_softmax_that_is_left_out_is_said(folder: Path, tmp_path: Path, assert_equal: Equal) -> None:
     notes = convert(folder, tmp_path / "hdf5", to="bilm_tf")
-    assert notes[0].startswith("the softmax was left out: the HDF5 format has no place for it")
+    assert notes[0].startswith("the softmax was left out, because the HDF5 format cannot store it")
     assert_equal(read_stored(folder), read_stored(tmp_path / "hdf5"))
-    with pytest.raises(FormatError, match="the HDF5 format does not hold it"):
+    with pytest.raises(FormatError, match="the HDF5 format cannot store it"):
         read_stored(tmp_path / "hdf5", with_softmax=True)
     with pytest.raises(FormatError, match="has no place for a softmax"):
         write_bilm_tf(tmp_path / "other", read_stored(folder, with_softmax=True))
@@ -44,7 +44,7 @@ def test_models_that_the_old_tools_refuse_are_said(make_stored: Make, tmp_path: 
     config = replace(stored.config, bidirectional=False, use_skip_connections=False, projection_dim=8)
     write_bilm_tf(tmp_path / "forward", make_stored(config))
     notes = "\n".join(convert(tmp_path / "forward", tmp_path / "again", to="bilm_tf"))
-    for words in ("both directions only", "AllenNLP refuses models without skip connections", "8 filters"):
+    for words in ("only bidirectional models", "AllenNLP refuses models without skip connections", "8 filters"):
         assert words in notes
     write_bilm_tf(tmp_path / "usual", stored)
     assert convert(tmp_path / "usual", tmp_path / "usual again", to="bilm_tf") == []

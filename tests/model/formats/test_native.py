@@ -55,7 +55,7 @@ def test_the_card_is_the_writers(make_stored: Make, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: c.update(version=2), "field version: is 2; this elmokit reads version 1: install a newer one"),
+        (lambda c: c.update(version=2), "field version: is 2; this elmokit reads version 1, install a newer elmokit"),
         (lambda c: c.update(version="1"), "field version: is text; expected a whole number"),
         (lambda c: c.pop("version"), "field version: is missing"),
         (
@@ -225,11 +225,11 @@ def test_refuses_to_write_what_could_not_be_read(make_stored: Make, tmp_path: Pa
         (changed(forward_lstm__layers__0__bias=bias + np.float32(1e5)), {"dtype": "float16"}, "too large for float16"),
         (changed(other=bias), {}, "other: is not a weight"),
         (changed(softmax__bias=bias), {}, "softmax.weight: has shape"),
-        (changed(char_encoder__embedding__weight=np.ones((262, 4), np.float32)), {}, "row 0 stands for padding tokens"),
+        (changed(char_encoder__embedding__weight=np.ones((262, 4), np.float32)), {}, "row 0 is for padding tokens"),
         (
             replace(changed(), vocabulary=Vocabulary(["<S>", "</S>", "<UNK>"])),
             {},
-            "softmax has 5 rows, the vocabulary 3",
+            "softmax has 5 rows, but the vocabulary has 3",
         ),
         (replace(changed(), pretraining={"loss": float("nan")}), {}, r"config\.json: cannot be written as JSON"),
         (replace(changed(), pretraining={"notes": "x" * (5 << 20)}), {}, "would have 5.0 MiB; at most 4.0 MiB"),
@@ -290,15 +290,15 @@ def test_a_softmax_in_two_places_is_refused(make_stored: Make, tmp_path: Path) -
     write_native(tmp_path / "parts", stored, max_file_bytes=24_000)
     part = "softmax-00001-of-00001.safetensors"
     (tmp_path / "one" / part).write_bytes((tmp_path / "parts" / part).read_bytes())
-    with pytest.raises(FormatError, match=r"is a part of the softmax, which model\.safetensors holds as well"):
+    with pytest.raises(FormatError, match=r"is a part of the softmax, but model\.safetensors also contains a softmax"):
         read_native(tmp_path / "one", with_softmax=True)
 
 
 def test_softmax_and_vocabulary_must_agree(folder: Path) -> None:
     Vocabulary(["<S>", "</S>", "<UNK>", "a"]).write(folder / "vocabulary.txt")
-    with pytest.raises(FormatError, match=r"vocabulary\.txt: has 4 tokens, the softmax 20 rows"):
+    with pytest.raises(FormatError, match=r"vocabulary\.txt: has 4 tokens, but the softmax has 20 rows"):
         read_native(folder, with_softmax=True)
-    assert any("has 4 tokens, the softmax 20 rows" in refusal for refusal in inspect(folder).refusals)
+    assert any("has 4 tokens, but the softmax has 20 rows" in refusal for refusal in inspect(folder).refusals)
 
 
 def test_a_bad_vocabulary_names_file_and_line(folder: Path) -> None:
@@ -316,7 +316,7 @@ def test_a_failure_leaves_nothing_behind(
 
     stored = make_stored(num_tokens=20)
     write_native(tmp_path / "old", stored)
-    for step in ("write_tensors", "write_text", "write_vocabulary"):
+    for step in ("write_tensors", "write_text", "write_vocabulary_file"):
         with monkeypatch.context() as patch:
             patch.setattr(native, step, full_disk)
             with pytest.raises(OSError, match="No space left"):
@@ -348,7 +348,7 @@ def test_a_newer_model_takes_the_place_of_an_older_one(make_stored: Make, tmp_pa
 def test_other_folders_are_not_written_into(make_stored: Make, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "config.json").write_text('{"theme": "dark"}')
-    with pytest.raises(FileExistsError, match="holds no native model: choose another folder or remove it"):
+    with pytest.raises(FileExistsError, match="does not hold a native model; choose another folder or remove it"):
         write_native(tmp_path / "mine", make_stored())
     (tmp_path / "empty").mkdir()
     write_native(tmp_path / "empty", make_stored())

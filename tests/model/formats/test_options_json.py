@@ -97,7 +97,9 @@ def test_fields_that_are_not_known_are_a_risk(pair: Path) -> None:
     options["author"] = {"name": "somebody"}
     _write(pair, options)
     read_stored(pair)
-    assert any(risk.endswith("change nothing here: author, lstm.peepholes") for risk in inspect(pair).risks)
+    assert any(
+        risk.endswith("unknown fields, which are ignored: author, lstm.peepholes") for risk in inspect(pair).risks
+    )
 
 
 @pytest.mark.parametrize(

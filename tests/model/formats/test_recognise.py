@@ -66,7 +66,7 @@ def test_weights_are_told_from_other_hdf5_files(pair: Path) -> None:
     assert find_pair(ModelFiles(pair / "copy.hdf5")).weights.name == "copy.hdf5"
     (pair / "copy.hdf5").unlink()
     (pair / "weights.hdf5").unlink()
-    with pytest.raises(FormatError, match=r"broken\.hdf5: cannot be opened as HDF5, perhaps cut short"):
+    with pytest.raises(FormatError, match=r"broken\.hdf5: cannot be opened as HDF5, perhaps truncated"):
         find_pair(ModelFiles(pair))
     (pair / "broken.hdf5").write_bytes((pair / "a_cache.hdf5").read_bytes())
     with pytest.raises(FormatError, match="holds no HDF5 file with a biLM's weights"):
@@ -206,7 +206,7 @@ def test_pipes_and_dangling_links_do_not_keep_us_waiting(tmp_path: Path) -> None
 
 def test_a_folder_of_thousands_of_files_is_not_searched(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_files, "MAX_FILES", 2)
-    with pytest.raises(FormatError, match="holds 3 files; no model does"):
+    with pytest.raises(FormatError, match="holds 3 files; no model has so many"):
         recognise(pair)
 
 

@@ -1,4 +1,4 @@
-"""Every format that is known, in the order in which files are tried."""
+"""All formats, in the order in which they are tried on files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The released format: bilm-tf's and AllenNLP's `options.json` with an HDF5 file of weights, under whatever names.
+"""The released format of bilm-tf and AllenNLP: an `options.json` and an HDF5 file of weights, under any names.
 
-It has no place for the softmax. A vocabulary is not part of it, but may lie beside the two files.
+It cannot store the softmax. A vocabulary is not part of it, but may be in the same folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from elmokit.model.formats.bilm_tf_pair import Pair, find_pair, is_pair
 from elmokit.model.formats.containers.hdf5 import HDF5File, open_hdf5, write_hdf5
 from elmokit.model.formats.containers.hdf5_dataset import MAX_EXPANSION, SMALL, Entry
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
-from elmokit.model.formats.folder import new_folder, write_text, write_vocabulary
+from elmokit.model.formats.folder import new_folder, write_text, write_vocabulary_file
 from elmokit.model.formats.format import Format, WriteSettings
 from elmokit.model.formats.options_json import STORED_TRAINING_OPTIONS, Options, options_of, read_options
 from elmokit.model.formats.stored import Array, StoredBiLM, require_finite
@@ -36,7 +36,7 @@ VOCABULARY_NAME = "vocabulary.txt"
 
 @dataclass(frozen=True)
 class Layout:
-    """Which datasets the options call for, under the names that the file at hand uses."""
+    """The datasets that the options call for, under the names that the file uses."""
 
     config: BiLMConfig
     cells: dict[tuple[int, int], CellNames]
@@ -46,15 +46,15 @@ class Layout:
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     if with_softmax:
         raise FormatError(
-            files.path, "has no softmax (perplexity and fine-tuning need it): the HDF5 format does not hold it"
+            files.path, "has no softmax (perplexity and fine-tuning need it): the HDF5 format cannot store it"
         )
     return read_bilm_tf(find_pair(files))
 
 
 def read_bilm_tf(pair: Pair) -> StoredBiLM:
-    """Read a pair (`find_pair` finds one). Nothing is allocated before all of the file has been checked.
+    """Read a pair (see `find_pair`). Nothing is allocated before the whole file has been checked.
 
-    `FormatError` names the file, the dataset and the reason.
+    Raises FormatError, which names the file, the dataset and the reason.
     """
     options = read_options(pair.options)
     with open_hdf5(pair.weights) as file:
@@ -77,10 +77,10 @@ def read_bilm_tf(pair: Pair) -> StoredBiLM:
 
 
 def layout_of(options: Options, entries: dict[str, Entry]) -> Layout:
-    """Match the options with the names in the file.
+    """The layout of a file that matches both the options and the names in the file.
 
-    Options that do not say whether the model is bidirectional mean two directions, as every loader takes them, unless
-    the file is a dump of a forward model alone, which has no RNN_0.
+    Options that do not say whether the model is bidirectional mean two directions, as for every other loader, unless
+    the file is a dump of a forward model, which has no RNN_0.
     """
     config = options.config
     if not options.says_direction and not any(name.startswith("RNN_") for name in entries):
@@ -90,7 +90,7 @@ def layout_of(options: Options, entries: dict[str, Entry]) -> Layout:
 
 
 def refusals(file: HDF5File, layout: Layout) -> Iterator[FormatError]:
-    """Every reason not to read the weights."""
+    """All reasons not to read the weights."""
     for entry in file.entries.values():
         if entry.kind == "other":
             touched = [name for name in layout.shapes if f"{name}/".startswith(f"{entry.name}/")]
@@ -100,7 +100,7 @@ def refusals(file: HDF5File, layout: Layout) -> Iterator[FormatError]:
     for name, shape in layout.shapes.items():
         entry = file.entries.get(name)
         if entry is None:
-            if not _behind_link(name, file.entries):
+            if not _is_refused_already(name, file.entries):
                 yield FormatError(
                     file.path, f"is missing; options.json calls for shape {shape}", part=f"dataset {name}"
                 )
@@ -123,26 +123,26 @@ def refusals(file: HDF5File, layout: Layout) -> Iterator[FormatError]:
 
 
 def extra_datasets(file: HDF5File, layout: Layout) -> list[str]:
-    """Datasets that the options do not call for: beside the biLM they are left alone, within it they are a refusal."""
+    """Datasets that the options do not call for. They are refused if they belong to a biLM, and ignored otherwise."""
     return [name for name, entry in file.entries.items() if entry.kind == "dataset" and name not in layout.shapes]
 
 
 def write_bilm_tf(folder: Path, stored: StoredBiLM) -> None:
-    """Write options.json, weights.hdf5 and, if there is one, vocabulary.txt into a new folder, whole or not at all.
+    """Write options.json, weights.hdf5 and the vocabulary, if any, into a new folder, completely or not at all.
 
-    The datasets are those of `dump_weights`, with the names that bilm-tf and AllenNLP read. `FormatError` if the model
-    has a softmax, which has no place here: see `StoredBiLM.without_softmax`.
+    The datasets are those of `dump_weights`, with the names that bilm-tf and AllenNLP read. Raises FormatError if the
+    model has a softmax, which the format cannot store; see `StoredBiLM.without_softmax`.
     """
     if stored.has_softmax:
-        raise FormatError(folder, "the HDF5 format has no place for a softmax; write the model without it")
+        raise FormatError(folder, "the HDF5 format cannot store a softmax; write the model without it")
     stored.check(folder)
     options = json_text(folder / OPTIONS_NAME, options_of(stored))
-    with new_folder(folder) as place:
-        with atomic_write(place / WEIGHTS_NAME) as temporary:
+    with new_folder(folder) as staging:
+        with atomic_write(staging / WEIGHTS_NAME) as temporary:
             write_hdf5(temporary, to_datasets(stored.config, stored.tensors))
         if stored.vocabulary is not None:
-            write_vocabulary(place / VOCABULARY_NAME, stored.vocabulary)
-        write_text(place / OPTIONS_NAME, options)
+            write_vocabulary_file(staging / VOCABULARY_NAME, stored.vocabulary)
+        write_text(staging / OPTIONS_NAME, options)
 
 
 def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
@@ -150,15 +150,15 @@ def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[st
     notes: list[str] = []
     config = stored.config
     if stored.has_softmax:
-        notes.append("the softmax was left out: the HDF5 format has no place for it (keep the native model for it)")
+        notes.append("the softmax was left out, because the HDF5 format cannot store it; keep the native model for it")
     if not config.bidirectional:
-        notes.append("bilm-tf and AllenNLP read models of both directions only; this one is a forward model")
+        notes.append("bilm-tf and AllenNLP read only bidirectional models; this one is a forward model")
     if not config.use_skip_connections:
         notes.append("AllenNLP refuses models without skip connections; bilm-tf reads them")
     if config.num_filters <= config.projection_dim:
         notes.append(
-            f"AllenNLP wants a projection and bilm-tf none that widens; this model has {config.num_filters} filters "
-            f"and projection_dim {config.projection_dim}"
+            "AllenNLP needs a projection, and bilm-tf refuses one that widens; this model has "
+            f"{config.num_filters} filters and projection_dim {config.projection_dim}"
         )
     return notes
 
@@ -184,8 +184,8 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
             inspection.risks.append(f"{shown(pair.weights.name)} has {others}")
 
 
-def _behind_link(name: str, entries: dict[str, Entry]) -> bool:
-    """Whether a part of the name is itself something that is refused already."""
+def _is_refused_already(name: str, entries: dict[str, Entry]) -> bool:
+    """Whether a group in the path of the dataset is not a group but, for example, a link, which is refused itself."""
     parts = name.split("/")
     above = ("/".join(parts[:count]) for count in range(1, len(parts)))
     return any(entries[prefix].kind != "group" for prefix in above if prefix in entries)

@@ -1,4 +1,4 @@
-"""Which HDF5 dataset of a bilm-tf dump holds which weights, and the transposes and gate orders between them.
+"""Which HDF5 dataset of a bilm-tf dump contains which weights, with the transposes and gate orders between them.
 
 Source: bilm-tf's `dump_weights` and `_pretrained_initializer`, AllenNLP's `elmo_lstm.load_weights`.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
 
 ROOTS = ("char_embed", "CNN", "RNN", "rnn/")
-"""Names that begin so are a part of the biLM."""
+"""Datasets whose names begin with one of these are part of the biLM."""
 
 _DIRECTIONS = ("forward_lstm", "backward_lstm")
 _FROM_TENSORFLOW = [0, 2, 3, 1]  # gates i, j, f, o -> i, f, o, j
@@ -34,26 +34,26 @@ class CellNames:
 
 
 def holds_weights(names: Iterable[str]) -> bool:
-    """Whether the names are those of a biLM, whole or not."""
+    """Whether the names are those of a biLM, complete or not."""
     return any(name.startswith(ROOTS) for name in names)
 
 
 def cell_names(config: BiLMConfig, present: Container[str] = ()) -> dict[tuple[int, int], CellNames]:
-    """By (direction, layer): the spelling whose kernel is `present`, else the one that bilm-tf and AllenNLP read."""
+    """Datasets by (direction, layer): the spelling whose kernel is `present`, or else that of bilm-tf and AllenNLP."""
     names: dict[tuple[int, int], CellNames] = {}
     for direction in range(config.num_directions):
         for layer in range(config.num_layers):
             spellings = list(_spellings(direction, layer, num_layers=config.num_layers))
-            found = (each for each in spellings if each.kernel in present)
+            found = (spelling for spelling in spellings if spelling.kernel in present)
             names[direction, layer] = next(found, spellings[0])
     return names
 
 
 def _spellings(direction: int, layer: int, *, num_layers: int) -> Iterator[CellNames]:
-    """What TensorFlow's scopes and the renaming in `dump_weights` make of a cell.
+    """The names that TensorFlow's scopes and the renaming in `dump_weights` may give to a cell.
 
-    A dump of one layer has no MultiRNNCell; one of a forward model alone has no RNN_0, and then `rnn` stands at the
-    start of the name, where the renaming of rnn, kernel and bias misses it.
+    A dump of a single layer has no MultiRNNCell. A dump of a forward model has no RNN_0; then `rnn` is at the start of
+    the name, where the renaming of rnn, kernel and bias misses it.
     """
     cells = [f"MultiRNNCell/Cell{layer}/LSTMCell", *(["LSTMCell"] if num_layers == 1 else [])]
     roots = [f"RNN_{direction}/RNN", *(["RNN", "rnn"] if direction == 0 else [])]
@@ -64,7 +64,7 @@ def _spellings(direction: int, layer: int, *, num_layers: int) -> Iterator[CellN
 
 
 def dataset_shapes(config: BiLMConfig, cells: dict[tuple[int, int], CellNames]) -> dict[str, tuple[int, ...]]:
-    """Name and shape of every dataset, as the file has them."""
+    """Names and shapes of all datasets, as in the file."""
     num_filters, dim, hidden = config.num_filters, config.projection_dim, config.lstm_dim
     shapes: dict[str, tuple[int, ...]] = {"char_embed": (NUM_CHARACTER_ROWS - 1, config.character_dim)}
     for index, (width, number) in enumerate(config.filters):
@@ -88,7 +88,7 @@ def dataset_shapes(config: BiLMConfig, cells: dict[tuple[int, int], CellNames]) 
 def to_native(
     config: BiLMConfig, cells: dict[tuple[int, int], CellNames], read: Callable[[str], Array]
 ) -> dict[str, Array]:
-    """All tensors by native name; `read` gives a dataset by its name in the file."""
+    """All tensors by native name; `read` returns a dataset by its name in the file."""
     tensors: dict[str, Array] = {}
     characters = read("char_embed")
     tensors[PADDING_TOKEN] = np.concatenate([np.zeros_like(characters[:1]), characters])
@@ -116,7 +116,7 @@ def to_native(
 
 
 def to_datasets(config: BiLMConfig, tensors: dict[str, Array]) -> Iterator[tuple[str, Array]]:
-    """Name and value of every dataset of the file; the inverse of `to_native`."""
+    """Names and values of all datasets of the file; the inverse of `to_native`."""
     yield "char_embed", tensors[PADDING_TOKEN][1:]
     for index in range(len(config.filters)):
         convolution = f"char_encoder.convolutions.{index}"
@@ -140,6 +140,6 @@ def to_datasets(config: BiLMConfig, tensors: dict[str, Array]) -> Iterator[tuple
 
 
 def _reorder(gates: Array, order: list[int]) -> Array:
-    """Blocks of rows, one a gate, into another order."""
+    """The blocks of rows, one per gate, in another order."""
     blocks = gates.reshape(4, -1, *gates.shape[1:])
     return np.ascontiguousarray(blocks[order]).reshape(gates.shape)

@@ -1,4 +1,4 @@
-"""Which two files are a bilm-tf model: an options.json and the HDF5 weights that belong to it, by their contents."""
+"""Finding the two files of a bilm-tf model, an options.json and its HDF5 weights, by their contents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pair:
-    """The two files, and the vocabulary in their folder, if there is one and only one."""
+    """The two files, and the vocabulary in their folder if there is exactly one."""
 
     options: Path
     weights: Path
@@ -27,7 +27,7 @@ class Pair:
 
 
 def is_pair(files: ModelFiles) -> bool:
-    """Whether one of the files is an options.json or HDF5; FormatError if the other one is missing."""
+    """Whether one of the files is an options.json or HDF5. Raises FormatError if the other one is missing."""
     if not any(kind in (FileKind.OPTIONS, FileKind.HDF5) for kind in files.given.values()):
         return False
     find_pair(files)
@@ -35,18 +35,18 @@ def is_pair(files: ModelFiles) -> bool:
 
 
 def find_pair(files: ModelFiles) -> Pair:
-    """The options and weights meant by two files, by one of them with the other in its folder, or by a folder of both.
+    """The options and weights: given as two files, as one with the other in its folder, or as a folder with both.
 
-    Raises FormatError, which says what is missing or too many.
+    Raises FormatError, which says what is missing or ambiguous.
     """
     path = files.path
     if files.weights is not None:
         return _pair_of(path, files.weights, files.given)
-    kinds = files.beside
+    kinds = files.in_folder
     options = path if kinds.get(path) is FileKind.OPTIONS else _only_options(path, kinds)
     weights = path if kinds.get(path) is FileKind.HDF5 else _only_weights(path, kinds)
-    texts = (each for each, kind in kinds.items() if kind in (FileKind.TEXT, FileKind.GZIP, FileKind.XZ))
-    vocabularies = [each for each in texts if looks_like_vocabulary(each)]
+    texts = (file for file, kind in kinds.items() if kind in (FileKind.TEXT, FileKind.GZIP, FileKind.XZ))
+    vocabularies = [text for text in texts if looks_like_vocabulary(text)]
     return Pair(options=options, weights=weights, vocabulary=vocabularies[0] if len(vocabularies) == 1 else None)
 
 
@@ -63,21 +63,21 @@ def _pair_of(first: Path, second: Path, kinds: dict[Path, FileKind]) -> Pair:
 
 
 def _only_options(path: Path, kinds: dict[Path, FileKind]) -> Path:
-    found = [each for each, kind in kinds.items() if kind is FileKind.OPTIONS]
+    found = [file for file, kind in kinds.items() if kind is FileKind.OPTIONS]
     if len(found) == 1:
         return found[0]
     if found:
-        raise FormatError(path, f"holds several options: {_names(found)}; give one, and its weights")
-    broken = [each for each, kind in kinds.items() if kind is FileKind.BROKEN_JSON]
+        raise FormatError(path, f"holds several options.json files: {_names(found)}; pass one, and its weights")
+    broken = [file for file, kind in kinds.items() if kind is FileKind.BROKEN_JSON]
     if broken:
         read_json_object(broken[0])  # says what is wrong with it
     raise FormatError(path, "is or holds weights in HDF5, but there is no options.json of bilm-tf with it")
 
 
 def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
-    found = [each for each, kind in kinds.items() if kind is FileKind.HDF5]
+    found = [file for file, kind in kinds.items() if kind is FileKind.HDF5]
     if not found:
-        others = [each for each, kind in kinds.items() if kind in ADVICE]
+        others = [file for file, kind in kinds.items() if kind in ADVICE]
         if others:
             raise wrong_kind(others[0], kinds[others[0]], expected="an HDF5 file of weights")
         raise FormatError(path, "has an options.json, but there is no HDF5 file of weights with it")
@@ -85,11 +85,11 @@ def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
         return found[0]
     weights: list[Path] = []
     errors: list[FormatError] = []
-    for each in found:
+    for path_of_file in found:
         try:
-            with open_hdf5(each) as file:
+            with open_hdf5(path_of_file) as file:
                 if holds_weights(file.entries):
-                    weights.append(each)
+                    weights.append(path_of_file)
         except FormatError as error:
             errors.append(error)
     if len(weights) == 1:

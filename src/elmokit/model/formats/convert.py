@@ -1,4 +1,4 @@
-"""`elmokit convert`: a model from one format into another, without torch; native -> HDF5 -> native is bitwise."""
+"""`elmokit convert`: a model from one format to another, without torch; native -> HDF5 -> native is bitwise exact."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def convert(
 ) -> list[str]:
     """Read `source` (with `weights`, if it is a pair of files) and write the new folder `target` in the format `to`.
 
-    dtype: float32, or float16 in the formats that have it (`Format.dtypes`).
-    include_softmax: False leaves it out.
-    max_file_bytes: split the softmax into files of at most this size, in formats that can.
+    dtype: float32, or float16 in formats that support it (`Format.dtypes`).
+    include_softmax: whether to write the softmax, if there is one.
+    max_file_bytes: split the softmax into files of at most this size, in formats that support it.
 
-    Returns what the user should know, such as that a softmax was left out. Raises ValueError for a format or a setting
-    that cannot be written, FileExistsError if the target is there, and what reading raises.
+    Returns notes for the user, such as that a softmax was left out. Raises ValueError for a format or setting that
+    cannot be written, FileExistsError if the target exists, and the errors of reading.
     """
     target = Path(target)
     writers = {known.name: known for known in formats if known.write is not None}
@@ -47,6 +47,6 @@ def convert(
     if max_file_bytes is not None and not chosen.splits_files:
         raise ValueError(f"{to} keeps its weights in one file; max_file_bytes is for formats that split them")
     if not is_free(target):
-        raise FileExistsError(f"{target} exists and is not an empty folder: choose another one or remove it")
+        raise FileExistsError(f"{target} exists and is not an empty folder; choose another one or remove it")
     stored = read_stored(source, weights, with_softmax=None if include_softmax else False, formats=formats)
     return chosen.write(target, stored, WriteSettings(dtype=dtype, max_file_bytes=max_file_bytes))

@@ -1,6 +1,6 @@
-"""What a file is, by its first bytes, whatever its name. Nothing is unpickled, or unpacked beyond a block.
+"""Kinds of files, recognised by their first bytes, whatever their names. Nothing is unpickled; little is unpacked.
 
-This is a catalogue of the files that people have, those of other tools too; which of them are a model, formats say.
+This catalogue includes files of other tools that people may pass; the formats decide which files are a model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NATIVE_FORMAT = "elmokit"
-"""What the field `format` says in a config.json of ours."""
+"""Value of the field `format` in a config.json of elmokit."""
 
 _HEAD_BYTES = 1024
 _TAR = (257, b"ustar")
@@ -27,7 +27,7 @@ _PICKLE_TEXT = (b"(dp", b"(lp", b"ccopy_reg", b"ccollections", b"cnumpy", b"c__b
 
 
 class FileKind(Enum):
-    """The value is what a person would call it."""
+    """A kind of file; the value is a description for people."""
 
     NATIVE_CONFIG = "a config.json of elmokit"
     OPTIONS = "an options.json of bilm-tf"
@@ -67,11 +67,11 @@ ADVICE = {
     FileKind.TENSORFLOW_INDEX: "convert the checkpoint to HDF5 with bilm-tf (bin/dump_weights.py), then give that",
     FileKind.TENSORFLOW_CHECKPOINT: "convert the checkpoint to HDF5 with bilm-tf (bin/dump_weights.py), then give that",
 }
-"""What to do with a kind of file that is not read; a new format that reads one takes its line out."""
+"""Advice for kinds of files that are not read; a new format that reads one removes its line."""
 
 
 def kind_of(path: Path) -> FileKind:
-    """What the file is; OSError if it cannot be read."""
+    """The kind of a file. Raises OSError if it cannot be read."""
     if not path.is_file():
         return FileKind.NOT_A_FILE
     with path.open("rb") as file:

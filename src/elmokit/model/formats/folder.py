@@ -1,4 +1,4 @@
-"""Writing a model's folder: a new one appears with all of its files or not at all, and so does each file."""
+"""Writing the folder of a model: folders and files are written atomically."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def new_folder(path: Path) -> Generator[Path]:
-    """A temporary folder beside `path`, renamed to it on success and removed on failure.
+    """A temporary folder next to `path`, renamed to `path` on success and removed on failure.
 
-    `path` may exist if it is an empty folder; anything else there is a `FileExistsError`.
+    Raises FileExistsError if `path` exists and is not an empty folder.
     """
     if not is_free(path):
-        raise FileExistsError(f"{path} exists and is not an empty folder: choose another one or remove it")
+        raise FileExistsError(f"{path} exists and is not an empty folder; choose another one or remove it")
     path = path.resolve()
     staging = path.parent / f".{path.name}.{secrets.token_hex(4)}"
     staging.mkdir(parents=True)
@@ -36,20 +36,22 @@ def new_folder(path: Path) -> Generator[Path]:
     except BaseException as error:
         shutil.rmtree(staging, ignore_errors=True)
         if isinstance(error, OSError) and error.filename is not None:
-            error.filename = str(path)  # nobody knows the temporary name
+            error.filename = str(path)  # the user does not know the temporary name
         raise
 
 
 def is_free(path: Path) -> bool:
+    """Whether the path does not exist or is an empty folder."""
     return not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write the file whole or not at all."""
+    """Write a UTF-8 text file, completely or not at all."""
     with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_vocabulary(path: Path, vocabulary: Vocabulary) -> None:
+def write_vocabulary_file(path: Path, vocabulary: Vocabulary) -> None:
+    """Write a vocabulary, completely or not at all."""
     with atomic_write(path) as temporary:
         vocabulary.write(temporary)

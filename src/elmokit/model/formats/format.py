@@ -1,7 +1,7 @@
-"""What a format of models on disk is: a record of functions, as a task is. `all_formats.py` lists those we have.
+"""A format of models on disk: a record of functions, like a task. `all_formats.py` lists all formats.
 
 A new format is a file with such a record, and a line in that list; `recognise`, `read`, `inspect`, `convert` and the
-command line then know it. What every format is read into is `StoredBiLM`.
+command line then know it. Every format is read into a `StoredBiLM`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 class Read(Protocol):
-    """Read the model; FormatError names the file, the part of it and the reason.
+    """Reads the model. Raises FormatError, which names the file, the part of it and the reason.
 
-    `with_softmax`: True raises FormatError if there is none, None reads it if there is one, False does not touch it.
+    with_softmax: True raises FormatError if the model has no softmax, None reads the softmax if there is one, and
+        False does not touch it.
     """
 
     def __call__(self, files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM: ...
@@ -29,12 +30,12 @@ class Read(Protocol):
 
 @dataclass(frozen=True)
 class WriteSettings:
-    """How a model is written; see the `Format` for which of them it knows."""
+    """How a model is written; `Format.dtypes` and `Format.splits_files` say which settings a format supports."""
 
     dtype: str = "float32"
     """Type of the weights: float32 or float16."""
     max_file_bytes: int | None = None
-    """The softmax is split into files of at most so many bytes; None leaves it in one."""
+    """Largest size of a file when the softmax is split into several; None keeps it in one."""
 
 
 @dataclass(frozen=True)
@@ -42,23 +43,23 @@ class Format:
     """A way to keep a biLM on disk, in a folder or in one file."""
 
     name: str
-    """As in `elmokit convert --to NAME`."""
+    """Short name, as in `elmokit convert --to NAME`."""
     description: str
-    """For people, such as `bilm-tf / AllenNLP (options.json, HDF5)`."""
+    """Description for people, such as `bilm-tf / AllenNLP (options.json, HDF5)`."""
     recognise: Callable[[ModelFiles], bool]
-    """Whether the files are meant to be a model of this format, by their contents and never by their names.
+    """Whether the files are meant to be a model of this format, by their contents, never by their names.
 
-    FormatError, if they are meant to be and something is missing. Nothing is unpickled, and no weight is read.
+    Raises FormatError if they are, but something is missing. Nothing is unpickled, and no weights are read.
     """
     inspect: Callable[[ModelFiles, Inspection], None]
-    """Add what the files say to an inspection, without reading a weight; FormatError ends it, as a refusal."""
+    """Adds what the files say to an inspection, without reading weights; a FormatError ends it with a refusal."""
     read: Read
     write: Callable[[Path, StoredBiLM, WriteSettings], list[str]] | None = None
-    """Write a new folder, whole or not at all; the result is what the user should know, such as what was left out.
+    """Writes a new folder, completely or not at all, and returns notes for the user, such as what was left out.
 
-    None for a format that is only read.
+    None for a format that can only be read.
     """
     dtypes: tuple[str, ...] = ("float32",)
-    """Types in which it can be written."""
+    """Types in which the weights can be written."""
     splits_files: bool = False
-    """Whether `WriteSettings.max_file_bytes` means anything to it."""
+    """Whether the format supports `WriteSettings.max_file_bytes`."""

@@ -1,4 +1,4 @@
-"""`elmokit inspect`: what a model's files say and what is wrong with them, without reading a weight; without torch."""
+"""`elmokit inspect`: what the files of a model say, and what is wrong with them, without reading weights or torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Inspection:
-    """Look at a model in any format. FileNotFoundError if nothing is there; nothing else is an error here."""
+    """Describe a model in any format. Problems become part of the result, except FileNotFoundError."""
     files = ModelFiles(path, weights)
     inspection = Inspection(files.path)
     with inspection.noting_refusals():
@@ -26,7 +26,7 @@ def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[
         inspection.format, inspection.description = known.name, known.description
         known.inspect(files, inspection)
     with inspection.noting_refusals():
-        kinds = files.beside if inspection.format is not None and weights is None else files.given
+        kinds = files.in_folder if inspection.format is not None and weights is None else files.given
         others = {path: kind for path, kind in kinds.items() if path not in inspection.files}
         for other, kind in others.items():
             if kind in PICKLES:

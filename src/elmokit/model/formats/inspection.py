@@ -1,4 +1,4 @@
-"""What an inspection of a model has found, and how it reads."""
+"""The result of inspecting a model, and its text."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MAX_SHOWN_RISKS = 50
 
 @dataclass
 class Inspection:
-    """What was found. `refusals` are why reading it would fail, `risks` what else a user should know."""
+    """What an inspection found: `refusals` are reasons why reading fails, `risks` what else a user should know."""
 
     path: Path
     format: str | None = None
-    """Name of the format, None if it is not known."""
-    description: str = "none that is known"
+    """Name of the format; None if it is unknown."""
+    description: str = "unknown"
     files: dict[Path, int] = field(default_factory=dict["Path", int])
-    """Bytes of each file that belongs to the model."""
+    """Size in bytes of each file that belongs to the model."""
     dtypes: list[str] = field(default_factory=list[str])
     config: BiLMConfig | None = None
     num_softmax_rows: int | None = None
@@ -35,31 +35,32 @@ class Inspection:
 
     @property
     def num_parameters(self) -> int | None:
-        """Without the softmax."""
+        """Number of parameters without the softmax; None if the config could not be read."""
         return None if self.config is None else self.config.num_parameters
 
     @property
     def num_softmax_parameters(self) -> int | None:
+        """Number of parameters of the softmax; None if there is none."""
         if self.config is None or self.num_softmax_rows is None:
             return None
         return self.num_softmax_rows * (self.config.projection_dim + 1)
 
     def noting_refusals(self) -> _NotingRefusals:
-        """A context; a ValueError or OSError within ends this part of the inspection and becomes a refusal."""
+        """A context in which a ValueError or OSError ends this part of the inspection and becomes a refusal."""
         return _NotingRefusals(self.refusals)
 
     def add_file(self, path: Path) -> None:
-        """A file that belongs to the model."""
+        """Add a file that belongs to the model."""
         self.files[path] = path.stat().st_size
 
     def add_vocabulary(self, path: Path) -> None:
-        """The vocabulary's file; it has to fit the softmax, if that was found before."""
+        """Add the vocabulary, and refuse it if it does not match the softmax, if one was found before."""
         with self.noting_refusals():
             self.add_file(path)
             self.vocabulary_size = len(read_vocabulary(path))
             rows = self.num_softmax_rows
             if rows is not None and rows != self.vocabulary_size:
-                raise FormatError(path, f"has {self.vocabulary_size} tokens, the softmax {rows} rows")
+                raise FormatError(path, f"has {self.vocabulary_size} tokens, but the softmax has {rows} rows")
 
     def __str__(self) -> str:
         rows = [("format", self.description)]

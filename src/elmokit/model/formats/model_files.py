@@ -1,4 +1,4 @@
-"""The files that a user calls a model: a folder, a file in it, or two files; what kinds they are is asked once."""
+"""The files that a user passes as a model (a folder, a file in it, or two files) and their kinds, determined once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from elmokit.system.untrusted import FormatError
 StrPath: TypeAlias = str | os.PathLike[str]
 
 MAX_FILES = 1000
-"""Files of a folder that are looked at."""
+"""Largest number of files in a folder of a model."""
 _MAX_LISTED = 8
 
 
@@ -25,43 +25,44 @@ class ModelFiles:
     """
 
     def __init__(self, path: StrPath, weights: StrPath | None = None) -> None:
-        for each in (path, weights):
-            if each is not None and not os.path.lexists(each):
-                raise FileNotFoundError(f"{os.fspath(each)}: there is no such file or folder")
+        for given in (path, weights):
+            if given is not None and not os.path.lexists(given):
+                raise FileNotFoundError(f"{os.fspath(given)}: there is no such file or folder")
         self.path = Path(path)
         self.weights = None if weights is None else Path(weights)
 
     @property
     def is_folder(self) -> bool:
+        """Whether the path is a folder."""
         return self.path.is_dir()
 
     @property
     def folder(self) -> Path:
-        """The folder itself, or the one in which the file is."""
+        """The folder itself, or the folder that contains the file."""
         return self.path if self.is_folder else self.path.parent
 
     @cached_property
     def given(self) -> dict[Path, FileKind]:
-        """Kinds of the files that were named; of a folder, of all its files."""
+        """Kinds of the given files; for a folder, of all files in it."""
         if self.is_folder and self.weights is None:
-            return self.beside
+            return self.in_folder
         return {path: kind_of(path) for path in (self.path, self.weights) if path is not None}
 
     @cached_property
-    def beside(self) -> dict[Path, FileKind]:
-        """Kinds of all files in the folder. FormatError for a folder of more files than any model has."""
+    def in_folder(self) -> dict[Path, FileKind]:
+        """Kinds of all files in the folder. Raises FormatError for a folder with more than `MAX_FILES` files."""
         files = sorted(path for path in self.folder.iterdir() if not path.is_dir())
         if len(files) > MAX_FILES:
             raise FormatError(
-                self.folder, f"holds {len(files)} files; no model does: give the model's files themselves"
+                self.folder, f"holds {len(files)} files; no model has so many: pass the files of the model themselves"
             )
         return {path: kind_of(path) for path in files}
 
     def not_a_model(self) -> FormatError:
-        """What was found instead of a model, and what to do with it."""
+        """The refusal that says what was found instead of a model, and what to do with it."""
         for path, kind in self.given.items():
             if kind is FileKind.BROKEN_JSON:
-                read_json_object(path)  # says what is wrong with it
+                read_json_object(path)  # raises an error that says what is wrong with it
         if not self.given:
             return FormatError(self.path, "is a folder without files; expected a model")
         if not self.is_folder:
@@ -76,6 +77,6 @@ class ModelFiles:
 
 
 def wrong_kind(path: Path, kind: FileKind, *, expected: str) -> FormatError:
-    """The refusal of a file that is something else, with what to do with such a file."""
+    """The refusal of a file of the wrong kind, with advice on what to do with it."""
     advice = f"; {ADVICE[kind]}" if kind in ADVICE else ""
     return FormatError(path, f"is {kind.value}; expected {expected}{advice}")

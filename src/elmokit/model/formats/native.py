@@ -1,7 +1,7 @@
 """The native format: a folder with config.json, model.safetensors, vocabulary.txt and a model card, README.md.
 
-The softmax is in model.safetensors, or by itself in softmax-00001-of-0000N.safetensors, its rows in order; it may be
-absent, and then perplexity and fine-tuning with the old vocabulary are not possible.
+The softmax is in model.safetensors, or split by rows into softmax-00001-of-0000N.safetensors. It may be absent; then
+perplexity, and fine-tuning with the same vocabulary, are not possible.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from elmokit.model.formats.containers.safetensors import (
 )
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
 from elmokit.model.formats.file_kinds import NATIVE_FORMAT, FileKind, kind_of
-from elmokit.model.formats.folder import is_free, new_folder, write_text, write_vocabulary
+from elmokit.model.formats.folder import is_free, new_folder, write_text, write_vocabulary_file
 from elmokit.model.formats.format import Format, WriteSettings
 from elmokit.model.formats.sizes import config_of, fields_of
 from elmokit.model.formats.stored import (
@@ -54,37 +54,37 @@ WEIGHTS_NAME = "model.safetensors"
 VOCABULARY_NAME = "vocabulary.txt"
 CARD_NAME = "README.md"
 _SHARD = re.compile(r"softmax-(\d{5})-of-(\d{5})\.safetensors")
-_HEADER_ROOM = 1024  # bytes, for the entries of four tensors
+_HEADER_ROOM = 1024  # bytes for the header entries of four tensors
 
 
 @dataclass(frozen=True)
 class NativeConfig:
-    """What config.json says."""
+    """Contents of config.json."""
 
     bilm: BiLMConfig
     pretraining: dict[str, object] | None
 
 
 def folder_of(path: Path) -> Path:
-    """The model's folder, given it or a file in it."""
+    """The folder of a model, given the folder or a file in it."""
     return path.parent if path.is_file() else path
 
 
 def read_config(path: Path) -> NativeConfig:
-    """Check and read a config.json; `FormatError` names the field."""
+    """Read and check a config.json. Raises FormatError, which names the field."""
     fields = Fields(path, read_json_object(path))
     if fields.value("format") != FORMAT:
         raise fields.error("format", f'is not "{FORMAT}"')
     version = fields.integer("version", least=1, most=1 << 31)
     if version != VERSION:
-        raise fields.error("version", f"is {version}; this elmokit reads version {VERSION}: install a newer one")
+        raise fields.error("version", f"is {version}; this elmokit reads version {VERSION}, install a newer elmokit")
     fields.require_known(("format", "version", "bilm", "pretraining"))
     pretraining = fields.object("pretraining") if "pretraining" in fields else None
     return NativeConfig(bilm=config_of(fields.fields("bilm")), pretraining=pretraining)
 
 
 def _recognise(files: ModelFiles) -> bool:
-    """A folder, or a file of weights or a config in one, with a config.json of ours."""
+    """Whether it is a folder with a config.json of elmokit, or a config or file of weights in such a folder."""
     if files.weights is not None:
         return False
     if not files.is_folder and files.given[files.path] not in (FileKind.SAFETENSORS, FileKind.NATIVE_CONFIG):
@@ -98,9 +98,10 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
 
 
 def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
-    """Read a folder (or the folder of a file in it); without the softmax not one of its bytes is touched.
+    """Read a folder (or the folder of a file in it). Without `with_softmax`, the softmax is not read from disk.
 
-    Weights stored as float16 are given as float32. `FormatError`: the files are not a biLM, or there is no softmax.
+    Weights stored as float16 are converted to float32. Raises FormatError if the files are not a biLM, or have no
+    softmax although `with_softmax` is set.
     """
     folder = folder_of(path)
     config = read_config(folder / CONFIG_NAME)
@@ -110,14 +111,14 @@ def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
         raise refusal
     tensors = read_tensors(weights, config.bilm.tensor_shapes())
     if tensors[PADDING_TOKEN][0].any():
-        raise FormatError(weights, "row 0 stands for padding tokens and must be zeros", part=PADDING_TOKEN)
+        raise FormatError(weights, "row 0 is for padding tokens and must be zeros", part=PADDING_TOKEN)
     vocabulary_path = folder / VOCABULARY_NAME
     vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
     if with_softmax:
         files = softmax_files(folder, config.bilm, header)
         num_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in files.values())
         if vocabulary is not None and len(vocabulary) != num_rows:
-            raise FormatError(vocabulary_path, f"has {len(vocabulary)} tokens, the softmax {num_rows} rows")
+            raise FormatError(vocabulary_path, f"has {len(vocabulary)} tokens, but the softmax has {num_rows} rows")
         pieces = [read_tensors(file, SOFTMAX_NAMES) for file in files]
         for name in SOFTMAX_NAMES:
             tensors[name] = (
@@ -127,7 +128,7 @@ def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
 
 
 def has_softmax(path: Path) -> bool:
-    """Whether there is one, whole or not."""
+    """Whether the model has a softmax, complete or not."""
     folder = folder_of(path)
     return bool(_shards(folder)) or SOFTMAX_WEIGHT in read_header(folder / WEIGHTS_NAME)
 
@@ -135,12 +136,12 @@ def has_softmax(path: Path) -> bool:
 def softmax_files(
     folder: Path, config: BiLMConfig, header: dict[str, TensorEntry]
 ) -> dict[Path, dict[str, TensorEntry]]:
-    """The files that hold the softmax, in the order of its rows, with their checked headers."""
+    """The files that contain the softmax, in the order of its rows, with their checked headers."""
     shards = _shards(folder)
     weights = folder / WEIGHTS_NAME
     if SOFTMAX_WEIGHT in header:
         if shards:
-            raise FormatError(shards[0], f"is a part of the softmax, which {WEIGHTS_NAME} holds as well")
+            raise FormatError(shards[0], f"is a part of the softmax, but {WEIGHTS_NAME} also contains a softmax")
         return {weights: header}
     if not shards:
         raise FormatError(
@@ -172,11 +173,11 @@ def write_native(
     max_file_bytes: int | None = None,
     card: str | None = None,
 ) -> None:
-    """Write a model; `max_file_bytes` puts the softmax into files of its own, none of them larger than that.
+    """Write a model. With `max_file_bytes`, the softmax is split into separate files that are not larger.
 
-    A new folder appears whole or not at all. In a folder that holds a native model already, each file is replaced
-    whole, config.json last; any other folder that is not empty is a `FileExistsError`. `card` is the text of README.md;
-    without it one of a few lines is written, unless there is one.
+    A new folder is written completely or not at all. In a folder that already holds a native model, each file is
+    replaced atomically, config.json last. Raises FileExistsError for any other folder that is not empty. `card` is the
+    text of README.md; by default a short one is written, unless the folder has one.
     """
     if dtype not in DTYPES:
         raise ValueError(f"dtype is {dtype!r}; expected {' or '.join(DTYPES)}")
@@ -192,20 +193,20 @@ def write_native(
     )
     if max_file_bytes is not None and num_bytes > max_file_bytes:
         raise ValueError(f"{WEIGHTS_NAME} takes {num_bytes} bytes in {dtype}; max_file_bytes is {max_file_bytes}")
-    with _target(folder) as place:
+    with _target(folder) as target:
         for number, shard in enumerate(shards, start=1):
-            write_tensors(place / _shard_name(number, len(shards)), shard, dtype=dtype)
-        write_tensors(place / WEIGHTS_NAME, own, dtype=dtype)
-        if card is not None or not (place / CARD_NAME).exists():
-            write_text(place / CARD_NAME, card if card is not None else _short_card(stored))
+            write_tensors(target / _shard_name(number, len(shards)), shard, dtype=dtype)
+        write_tensors(target / WEIGHTS_NAME, own, dtype=dtype)
+        if card is not None or not (target / CARD_NAME).exists():
+            write_text(target / CARD_NAME, card if card is not None else _short_card(stored))
         if stored.vocabulary is not None:
-            write_vocabulary(place / VOCABULARY_NAME, stored.vocabulary)
+            write_vocabulary_file(target / VOCABULARY_NAME, stored.vocabulary)
         else:
-            (place / VOCABULARY_NAME).unlink(missing_ok=True)
-        for old in _shards(place):
+            (target / VOCABULARY_NAME).unlink(missing_ok=True)
+        for old in _shards(target):
             if int(_numbers(old)[1]) != len(shards):
                 old.unlink()
-        write_text(place / CONFIG_NAME, config)
+        write_text(target / CONFIG_NAME, config)
 
 
 def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
@@ -256,12 +257,12 @@ def _config_text(path: Path, stored: StoredBiLM) -> str:
 @contextmanager
 def _target(folder: Path) -> Generator[Path]:
     if is_free(folder):
-        with new_folder(folder) as place:
-            yield place
+        with new_folder(folder) as staging:
+            yield staging
     elif (folder / CONFIG_NAME).is_file() and kind_of(folder / CONFIG_NAME) is FileKind.NATIVE_CONFIG:
         yield folder
     else:
-        raise FileExistsError(f"{folder} exists and holds no native model: choose another folder or remove it")
+        raise FileExistsError(f"{folder} exists and does not hold a native model; choose another folder or remove it")
 
 
 def _split_softmax(stored: StoredBiLM, item_bytes: int, max_file_bytes: int | None) -> Iterator[dict[str, Array]]:
@@ -270,7 +271,7 @@ def _split_softmax(stored: StoredBiLM, item_bytes: int, max_file_bytes: int | No
     weight, bias = stored.tensors[SOFTMAX_WEIGHT], stored.tensors[SOFTMAX_BIAS]
     most = (max_file_bytes - _HEADER_ROOM) // ((weight.shape[1] + 1) * item_bytes)
     if most < 1:
-        raise ValueError(f"max_file_bytes is {max_file_bytes}, too few for a row of the softmax")
+        raise ValueError(f"max_file_bytes is {max_file_bytes}; a single row of the softmax needs more")
     num_parts = ceil(len(bias) / most)
     rows = ceil(len(bias) / num_parts)
     for start in range(0, len(bias), rows):

@@ -1,4 +1,4 @@
-"""bilm-tf's `options.json` <-> `BiLMConfig` (keys and defaults as bilm-tf and AllenNLP read them)."""
+"""bilm-tf's `options.json` <-> `BiLMConfig`, with the keys and defaults of bilm-tf and AllenNLP."""
 
 from __future__ import annotations
 
@@ -27,23 +27,24 @@ TRAINING_OPTIONS = (
     "share_embedding_softmax",
     "unroll_steps",
 )
-"""They change nothing at inference: kept as a record of how the model was trained."""
+"""Options that do not matter for inference; they are kept as a record of how the model was trained."""
 
-STORED_TRAINING_OPTIONS = "bilm_tf_options"  # their key in `StoredBiLM.pretraining`
+STORED_TRAINING_OPTIONS = "bilm_tf_options"  # the key of these options in `StoredBiLM.pretraining`
 
 
 @dataclass(frozen=True)
 class Options:
-    """What an options.json says. `says_direction`: whether it has the key `bidirectional`; released ones do not."""
+    """Contents of an options.json."""
 
     config: BiLMConfig
     training: dict[str, object]
     says_direction: bool
+    """Whether it has the key `bidirectional`; the released ones do not."""
     risks: list[str] = field(default_factory=list[str])
 
 
 def read_options(path: Path) -> Options:
-    """Check and read the file; `FormatError` names the field. Sizes are bounded, so that shapes may be computed."""
+    """Read and check the file, including bounds on all sizes. Raises FormatError, which names the field."""
     options = Fields(path, read_json_object(path))
     if "char_cnn" not in options:
         raise options.error("char_cnn", "is missing; models with word input (no characters) cannot be read")
@@ -74,12 +75,12 @@ def read_options(path: Path) -> Options:
     kept = {name: value for name, value in training.items() if not isinstance(value, list | dict)}
     unknown = [*options.unread, *lstm.unread, *characters.unread]
     if unknown:
-        risks.append(f"{path.name} has fields that are not known and change nothing here: {', '.join(unknown)}")
+        risks.append(f"{path.name} has unknown fields, which are ignored: {', '.join(unknown)}")
     return Options(config=config, training=kept, says_direction=says_direction, risks=risks)
 
 
 def options_of(stored: StoredBiLM) -> dict[str, object]:
-    """The options.json of a model: prediction options, and its training options if it was read from such a file."""
+    """Contents of the options.json of a model; training options are included if it was read from such a file."""
     config = stored.config
     training = (stored.pretraining or {}).get(STORED_TRAINING_OPTIONS)
     known = cast("dict[str, object]", training) if isinstance(training, dict) else {}
@@ -121,7 +122,7 @@ def _num_highway_layers(characters: Fields) -> int:
 
 
 def _clip(lstm: Fields, name: str, risks: list[str]) -> float | None:
-    """0 is read as no clipping, as AllenNLP has it; TensorFlow clips to 0, which leaves no model worth reading."""
+    """The clipping value. 0 means no clipping, as in AllenNLP; TensorFlow would clip everything to 0."""
     value = lstm.number_or_none(name, most=MAX_CLIP)
     if value == 0:
         risks.append(f"lstm.{name} is 0: read as no clipping, as AllenNLP does; bilm-tf clips everything to 0")

@@ -1,4 +1,4 @@
-"""Weights on disk -> `BiLM` and `Softmax`, and back: the one place where the formats meet torch."""
+"""Weights on disk -> `BiLM` and `Softmax`, and back: the only file of the formats that imports torch."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 def read_bilm(
     path: StrPath, weights: StrPath | None = None, *, with_softmax: bool = False
 ) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
-    """Read a model in any format, in float32 on the CPU, in evaluation mode.
+    """Read a model in any format, in float32 on the CPU, in eval mode; softmax and vocabulary may be None.
 
-    `path` is a folder, a file in one, or, with `weights`, the options.json of a pair (also in the other order). Raises
-    FileNotFoundError, and FormatError if the files are not a biLM, or, `with_softmax`, have no softmax.
+    `path` is a folder, a file in a folder, or, with `weights`, the options.json of a pair (also in the other order).
+    Raises FileNotFoundError if there are no such files, and FormatError if they are not a biLM, or have no softmax
+    although `with_softmax` is set.
     """
     return from_stored(read_stored(path, weights, with_softmax=with_softmax))
 
 
 def from_stored(stored: StoredBiLM) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
-    """Modules that share the memory of the arrays: nothing is initialised or copied."""
+    """Modules that share the memory of the arrays; nothing is initialised or copied."""
     tensors = {name: torch.from_numpy(array) for name, array in stored.tensors.items()}
     with on_meta_device():
         bilm = BiLM(stored.config)
@@ -53,7 +54,7 @@ def to_stored(
     *,
     pretraining: dict[str, object] | None = None,
 ) -> StoredBiLM:
-    """What `write_native` and `write_bilm_tf` write; float32 weights of a CPU model are shared, not copied."""
+    """The model as NumPy arrays, for writing; float32 weights of a model on the CPU are shared, not copied."""
     tensors = {name: _array(tensor) for name, tensor in bilm.state_dict().items()}
     if softmax is not None:
         tensors |= {SOFTMAX_WEIGHT: _array(softmax.weight), SOFTMAX_BIAS: _array(softmax.bias)}

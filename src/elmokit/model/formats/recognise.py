@@ -1,4 +1,4 @@
-"""Which format a path holds, by the contents of the files, never by their names; and reading it as NumPy arrays."""
+"""Recognising the format of a model by the contents of its files, never by their names, and reading it into NumPy."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 def recognise(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Format:
-    """The format of a folder, of a file in one, or of a pair of files (in either order).
+    """The format of a folder, of a file in a folder, or of a pair of files (in either order).
 
-    Raises FileNotFoundError if nothing is there, and FormatError, which says what was found instead and what to do
-    with it.
+    Raises FileNotFoundError if there are no such files, and FormatError if they are not a model, which says what they
+    are instead and what to do with them.
     """
     return format_of(ModelFiles(path, weights), formats)
 
 
 def format_of(files: ModelFiles, formats: Sequence[Format]) -> Format:
-    """The first of the formats that these files are meant to be; FormatError if they are none."""
+    """The first format that recognises these files. Raises FormatError if none does."""
     for known in formats:
         if known.recognise(files):
             return known
@@ -38,9 +38,10 @@ def read_stored(
     with_softmax: bool | None = False,
     formats: Sequence[Format] = FORMATS,
 ) -> StoredBiLM:
-    """Read a model in any of the formats: a folder, a file in one, or a pair of files (in either order).
+    """Read a model in any format: a folder, a file in a folder, or a pair of files (in either order).
 
-    `with_softmax=None`: with it if there is one; True: FormatError if there is none.
+    with_softmax: True raises FormatError if the model has no softmax, None reads the softmax if there is one, and
+        False does not touch it.
     """
     files = ModelFiles(path, weights)
     return format_of(files, formats).read(files, with_softmax=with_softmax)

@@ -1,4 +1,4 @@
-"""How large a biLM may be before its shapes are even computed, and `BiLMConfig` <-> the fields of a JSON object."""
+"""Bounds on the sizes of a biLM, checked before shapes are computed, and `BiLMConfig` <-> fields of a JSON object."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from elmokit.system.untrusted import FormatError
 if TYPE_CHECKING:
     from elmokit.system.json_fields import Fields
 
-# Far above any biLM (the released ones: 7 filter groups, 2 layers, width 4096), far below what is slow to count.
+# Far above any biLM (the released ones have 7 filter groups, 2 layers, width 4096), far below what is slow to compute.
 MAX_LAYERS = 64
 MAX_FILTER_GROUPS = 64
 MAX_DIM = 1 << 20
@@ -20,10 +20,10 @@ MAX_CLIP = 1e30
 
 
 def config_of(fields: Fields) -> BiLMConfig:
-    """The config whose fields stand there, each and no other; `FormatError` names the one that is wrong."""
+    """The config with exactly these fields. Raises FormatError, naming the field, for one that is wrong or missing."""
     fields.require_known(BiLMConfig.field_names())
     for name in ("cell_clip", "projection_clip"):
-        fields.value(name)  # null is written, absent is a mistake
+        fields.value(name)  # null means no clipping, but an absent field is an error
     try:
         return BiLMConfig(
             filters=fields.pairs("filters", most_pairs=MAX_FILTER_GROUPS, most=MAX_DIM),

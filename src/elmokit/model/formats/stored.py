@@ -1,4 +1,4 @@
-"""A biLM as NumPy arrays: what every format is read into and written from, and the checks that they share."""
+"""A biLM as NumPy arrays, which every format is read into and written from, and the checks that formats share."""
 
 from __future__ import annotations
 
@@ -23,29 +23,31 @@ SOFTMAX_WEIGHT = "softmax.weight"
 SOFTMAX_BIAS = "softmax.bias"
 SOFTMAX_NAMES = (SOFTMAX_WEIGHT, SOFTMAX_BIAS)
 PADDING_TOKEN = "char_encoder.embedding.weight"
-"""The tensor whose row 0 stands for padding tokens: always zeros, and the one row that HDF5 files do not hold."""
+"""The tensor whose row 0 represents padding tokens: it is always zeros, and HDF5 files do not contain it."""
 
 
 @dataclass(frozen=True)
 class StoredBiLM:
-    """Weights by native name (float32), and what belongs to them. `softmax.weight` and `softmax.bias` may be absent."""
+    """Weights in float32 by native name, with config and vocabulary; the softmax tensors may be absent."""
 
     config: BiLMConfig
     tensors: dict[str, Array]
     vocabulary: Vocabulary | None = None
     pretraining: dict[str, object] | None = None
-    """How it was trained, as JSON; the training options of a bilm-tf model are under `bilm_tf_options`."""
+    """How the model was trained, as JSON; the training options of a bilm-tf model are under `bilm_tf_options`."""
 
     @property
     def has_softmax(self) -> bool:
+        """Whether there is a softmax among the tensors."""
         return SOFTMAX_WEIGHT in self.tensors
 
     def without_softmax(self) -> StoredBiLM:
+        """The same model without its softmax."""
         kept = {name: array for name, array in self.tensors.items() if name not in SOFTMAX_NAMES}
         return replace(self, tensors=kept)
 
     def check(self, path: Path) -> None:
-        """Refuse what no format may hold; `path` is the file that it came from or goes to."""
+        """Raise FormatError for what no format may contain; `path`, for the message, is the file read or written."""
         shapes = {name: array.shape for name, array in self.tensors.items()}
         for refusal in wrong_shapes(path, self.config, shapes):
             raise refusal
@@ -54,15 +56,17 @@ class StoredBiLM:
                 raise FormatError(path, f"is {array.dtype}; expected float32", part=name)
             require_finite(path, name, array)
         if self.tensors[PADDING_TOKEN][0].any():
-            raise FormatError(path, "row 0 stands for padding tokens and must be zeros", part=PADDING_TOKEN)
+            raise FormatError(path, "row 0 is for padding tokens and must be zeros", part=PADDING_TOKEN)
         if self.has_softmax and self.vocabulary is not None:
             rows = len(self.tensors[SOFTMAX_BIAS])
             if rows != len(self.vocabulary):
-                raise FormatError(path, f"the softmax has {rows} rows, the vocabulary {len(self.vocabulary)} tokens")
+                raise FormatError(
+                    path, f"the softmax has {rows} rows, but the vocabulary has {len(self.vocabulary)} tokens"
+                )
 
 
 def wrong_shapes(path: Path, config: BiLMConfig, shapes: dict[str, tuple[int, ...]]) -> Iterator[FormatError]:
-    """Every way in which names and shapes of tensors differ from what the config says; the softmax may be absent."""
+    """A refusal for each difference of names and shapes from those that the config says; the softmax may be absent."""
     expected = config.tensor_shapes()
     if any(name in shapes for name in SOFTMAX_NAMES):
         rows = next(iter(shapes.get(SOFTMAX_BIAS) or shapes.get(SOFTMAX_WEIGHT) or (0,)))
@@ -78,7 +82,8 @@ def wrong_shapes(path: Path, config: BiLMConfig, shapes: dict[str, tuple[int, ..
 
 
 def require_finite(path: Path, name: str, array: Array) -> None:
-    with np.errstate(invalid="ignore"):  # infinity minus infinity, which the sum then says
-        total = np.sum(array, dtype=np.float64)  # finite float32 cannot overflow it, and no mask is allocated
+    """Raise FormatError if the array contains NaN or infinity."""
+    with np.errstate(invalid="ignore"):  # infinity minus infinity gives NaN, which is tested below
+        total = np.sum(array, dtype=np.float64)  # finite float32 values cannot overflow it, and no mask is allocated
     if not np.isfinite(total):
         raise FormatError(path, "holds NaN or infinity; the weights are damaged", part=name)

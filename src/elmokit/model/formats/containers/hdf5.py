@@ -1,6 +1,6 @@
-"""Untrusted HDF5 files of float32 weights: everything in them is looked at before anything is allocated.
+"""Untrusted HDF5 files of float32 weights: everything in them is checked before anything is allocated.
 
-HDF5 can follow links into other files. None of them is in a file of weights, so all are refused.
+HDF5 can follow links into other files. Files of weights have no links, so all links are refused.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
 
-    from elmokit.model.formats.containers.hdf5_output import Disk
+    from elmokit.model.formats.containers.hdf5_output import FailsafeFile
 
-h5py: Any = _h5py  # has no type stubs; everything that comes out of it is cast below
+h5py: Any = _h5py  # has no type stubs; all results are cast below
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MAX_ENTRIES = 10_000
 
 
 class HDF5File:
-    """An open file: what it holds, and reads of single datasets. Use `open_hdf5`."""
+    """An open file: its entries, and reads of single datasets. Use `open_hdf5` to get one."""
 
     def __init__(self, path: Path, file: Any) -> None:
         self.path = path
@@ -38,18 +38,18 @@ class HDF5File:
         self.entries: dict[str, Entry] = {entry.name: entry for entry in _walk(path, file.id, self.num_bytes)}
 
     def read(self, name: str) -> Array:
-        """A dataset as float32; `FormatError` if its entry has a refusal."""
+        """A dataset as float32. Raises FormatError if its entry has a refusal."""
         return read_dataset(self.path, self._file.id, self.entries[name], self.num_bytes)
 
 
 def looks_like_hdf5(start: bytes) -> bool:
-    """From the first eight bytes."""
+    """Whether the first eight bytes are those of an HDF5 file."""
     return start.startswith(SIGNATURE)
 
 
 @contextmanager
 def open_hdf5(path: Path) -> Generator[HDF5File]:
-    """Open for reading and look at everything in it; `FormatError` if it is cut short or damaged."""
+    """Open a file for reading and check everything in it. Raises FormatError if it is truncated or damaged."""
     with open_unseen(path) as file:
         try:
             opened = HDF5File(path, file)
@@ -61,16 +61,16 @@ def open_hdf5(path: Path) -> Generator[HDF5File]:
 
 
 def write_hdf5(path: Path, datasets: Iterable[tuple[str, Array]]) -> None:
-    """A file of float32 datasets, neither chunked nor compressed, as bilm-tf writes it. OSError if the disk is full."""
+    """Write float32 datasets, neither chunked nor compressed, as bilm-tf does. Raises OSError if the disk is full."""
     with new_hdf5(path) as opened:
-        file, disk = cast("tuple[Any, Disk]", opened)
+        file, disk = cast("tuple[Any, FailsafeFile]", opened)
         for name, array in datasets:
             if disk.error is None:
                 file.create_dataset(name, data=np.ascontiguousarray(array, dtype=np.float32))
 
 
 def open_unseen(path: Path) -> Any:
-    """The file as h5py opens it; nothing in it was looked at."""
+    """The file as h5py opens it, without any check of its contents."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
     with path.open("rb") as start:
@@ -79,11 +79,11 @@ def open_unseen(path: Path) -> Any:
     try:
         return h5py.File(path, "r")
     except DAMAGE as error:
-        raise FormatError(path, f"cannot be opened as HDF5, perhaps cut short: {shown(str(error))}") from error
+        raise FormatError(path, f"cannot be opened as HDF5, perhaps truncated: {shown(str(error))}") from error
 
 
 def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
-    """Every name in the file; no link is followed, and no group is entered twice."""
+    """All entries of the file; no link is followed, and no group is entered twice."""
     visited = {_address(root)}
     open_groups: list[tuple[str, Any]] = [("", root)]
     count = 0
@@ -93,7 +93,7 @@ def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
         for raw_name, link in _links(group):
             count += 1
             if count > MAX_ENTRIES:
-                raise FormatError(path, f"holds more than {MAX_ENTRIES} names; a file of weights has some dozens")
+                raise FormatError(path, f"holds more than {MAX_ENTRIES} names; a file of weights has a few dozen")
             if b"/" in raw_name or raw_name in (b"", b".") or raw_name in seen:
                 raise FormatError(path, "is damaged: it has a duplicate or invalid name", part=f"group {prefix}")
             seen.add(raw_name)

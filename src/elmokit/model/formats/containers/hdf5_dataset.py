@@ -1,7 +1,7 @@
-"""A dataset of an untrusted HDF5 file: looked at before anything is allocated, then read as float32.
+"""A dataset of an untrusted HDF5 file: checked before anything is allocated, then read as float32.
 
-HDF5 can read any file of the disk as a dataset, and declare terabytes in a kilobyte. None of that is in a file of
-weights or of vectors, so all of it is refused.
+A dataset of HDF5 can refer to any other file on the disk, and declare terabytes in a kilobyte. Files of weights or
+vectors need neither, so both are refused.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from elmokit.system.untrusted import FormatError, readable_bytes, shown
 if TYPE_CHECKING:
     from pathlib import Path
 
-h5py: Any = _h5py  # has no type stubs; everything that comes out of it is cast below
+h5py: Any = _h5py  # has no type stubs; all results are cast below
 
 MAX_EXPANSION = 20
-"""Compressed weights may be this many times larger than what is stored; trained ones shrink by a tenth."""
+"""Largest ratio of the size of weights to their compressed size; trained weights shrink only by a tenth."""
 SMALL = 1 << 20
-"""Bytes that a dataset may always expand to: biases of zeros compress a thousandfold."""
+"""Size in bytes that a dataset may always expand to: zero biases compress a thousandfold."""
 MAX_CHUNKS = 100_000
 DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)
-"""What h5py raises for a file that is not whole."""
-_DEFLATE, _SHUFFLE = 1, 2  # HDF5's numbers of the only filters that are read
+"""Errors that h5py raises for damaged files."""
+_DEFLATE, _SHUFFLE = _FILTERS = 1, 2  # HDF5's numbers of the two filters that are supported
 _HARD_LINK, _SOFT_LINK, _EXTERNAL_LINK = 0, 1, 64
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A name in the file. `refusal` says why it may not be read, whatever it is called; only a dataset has a shape."""
+    """A name in the file. `refusal` says why it must not be read, if so; only datasets have a shape and a dtype."""
 
     name: str
     kind: Literal["dataset", "group", "other"]
@@ -46,12 +46,12 @@ class Entry:
 
     @property
     def num_bytes(self) -> int:
-        """As declared, in the type of the file."""
+        """Declared size in bytes, in the type of the file."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize if self.dtype else 0
 
 
 def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
-    """Look at a dataset without reading it; the order matters: the extent of a virtual dataset opens its sources."""
+    """Describe a dataset without reading it. The order matters: asking a virtual dataset for its extent opens files."""
     properties = dataset.get_create_plist()
     layout = properties.get_layout()
     if properties.get_external_count() > 0:
@@ -71,7 +71,7 @@ def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
 
 
 def link_refusal(link: int) -> str | None:
-    """Why a link of this kind is not followed; None for the hard link, which is the name of a thing itself."""
+    """Why a link of this kind is not followed; None for a hard link, which is the ordinary name of an object."""
     if link == _HARD_LINK:
         return None
     kind = {_SOFT_LINK: "a soft link", _EXTERNAL_LINK: "an external link"}.get(link, "a user-defined link")
@@ -79,13 +79,13 @@ def link_refusal(link: int) -> str | None:
 
 
 def require_readable(path: Path, entry: Entry) -> None:
-    """`FormatError` for what has a refusal, and for a group."""
+    """Raise FormatError for an entry with a refusal, and for a group."""
     if entry.refusal is not None or entry.kind != "dataset":
         raise FormatError(path, entry.refusal or "is not a dataset", part=f"dataset {entry.name}")
 
 
 def read_dataset(path: Path, root: Any, entry: Entry, file_bytes: int) -> Array:
-    """A dataset that was described, as float32; `FormatError` if it has a refusal or is damaged."""
+    """A described dataset as float32. Raises FormatError if it has a refusal or is damaged."""
     require_readable(path, entry)
     try:
         dataset = h5py.h5o.open(root, entry.name.encode())
@@ -99,7 +99,7 @@ def read_dataset(path: Path, root: Any, entry: Entry, file_bytes: int) -> Array:
 
 
 def _refuse_whole(dataset: Any, properties: Any, entry: Entry, file_bytes: int) -> str | None:
-    """Contiguous or compact: what is declared must be there, byte for byte."""
+    """Why a contiguous or compact dataset cannot be read: its declared bytes must all be stored."""
     stored = int(dataset.get_storage_size())
     if stored != entry.num_bytes:
         return f"declares {readable_bytes(entry.num_bytes)} but stores {readable_bytes(stored)}"
@@ -111,9 +111,9 @@ def _refuse_whole(dataset: Any, properties: Any, entry: Entry, file_bytes: int) 
 
 def _refuse_chunked(dataset: Any, properties: Any, entry: Entry, file_bytes: int) -> str | None:
     filters = [properties.get_filter(index) for index in range(properties.get_nfilters())]
-    codes = [int(each[0]) for each in filters]
-    unknown = [shown(each[3].decode("ascii", "replace")) for each in filters if each[0] not in (_DEFLATE, _SHUFFLE)]
-    if unknown or len(set(codes)) != len(codes):
+    names = {int(number): name for number, _, _, name in filters}
+    unknown = [shown(name.decode("ascii", "replace")) for number, name in names.items() if number not in _FILTERS]
+    if unknown or len(names) != len(filters):
         return f"is stored with filters that are not read: {', '.join(unknown) or 'one of them twice'}"
     stored = int(dataset.get_storage_size())
     if stored > file_bytes:
@@ -135,7 +135,7 @@ def _refuse_chunked(dataset: Any, properties: Any, entry: Entry, file_bytes: int
 
 
 def _read_chunks(dataset: Any, entry: Entry, file_bytes: int) -> Array:
-    """Unpack chunk by chunk with a limit on each, which HDF5's own filter does not have."""
+    """Unpack chunk by chunk with a size limit, which HDF5's own filter does not have."""
     properties = dataset.get_create_plist()
     filters = [int(properties.get_filter(index)[0]) for index in range(properties.get_nfilters())]
     chunk = cast("tuple[int, ...]", properties.get_chunk())
@@ -152,7 +152,7 @@ def _read_chunks(dataset: Any, entry: Entry, file_bytes: int) -> Array:
             slice(start, min(start + step, length))
             for start, step, length in zip(corner, chunk, entry.shape, strict=True)
         )
-        with np.errstate(over="ignore"):  # 64 bits may be too large for 32: then infinity, which is refused later
+        with np.errstate(over="ignore"):  # values too large for float32 become infinity, which is refused later
             array[place] = values[tuple(slice(part.stop - part.start) for part in place)]
     return array
 

@@ -1,4 +1,4 @@
-"""An untrusted HDF5 file of numbered datasets, one for each sentence, as tools that dump vectors write it."""
+"""Untrusted HDF5 files of numbered datasets, one per sentence, as other tools write vectors."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ if TYPE_CHECKING:
 
     from elmokit.model.formats.stored import Array
 
-h5py: Any = _h5py  # has no type stubs; everything that comes out of it is cast below
+h5py: Any = _h5py  # has no type stubs; all results are cast below
 
 MAX_ATTRIBUTES = 100
 MAX_TEXT_BYTES = 10_000
 SENTENCE_TO_INDEX = b"sentence_to_index"
-"""What AllenNLP's `elmo` command puts next to the numbered datasets."""
+"""Name of the dataset that AllenNLP's `elmo` command writes next to the numbered ones."""
 
 
 class NumberedDatasets:
-    """The datasets `0` to `N - 1` of a file that may hold millions: each is looked at when it is asked for, not before.
+    """The datasets `0` to `N - 1` of a file. There may be millions, so each is checked only when it is read.
 
-    `FormatError` for what is damaged, missing, or may not be read. The file is closed when nothing refers to it.
+    Raises FormatError for a dataset that is damaged, missing, or refused. The file is closed when nothing refers to
+    it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,13 +56,13 @@ class NumberedDatasets:
         return read_dataset(self.path, self._root, self._entry(number), self._num_bytes)
 
     def shape(self, number: int) -> tuple[int, ...]:
-        """As declared; what is stored was compared with it."""
+        """Declared shape of a dataset, after a check that all of it is stored."""
         entry = self._entry(number)
         require_readable(self.path, entry)
         return entry.shape
 
     def attributes(self) -> dict[str, str]:
-        """Those attributes of the file that are short texts."""
+        """The attributes of the file that are short texts."""
         texts: dict[str, str] = {}
         try:
             for number in range(min(h5py.h5a.get_num_attrs(self._root), MAX_ATTRIBUTES)):

@@ -1,4 +1,4 @@
-"""Writing HDF5 on a disk that may be full: the HDF5 library crashes the interpreter when a write of its own fails."""
+"""Writing HDF5 to a disk that may be full: the HDF5 library crashes the interpreter when one of its writes fails."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def new_hdf5(path: Path) -> Generator[tuple[h5py.File, Disk]]:
-    """A new HDF5 file and the `Disk` under it. Stop when `disk.error` is set; it is raised after the file is closed."""
+def new_hdf5(path: Path) -> Generator[tuple[h5py.File, FailsafeFile]]:
+    """A new HDF5 file and the `FailsafeFile` under it. When its `error` is set, stop; it is raised after closing."""
     with path.open("w+b", buffering=0) as raw:
-        disk = Disk(raw)
+        disk = FailsafeFile(raw)
         try:
             # format 1.8, because the older one keeps the names of all datasets in memory
             with h5py.File(disk, "w", libver="v108") as file:
@@ -29,8 +29,8 @@ def new_hdf5(path: Path) -> Generator[tuple[h5py.File, Disk]]:
             raise OSError(disk.error.errno, disk.error.strerror, str(path)) from disk.error
 
 
-class Disk(io.RawIOBase):
-    """A file that notes the first failure and from then on only pretends to write, so that HDF5 can close in peace."""
+class FailsafeFile(io.RawIOBase):
+    """A file that records the first failure, and from then on only pretends to write, so that HDF5 can close it."""
 
     def __init__(self, raw: io.FileIO) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Vocabulary files in a model's folder: recognised by their contents, and not unpacked without a limit."""
+"""Vocabulary files in the folder of a model: recognised by their contents, and unpacked with a size limit."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES = 1 << 28
-"""Unpacked; that of the 1B Word benchmark has 8 MB."""
+"""Largest size when unpacked; the vocabulary of the 1B Word benchmark has 8 MB."""
 _HEAD_BYTES = 1 << 20
 
 
 def looks_like_vocabulary(path: Path) -> bool:
-    """Whether the three specials are lines of the file's first MiB, plain or compressed."""
+    """Whether the three special tokens are lines in the first MiB of the file, plain or compressed."""
     try:
         head = next(read_chunks(path, size=_HEAD_BYTES), b"")
     except (OSError, ValueError):
@@ -28,10 +28,10 @@ def looks_like_vocabulary(path: Path) -> bool:
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """`Vocabulary.read` after a look at how large the file is when unpacked; FormatError above 256 MiB."""
+    """`Vocabulary.read` after a check of the unpacked size. Raises FormatError above 256 MiB."""
     num_bytes = 0
     for chunk in read_chunks(path):
         num_bytes += len(chunk)
         if num_bytes > MAX_BYTES:
-            raise FormatError(path, f"unpacks to more than {readable_bytes(MAX_BYTES)}; no vocabulary does")
+            raise FormatError(path, f"unpacks to more than {readable_bytes(MAX_BYTES)}; no vocabulary is so large")
     return Vocabulary.read(path)
