@@ -110,11 +110,14 @@ from pathlib import Path
 from elmokit.model.elmo import Elmo
 from elmokit.vectors.cache import Activations
 
-resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
 try:
     Activations(Elmo.from_pretrained(sys.argv[1], device="cpu"), folder=Path(sys.argv[2])).add([["a"] * 1000])
 except OSError as error:
     sys.exit(f"{error.strerror}")
+finally:
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)  # or coverage cannot write what it saw
 """
 
 

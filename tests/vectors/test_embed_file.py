@@ -258,12 +258,15 @@ from pathlib import Path
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.stored import FlatVectors
 
-resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
 path = Path({path!r})
 try:
     format_to_write(path).write(path, FlatVectors(np.zeros((5000, 8), np.float32), np.arange(0, 5001, 10), {{}}))
 except OSError as error:
     sys.exit(error.errno)
+finally:
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)  # or coverage cannot write what it saw
 """
 
 

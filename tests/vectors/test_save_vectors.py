@@ -38,11 +38,14 @@ import resource, sys
 import numpy as np
 from elmokit.vectors.save_vectors import save_vectors
 
-resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
 try:
     save_vectors(sys.argv[1], [["a"] * 10] * 1000, [np.zeros((10, 8), np.float32)] * 1000)
 except OSError as error:
     sys.exit(f"{error.strerror}")
+finally:
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)  # or coverage cannot write what it saw
 """
 
 
