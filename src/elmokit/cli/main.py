@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, TextIO
 
 from elmokit import __version__
 from elmokit.cli import corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
+from elmokit.cli.verb import Verb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as the shell reports a reader that went away
 INTERRUPTED = 130  # 128 + SIGINT
-VERBS = (
+VERBS: tuple[Verb, ...] = (
     *(*web.VERBS, *vectors.VERBS, *models.VERBS),
     *(*corpus.VERBS, *pretraining.VERBS, *scoring.VERBS),
     *(*tasks.VERBS, *report.VERBS, *installation.VERBS),

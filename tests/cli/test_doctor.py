@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+import pytest
+import torch
+
+from elmokit.cli import doctor
+from elmokit.cli.main import main
+
+
+def found(topic: str) -> list[doctor.Finding]:
+    return [finding for finding in doctor.examine() if finding.topic == topic]
+
+
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch):
+    version = importlib.metadata.version
+
+    def without_h5py(name: str) -> str:
+        if name == "h5py":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", without_h5py)
+    (finding,) = found("h5py")
+    assert finding.healthy is False and finding.text == "is not installed: pip install h5py"
+    assert found("GPU") == []  # what follows would import it
+    assert main(["doctor"]) == 1
+
+
+def test_a_torch_that_reads_weights_unsafely_fails(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch, "__version__", "2.9.1+cpu")
+    old = [finding for finding in found("torch") if finding.healthy is False]
+    assert [finding.text for finding in old] == ["is older than 2.10, which reading weights safely needs: upgrade it"]
+
+
+def test_a_processor_that_is_not_known_is_a_note(monkeypatch: pytest.MonkeyPatch):
+    def no_such_file(path: Path, *args: object, **kwargs: object) -> str:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(Path, "read_text", no_such_file)
+    assert doctor._processor_flags() == set()
+    monkeypatch.setattr(doctor, "_processor_flags", set)
+    assert [finding.healthy for finding in doctor._processor() if finding.topic == "bfloat16"] == [None]
+
+
+def test_threads_that_spin_are_a_note(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
+    assert all(finding.healthy for finding in found("threads"))
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    assert None in [finding.healthy for finding in found("threads")]
+
+
+def test_a_precision_that_the_machine_lacks_is_a_note(monkeypatch: pytest.MonkeyPatch):
+    def refuses(*args: object) -> None:
+        raise ValueError("no kernel multiplies it")
+
+    monkeypatch.setattr("elmokit.layers.packed.linear.kernel_for", refuses)
+    assert {finding.healthy for finding in found("embedding")} == {None}
+
+
+def test_a_damaged_model_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "config.json").write_text("{")
+    monkeypatch.setattr(doctor, "bundled_models", lambda: {"mini-en": tmp_path})
+    assert main(["doctor"]) == 1
+    shown = capsys.readouterr().out
+    assert "FAIL  models       mini-en cannot be read: " in shown
+    assert shown.endswith("elmokit cannot run here; see the lines marked FAIL\n")
