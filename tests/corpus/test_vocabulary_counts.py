@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from elmokit.cli.main import main
 from elmokit.corpus import external_sort as spilled_sort
-from elmokit.corpus.external_sort import ExternalSort, temporary_folder
+from elmokit.corpus.external_sort import ExternalSort
 from elmokit.corpus.vocabulary_counts import count_vocabulary, write_vocabulary
+from elmokit.system.files import temporary_folder
 from elmokit.text.lines import read_lines
 from elmokit.text.vocabulary import Vocabulary
 

@@ -1,10 +1,35 @@
 import errno
 import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from elmokit.system.files import atomic_write, check_output, temporary_folder
+
+WRITER = """
+import sys, time
 from elmokit.system.files import atomic_write
+
+with atomic_write(sys.argv[1]) as unfinished:
+    unfinished.write_bytes(bytes(100_000))
+    print("half", flush=True)
+    time.sleep(60)
+"""
+
+
+@contextmanager
+def process_that_writes(path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """In the middle of its work; killed at the end."""
+    with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "half\n"
+        yield writer
+        writer.send_signal(signal.SIGKILL)
 
 
 def no_space(*_: object) -> int:
@@ -16,8 +41,8 @@ def test_the_file_is_there_once_it_is_whole(tmp_path: Path):
     with atomic_write(path) as unfinished:
         unfinished.write_text("half")
         assert not path.exists()
-        assert unfinished.parent == tmp_path
-        assert unfinished.suffix == ".txt"
+        assert unfinished.name == path.name
+        assert unfinished.parent.parent == tmp_path
         unfinished.write_text("whole")
     assert path.read_text() == "whole"
     assert list(tmp_path.iterdir()) == [path]
@@ -59,6 +84,14 @@ def test_a_target_that_cannot_be_is_refused_at_once(tmp_path: Path):
         pytest.fail("nothing should be computed")
     with pytest.raises(OSError, match="is a device"), atomic_write(os.devnull):
         pytest.fail("nothing should be computed")
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    for name, message in (("fifo", "is a device or a pipe"), ("link", "is a link to .*nothing, which does not exist")):
+        with pytest.raises(OSError, match=message), atomic_write(tmp_path / name):
+            pytest.fail("nothing should be computed")
+        with pytest.raises(OSError, match=message):
+            check_output(tmp_path / name)
+    assert sorted(os.listdir(tmp_path)) == ["fifo", "link"]
 
 
 def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path: Path):
@@ -69,6 +102,65 @@ def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path:
             unfinished.chmod(0o600)  # as safetensors makes its files
         assert path.stat().st_mode & 0o777 == expected
         path.chmod(0o640)
+
+
+def test_a_read_only_place_is_refused_at_once_and_by_its_own_name(tmp_path: Path):
+    folder = tmp_path / "read-only"
+    folder.mkdir(mode=0o555)
+    if os.access(folder, os.W_OK):  # the superuser may write to any folder, except where the kernel keeps its own
+        folder = Path("/proc/self")
+    path = folder / "result.txt"
+    with pytest.raises(OSError) as refusal, atomic_write(path):
+        pytest.fail("nothing should be computed")
+    assert refusal.value.filename == str(path)
+
+
+def test_an_error_names_the_file_that_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError) as refusal, atomic_write("result.txt"):
+        pass  # which leaves nothing to move
+    assert (refusal.value.filename, refusal.value.filename2) == ("result.txt", None)
+    with pytest.raises(OSError) as refusal, atomic_write("result.txt"):
+        no_space()
+    assert refusal.value.filename == "result.txt"
+    with pytest.raises(FileNotFoundError) as refusal, atomic_write("result.txt"):
+        Path("other.txt").read_text()
+    assert refusal.value.filename == "other.txt"
+
+
+def test_what_a_killed_process_left_goes_when_the_same_file_is_written_again(tmp_path: Path):
+    path = tmp_path / "result.txt"
+    with process_that_writes(path):
+        pass
+    assert [[file.stat().st_size for file in folder.iterdir()] for folder in tmp_path.iterdir()] == [[100_000]]
+    check_output(tmp_path / "other.txt")
+    assert len(os.listdir(tmp_path)) == 1
+    check_output(path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_a_living_process_is_writing_stays(tmp_path: Path):
+    path = tmp_path / "result.txt"
+    with process_that_writes(path):
+        (folder,) = tmp_path.iterdir()
+        with atomic_write(path) as unfinished, temporary_folder(path):
+            unfinished.write_text("whole")
+        assert sorted(tmp_path.iterdir()) == [folder, path]
+        assert (folder / path.name).stat().st_size == 100_000
+    with atomic_write(path) as unfinished:
+        unfinished.write_text("again")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_nothing_else_is_taken_for_a_leftover(tmp_path: Path):
+    name = ".result.txt.0123456789abcdef.tmp"
+    (tmp_path / name).write_text("a file")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / name.replace("0", "1")).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / ".result.txt.mine.tmp").mkdir()
+    before = sorted(tmp_path.iterdir())
+    check_output(tmp_path / "result.txt")
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def _umask() -> int:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import heapq
 import secrets
-import shutil
 import struct
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 MEMORY_BYTES = 256 * 2**20
 """Default limit for the records that are in memory at once."""
@@ -25,7 +23,7 @@ _LENGTH = struct.Struct("<I")
 class ExternalSort:
     """Records (bytes) in sorted order, duplicates included; about `memory_bytes` in memory, the rest in `folder`.
 
-    The caller creates and removes `folder`; see `temporary_folder`.
+    The caller creates and removes `folder`; see `system.files.temporary_folder`.
     """
 
     def __init__(self, folder: Path, *, memory_bytes: int = MEMORY_BYTES) -> None:
@@ -70,27 +68,6 @@ class ExternalSort:
                 file.write(_LENGTH.pack(len(record)))
                 file.write(record)
         return path
-
-
-@contextmanager
-def temporary_folder(target: Path) -> Generator[Path]:
-    """A temporary folder next to `target`, on the same disk, removed at the end.
-
-    An OSError that names no file gets the name of `target`. Raises FileNotFoundError when the parent folder of
-    `target` does not exist.
-    """
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target}: the folder {target.parent} does not exist; create it first")
-    folder = target.with_name(f".{target.name}.{secrets.token_hex(4)}.sorting")
-    folder.mkdir()
-    try:
-        yield folder
-    except OSError as error:
-        if error.errno and error.filename is None:
-            error.filename = str(target)  # a full disk, for example, is reported without any file name
-        raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _merged(runs: list[Path]) -> Iterator[bytes]:

@@ -20,11 +20,11 @@ from itertools import groupby
 from pathlib import Path
 
 from elmokit import __version__
-from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort, temporary_folder
+from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.manifest import Amount, CorpusFile, CorpusManifest, Source, sha256
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, read_raw_documents, script_share
 from elmokit.model.formats.folder import new_folder
-from elmokit.system.files import atomic_write
+from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.system.progress import progress_bar
 from elmokit.text.tokenizer import split_sentences, tokenize
 

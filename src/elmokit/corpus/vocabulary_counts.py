@@ -13,9 +13,9 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort, temporary_folder
+from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.stream import SentenceStream
-from elmokit.system.files import atomic_write
+from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.system.progress import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.vocabulary import UNKNOWN

@@ -12,7 +12,6 @@ import logging
 import os
 import random
 import string
-import tempfile
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from elmokit import __version__
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
 from elmokit.model.formats.sizes import fields_of
 from elmokit.system.extras import require
-from elmokit.system.files import atomic_write
+from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.text.characters import batch_character_ids
 
 if TYPE_CHECKING:
@@ -82,8 +81,8 @@ def export_onnx(bilm: BiLM, path: str | Path, *, model_name: str) -> ExportedMod
     onnxruntime, scan = _onnxruntime(), torch_scan()
     if {(weight.device.type, weight.dtype) for weight in bilm.parameters()} != {("cpu", torch.float32)}:
         raise ValueError("the ONNX export needs a biLM in float32 on the CPU: use bilm.float().cpu()")
-    with atomic_write(path) as unfinished, tempfile.TemporaryDirectory(dir=path.parent, prefix=".onnx-") as folder:
-        draft = Path(folder, path.name)
+    with atomic_write(path) as unfinished, temporary_folder(path) as folder:
+        draft = folder / path.name
         draft_weights = draft.with_name(weights_path.name)
         program = _program(ExportableBiLM(bilm, scan))
         program.model.metadata_props.update(

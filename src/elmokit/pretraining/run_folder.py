@@ -40,8 +40,7 @@ def check_files(paths: Sequence[Path], what: str) -> None:
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
     """Write what a run knows before its first step; config.json comes last, so a folder that has one is complete."""
     run_dir.mkdir(parents=True, exist_ok=True)
-    with atomic_write(run_dir / VOCABULARY_NAME) as temporary:
-        vocabulary.write(temporary)
+    vocabulary.write(run_dir / VOCABULARY_NAME)
     with atomic_write(run_dir / CARD_NAME) as temporary:
         temporary.write_text(_card(run_dir.name, record, len(vocabulary)), encoding="utf-8")
     (run_dir / HELD_OUT_NAME).unlink(missing_ok=True)  # left by a start that was cut short

@@ -1,46 +1,143 @@
-"""Files that are whole or absent: written under another name, then moved into place."""
+"""Atomic writes: a file is written in a temporary folder next to it, and moved to its place when it is complete.
+
+A temporary folder is locked as long as its process lives. When a process is killed its folder stays behind unlocked,
+and the next one that writes to the same target removes it.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
+import shutil
 import stat
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+if sys.platform != "win32":
+    import fcntl
+
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Generator[Path]:
-    """Give a path next to `path` to write to; at the end the file takes the place of `path`, or is removed on failure.
+    """Yield a temporary path with the name of `path`. Its file replaces `path` at the end, or is removed on failure.
 
-    The temporary name ends like the real one, because some writers look at it. A link is followed. Raises OSError at
-    once, before anything is computed, when the folder is missing or the target is a folder or a device.
+    Links are followed. Raises the errors of `check_output` at once, before anything is computed. An OSError about the
+    temporary file names `path`.
     """
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{path}: the folder {target.parent} does not exist; create it first")
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected the name of a file")
-    if target.exists() and not target.is_file():
-        raise OSError(f"{path} is a device, not a file; a file is put in its place as a whole")
-    unfinished = target.with_name(f".{target.stem}.{os.getpid()}-{secrets.token_hex(4)}{target.suffix}")
-    try:
+    target = _real_target(path)
+    with temporary_folder(target, named=path) as folder:
+        unfinished = folder / target.name
         yield unfinished
         unfinished.chmod(_mode(target))
         with unfinished.open("r+b") as file:
             os.fsync(file.fileno())
         unfinished.replace(target)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Raise OSError if no file can be written at `path`, and remove what a killed process left there.
+
+    That is the case when the folder is missing or read-only, or the path is a folder, a device, a pipe or a link to
+    nothing.
+    """
+    with temporary_folder(_real_target(path), named=path):
+        pass
+
+
+@contextmanager
+def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = None) -> Generator[Path]:
+    """Yield a new hidden folder next to `target`, on the same disk, and remove it at the end.
+
+    The folders that killed processes left for the same target are removed first; those of living processes stay. An
+    OSError about the folder or a file in it, and one of a full disk that names no file, names the target (as `named`).
+    Raises FileNotFoundError when the parent folder does not exist.
+    """
+    named = target if named is None else named
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{named}: the folder {target.parent} does not exist; create it first")
+    _remove_leftovers(target)
+    try:
+        folder, lock = _new_folder(target)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            if lock is not None:
+                os.close(lock)
+    except OSError as error:
+        of_no_file = error.filename is None and error.errno in _DISK_FULL
+        if of_no_file or str(error.filename).startswith(str(target.with_name(f".{target.name}."))):
+            raise OSError(error.errno, error.strerror, os.fspath(named)) from error
         raise
 
 
+def _real_target(path: str | os.PathLike[str]) -> Path:
+    target = Path(os.path.realpath(path))
+    if os.path.islink(path) and not target.exists():
+        raise FileNotFoundError(f"{path} is a link to {target}, which does not exist; remove the link first")
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected the name of a file")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} is a device or a pipe; expected the name of a file, which is replaced as a whole")
+    return target
+
+
+def _new_folder(target: Path) -> tuple[Path, int | None]:
+    """The folder, and the descriptor that locks it; None where the file system has no locks."""
+    while True:
+        folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+        folder.mkdir()
+        try:
+            return folder, _lock(folder)
+        except (BlockingIOError, FileNotFoundError):  # taken for a leftover before it was locked
+            continue
+        except OSError:
+            return folder, None
+
+
+def _remove_leftovers(target: Path) -> None:
+    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
+    for name in os.listdir(target.parent):
+        if ours.fullmatch(name):
+            folder = target.with_name(name)
+            try:
+                lock = _lock(folder)
+            except OSError:  # of a living process, or gone by now, or on a file system without locks
+                continue
+            if lock is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """Lock the folder until the descriptor is closed or the process ends. None on Windows, which cannot do that.
+
+    Raises BlockingIOError when another process holds it, FileNotFoundError when it is gone, and OSError where there are
+    no locks.
+    """
+    if sys.platform == "win32":
+        return None
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.stat(folder)  # it may have been removed between the two lines above
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def _mode(target: Path) -> int:
-    """Permissions of the file that is replaced, or of a new one; some writers make files for their owner alone."""
+    """Permissions of the file that is replaced, or of a new one; some writers' files are readable by the owner only."""
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)
     umask = os.umask(0)

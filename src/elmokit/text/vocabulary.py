@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.system.files import atomic_write
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.lines import read_lines
 
@@ -60,13 +60,8 @@ class Vocabulary:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write one token per line. The file is written completely or not at all."""
-        target = Path(path)
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
+        with atomic_write(path) as unfinished:
             unfinished.write_bytes("".join(f"{token}\n" for token in self.tokens).encode("utf-8"))
-            unfinished.replace(target)
-        finally:
-            unfinished.unlink(missing_ok=True)
 
     def __len__(self) -> int:
         return len(self.tokens)

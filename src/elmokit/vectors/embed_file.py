@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.system.batches import batched
+from elmokit.system.files import check_output
 from elmokit.system.progress import progress_bar
 from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
@@ -67,7 +68,7 @@ def embed_file(
     """
     output = Path(output_path)
     layout = format_to_write(output)
-    _check_output(output)
+    check_output(output)
     if layers is None:
         layers = layout.default_layers
     job = {
@@ -169,13 +170,6 @@ def _removed_on_failure(partial: PartialVectors, output: Path, *, keep: bool) ->
         if isinstance(error, OSError) and error.errno is not None:  # of a write, and perhaps without a name
             raise OSError(error.errno, error.strerror, str(output)) from error
         raise
-
-
-def _check_output(output: Path) -> None:
-    if not output.parent.is_dir():
-        raise FileNotFoundError(f"{output}: the folder {output.parent} does not exist; create it first")
-    if output.is_dir():
-        raise IsADirectoryError(f"{output} is a folder; expected the name of a file")
 
 
 def _check_room(output: Path, *, num_bytes: int) -> None:

@@ -63,6 +63,13 @@ def test_a_target_that_is_there_stays_as_it_is(folder: Path, pair: Path) -> None
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_a_place_where_nothing_can_be_written_is_refused_before_the_model_is_read(tmp_path: Path) -> None:
+    target = Path("/proc/self/models/native")  # not even the superuser writes there
+    with pytest.raises(OSError) as refusal:
+        convert(tmp_path / "nothing", target, to="native")
+    assert refusal.value.filename == str(target)
+
+
 @pytest.mark.parametrize("most_bytes", [100, 3000, 9000])
 @pytest.mark.parametrize("write", [write_bilm_tf, write_native])
 def test_a_full_disk_is_an_error_and_leaves_nothing_behind(

@@ -13,7 +13,7 @@ from elmokit.model.formats.bilm_tf_pair import Pair, find_pair, is_pair
 from elmokit.model.formats.containers.hdf5 import HDF5File, open_hdf5, write_hdf5
 from elmokit.model.formats.containers.hdf5_dataset import MAX_EXPANSION, SMALL, Entry
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
-from elmokit.model.formats.folder import new_folder, write_text, write_vocabulary_file
+from elmokit.model.formats.folder import new_folder, write_text
 from elmokit.model.formats.format import Format, WriteSettings
 from elmokit.model.formats.options_json import STORED_TRAINING_OPTIONS, Options, options_of, read_options
 from elmokit.model.formats.stored import Array, StoredBiLM, require_finite
@@ -141,7 +141,7 @@ def write_bilm_tf(folder: Path, stored: StoredBiLM) -> None:
         with atomic_write(staging / WEIGHTS_NAME) as temporary:
             write_hdf5(temporary, to_datasets(stored.config, stored.tensors))
         if stored.vocabulary is not None:
-            write_vocabulary_file(staging / VOCABULARY_NAME, stored.vocabulary)
+            stored.vocabulary.write(staging / VOCABULARY_NAME)
         write_text(staging / OPTIONS_NAME, options)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.model.formats.all_formats import FORMATS
-from elmokit.model.formats.folder import is_free
+from elmokit.model.formats.folder import check_new_folder
 from elmokit.model.formats.format import WriteSettings
 from elmokit.model.formats.recognise import read_stored
 
@@ -46,7 +46,6 @@ def convert(
         raise ValueError(f"{to} is written in {' or '.join(chosen.dtypes)}, not in {dtype}")
     if max_file_bytes is not None and not chosen.splits_files:
         raise ValueError(f"{to} keeps its weights in one file; max_file_bytes is for formats that split them")
-    if not is_free(target):
-        raise FileExistsError(f"{target} exists and is not an empty folder; choose another one or remove it")
+    check_new_folder(target)
     stored = read_stored(source, weights, with_softmax=None if include_softmax else False, formats=formats)
     return chosen.write(target, stored, WriteSettings(dtype=dtype, max_file_bytes=max_file_bytes))

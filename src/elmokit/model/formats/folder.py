@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from elmokit.system.files import atomic_write
+from elmokit.system.files import atomic_write, temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
-
-    from elmokit.text.vocabulary import Vocabulary
 
 
 @contextmanager
@@ -23,21 +19,26 @@ def new_folder(path: Path) -> Generator[Path]:
 
     Raises FileExistsError if `path` exists and is not an empty folder.
     """
+    check_new_folder(path)
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(target, named=path) as folder:
+        staging = folder / target.name
+        staging.mkdir()
+        yield staging
+        if target.exists():
+            target.rmdir()
+        os.replace(staging, target)
+
+
+def check_new_folder(path: Path) -> None:
+    """Raise OSError if no new folder can be made at `path`: something is there, or the place is read-only."""
     if not is_free(path):
         raise FileExistsError(f"{path} exists and is not an empty folder; choose another one or remove it")
-    path = path.resolve()
-    staging = path.parent / f".{path.name}.{secrets.token_hex(4)}"
-    staging.mkdir(parents=True)
-    try:
-        yield staging
-        if path.exists():
-            path.rmdir()
-        os.replace(staging, path)
-    except BaseException as error:
-        shutil.rmtree(staging, ignore_errors=True)
-        if isinstance(error, OSError) and error.filename is not None:
-            error.filename = str(path)  # the user does not know the temporary name
-        raise
+    target = path.resolve()
+    existing = next(folder for folder in target.parents if folder.exists())
+    with temporary_folder(existing / target.relative_to(existing).parts[0], named=path):
+        pass
 
 
 def is_free(path: Path) -> bool:
@@ -49,9 +50,3 @@ def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file, completely or not at all."""
     with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def write_vocabulary_file(path: Path, vocabulary: Vocabulary) -> None:
-    """Write a vocabulary, completely or not at all."""
-    with atomic_write(path) as temporary:
-        vocabulary.write(temporary)

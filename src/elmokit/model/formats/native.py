@@ -24,7 +24,7 @@ from elmokit.model.formats.containers.safetensors import (
 )
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
 from elmokit.model.formats.file_kinds import NATIVE_FORMAT, FileKind, kind_of
-from elmokit.model.formats.folder import is_free, new_folder, write_text, write_vocabulary_file
+from elmokit.model.formats.folder import is_free, new_folder, write_text
 from elmokit.model.formats.format import Format, WriteSettings
 from elmokit.model.formats.sizes import config_of, fields_of
 from elmokit.model.formats.stored import (
@@ -200,7 +200,7 @@ def write_native(
         if card is not None or not (target / CARD_NAME).exists():
             write_text(target / CARD_NAME, card if card is not None else _short_card(stored))
         if stored.vocabulary is not None:
-            write_vocabulary_file(target / VOCABULARY_NAME, stored.vocabulary)
+            stored.vocabulary.write(target / VOCABULARY_NAME)
         else:
             (target / VOCABULARY_NAME).unlink(missing_ok=True)
         for old in _shards(target):
