@@ -9,6 +9,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
@@ -25,6 +26,7 @@ from elmokit.pretraining.train import pretrain, resume
 from elmokit.runs.training import DivergenceError
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
+from limited_disk import files_of_at_most
 
 SENTENCES = """the boat lay by the bank of the river
 she put the money in the bank
@@ -122,27 +124,25 @@ def test_old_checkpoints_go_and_the_newest_stay(shard: Path, vocabulary: Path, t
     assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000009", "step-00000012"]
 
 
-def test_a_full_disk_leaves_the_checkpoint_before(
-    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from elmokit.pretraining import checkpoints
+@pytest.mark.parametrize("torn", ["model.safetensors", "training.safetensors"])
+def test_a_full_disk_leaves_the_checkpoint_before(shard: Path, vocabulary: Path, tmp_path: Path, torn: str) -> None:
+    with ExitStack() as full_disk:
 
-    write = checkpoints.save_file
+        def fill_the_disk_at_seven(run: Run) -> None:
+            if run.progress.step == 7:
+                checkpoint = run.run_dir / "checkpoints" / "step-00000005"
+                full_disk.enter_context(files_of_at_most((checkpoint / torn).stat().st_size - 100))
 
-    def full_from_the_second_on(tensors: object, path: Path, **named: object) -> None:
-        if "00000010" in str(path) and path.name == "training.safetensors":
-            path.write_bytes(b"torn")
-            raise OSError(28, "No space left on device", str(path))
-        write(tensors, path, **named)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(checkpoints, "save_file", full_from_the_second_on)
-    run = tmp_path / "run"
-    with pytest.raises(OSError, match="No space left"):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
+        run = tmp_path / "run"
+        with pytest.raises(OSError, match="File too large") as caught:
+            pretrain(
+                [shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=fill_the_disk_at_seven
+            )
+    assert caught.value.filename == str(run / "checkpoints" / "step-00000010")
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005"]
-    monkeypatch.setattr(checkpoints, "save_file", write)
     resume(run)
-    assert (run / "checkpoints" / "step-00000012").is_dir()
+    whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
+    assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(shard: Path, vocabulary: Path, tmp_path: Path) -> None:

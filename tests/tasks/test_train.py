@@ -4,6 +4,7 @@ import json
 import math
 import random
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from elmokit.tasks.config import (
 from elmokit.tasks.loop import Clock, TaskProgress, Training, read_progress
 from elmokit.tasks.task import Task
 from elmokit.tasks.train import resume, train
+from limited_disk import files_of_at_most
 from run_contents import contents_of_run
 
 Toy = Task[Any, Any]
@@ -92,6 +94,30 @@ def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, toy:
             file.write('{"epoch": 4, "loss": 0.0}\n{"epoch": 5, "lo')  # of a future that is made again
         torch.manual_seed(stop)  # which is nobody's business
         assert contents(resume(broken, task=toy, cache=tmp_path / "cache", device="cpu")) == whole
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("torn", ["words.safetensors", "model.safetensors", "checkpoint.safetensors"])
+def test_a_full_disk_is_one_error_that_names_the_file_and_the_rerun_has_the_same_bits(
+    run: Run, toy: Toy, tmp_path: Path, torn: str
+):
+    whole = run("whole", *EVERYTHING)
+    broken = tmp_path / "broken"
+    with ExitStack() as full_disk:
+
+        def fill_the_disk(*given: Any) -> Any:
+            full_disk.enter_context(files_of_at_most((whole / torn).stat().st_size - 10))
+            return toy.symbols(*given) if torn == "words.safetensors" else toy.score(*given)
+
+        filling = "symbols" if torn == "words.safetensors" else "score"
+        with pytest.raises(OSError, match="File too large") as caught:
+            run("broken", *EVERYTHING, task=replace(toy, **{filling: fill_the_disk}))
+    assert caught.value.filename == str(broken / torn)
+    if torn == "words.safetensors":
+        run("broken", *EVERYTHING)
+    else:
+        resume(broken, task=toy, cache=tmp_path / "cache", device="cpu")
+    assert contents(broken) == contents(whole)
 
 
 @pytest.mark.slow

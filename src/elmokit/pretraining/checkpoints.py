@@ -13,7 +13,6 @@ import shutil
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor
 
 from elmokit.layers.projected_lstm import LSTMState
@@ -22,6 +21,7 @@ from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.model.formats.native import WEIGHTS_NAME
 from elmokit.pretraining.optimizers import CombinedOptimizer
 from elmokit.pretraining.progress import PretrainingProgress
+from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.runs.training import load_optimizer, optimizer_tensors, tensors_under
 from elmokit.system.files import atomic_write
 
@@ -48,19 +48,18 @@ def save_checkpoint(
     writing = parent / f".writing-{progress.step:08d}"
     writing.mkdir()
     try:
-        save_file(_weights(bilm, softmax), writing / WEIGHTS_NAME, metadata={"step": str(progress.step)})
-        tensors = optimizer_tensors(optimizer) | _state_tensors(state)
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, writing / TENSORS_FILE)
-        (writing / PROGRESS_FILE).write_text(json.dumps(progress.to_json()), encoding="utf-8")
-        for file in writing.iterdir():
-            shutil.copymode(writing / PROGRESS_FILE, file)  # safetensors makes files that only their owner can read
-            _sync(file)
+        save_model(writing / WEIGHTS_NAME, bilm, softmax, step=progress.step)
+        write_tensors(writing / TENSORS_FILE, optimizer_tensors(optimizer) | _state_tensors(state))
+        with atomic_write(writing / PROGRESS_FILE) as unfinished:
+            unfinished.write_text(json.dumps(progress.to_json()), encoding="utf-8")
         _sync(writing)
         if final.exists():
             shutil.rmtree(final)
         os.replace(writing, final)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(writing, ignore_errors=True)
+        if isinstance(error, OSError) and error.filename is not None:
+            error.filename = str(final)  # nobody knows the temporary name
         raise
     _sync(parent)
     publish(final / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)
@@ -80,10 +79,10 @@ def load_checkpoint(
     checkpoint: Path, *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer | CombinedOptimizer
 ) -> tuple[PretrainingProgress, BiLMState | None]:
     """Fill model, softmax and optimiser from a checkpoint; returns the progress and the carried LSTM states."""
-    weights = load_file(checkpoint / WEIGHTS_NAME)
+    weights = read_tensors(checkpoint / WEIGHTS_NAME).tensors
     softmax.load_state_dict(tensors_under("softmax.", weights))
     bilm.load_state_dict({name: tensor for name, tensor in weights.items() if not name.startswith("softmax.")})
-    tensors = load_file(checkpoint / TENSORS_FILE)
+    tensors = read_tensors(checkpoint / TENSORS_FILE).tensors
     load_optimizer(optimizer, tensors)
     progress = PretrainingProgress.from_json(json.loads((checkpoint / PROGRESS_FILE).read_text(encoding="utf-8")))
     return progress, _read_state(tensors, bilm)
@@ -91,13 +90,8 @@ def load_checkpoint(
 
 def save_model(path: Path, bilm: BiLM, softmax: Softmax, *, step: int) -> None:
     """Write the weights alone, as a native model's `model.safetensors`."""
-    with atomic_write(path) as temporary:
-        save_file(_weights(bilm, softmax), temporary, metadata={"step": str(step)})
-
-
-def _weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
-    named = dict(bilm.state_dict()) | {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
-    return {name: tensor.contiguous() for name, tensor in named.items()}
+    of_softmax = {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
+    write_tensors(path, dict(bilm.state_dict()) | of_softmax, metadata={"step": str(step)})
 
 
 def _state_tensors(state: BiLMState | None) -> dict[str, Tensor]:

@@ -14,16 +14,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor, nn
 
 from elmokit.layers.scalar_mix import ScalarMix, TopLayer
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
+from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.runs.training import DivergenceError, load_optimizer, optimizer_tensors, tensors_under
-from elmokit.system.files import atomic_write
 from elmokit.system.progress import progress_bar
+from elmokit.system.safetensors import read_layout
 from elmokit.tasks.batching import predict_all, training_batches
 from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
@@ -119,7 +118,7 @@ class Training(Generic[E, P]):
         path = self.run_dir / CHECKPOINT_FILE
         if path.exists():
             self.progress = read_progress(path)
-            tensors = load_file(path)
+            tensors = read_tensors(path).tensors
             self.model.load_state_dict(current_tensors(tensors_under("model.", tensors), self.model.inputs.config))
             load_optimizer(self.optimizer, tensors)
             average = tensors_under("average.", tensors)
@@ -200,15 +199,15 @@ class Training(Generic[E, P]):
         return scores
 
     def _save_best(self) -> None:
-        with _Swapped(self.parameters, self.average), atomic_write(self.run_dir / BEST_FILE) as temporary:
-            save_file(_tensors(self.model.state_dict()), temporary)
+        with _Swapped(self.parameters, self.average):
+            write_tensors(self.run_dir / BEST_FILE, self.model.state_dict())
 
     def _save_checkpoint(self) -> None:
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         tensors |= {f"average.{index}": tensor for index, tensor in enumerate(self.average)}
         tensors |= optimizer_tensors(self.optimizer)
-        with atomic_write(self.run_dir / CHECKPOINT_FILE) as temporary:
-            save_file(_tensors(tensors), temporary, metadata={"progress": json.dumps(asdict(self.progress))})
+        progress = {"progress": json.dumps(asdict(self.progress))}
+        write_tensors(self.run_dir / CHECKPOINT_FILE, tensors, metadata=progress)
 
     def _log(self, loss: float, rate: float, scores: Mapping[str, float]) -> None:
         now = self.progress
@@ -238,9 +237,7 @@ class Training(Generic[E, P]):
 
 def read_progress(path: Path) -> TaskProgress:
     """From a checkpoint's header."""
-    opened: Any = safe_open(path, framework="numpy")
-    with opened as file:
-        return TaskProgress(**json.loads(file.metadata()["progress"]))
+    return TaskProgress(**json.loads(read_layout(path).metadata["progress"]))
 
 
 class _Swapped:
@@ -278,8 +275,3 @@ def _new_optimizer(module: nn.Module, config: TrainingConfig) -> torch.optim.Opt
         return torch.optim.SGD(groups, lr=config.learning_rate)
     kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
     return kind(groups, lr=config.learning_rate, fused=True)
-
-
-def _tensors(named: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Safetensors refuses what is not contiguous, or shares memory."""
-    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in named.items()}

@@ -8,9 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
-
+from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.batches import batched
 from elmokit.system.json_fields import parse_json_object
 from elmokit.tasks.all_tasks import find_task
@@ -157,7 +155,7 @@ def load_task(
     check_elmo(record, elmo, folder)
     model = new_model(task, record, words, elmo, device=device)
     try:
-        model.load_state_dict(current_tensors(load_file(folder / BEST_FILE), record.config.inputs))
-    except (RuntimeError, SafetensorError) as error:
+        model.load_state_dict(current_tensors(read_tensors(folder / BEST_FILE).tensors, record.config.inputs))
+    except RuntimeError as error:
         raise ValueError(f"{folder / BEST_FILE} does not fit its config.json: {error}") from None
     return TrainedTask(task, record, model.eval())

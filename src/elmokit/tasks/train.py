@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors.torch import load_file  # pyright: ignore[reportUnknownVariableType]
 
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bundled import bundled_models, resolve_model
 from elmokit.runs.folder import METRICS_NAME, check_is_free
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
+from elmokit.runs.tensor_files import read_tensors
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.config import Splits, with_settings
@@ -161,7 +161,7 @@ def _go_on(
     keep_records(metrics, lambda record: record["epoch"] <= last_epoch and (done_before or "result" not in record))
     progress = loop.run()
     if not (done_before and any("result" in record for record in read_log(metrics).records)):
-        model.load_state_dict(current_tensors(load_file(run_dir / BEST_FILE), record.config.inputs))
+        model.load_state_dict(current_tensors(read_tensors(run_dir / BEST_FILE).tensors, record.config.inputs))
         result: dict[str, object] = {"epoch": progress.epoch, "best_epoch": progress.best_epoch, "result": True}
         result["dev"] = _scores(task, model, examples.dev, config.batch_size)
         result["test"] = {name: _scores(task, model, part, config.batch_size) for name, part in examples.test.items()}

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from safetensors.numpy import load_file, save_file  # pyright: ignore[reportUnknownVariableType]
 from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.system.files import atomic_write
+from elmokit.system.json_fields import Fields, read_json_object
+from elmokit.system.safetensors import read_arrays, read_layout, write_arrays
+from elmokit.system.untrusted import FormatError
 from elmokit.text.word_vectors import read_word_vectors
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 WORDS_FILE = "words.json"
 VECTORS_FILE = "words.safetensors"
+MAX_WORDS_BYTES = 64 << 20
+"""Of the words' file, which is read as a whole: room for some five million words."""
 
 
 @dataclass(frozen=True)
@@ -83,20 +87,28 @@ def new_word_table(
 
 
 def save_word_table(folder: Path, table: WordTable) -> None:
-    with atomic_write(folder / VECTORS_FILE) as temporary:
-        save_file({"vectors": table.vectors}, temporary)
+    write_arrays(folder / VECTORS_FILE, {"vectors": table.vectors})
     with atomic_write(folder / WORDS_FILE) as temporary:
         temporary.write_text(json.dumps({"learnt": table.learnt, "fixed": table.fixed}) + "\n", encoding="utf-8")
 
 
 def load_word_table(folder: Path) -> WordTable:
-    """ValueError where the words and their vectors do not fit together."""
-    words: dict[str, Any] = json.loads((folder / WORDS_FILE).read_text(encoding="utf-8"))
-    table = WordTable(words["learnt"], words["fixed"], load_file(folder / VECTORS_FILE)["vectors"])
-    num_words = 1 + len(table.learnt) + len(table.fixed)
-    if len(table.vectors) != num_words:
-        raise ValueError(f"{folder}: {num_words:,} words, but {len(table.vectors):,} vectors; they are of two runs")
-    return table
+    """What `save_word_table` wrote; FormatError, with file and field, if it is damaged or does not fit together."""
+    words = Fields(folder / WORDS_FILE, read_json_object(folder / WORDS_FILE, max_bytes=MAX_WORDS_BYTES))
+    words.require_known(("learnt", "fixed"))
+    learnt, fixed = words.texts("learnt"), words.texts("fixed")
+    num_words = 1 + len(learnt) + len(fixed)
+    layout = read_layout(folder / VECTORS_FILE, dtypes=["F32"])
+    shape = layout.tensors["vectors"].shape if list(layout.tensors) == ["vectors"] else None
+    if shape is None or len(shape) != 2:
+        raise FormatError(folder / VECTORS_FILE, f"has shape {shape}; expected (words, width)", part="tensor vectors")
+    if shape[0] != num_words:
+        raise FormatError(
+            folder / VECTORS_FILE,
+            f"has {shape[0]:,} vectors, and {WORDS_FILE} {num_words:,} words; they are of two runs",
+            part="tensor vectors",
+        )
+    return WordTable(learnt, fixed, read_arrays(folder / VECTORS_FILE, layout)["vectors"])
 
 
 class WordEmbedding(nn.Module):

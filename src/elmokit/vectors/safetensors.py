@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.model.formats.containers.safetensors import looks_like_safetensors, read_layout
-from elmokit.system.files import atomic_write
+from elmokit.system.safetensors import DTYPES, looks_like_safetensors, read_layout, write_file
 from elmokit.system.untrusted import FormatError
-from elmokit.vectors.arrays import ArrayHeader, map_array, write_rows
+from elmokit.vectors.arrays import ArrayHeader, map_array
 from elmokit.vectors.stored import FlatVectors, checked_flat_vectors
 
 if TYPE_CHECKING:
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 
     from jaxtyping import Shaped
 
-_DTYPES = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "I64": np.dtype("<i8")}
-_NAMES = {dtype.str: name for name, dtype in _DTYPES.items()}
+_DTYPES = ("F32", "F16", "I64")
+_NAMES = {DTYPES[name].str: name for name in _DTYPES}
 
 
 def recognise_safetensors(path: Path, start: bytes) -> bool:
@@ -28,29 +27,24 @@ def recognise_safetensors(path: Path, start: bytes) -> bool:
 
 
 def write_safetensors(path: Path, stored: FlatVectors) -> None:
-    """The file, whole or not at all; written here, because the library wants all arrays in memory."""
+    """The file, whole or not at all."""
     header: dict[str, object] = {"__metadata__": dict(stored.about)}
     end = 0
     arrays = {"offsets": stored.offsets, "vectors": stored.vectors}  # the wider type first keeps both aligned
     for name, array in arrays.items():
         start, end = end, end + array.nbytes
         header[name] = {"dtype": _NAMES[array.dtype.str], "shape": array.shape, "data_offsets": (start, end)}
-    encoded = json.dumps(header).encode()
-    encoded += b" " * (-len(encoded) % 8)
-    with atomic_write(path) as unfinished, unfinished.open("wb") as file:
-        file.write(len(encoded).to_bytes(8, "little") + encoded)
-        for array in arrays.values():
-            write_rows(file, array)
+    write_file(path, json.dumps(header), arrays.values())
 
 
 def read_safetensors(path: Path) -> FlatVectors:
     """Both arrays, mapped; `FormatError` if one is missing, if they do not fill the file or do not fit together."""
-    layout = read_layout(path, item_bytes={name: dtype.itemsize for name, dtype in _DTYPES.items()})
+    layout = read_layout(path, dtypes=_DTYPES)
     arrays: dict[str, Shaped[np.ndarray, "..."]] = {}
     for name in ("vectors", "offsets"):
         if name not in layout.tensors:
             raise FormatError(path, "is missing", part=f"tensor {name}")
         entry = layout.tensors[name]
-        header = ArrayHeader(_DTYPES[entry.dtype], entry.shape, num_bytes=0)
+        header = ArrayHeader(DTYPES[entry.dtype], entry.shape, num_bytes=0)
         arrays[name] = map_array(path, header, start=layout.num_header_bytes + entry.start)
     return checked_flat_vectors(path, arrays["vectors"], arrays["offsets"], about=layout.metadata)

@@ -9,8 +9,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from elmokit.model.formats.containers.hdf5 import SIGNATURE
-from elmokit.model.formats.containers.safetensors import looks_like_safetensors
 from elmokit.system.json_fields import MAX_BYTES, read_json_object
+from elmokit.system.safetensors import looks_like_safetensors
 from elmokit.system.untrusted import FormatError
 from elmokit.text.lines import BYTE_ORDER_MARK, GZIP_MAGIC, XZ_MAGIC, read_chunks
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from elmokit.model.formats.containers.safetensors import (
     DTYPES,
-    TensorEntry,
     read_header,
     read_tensors,
     require_float16,
@@ -37,6 +36,7 @@ from elmokit.model.formats.stored import (
     wrong_shapes,
 )
 from elmokit.system.json_fields import Fields, json_text, read_json_object
+from elmokit.system.safetensors import TensorEntry
 from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
