@@ -27,6 +27,6 @@ with tempfile.TemporaryDirectory() as folder:
     uses = [vectors[number][tokens.index(WORD)] for number, tokens in enumerate(sentences)]
     print(f"layer {vectors.about['layers']} of the model {vectors.about['model'][:12]}..., width {vectors.dim}")
 
-    for one, other in combinations(range(len(uses)), 2):
-        cosine = uses[one] @ uses[other] / np.linalg.norm(uses[one]) / np.linalg.norm(uses[other])
-        print(f"{cosine:.2f}  {' '.join(sentences[one])}  |  {' '.join(sentences[other])}")
+    for first, second in combinations(range(len(uses)), 2):
+        cosine = uses[first] @ uses[second] / np.linalg.norm(uses[first]) / np.linalg.norm(uses[second])
+        print(f"{cosine:.2f}  {' '.join(sentences[first])}  |  {' '.join(sentences[second])}")

@@ -116,7 +116,7 @@ def _perplexities(model: Path, heldout: Path, domains: list[str]) -> dict[str, d
     bilm, softmax, vocabulary = read_with_softmax(str(model))
     losses = [text_losses(bilm, softmax, vocabulary, [heldout / f"heldout_{domain}.txt.xz"]) for domain in domains]
     named = zip(["all", *domains], [join_texts(losses), *losses], strict=True)
-    return {name: _row(one.perplexity()) for name, one in named}
+    return {name: _row(text.perplexity()) for name, text in named}
 
 
 def _row(result: Perplexity) -> dict[str, Any]:
@@ -130,12 +130,12 @@ def _polysemes(model: Path) -> dict[str, dict[str, str]]:
     study = study_senses(elmo, read_polysemes(LISTS[language_of(elmo.vocabulary)]), model=model.name)
     contrasts = study.contrasts()
     return {
-        one.name: {
-            "all": str(one.nearest_rate()),
-            "triples": one.triple_rate().percent(),
-            **{contrast: str(one.nearest_rate(members)) for contrast, members in contrasts.items()},
+        vectors.name: {
+            "all": str(vectors.nearest_rate()),
+            "triples": vectors.triple_rate().percent(),
+            **{contrast: str(vectors.nearest_rate(members)) for contrast, members in contrasts.items()},
         }
-        for one in study.measured
+        for vectors in study.measured
     }
 
 
@@ -143,7 +143,7 @@ def _homonyms(model: Path, folder: Path) -> dict[str, Any]:
     train, test = (read_homonyms(folder / f"{half}.jsonl") for half in ("train", "test"))
     elmo = Elmo.from_pretrained(model)
     return {
-        name: as_record({one.name: one.nearest_rate() for one in measure_homonyms(elmo, *halves)})
+        name: as_record({vectors.name: vectors.nearest_rate() for vectors in measure_homonyms(elmo, *halves)})
         for name, halves in (("homonym_ko", (train, test)), ("homonym_ko_same_form", of_one_form(train, test)))
     }
 

@@ -28,14 +28,14 @@ def main(model: str, folder: Path) -> dict[str, Record | dict[str, Record]]:
     train, test = (read_homonyms(folder / f"{half}.jsonl") for half in ("train", "test"))
     elmo = Elmo.from_pretrained(model)
     measured = measure_homonyms(elmo, train, test)
-    overall = {one.name: one.nearest_rate() for one in measured}
+    overall = {vectors.name: vectors.nearest_rate() for vectors in measured}
     _show(f"{model}: {len(test):,} occurrences, each judged by the nearest of {len(train):,} others", overall)
-    same_form = {one.name: one.nearest_rate() for one in measure_homonyms(elmo, *of_one_form(train, test))}
+    same_form = {vectors.name: vectors.nearest_rate() for vectors in measure_homonyms(elmo, *of_one_form(train, test))}
     _show("Of the same form, particle included", same_form)
     words: dict[str, Record] = {}
     for word in words_of(test):
         chosen = [index for index, occurrence in enumerate(test) if occurrence.word == word]
-        rates = {one.name: one.nearest_rate(chosen) for one in measured}
+        rates = {vectors.name: vectors.nearest_rate(chosen) for vectors in measured}
         _show(f"{word} ({', '.join(senses_of(word, test))})", rates)
         words[word] = as_record(rates)
     return {

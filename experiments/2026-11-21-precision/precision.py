@@ -18,7 +18,7 @@ import torch
 
 from elmokit.analysis.homonyms import measure_homonyms, read_homonyms
 from elmokit.analysis.polysemes import read_polysemes
-from elmokit.analysis.polysemy import measure_senses
+from elmokit.analysis.polysemy import Measured, measure_senses
 from elmokit.model.elmo import Elmo
 
 PRECISIONS = ("float32", "bfloat16", "int8")
@@ -32,16 +32,21 @@ def main() -> None:
         elmo = Elmo.from_pretrained("mini-en", precision=precision)  # type: ignore[arg-type]
         occurrences = read_polysemes()
         encoded = elmo.encode([occurrence.tokens for occurrence in occurrences], layers="all")
-        senses = {each.name: round(100 * each.nearest_rate().share, 2) for each in measure_senses(encoded, occurrences)}
+        senses = _rates(measure_senses(encoded, occurrences))
         record: dict[str, object] = {"kernel": kernel(elmo), "mini-en, 384 polysemes": senses}
         if len(sys.argv) > 2:
             korean = Elmo.from_pretrained("mini-ko", precision=precision)  # type: ignore[arg-type]
             parts = (read_homonyms(Path(sys.argv[2]) / f"{part}.jsonl") for part in ("train", "test"))
-            rates = measure_homonyms(korean, *parts)
-            record["mini-ko, homonyms"] = {each.name: round(100 * each.nearest_rate().share, 2) for each in rates}
+            homonyms = measure_homonyms(korean, *parts)
+            record["mini-ko, homonyms"] = _rates(homonyms)
         record["mini-en, UPOS of UD-EWT"] = {f"layer {n}": tag(elmo, train, test, layer=n) for n in (1, 2)}
         results[precision] = record
     print(json.dumps(results, indent=2, ensure_ascii=False))
+
+
+def _rates(measured: list[Measured]) -> dict[str, float]:
+    """Nearest-neighbour rate of each kind of vector, in percent."""
+    return {vectors.name: round(100 * vectors.nearest_rate().share, 2) for vectors in measured}
 
 
 def kernel(elmo: Elmo) -> str:

@@ -56,8 +56,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", nargs="+", help="names of comparisons")
     arguments = parser.parse_args()
-    chosen = [each for each in COMPARISONS if not arguments.only or each.name in arguments.only]
-    jobs = [(each, place, seed) for seed in range(arguments.seeds) for each in chosen for place in ("none", each.place)]
+    chosen = [row for row in COMPARISONS if not arguments.only or row.name in arguments.only]
+    jobs = [(row, place, seed) for seed in range(arguments.seeds) for row in chosen for place in ("none", row.place)]
     with ThreadPoolExecutor(arguments.workers) as workers:
         list(workers.map(lambda job: run(*job, folder=arguments.folder), jobs))
 

@@ -1,4 +1,4 @@
-"""A number that several runs have measured: its mean and its sample standard deviation."""
+"""Mean and sample standard deviation of a number that several runs measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Statistic:
-    """The values of a number over runs that differ in their seed."""
+    """The values of a number over runs with different seeds."""
 
     values: tuple[float, ...]
 
@@ -22,5 +22,5 @@ class Statistic:
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 
     def __str__(self) -> str:
-        """As in `82.00 ± 2.00`."""
+        """Mean and deviation, such as `82.00 ± 2.00`."""
         return f"{self.mean:.2f}" + ("" if self.deviation is None else f" ± {self.deviation:.2f}")

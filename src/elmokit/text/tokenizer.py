@@ -103,7 +103,7 @@ def _is_korean(text: str) -> bool:
 
 @cache
 def _marks() -> str:
-    """What goes with the character before it, as the inside of a class; `re` takes combining marks for no letters."""
+    """Characters that belong to the one before, as the inside of a character class; for `re` they are not letters."""
     marks = [code for code in range(0x300, 0x1F000) if unicodedata.category(chr(code)).startswith("M")]
     within = set(marks)
     starts = [code for code in marks if code - 1 not in within]
@@ -113,12 +113,12 @@ def _marks() -> str:
 
 
 def _letter() -> str:
-    """Letters, digits and what goes with them; an underscore that is still inside a word."""
+    """Pattern of a letter or digit, or a mark on one; or of an underscore that is still inside a word."""
     return rf"[\w{_marks()}]"
 
 
 def _symbol() -> str:
-    """Any other character with what goes with it; emoji of several parts are one."""
+    """Pattern of any other visible character with its marks; emoji of several parts are one symbol."""
     marks = _marks()
     return rf"[^\w\s{marks}][{marks}]*(?:(?<=\u200d)[^\w\s{marks}][{marks}]*)*"
 
@@ -132,7 +132,7 @@ _BEFORE_NUMBERS = "No Nos Vol Fig Art Sec pp p"
 
 @cache
 def _spaces() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Where tokens are parted before all others are found, with the replacement that parts them."""
+    """Patterns of places to put spaces before tokens are matched, with their replacements."""
     han = r"\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     return (
         (re.compile(rf"[{han}][{_marks()}]*"), r" \g<0> "),

@@ -1,7 +1,7 @@
 import pytest
 
 from elmokit.text.corpora import conll2012
-from elmokit.text.corpora.conll2012 import read_documents
+from elmokit.text.corpora.conll2012 import read_conll2012
 
 ROW = "bc/x 0 {} {} NN * - - - Ann * (A0*) -"
 
@@ -11,7 +11,7 @@ def document(*rows: str, head: str = "#begin document (bc/x); part 003", end: st
 
 
 def read(lines: list[str]) -> list[conll2012.Document]:
-    return list(read_documents(lines, name="x.conll"))
+    return list(read_conll2012(lines, name="x.conll"))
 
 
 def test_reads_documents_and_their_parts():

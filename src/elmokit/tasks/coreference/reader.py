@@ -42,7 +42,7 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[CoreferenceDocument
     Raises ValueError, with the file and the line, for rows of different lengths, brackets that do not pair within
     their sentence, anything else in the last column, and documents that are empty or do not end.
     """
-    for document in conll2012.read_documents(read_lines(path), name=os.fspath(path)):
+    for document in conll2012.read_conll2012(read_lines(path), name=os.fspath(path)):
         entities: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
         start = 0
         for sentence in document.sentences:

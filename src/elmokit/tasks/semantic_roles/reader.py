@@ -63,7 +63,7 @@ def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
 
 
 def _conll2012(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
-    for document in conll2012.read_documents(lines, name=name):
+    for document in conll2012.read_conll2012(lines, name=name):
         for sentence in document.sentences:
             yield _role_sentence(sentence, conll2012.plain_tokens(sentence), conll2012.role_columns(sentence))
 

@@ -29,7 +29,7 @@ class Document:
     sentences: list[ColumnSentence]
 
 
-def read_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
+def read_conll2012(lines: Iterable[str], *, name: str) -> Iterator[Document]:
     """Documents from the lines of a file, one in memory at a time.
 
     Raises ValueError, naming `name` and the line, for text outside a document, a document that is empty or does not
