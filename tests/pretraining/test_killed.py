@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from elmokit.cli.main import main
 from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import pretrain, resume
@@ -79,6 +80,25 @@ def _ended(process: int) -> bool:
 
 def _saving(run: Path) -> bool:
     return any((run / "checkpoints").glob(".writing-*"))
+
+
+def test_a_second_process_is_refused_until_the_first_is_dead(
+    text: list[Path], forks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    *shards, vocabulary = map(str, text)
+    run = tmp_path / "run"
+    start = ["pretrain", *shards, "--vocabulary", vocabulary, "--recipe", "tiny", "--run", str(run)]
+    first = forks.start(*start, "--set", *SETTINGS, "num_steps=1000000")
+    while not (run / "checkpoints" / "step-00000003").exists():
+        time.sleep(0.01)
+    for second in (start, ["pretrain", "--resume", str(run)]):
+        assert main(second) == 2
+        assert f"error: {run} is in use by process {first} on " in capsys.readouterr().err
+    os.kill(first, signal.SIGKILL)
+    assert forks.wait() == -signal.SIGKILL
+    steps = max(int(path.name[5:]) for path in (run / "checkpoints").glob("step-*"))
+    assert main(["pretrain", "--resume", str(run), "--set", f"num_steps={steps}"]) == 0
+    assert not list(tmp_path.glob(".*")) and not list(run.glob(".*"))
 
 
 def test_a_run_killed_before_it_had_a_config_is_no_run_and_can_be_started(text: list[Path], tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import torch
 from safetensors.torch import load_file
 
 from elmokit.pretraining.ranks import Ranks
+from elmokit.system.locks import lock
 from elmokit.text.vocabulary import Vocabulary
 
 WORDS = "the boat bank river money judge court case ball game play actors king queen park she put lay by of".split()  # noqa: SIM905
@@ -24,13 +25,14 @@ SETTINGS = (
 )
 
 
-def pretrain(num_processes: int, *arguments: str) -> None:
-    """In processes of their own, on one thread each."""
+def pretrain(num_processes: int, *arguments: str, expect: int = 0) -> str:
+    """In processes of their own, on one thread each; gives what they say on stderr."""
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(num_processes)]
     command = [sys.executable, *(launcher if num_processes > 1 else []), "-m", "elmokit", "pretrain", *arguments]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == expect, done.stderr
+    return done.stderr
 
 
 def losses(run: Path) -> list[tuple[int, list[float]]]:
@@ -69,6 +71,9 @@ def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path
         shutil.rmtree(halfway / "checkpoints" / "step-00000050")
         pretrain(num_processes, "--resume", str(halfway))
         assert_same_losses(alone, halfway)
+    with lock(together):
+        refused = pretrain(2, "--resume", str(together), expect=1)
+    assert f"elmokit: error: {together} is in use by process {os.getpid()} on " in refused
     same = (tmp_path / "resumed-by-2" / "model.safetensors").read_bytes()
     assert same == (together / "model.safetensors").read_bytes()
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from elmokit.runs.folder import check_is_free, read_config, write_config
+from elmokit.runs.folder import existing_run, new_run, read_config, write_config
+from elmokit.system.locks import InUseError
 
 
 def read(folder: Path) -> dict[str, object]:
@@ -43,13 +44,37 @@ def test_a_config_of_something_else_is_refused(tmp_path: Path, text: str, messag
 
 
 def test_a_folder_is_free_until_it_holds_a_run(tmp_path: Path):
-    check_is_free(tmp_path / "new")
-    check_is_free(tmp_path)
+    run = tmp_path / "parent" / "run"
+    with new_run(run):
+        run.mkdir()
+    with new_run(run):
+        pass
+    with pytest.raises(ValueError, match=r"run has checkpoint of a run but no config\.json; choose another folder"):
+        new_run(run, remains=[run / "checkpoint"]).__enter__()
+    (run / "config.json").write_text(json.dumps({}))
     with pytest.raises(ValueError, match="already holds a run; resume it with --resume"):
-        check_is_free(tmp_path, remains=[tmp_path / "checkpoint"])
-    (tmp_path / "config.json").write_text(json.dumps({}))
-    with pytest.raises(ValueError, match="already holds a run"):
-        check_is_free(tmp_path)
+        new_run(run).__enter__()
+
+
+def test_a_run_is_of_one_process_at_a_time(tmp_path: Path):
+    run = tmp_path / "run"
+    with new_run(run):
+        run.mkdir()
+        (run / "config.json").write_text(json.dumps({}))
+        for second in (new_run, existing_run):
+            with pytest.raises(InUseError, match="run is in use by process"):
+                second(run).__enter__()
+    with existing_run(run):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_run_that_has_not_begun_says_how_it_is_started(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match=r"no config\.json\. If a run was stopped here, .* start it again with"):
+        existing_run(tmp_path).__enter__()
+    with pytest.raises(FileNotFoundError, match="new is not a run folder: it does not exist"):
+        existing_run(tmp_path / "new").__enter__()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_values_of_an_earlier_version_are_turned_into_todays(tmp_path: Path):

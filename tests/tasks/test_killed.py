@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from elmokit.cli.main import main
 from run_contents import contents_of_run
 
 SETTINGS = (
@@ -66,6 +67,24 @@ def test_a_run_killed_at_random_moments_ends_with_the_same_bits(data: Path, fork
     assert contents_of_run(run) == contents_of_run(whole), (
         f"--kill-seed {kill_seed}, killed behind {sorted(epochs)} lines"
     )
+
+
+def test_a_second_process_is_refused_until_the_first_is_dead(
+    data: Path, forks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    run = tmp_path / "run"
+    start = ["train", "sentiment", "--data", str(data), "--recipe", "cpu", "--elmo", "none", "--run", str(run)]
+    settings = [*SETTINGS, "max_epochs=1000000", "patience=1000000"]
+    first = forks.start(*start, "--set", *settings)
+    while not (run / "checkpoint.safetensors").exists():
+        time.sleep(0.01)
+    for second in (start, ["train", "--resume", str(run)]):
+        assert main(second) == 2
+        assert f"error: {run} is in use by process {first} on " in capsys.readouterr().err
+    os.kill(first, signal.SIGKILL)
+    assert forks.wait() == -signal.SIGKILL
+    assert main(["train", "--resume", str(run), "--set", "max_epochs=1"]) == 0
+    assert not list(tmp_path.glob(".*"))
 
 
 def _lines(run: Path) -> list[str]:

@@ -104,6 +104,52 @@ def test_a_piece_without_its_index_is_made_again_and_a_damaged_one_is_named(elmo
         Activations(elmo, folder=tmp_path).add(SENTENCES)
 
 
+SHARE = """
+import sys
+from pathlib import Path
+import torch
+from elmokit.model.elmo import Elmo
+from elmokit.vectors.cache import Activations
+
+number = int(sys.argv[3])
+elmo = Elmo.from_pretrained(sys.argv[1], device="cpu")
+sentences = [["word", str(index)] for index in range(60)]
+alone = Activations(elmo, folder=None)
+alone.add(sentences)
+print("ready", flush=True)
+sys.stdin.readline()
+for end in range(2, 31, 4):  # the same pieces in every process, and after them others
+    shared = Activations(elmo, folder=Path(sys.argv[2]))
+    shared.add(sentences[:end])
+    shared.add(sentences[30 + number * 10 :][:end])
+    torch.testing.assert_close(shared(sentences[:end]), alone(sentences[:end]), atol=1e-3, rtol=1e-3)
+"""
+
+
+def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], tmp_path: Path, elmo: Elmo):
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", SHARE, tiny_bilms[0], tmp_path, str(number)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(3)
+    ]
+    for process in processes:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate()
+        assert process.returncode == 0
+    assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
+    after = Activations(elmo, folder=tmp_path)
+    after.add([["word", str(index)] for index in range(60)])
+
+
 FULL = """
 import resource, sys
 from pathlib import Path

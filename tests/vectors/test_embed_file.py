@@ -18,6 +18,7 @@ import pytest
 import torch
 from safetensors import safe_open
 
+from elmokit.cli.main import main
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.model.elmo import Elmo
@@ -154,6 +155,43 @@ def test_a_process_that_was_really_killed_can_be_resumed_by_another(text: Path, 
     embed_file(ELMO, text, output, resume=True)
     embed_file(ELMO, text, tmp_path / "whole.npz")
     assert output.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+WAITING = """
+import sys
+sys.path.insert(0, {tests!r})
+import test_embed_file as tests
+from elmokit.vectors import embed_file, partial
+
+embed_file.BLOCK_LINES = 4
+append = partial.PartialVectors.append
+def append_and_wait(self, arrays, *, digest):
+    append(self, arrays, digest=digest)
+    if self.num_lines == 4:
+        print("working", flush=True)
+        sys.stdin.readline()
+partial.PartialVectors.append = append_and_wait
+embed_file.embed_file(tests.ELMO, {text!r}, {output!r})
+"""
+
+
+def test_a_second_process_with_the_same_output_is_refused_and_does_not_disturb_the_first(
+    text: Path, tmp_path: Path, tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+):
+    output = tmp_path / "out.h5"
+    script = WAITING.format(tests=str(Path(__file__).parent), text=str(text), output=str(output))
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as first:
+        assert first.stdout is not None and first.stdout.readline() == "working\n"
+        for more in ([], ["--resume"]):
+            assert main(["embed", str(text), "-o", str(output), "--model", str(tiny_bilms[0]), *more]) == 2
+            assert f"error: {output} is in use by process {first.pid} on " in capsys.readouterr().err
+        first.communicate("go on\n")
+    assert first.returncode == 0
+    embed_file(ELMO, text, tmp_path / "whole.h5")
+    assert output.read_bytes() == (tmp_path / "whole.h5").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["out.h5", "text.txt", "whole.h5"]
 
 
 def test_hdf5_holds_all_layers_by_default_as_the_released_tool_wrote_it(text: Path, tmp_path: Path):

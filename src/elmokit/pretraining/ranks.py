@@ -79,6 +79,20 @@ class Ranks:
         dist.broadcast_object_list(box, src=0, device=self.device)
         return box[0]
 
+    def from_first(self, compute: Callable[[], Answer]) -> Answer:
+        """What the first process computes, everywhere; when it raises ValueError or OSError, so do all of them."""
+        answer: Answer | None = None
+        error: ValueError | OSError | None = None
+        if self.first:
+            try:
+                answer = compute()
+            except (ValueError, OSError) as caught:
+                error = caught
+        refusal, answer = self.broadcast_from_first((None if error is None else str(error), answer))
+        if refusal is not None:
+            raise error or ValueError(refusal)
+        return cast("Answer", answer)
+
     def gather_state(self, state: BiLMState | None) -> BiLMState | None:
         """LSTM states of all streams, in their order, from each process's own."""
         if self.world_size == 1 or state is None:

@@ -6,6 +6,7 @@ import shutil
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from elmokit.pretraining.run_folder import (
     read_record,
     write_record,
 )
-from elmokit.runs.folder import check_is_free
+from elmokit.runs.folder import existing_run, new_run
 from elmokit.text.vocabulary import Vocabulary
 
 CUT_SHORT = "step-00000000"
@@ -65,21 +66,27 @@ def resume(
     `settings` (`field=value`) may change what does not change the model or the text's order. The number of processes
     may differ from before. `on_step` as in `pretrain`. FileNotFoundError when the folder is not a run.
     """
-    record = read_record(run_dir)
-    config = with_settings(record.config, settings)
-    for name in ("bilm", "batch_size", "optimizer", "seed"):
-        if getattr(config, name) != getattr(record.config, name):
-            raise ValueError(
-                "a resumed run keeps its model, batch_size, optimizer and seed; start a new run to change them"
-            )
-    vocabulary = Vocabulary.read(run_dir / VOCABULARY_NAME)
-    with join_ranks(find_device(device)) as ranks:
+    with join_ranks(find_device(device)) as ranks, ExitStack() as held:
+        ranks.from_first(lambda: held.enter_context(existing_run(run_dir)))
+        record = read_record(run_dir)
+        config = _changed(record.config, settings)
+        vocabulary = Vocabulary.read(run_dir / VOCABULARY_NAME)
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         run.load_newest()
         if ranks.first:
             write_record(run_dir, replace(record, config=config))
         run.train(on_step)
     return run_dir
+
+
+def _changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:
+    config = with_settings(before, settings)
+    for name in ("bilm", "batch_size", "optimizer", "seed"):
+        if getattr(config, name) != getattr(before, name):
+            raise ValueError(
+                "a resumed run keeps its model, batch_size, optimizer and seed; start a new run to change them"
+            )
+    return config
 
 
 def begin(
@@ -93,18 +100,18 @@ def begin(
     on_step: OnStep | None = None,
 ) -> Path:
     """Make a new run, from random weights or from those of `start`, and train it to its end."""
-    check_is_free(run_dir, remains=[path for path in checkpoints(run_dir) if path.name != CUT_SHORT])
     check_files(record.shards, "shard")
     check_files(held_out, "held-out text")
     if record.config.patience and not (held_out and record.config.evaluate_every):
         raise ValueError("patience counts evaluations: give held-out text, and evaluate_every=N")
-    with join_ranks(find_device(device)) as ranks:
+    remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
+    with join_ranks(find_device(device)) as ranks, ExitStack() as held:
+        ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains)))
         config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
         config = ranks.broadcast_from_first(config)  # what is measured here may come out differently elsewhere
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         next(SentenceStream(run.shards, shuffle=False))  # text without sentences fails before anything is written
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
-        ranks.wait()  # until every process has looked for an older run
         if ranks.first:
             shutil.rmtree(run_dir / "checkpoints", ignore_errors=True)  # of a start that was cut short
         if start is not None:

@@ -1,16 +1,18 @@
-"""A run's folder: the names of its files, its config.json, and whether the folder is free for a new run."""
+"""A run's folder: the names of its files, its config.json, and that one process at a time writes it."""
 
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.system.files import atomic_write
 from elmokit.system.json_fields import read_json_object
+from elmokit.system.locks import lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
 
     Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -18,10 +20,45 @@ CONFIG_NAME = "config.json"
 METRICS_NAME = "metrics.jsonl"
 
 
-def check_is_free(run_dir: Path, *, remains: Iterable[Path] = ()) -> None:
-    """ValueError when the folder already holds a run: its config.json, or `remains` that a new run could misread."""
-    if (run_dir / CONFIG_NAME).exists() or any(remains):
+@contextmanager
+def new_run(run_dir: Path, *, remains: Iterable[Path] = ()) -> Generator[None]:
+    """Hold the lock of a folder that is free for a new run; it need not exist.
+
+    Raises InUseError, an OSError, when another process has the folder, and ValueError when it holds a
+    run already: its config.json, or `remains` of it, such as a checkpoint.
+    """
+    run_dir.parent.mkdir(parents=True, exist_ok=True)
+    with lock(run_dir):
+        _check_is_free(run_dir, remains=remains)
+        yield
+
+
+@contextmanager
+def existing_run(run_dir: Path) -> Generator[None]:
+    """Hold the lock of a run that is resumed.
+
+    Raises InUseError, an OSError, when another process has the folder, and FileNotFoundError when it is not a run.
+    """
+    _check_is_run(run_dir)
+    with lock(run_dir):
+        yield
+
+
+def _check_is_free(run_dir: Path, *, remains: Iterable[Path]) -> None:
+    if (run_dir / CONFIG_NAME).exists():
         raise ValueError(f"{run_dir} already holds a run; resume it with --resume {run_dir}, or choose another folder")
+    for remaining in remains:
+        raise ValueError(f"{run_dir} has {remaining.name} of a run but no {CONFIG_NAME}; choose another folder")
+
+
+def _check_is_run(run_dir: Path) -> None:
+    if not run_dir.exists():
+        raise FileNotFoundError(f"{run_dir} is not a run folder: it does not exist")
+    if not (run_dir / CONFIG_NAME).is_file():
+        raise FileNotFoundError(
+            f"{run_dir} is not a run folder: it has no {CONFIG_NAME}. If a run was stopped here, it had not begun its "
+            "first step: start it again with the command that made it"
+        )
 
 
 def write_config(run_dir: Path, values: Mapping[str, object], *, format: str, version: int) -> None:
@@ -40,9 +77,8 @@ def read_config(
 
     FileNotFoundError when the folder is not a run; ValueError for another format, a later version, or bad JSON.
     """
+    _check_is_run(run_dir)
     path = run_dir / CONFIG_NAME
-    if not path.is_file():
-        raise FileNotFoundError(f"{run_dir} is not a run folder: it has no {CONFIG_NAME}")
     return checked_config(
         read_json_object(path), where=path, format=format, version=version, verb=verb, earlier=earlier
     )

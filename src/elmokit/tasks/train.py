@@ -11,7 +11,7 @@ import torch
 
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bundled import bundled_models, resolve_model
-from elmokit.runs.folder import METRICS_NAME, check_is_free
+from elmokit.runs.folder import METRICS_NAME, existing_run, new_run
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.tasks.all_tasks import find_task
@@ -22,7 +22,7 @@ from elmokit.tasks.loop import Training
 from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.reading import TaskData, read_data, sentences_of
 from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_word_dim
-from elmokit.tasks.run_folder import BEST_FILE, TaskRecord, read_record, write_record
+from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, TaskRecord, read_record, write_record
 from elmokit.tasks.task import E, P
 from elmokit.tasks.words import load_word_table, save_word_table
 
@@ -60,25 +60,27 @@ def train(
     """
     task = find_task(task) if isinstance(task, str) else task
     run_dir = Path(run_dir)
-    check_is_free(run_dir)
-    splits = data if isinstance(data, Splits) else task.find(Path(data))
-    examples = read_data(task, splits, config)
-    training, others = sentences_of(task, examples)
-    if (elmo_input := config.inputs.elmo) is not None:
-        elmo_input = replace(elmo_input, model=_absolute(elmo_input.model))
-        config = replace(config, inputs=replace(config.inputs, elmo=elmo_input))
-    words = read_words(config.inputs, training, others, seed=config.training.seed)
-    elmo = read_elmo(config.inputs.elmo, cache=cache, device=device)
-    record = TaskRecord(
-        task=task.name,
-        config=replace(config, inputs=with_word_dim(config.inputs, words)),
-        symbols=task.symbols(examples.train),
-        splits=_absolute_splits(splits),
-        fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),
-        counts=examples.counts,
-    )
-    _create(run_dir, record, words)
-    return _go_on(task, record, examples, words, elmo, run_dir=run_dir, device=device)
+    remains = [path for path in (run_dir / CHECKPOINT_FILE, run_dir / BEST_FILE) if path.exists()]
+    with new_run(run_dir, remains=remains):
+        splits = data if isinstance(data, Splits) else task.find(Path(data))
+        examples = read_data(task, splits, config)
+        training, others = sentences_of(task, examples)
+        if (elmo_input := config.inputs.elmo) is not None:
+            elmo_input = replace(elmo_input, model=_absolute(elmo_input.model))
+            config = replace(config, inputs=replace(config.inputs, elmo=elmo_input))
+        words = read_words(config.inputs, training, others, seed=config.training.seed)
+        elmo = read_elmo(config.inputs.elmo, cache=cache, device=device)
+        record = TaskRecord(
+            task=task.name,
+            config=replace(config, inputs=with_word_dim(config.inputs, words)),
+            symbols=task.symbols(examples.train),
+            splits=_absolute_splits(splits),
+            fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),
+            counts=examples.counts,
+        )
+        _create(run_dir, record, words)
+        _finish(_new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device), record, examples)
+    return run_dir
 
 
 def resume(
@@ -94,19 +96,27 @@ def resume(
     settings: `max_epochs=N` and `patience=N` alone. Raises FileNotFoundError when the folder is not a run.
     """
     run_dir = Path(run_dir)
-    record = read_record(run_dir, task)
-    task = task or find_task(record.task)
-    changed = with_settings(record.config, settings)
-    if changed != replace(record.config, training=replace(record.config.training, **_resumable(changed))):
+    with existing_run(run_dir):
+        before = read_record(run_dir, task)
+        task = task or find_task(before.task)
+        record = replace(before, config=_changed(before.config, settings))
+        examples = read_data(task, record.splits, record.config)
+        words = load_word_table(run_dir) if record.config.inputs.word_dim else None
+        elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
+        check_elmo(record, elmo, run_dir)
+        loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
+        loop.load()
+        if record != before:
+            write_record(run_dir, record)
+        _finish(loop, record, examples)
+    return run_dir
+
+
+def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:
+    config = with_settings(before, settings)
+    if config != replace(before, training=replace(before.training, **_resumable(config))):
         raise ValueError(f"a resumed run keeps its settings, except {' and '.join(RESUMABLE)}")
-    if changed != record.config:
-        record = replace(record, config=changed)
-        write_record(run_dir, record)
-    examples = read_data(task, record.splits, record.config)
-    words = load_word_table(run_dir) if record.config.inputs.word_dim else None
-    elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
-    check_elmo(record, elmo, run_dir)
-    return _go_on(task, record, examples, words, elmo, run_dir=run_dir, device=device)
+    return config
 
 
 def new_model(
@@ -136,7 +146,7 @@ def check_elmo(record: TaskRecord, elmo: FrozenLayers | BiLM | None, run_dir: Pa
         )
 
 
-def _go_on(
+def _new_loop(
     task: Task[E, P],
     record: TaskRecord,
     examples: TaskData[E],
@@ -145,7 +155,8 @@ def _go_on(
     *,
     run_dir: Path,
     device: str | torch.device | None,
-) -> Path:
+) -> Training[E, P]:
+    """A loop at its start; the layers of all sentences are computed here."""
     if (frozen := frozen_layers(elmo)) is not None:
         training, others = sentences_of(task, examples)
         frozen.add([*training, *others])
@@ -153,15 +164,19 @@ def _go_on(
     model.inputs.measure_scales(_for_scales(task, examples.train))
     config = record.config.training
     dev = examples.dev[: config.max_dev_examples or None]
-    loop = Training(task, config, model, train=examples.train, dev=dev, run_dir=run_dir)
-    loop.load()
+    return Training(task, config, model, train=examples.train, dev=dev, run_dir=run_dir)
+
+
+def _finish(loop: Training[E, P], record: TaskRecord, examples: TaskData[E]) -> None:
+    """Train to the end, and log the scores of the best weights."""
+    task, model, config = loop.task, loop.model, loop.config
     done_before = loop.progress.finished(config)
-    metrics = run_dir / METRICS_NAME
+    metrics = loop.run_dir / METRICS_NAME
     last_epoch = loop.progress.epoch
     keep_records(metrics, lambda record: record["epoch"] <= last_epoch and (done_before or "result" not in record))
     progress = loop.run()
     if not (done_before and any("result" in record for record in read_log(metrics).records)):
-        model.load_state_dict(current_tensors(read_tensors(run_dir / BEST_FILE).tensors, record.config.inputs))
+        model.load_state_dict(current_tensors(read_tensors(loop.run_dir / BEST_FILE).tensors, record.config.inputs))
         result: dict[str, object] = {"epoch": progress.epoch, "best_epoch": progress.best_epoch, "result": True}
         result["dev"] = _scores(task, model, examples.dev, config.batch_size)
         result["test"] = {name: _scores(task, model, part, config.batch_size) for name, part in examples.test.items()}
@@ -170,7 +185,6 @@ def _go_on(
         result["processor_seconds"] = round(progress.processor_seconds, 1)
         result["machine"] = _machine(model)
         append_json_line(metrics, result)
-    return run_dir
 
 
 def _for_scales(task: Task[E, P], examples: Sequence[E]) -> list[Sequence[str]]:

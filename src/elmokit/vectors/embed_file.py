@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.system.batches import batched
 from elmokit.system.files import check_output
+from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
 from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
@@ -64,36 +65,38 @@ def embed_file(
         that was not. Another model, other options, or other text in the finished lines are refused. A job started with
         `resume` keeps its finished lines when it fails, too.
     Raises ValueError for what is not text and OSError for files that cannot be read or written, naming file and line;
-    no file is left then. While it works, the folder of the output needs twice the output's size.
+    no file is left then. Another process that writes the same output is an InUseError, which is an OSError. While it
+    works, the folder of the output needs twice the output's size.
     """
     output = Path(output_path)
     layout = format_to_write(output)
     check_output(output)
-    if layers is None:
-        layers = layout.default_layers
-    job = {
-        "version": 1,
-        "model": elmo.fingerprint(),  # while its weights are still those that were read
-        "precision": elmo.precision,
-        "layers": layers,
-        "raw_text": raw_text,
-    }
-    shape = elmo.encode([], layers=layers, pooling="mean").shape[1:]
-    split = tokenize if raw_text else split_tokens
-    num_tokens = _count_tokens(input_path, split)
-    if num_tokens is not None:
-        _check_room(output, num_bytes=2 * FLOAT.itemsize * num_tokens * math.prod(shape))
-    partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=resume)
-    encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress=False)
-    with _removed_on_failure(partial, output, keep=resume):
-        with progress_bar(unit="token", total=num_tokens, done=partial.num_tokens, scale=True) as bar:
-            for num_embedded in _embed_lines(elmo, encode, input_path, split, partial):
-                bar.update(num_embedded)
-        if not partial.num_lines:
-            raise ValueError(f"{input_path} has no lines: there is nothing to embed")
-        layout.write(output, partial.stored())
-    partial.remove()
-    return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)
+    with lock(output):
+        if layers is None:
+            layers = layout.default_layers
+        job = {
+            "version": 1,
+            "model": elmo.fingerprint(),  # while its weights are still those that were read
+            "precision": elmo.precision,
+            "layers": layers,
+            "raw_text": raw_text,
+        }
+        shape = elmo.encode([], layers=layers, pooling="mean").shape[1:]
+        split = tokenize if raw_text else split_tokens
+        num_tokens = _count_tokens(input_path, split)
+        if num_tokens is not None:
+            _check_room(output, num_bytes=2 * FLOAT.itemsize * num_tokens * math.prod(shape))
+        partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=resume)
+        encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress=False)
+        with _removed_on_failure(partial, output, keep=resume):
+            with progress_bar(unit="token", total=num_tokens, done=partial.num_tokens, scale=True) as bar:
+                for num_embedded in _embed_lines(elmo, encode, input_path, split, partial):
+                    bar.update(num_embedded)
+            if not partial.num_lines:
+                raise ValueError(f"{input_path} has no lines: there is nothing to embed")
+            layout.write(output, partial.stored())
+        partial.remove()
+        return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)
 
 
 def _embed_lines(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.system.files import atomic_write
+from elmokit.system.locks import lock
 from elmokit.vectors.npy import write_sentences
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def save_vectors(
     layers: for each sentence its vectors, (T,E) or (L,T,E), one after the other; they are rounded to float16.
 
     Raises ValueError for a path that does not end in `.npy`, a token with a space or a line break in it, vectors whose
-    shape is not that of their sentence, and numbers that float16 cannot hold; OSError if the disk is full.
+    shape is not that of their sentence, and numbers that float16 cannot hold; OSError if the disk is full, and
+    InUseError, one too, if another process writes these files.
     """
     path = Path(path)
     if path.suffix != ".npy":
@@ -31,6 +33,6 @@ def save_vectors(
     for sentence in sentences:
         if any(not token or set(token) & set(" \r\n") for token in sentence):
             raise ValueError(f"a token is empty or has a space or a line break in it: {list(sentence)}")
-    with atomic_write(path.with_suffix(".txt")) as text_path:
+    with lock(path), atomic_write(path.with_suffix(".txt")) as text_path:
         text_path.write_text("".join(f"{' '.join(sentence)}\n" for sentence in sentences), encoding="utf-8")
         write_sentences(path, layers, lengths=[len(sentence) for sentence in sentences])

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from elmokit.system.files import atomic_write, temporary_folder
+from elmokit.system.locks import lock
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
 def new_folder(path: Path) -> Generator[Path]:
     """A temporary folder next to `path`, renamed to `path` on success and removed on failure.
 
-    Raises FileExistsError if `path` exists and is not an empty folder.
+    Raises FileExistsError if `path` exists and is not an empty folder, and InUseError, an OSError, if another process
+    is making it.
     """
     check_new_folder(path)
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
-    with temporary_folder(target, named=path) as folder:
+    with lock(path), temporary_folder(target, named=path) as folder:
+        check_new_folder(path)  # again, now that no other process can make it
         staging = folder / target.name
         staging.mkdir()
         yield staging

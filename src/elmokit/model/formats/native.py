@@ -36,6 +36,7 @@ from elmokit.model.formats.stored import (
     wrong_shapes,
 )
 from elmokit.system.json_fields import Fields, json_text, read_json_object
+from elmokit.system.locks import lock
 from elmokit.system.safetensors import TensorEntry
 from elmokit.system.untrusted import FormatError
 
@@ -260,7 +261,8 @@ def _target(folder: Path) -> Generator[Path]:
         with new_folder(folder) as staging:
             yield staging
     elif (folder / CONFIG_NAME).is_file() and kind_of(folder / CONFIG_NAME) is FileKind.NATIVE_CONFIG:
-        yield folder
+        with lock(folder):
+            yield folder
     else:
         raise FileExistsError(f"{folder} exists and does not hold a native model; choose another folder or remove it")
 

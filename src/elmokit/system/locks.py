@@ -1,0 +1,102 @@
+"""One job at a time on one target: an advisory lock, held by the process that writes a file or a folder.
+
+The lock of `out.h5` is a file `.out.h5.lock` next to it; that of a folder is next to the folder, never inside it. The
+operating system releases a lock when its process ends, however it ends: a dead process keeps nobody out. Where there
+are no such locks nothing is guarded: a warning says so of a file system that has none, and Windows has none at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import sys
+import warnings
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.system.untrusted import shown
+
+if sys.platform != "win32":
+    import fcntl
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+_NOT_POSSIBLE = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.EROFS)
+"""Of file systems without locks, and of folders in which no file can be made."""
+_MAX_HOLDER_BYTES = 200
+
+
+class InUseError(OSError):
+    """Another process, or another thread of this one, is writing the same file or folder."""
+
+
+@contextmanager
+def lock(target: str | os.PathLike[str]) -> Generator[None]:
+    """Hold the lock of a file or folder, which need not exist yet; the folder that it is in must.
+
+    Names that lead to one place through links have one lock. Raises InUseError, which says who holds the lock and since
+    when, and OSError, which names `target`, when no lock can be made.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    name = os.fspath(target)
+    real = Path(os.path.realpath(target))
+    path = real.with_name(f".{real.name}.lock")
+    try:
+        file = _acquire(path, name)
+    except OSError as error:
+        if error.errno not in _NOT_POSSIBLE:
+            if error.errno is not None:
+                error.filename = name  # nobody knows the other one
+            raise
+        with suppress(OSError):
+            path.unlink()
+        warnings.warn(
+            f"{name} cannot be locked ({error.strerror}); make sure that no other process writes it", stacklevel=3
+        )
+        yield
+        return
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)  # while it is locked: whoever has opened it will see that it is gone
+        os.close(file)
+
+
+def _acquire(path: Path, name: str) -> int:
+    """The open and locked file, which says who holds it."""
+    while True:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(path, file):
+                os.ftruncate(file, 0)  # a dead process may have left its name
+                os.write(file, _this_process().encode())
+                return file
+        except BlockingIOError:
+            holder = shown(os.read(file, _MAX_HOLDER_BYTES).decode(errors="replace")) or "another process"
+            os.close(file)
+            raise InUseError(
+                f"{name} is in use by {holder}; wait until that has ended, or choose another name"
+            ) from None
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)  # its holder removed it after it was opened here; try again with a new one
+
+
+def _is_at(path: Path, file: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except FileNotFoundError:
+        return False
+
+
+def _this_process() -> str:
+    now = datetime.now(UTC)
+    return f"process {os.getpid()} on {platform.node() or 'this computer'} since {now:%Y-%m-%d %H:%M:%S} UTC"
