@@ -100,7 +100,7 @@ def test_settings_that_cannot_be_read_are_refused(folder: Path):
     for changed, message in (
         ({"task": "named-entity"}, "config.json: no task 'named-entity'; did you mean named-entities"),
         ({"version": 3}, "config.json has version 3; this elmokit reads version 2"),
-        ({"inputs": 7}, "config.json is not what `elmokit train` writes"),
+        ({"inputs": 7}, "config.json: field inputs: is a number; expected an object"),
     ):
         path.write_text(json.dumps(record | changed))
         with pytest.raises(ValueError, match=message):

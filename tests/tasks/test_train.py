@@ -20,10 +20,10 @@ from elmokit.tasks.config import (
     InputConfig,
     Splits,
     TrainingConfig,
-    config_from_json,
     with_settings,
 )
 from elmokit.tasks.loop import Clock, TaskProgress, Training, read_progress
+from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.task import Task
 from elmokit.tasks.train import resume, train
 from limited_disk import files_of_at_most
@@ -137,7 +137,7 @@ def test_a_finished_run_that_is_resumed_stays_as_it_is_and_may_get_more_epochs(r
 def test_the_cache_changes_nothing(run: Run, toy: Toy, toy_data: Path, tmp_path: Path):
     with_cache = run("with", *EVERYTHING)
     again = run("again", *EVERYTHING)
-    config = config_from_json(json.loads((with_cache / "config.json").read_text()), toy.model_config)
+    config = read_record(with_cache, toy).config
     without = train(toy, toy_data, run_dir=tmp_path / "without", config=config, cache=None, device="cpu")
     assert contents(with_cache) == contents(again) == contents(without)
 

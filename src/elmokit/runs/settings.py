@@ -39,12 +39,13 @@ def check_known(name: str, known: Sequence[str]) -> None:
         raise ValueError(f"unknown field {name!r}; {hint}")
 
 
+def field_type(entry: dataclasses.Field[Any]) -> str:
+    """The type of a dataclass's field as it is written, such as `int` or `float | None`."""
+    return entry.type if isinstance(entry.type, str) else entry.type.__name__
+
+
 def _settable(config: Any, parts: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        entry.name: entry.type if isinstance(entry.type, str) else entry.type.__name__
-        for entry in dataclasses.fields(config)
-        if entry.name not in parts
-    }
+    return {entry.name: field_type(entry) for entry in dataclasses.fields(config) if entry.name not in parts}
 
 
 def _find_field(name: str, kinds: Mapping[str, Mapping[str, str]]) -> tuple[str, str]:

@@ -146,19 +146,13 @@ class Fields:
     def text(self, name: str) -> str:
         return self._typed(name, str, "text")
 
-    def texts(self, name: str, *, most: int = MAX_BYTES) -> list[str]:
-        """A list of texts, perhaps empty, without one that comes twice."""
-        values = self.items(name)
-        if len(values) > most:
-            raise self.error(name, f"has {len(values):,} entries; expected at most {most:,}")
+    def texts(self, name: str) -> list[str]:
+        """A list of texts, perhaps empty."""
         texts: list[str] = []
-        for index, value in enumerate(values):
+        for index, value in enumerate(self.items(name)):
             if not isinstance(value, str):
                 raise self.error(f"{name}[{index}]", f"is {_kind(value)}; expected text")
             texts.append(value)
-        if len(set(texts)) < len(texts):
-            repeated, _ = Counter(texts).most_common(1)[0]
-            raise self.error(name, f'has "{shown(repeated)}" more than once')
         return texts
 
     def tokens(self, name: str) -> list[str]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from elmokit.runs.settings import change_settings, check_known
+from elmokit.runs.settings import change_settings, check_known, field_type
+from elmokit.system.json_fields import LARGEST_INTEGER, Fields
+from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 POSITIONS = ("input", "output", "both")
+MAX_CHARACTERS = 1 << 16
+MAX_FILTER_GROUPS = 64
 OPTIMIZERS = ("adam", "adamw", "adadelta", "sgd")
 
 
@@ -81,6 +85,8 @@ class InputConfig:
     def __post_init__(self) -> None:
         pairs = tuple((width, number) for width, number in self.character_filters)
         object.__setattr__(self, "character_filters", pairs)
+        if self.max_characters > MAX_CHARACTERS:
+            raise ValueError(f"max_characters is {self.max_characters}; expected at most {MAX_CHARACTERS}")
         for name in ("word_dim", "min_word_count", "num_extra_words", "character_dim"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
@@ -184,15 +190,19 @@ def config_to_json(config: TaskConfig) -> dict[str, Any]:
     return dataclasses.asdict(config)
 
 
-def config_from_json(record: Mapping[str, Any], model_config: type[Any]) -> TaskConfig:
-    """What `config_to_json` wrote; unknown fields are errors, and missing ones have their defaults."""
-    inputs = dict(record["inputs"])
-    if inputs.get("elmo") is not None:
-        inputs["elmo"] = _part(inputs["elmo"], ElmoInput)
+def config_from_json(record: Fields, model_config: type[Any]) -> TaskConfig:
+    """What `config_to_json` wrote, read by type; missing fields have their defaults.
+
+    ValueError, which names the field, for one that is unknown, of another type, or out of its bounds.
+    """
+    inputs = record.fields("inputs")
+    elmo = None
+    if "elmo" in inputs and inputs.value("elmo") is not None:
+        elmo = _part(inputs.fields("elmo"), ElmoInput)
     return TaskConfig(
-        model=_part(record["model"], model_config),
-        inputs=_part(inputs, InputConfig),
-        training=_part(record["training"], TrainingConfig),
+        model=_part(record.fields("model"), model_config),
+        inputs=replace(_part(inputs, InputConfig, but={"elmo": ElmoInput()}), elmo=elmo),
+        training=_part(record.fields("training"), TrainingConfig),
     )
 
 
@@ -216,11 +226,30 @@ def _with_elmo(elmo: ElmoInput | None, settings: Sequence[str]) -> ElmoInput | N
     return change_settings({"elmo": elmo or ElmoInput()}, [f"elmo.position={position}", *fields])["elmo"]
 
 
-def _part(values: Mapping[str, Any], kind: type[Any]) -> Any:
-    for name in values:
-        check_known(name, [entry.name for entry in dataclasses.fields(kind)])
-    return kind(**{name: _tuples(value) for name, value in values.items()})
+def _part(fields: Fields, kind: type[Any], *, but: Mapping[str, Any] | None = None) -> Any:
+    """A dataclass of the fields' values; `but` are values that are read elsewhere."""
+    types = {entry.name: field_type(entry) for entry in dataclasses.fields(kind)}
+    values = dict(but or {})
+    for name in fields.names:
+        check_known(name, list(types))
+        if name not in values:
+            values[name] = _value(fields, name, types[name])
+    try:
+        return kind(**values)
+    except ValueError as error:
+        raise FormatError(fields.where, str(error)) from None
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, cast("list[Any]", value))) if isinstance(value, list) else value
+def _value(fields: Fields, name: str, kind: str) -> Any:
+    read = {"bool": fields.boolean, "int": fields.integer, "float": fields.number, "str": fields.text}.get(kind)
+    if read is not None:
+        return read(name)
+    if kind == "tuple[tuple[int, int], ...]":
+        return fields.pairs(name, most_pairs=MAX_FILTER_GROUPS, most=LARGEST_INTEGER)
+    if kind == "tuple[int, int]":
+        numbers = fields.integers(name, most_integers=2, most=LARGEST_INTEGER)
+    else:
+        numbers = fields.numbers(name)
+    if len(numbers) != 2:
+        raise fields.error(name, f"has {len(numbers)} numbers; expected 2")
+    return numbers

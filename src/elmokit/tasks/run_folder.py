@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.runs.folder import CONFIG_NAME, checked_config, read_config, write_config
+from elmokit.system.json_fields import Fields
+from elmokit.system.untrusted import FormatError
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, config_from_json, config_to_json
 from elmokit.tasks.old_runs import from_version_1
@@ -20,6 +22,9 @@ BEST_FILE = "model.safetensors"
 CHECKPOINT_FILE = "checkpoint.safetensors"
 FORMAT = "elmokit-task"
 VERSION = 2
+SPLITS = ("train", "dev", "test")
+MAX_SYMBOLS = 1000
+"""A CRF has a number for each pair of them; the data sets of the paper have some hundred at most."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,10 @@ class TaskRecord:
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: dict[str, dict[str, int]]())
     """For each split, its examples, and how many were left out for which reason."""
 
+    def __post_init__(self) -> None:
+        if len(self.symbols) > MAX_SYMBOLS:
+            raise ValueError(f"symbols has {len(self.symbols):,} entries; expected at most {MAX_SYMBOLS:,}")
+
 
 def write_record(run_dir: Path, record: TaskRecord) -> None:
     values = {
@@ -43,7 +52,7 @@ def write_record(run_dir: Path, record: TaskRecord) -> None:
         **config_to_json(record.config),
         "elmo_fingerprint": record.fingerprint,
         "symbols": record.symbols,
-        "files": {name: list(map(str, getattr(record.splits, name))) for name in ("train", "dev", "test")},
+        "files": {name: list(map(str, getattr(record.splits, name))) for name in SPLITS},
         "examples": record.counts,
     }
     write_config(run_dir, values, format=FORMAT, version=VERSION)
@@ -66,16 +75,23 @@ def record_of(config: Mapping[str, Any], where: str | Path) -> TaskRecord:
 
 
 def _record(values: Mapping[str, Any], where: str | Path, task: Task[Any, Any] | None) -> TaskRecord:
+    fields = Fields(where, values)
+    files, counts = fields.fields("files"), fields.fields("examples")
+    name = fields.text("task")
     try:
         return TaskRecord(
-            task=values["task"],
-            config=config_from_json(values, (task or find_task(values["task"])).model_config),
-            symbols=values["symbols"],
-            splits=Splits(**{name: tuple(map(Path, files)) for name, files in values["files"].items()}),
-            fingerprint=values["elmo_fingerprint"],
-            counts=values["examples"],
+            task=name,
+            config=config_from_json(fields, (task or find_task(name)).model_config),
+            symbols=fields.texts("symbols"),
+            splits=Splits(**{split: tuple(map(Path, files.texts(split))) for split in SPLITS}),
+            fingerprint=None if fields.value("elmo_fingerprint") is None else fields.text("elmo_fingerprint"),
+            counts={split: _counts(counts.fields(split)) for split in counts.names},
         )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{where} is not what `elmokit train` writes: {error!r}") from error
+    except FormatError:
+        raise
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None
+        raise FormatError(where, str(error)) from None
+
+
+def _counts(fields: Fields) -> dict[str, int]:
+    return {reason: fields.integer(reason) for reason in fields.names}

@@ -8,16 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.batches import batched
 from elmokit.system.json_fields import parse_json_object
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
-from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.reading import read_files
 from elmokit.tasks.resources import read_elmo
 from elmokit.tasks.run_folder import BEST_FILE, read_record
 from elmokit.tasks.train import check_elmo, new_model
+from elmokit.tasks.weights import check_shapes, read_weights
 from elmokit.tasks.words import load_word_table
 from elmokit.text.lines import STDIN, read_lines
 
@@ -153,9 +152,7 @@ def load_task(
     words = load_word_table(folder) if inputs.word_dim else None
     elmo = read_elmo(inputs.elmo, cache=None, device=device)
     check_elmo(record, elmo, folder)
+    check_shapes(folder / BEST_FILE, task, record, words, elmo)
     model = new_model(task, record, words, elmo, device=device)
-    try:
-        model.load_state_dict(current_tensors(read_tensors(folder / BEST_FILE).tensors, record.config.inputs))
-    except RuntimeError as error:
-        raise ValueError(f"{folder / BEST_FILE} does not fit its config.json: {error}") from None
+    model.load_state_dict(read_weights(folder / BEST_FILE, record))
     return TrainedTask(task, record, model.eval())

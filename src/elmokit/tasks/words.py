@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 WORDS_FILE = "words.json"
 VECTORS_FILE = "words.safetensors"
-MAX_WORDS_BYTES = 64 << 20
-"""Of the words' file, which is read as a whole: room for some five million words."""
+MAX_WORDS_BYTES = 256 << 20
+"""Of the words' file, which is read as a whole: room for some twenty million words."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,8 @@ def load_word_table(folder: Path) -> WordTable:
     words.require_known(("learnt", "fixed"))
     learnt, fixed = words.texts("learnt"), words.texts("fixed")
     num_words = 1 + len(learnt) + len(fixed)
+    if len({*learnt, *fixed}) < num_words - 1:
+        raise FormatError(words.where, "has a word more than once")
     layout = read_layout(folder / VECTORS_FILE, dtypes=["F32"])
     shape = layout.tensors["vectors"].shape if list(layout.tensors) == ["vectors"] else None
     if shape is None or len(shape) != 2:
@@ -108,7 +110,10 @@ def load_word_table(folder: Path) -> WordTable:
             f"has {shape[0]:,} vectors, and {WORDS_FILE} {num_words:,} words; they are of two runs",
             part="tensor vectors",
         )
-    return WordTable(learnt, fixed, read_arrays(folder / VECTORS_FILE, layout)["vectors"])
+    vectors = read_arrays(folder / VECTORS_FILE, layout)["vectors"]
+    if not np.isfinite(vectors).all():
+        raise FormatError(folder / VECTORS_FILE, "has numbers that are not finite", part="tensor vectors")
+    return WordTable(learnt, fixed, vectors)
 
 
 class WordEmbedding(nn.Module):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MAX_LAYERS = 64
+
 
 @dataclass(frozen=True)
 class SemanticRolesConfig:
@@ -20,3 +22,7 @@ class SemanticRolesConfig:
     """The same before the dense layer."""
     max_train_tokens: int = 100
     """Longer sentences are left out of the training set; 0 keeps all."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.num_layers <= MAX_LAYERS:
+            raise ValueError(f"num_layers is {self.num_layers}; expected 1 to {MAX_LAYERS}")

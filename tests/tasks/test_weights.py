@@ -1,0 +1,165 @@
+"""Folders of runs from strangers: every damage is one error that names the file, before memory is taken."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from elmokit.cli.main import main
+from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
+from elmokit.tasks.named_entities.task import TASK
+from elmokit.tasks.saved import load_task
+from elmokit.tasks.train import train
+from mutants import limit_memory, mutants
+
+SENTENCES = "Jane B-PER\nlives O\nin O\nSeoul B-LOC\n\nThe O\nbank O\nof O\nKorea B-LOC\n"
+FILES = ("config.json", "words.json", "words.safetensors", "model.safetensors")
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trained tagger of names, as `elmokit train` leaves it."""
+    folder = tmp_path_factory.mktemp("stranger")
+    (folder / "data").write_text(SENTENCES)
+    config = TaskConfig(
+        TASK.model_config(first_dim=4, second_dim=3),
+        InputConfig(word_dim=5, character_dim=3, character_filters=((2, 4),)),
+        TrainingConfig(max_epochs=1),
+    )
+    splits = Splits((folder / "data",), (folder / "data",))
+    return train(TASK, splits, run_dir=folder / "run", config=config, device="cpu")
+
+
+@pytest.fixture
+def run_dir(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(original, tmp_path / "run"))
+
+
+def change_config(run_dir: Path, part: str | None, **values: object) -> None:
+    config = json.loads((run_dir / "config.json").read_text())
+    (config if part is None else config[part]).update(values)
+    (run_dir / "config.json").write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize(
+    ("part", "values", "message"),
+    [
+        ("model", {"second_dim": 20_000}, r"model.safetensors: tensor second\..* has shape .*; the model that config"),
+        ("model", {"second_dim": 1 << 50}, r"config.json: describes no model: "),
+        ("model", {"second_dim": "3"}, r"config.json: field model.second_dim: is text; expected a whole number"),
+        ("model", {"third_dim": 3}, r"config.json: unknown field 'third_dim'"),
+        ("inputs", {"character_filters": [[2, 1 << 30]]}, r"model.safetensors: tensor inputs.characters.* has shape"),
+        ("inputs", {"character_filters": [[2, 4]] * 65}, r"config.json: field inputs.character_filters: has 65"),
+        ("inputs", {"character_dim": 0}, r"model.safetensors: tensor .*"),
+        ("inputs", {"max_characters": 1 << 30}, r"config.json: max_characters is 1073741824; expected at most 65536"),
+        ("training", {"batch_size": 0}, r"config.json: batch_size is 0"),
+        ("training", {"decay": None}, r"config.json: field training.decay: is null; expected a number"),
+        (None, {"symbols": ["O"] * 1001}, r"config.json: symbols has 1,001 entries; expected at most 1,000"),
+        (None, {"symbols": ["O"]}, r"model.safetensors: tensor dense.weight: has shape \(9, 6\);|model.safetensors: t"),
+        (None, {"symbols": ["O", 7]}, r"config.json: field symbols\[1\]: is a number; expected text"),
+        (None, {"files": {"train": "data"}}, r"config.json: field files.train: is text; expected a list"),
+        (None, {"examples": {"train": {"examples": -1}}}, r"config.json: field examples.train.examples: is -1"),
+    ],
+)
+def test_a_config_that_is_not_that_of_the_weights_is_refused_before_memory_is_taken(
+    run_dir: Path, monkeypatch: pytest.MonkeyPatch, part: str | None, values: dict[str, Any], message: str
+):
+    change_config(run_dir, part, **values)
+    monkeypatch.setattr("elmokit.tasks.saved.new_model", lambda *_, **__: pytest.fail("memory is taken"))
+    with pytest.raises(ValueError, match=message):
+        load_task(run_dir, device="cpu")
+
+
+def without(name: str) -> Callable[[dict[str, torch.Tensor]], object]:
+    return lambda tensors: tensors.pop(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without("dense.bias"), "tensor dense.bias: is missing; config.json describes a model with it"),
+        (lambda tensors: tensors.update(more=torch.ones(2)), "tensor more: is not part of the model"),
+        (lambda tensors: tensors["dense.bias"].fill_(torch.nan), "tensor dense.bias: has numbers that are not finite"),
+    ],
+)
+def test_weights_that_are_not_those_of_the_config_are_refused(
+    run_dir: Path, change: Callable[[dict[str, torch.Tensor]], object], message: str
+):
+    tensors = load_file(run_dir / "model.safetensors")
+    change(tensors)
+    save_file(tensors, run_dir / "model.safetensors")
+    with pytest.raises(ValueError, match=f"model.safetensors: {message}"):
+        load_task(run_dir, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"learnt": ["a"], "fixed": []}, r"words.safetensors: tensor vectors: has 9 vectors, and words.json 2 words"),
+        ({"learnt": [*"abcdefg", "a"], "fixed": []}, r"words.json: has a word more than once"),
+        ({"learnt": "abcdefgh", "fixed": []}, r"words.json: field learnt: is text; expected a list"),
+        ({"learnt": [*"abcdefg", 8], "fixed": []}, r"words.json: field learnt\[7\]: is a number; expected text"),
+        ({"learnt": []}, r"words.json: field fixed: is missing"),
+    ],
+)
+def test_words_that_are_not_those_of_the_vectors_are_refused(run_dir: Path, content: object, message: str):
+    (run_dir / "words.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=message):
+        load_task(run_dir, device="cpu")
+
+
+def test_the_command_line_says_it_in_one_line(run_dir: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    change_config(run_dir, "model", second_dim=20_000)
+    (tmp_path / "text.txt").write_text("Jane lives in Seoul\n")
+    assert main(["predict", str(run_dir), str(tmp_path / "text.txt")]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"elmokit: error: {run_dir}/model.safetensors: tensor ") and shown.count("\n") == 1
+
+
+SCRIPT = """
+import sys
+import test_weights
+
+test_weights.attack(*map(test_weights.Path, sys.argv[1:]))
+"""
+
+
+def attack(run_dir: Path) -> None:
+    """Load the run with one of its files damaged, in every way; anything but a refusal or a prediction is raised."""
+    load_task(run_dir, device="cpu").predict("Jane lives in Seoul")  # imports what it needs
+    limit_memory()
+    refused = 0
+    for seed, name in enumerate(FILES):
+        path = run_dir / name
+        whole = path.read_bytes()
+        for content in mutants(whole, number=100, seed=seed):
+            path.write_bytes(content)
+            try:
+                assert len(load_task(run_dir, device="cpu").predict("Jane lives in Seoul")) == 4
+            except (ValueError, OSError) as error:
+                assert str(run_dir) in str(error), (name, content[:500], error)
+                refused += 1
+        path.write_bytes(whole)
+    print(refused)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
+def test_a_damaged_run_is_refused_by_name_or_predicts(run_dir: Path):
+    tests = str(Path(__file__).parent)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = [{tests!r}, {str(Path(tests).parent)!r}]{SCRIPT}", run_dir],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 200
