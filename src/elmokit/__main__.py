@@ -2,7 +2,7 @@
 
 import sys
 
-from elmokit.cli.main import main
+from elmokit.cli.command import command
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command())

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from typing import TYPE_CHECKING
 
 import h5py
@@ -129,6 +130,37 @@ def test_errors_are_one_line_and_exit_with_2(
         assert output == ""
         assert error.startswith("elmokit: error: ") and error.count("\n") == 1 and message in error
     assert sorted(os.listdir(tmp_path)) == ["bad.txt", "model", "text.txt"]
+
+
+def test_names_of_files_do_not_reach_the_terminal_unescaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    name = "\x1b[2J\u202eno\nfile"
+    assert run("inspect", tmp_path / name) == 2
+    error = capsys.readouterr().err
+    assert r"\x1b[2J\u202eno" in error and "\x1b" not in error and error.count("\n") == 1
+    with pytest.raises(SystemExit):
+        main(["inspect", "model", name])
+    error = capsys.readouterr().err
+    assert r"unrecognized arguments: \x1b[2J\u202eno\nfile" in error and "\x1b" not in error
+
+
+def test_warnings_and_descriptions_are_escaped_too(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    model = model.rename(tmp_path / "mo\x1bdel")
+    (model / "vocabulary.txt").write_text("no specials\n")
+    assert run("inspect", model) == 1
+    output = capsys.readouterr().out
+    assert r"mo\x1bdel" in output and "\x1b" not in output
+
+    def inspect(*_: object) -> str:
+        warnings.warn("of\nmo\x1bdel", stacklevel=1)
+        raise ValueError("x" * 1_000_000)
+
+    monkeypatch.setattr("elmokit.model.formats.inspect.inspect", inspect)
+    assert run("inspect", model) == 2
+    warning, error = capsys.readouterr().err.splitlines()
+    assert warning == r"elmokit: warning: of mo\x1bdel"
+    assert len(error) < 2100
 
 
 def test_debug_shows_the_traceback(tmp_path: Path):

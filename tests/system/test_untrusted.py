@@ -11,7 +11,9 @@ def test_a_refusal_names_the_file_its_part_and_why():
 def test_a_name_from_a_file_cannot_move_the_cursor_or_fill_the_screen():
     assert shown("밥 and rice") == "밥 and rice"
     assert shown("\x1b[2J\ud800") == r"\x1b[2J\ud800"
+    assert shown("밥\x1b[2J\u202e.txt\n") == r"밥\x1b[2J\u202e.txt\n"
     assert len(shown("x" * 1000)) == 203
+    assert shown("x" * 1000, most=None) == "x" * 1000
 
 
 def test_sizes_are_given_in_the_largest_unit_that_fits():

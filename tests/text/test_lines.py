@@ -1,6 +1,7 @@
 import gzip
 import io
 import lzma
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,6 +54,30 @@ def test_a_carriage_return_belongs_to_the_line_end(path: Path):
 def test_a_byte_order_mark_is_removed_at_the_start_only(path: Path):
     path.write_bytes("\ufeffa\n\ufeffb\n".encode())
     assert list(read_lines(path)) == ["a", "\ufeffb"]
+
+
+@COMPRESSIONS
+def test_a_line_has_a_largest_length(path: Path, compress):
+    path.write_bytes(compress(b"four\n" + b"fives\n" + b"four"))
+    assert list(read_lines(path, max_line_bytes=6)) == ["four", "fives", "four"]
+    lines = read_lines(path, max_line_bytes=5)
+    assert next(lines) == "four"
+    with pytest.raises(ValueError, match=r"shard\.txt, line 2: has more than 5 bytes; expected text"):
+        next(lines)
+
+
+def test_a_small_file_with_an_endless_line_is_refused_in_little_memory(path: Path):
+    """600 MB in 600 kB; the child has room for a tenth of the line."""
+    with gzip.open(path, "wb") as file:
+        for _ in range(600):
+            file.write(b"x" * 1_000_000)
+    assert path.stat().st_size < 1_000_000
+    code = "import resource, sys; from elmokit.text.lines import read_lines; before = "
+    code += "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+    code += "try: next(read_lines(sys.argv[1]))\nexcept ValueError as error: print(error)\n"
+    code += "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000"  # KiB
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=20, check=True)
+    assert done.stdout.startswith(f"{path}, line 1: has more than 16.0 MiB; expected text")
 
 
 def test_a_line_of_a_megabyte_is_a_line(path: Path):

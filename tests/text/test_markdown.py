@@ -2,7 +2,7 @@
 
 import pytest
 
-from elmokit.text.markdown import aligned_table, escape_markdown, markdown_table
+from elmokit.text.markdown import aligned_table, code_span, escape_markdown, markdown_table
 
 
 def test_names_are_flush_left_and_numbers_flush_right():
@@ -22,6 +22,17 @@ def test_cells_are_escaped_and_the_header_is_markdown():
 def test_what_markdown_would_read_as_a_sign_is_escaped():
     assert escape_markdown("\\|[]<>*_`") == "\\\\\\|\\[\\]\\<\\>\\*\\_\\`"
     assert escape_markdown("0.5 ± 0.1 (-3 %)") == "0.5 ± 0.1 (-3 %)"
+
+
+def test_control_characters_are_shown_escaped_and_end_no_line():
+    assert markdown_table(("run",), [("a\n\x1b[2J",)]).splitlines()[2:] == [r"| a\\n\\x1b\[2J |"]
+    assert aligned_table([["a\n\x1b"]]) == r"a\n\x1b"
+    assert code_span("a\n\x1b") == r"`a\n\x1b`"
+
+
+def test_code_ends_where_it_should():
+    assert code_span("elmokit report a_b") == "`elmokit report a_b`"
+    assert code_span("a`<b>``c") == "``` a`<b>``c ```"
 
 
 def test_a_row_with_too_few_cells_is_refused():

@@ -1,8 +1,6 @@
 """`elmokit <verb>`: each verb is a library function with a parser in front (a file of this folder for each room).
 
-The library is imported when a verb runs, so that `--help`, `--version` and wrong arguments cost no torch. Exit codes:
-0 done; 1 `doctor` or `inspect` found something wrong; 2 wrong arguments, or files that are not what they should be;
-130 interrupted.
+The library is imported when a verb runs, so that `--help`, `--version` and wrong arguments cost no torch.
 """
 
 from __future__ import annotations
@@ -11,17 +9,18 @@ import argparse
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from elmokit import __version__
 from elmokit.cli import corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
+from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
 from elmokit.cli.verb import Verb
+from elmokit.system.untrusted import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-BROKEN_PIPE = 141  # 128 + SIGPIPE, as the shell reports a reader that went away
-INTERRUPTED = 130  # 128 + SIGINT
+_MAX_SHOWN = 2000  # characters of a message
 VERBS: tuple[Verb, ...] = (
     *(*web.VERBS, *vectors.VERBS, *models.VERBS),
     *(*corpus.VERBS, *pretraining.VERBS, *scoring.VERBS),
@@ -35,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     if "run" not in arguments:
         parser.print_help()
-        return 2
+        return REFUSED
     if arguments.verb != "doctor":  # which tells what Python programs find here
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that spin on busy cores are up to 30 times slower
         os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # huge pages for large tensors: up to a third faster
@@ -55,14 +54,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             if getattr(arguments, "debug", False):
                 raise
             print(f"elmokit: error: {_message(error)}", file=sys.stderr)
-            return 2
+            return REFUSED
     return code or 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """Shows control characters in what was given as escapes; so do the parsers of the verbs."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(shown(message, most=_MAX_SHOWN))
+
+
 def _parser() -> argparse.ArgumentParser:
-    common = argparse.ArgumentParser(add_help=False)
+    common = _Parser(add_help=False)
     common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors")
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="elmokit",
         description="Contextual word vectors from a bidirectional language model (ELMo).",
         parents=[common],
@@ -82,7 +88,12 @@ def _message(error: ValueError | OSError) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.strerror and error.errno:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return " ".join(text.split()) or type(error).__name__
+    return _one_line(text) or type(error).__name__
+
+
+def _one_line(text: str) -> str:
+    """Names of files and what they hold come from strangers: nothing of them reaches the terminal unescaped."""
+    return shown(" ".join(text.split()), most=_MAX_SHOWN)
 
 
 def _show_warning(
@@ -93,4 +104,4 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    print(f"elmokit: warning: {message}", file=sys.stderr)
+    print(f"elmokit: warning: {_one_line(str(message))}", file=sys.stderr)

@@ -26,6 +26,7 @@ from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes,
 from elmokit.model.formats.folder import new_folder
 from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.system.progress import progress_bar
+from elmokit.system.untrusted import shown
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 HELD_OUT_FILE = "heldout.txt.xz"
@@ -154,7 +155,7 @@ class _Sentences:
         """Add the sentences of the `index`-th raw file."""
         found = Amount()
         num_documents = num_with_sentences = -1
-        with progress_bar(unit=" sentences", label=path.name) as bar:
+        with progress_bar(unit=" sentences", label=shown(path.name)) as bar:
             for number, text in read_raw_documents(path):
                 num_documents = number
                 key = _random_number(self._how.seed, "document", index, number)

@@ -14,6 +14,7 @@ from elmokit.model.formats.native import CARD_NAME, FORMAT, VERSION, VOCABULARY_
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.runs.folder import CONFIG_NAME, checked_config, read_config, write_config
 from elmokit.system.files import atomic_write
+from elmokit.text.markdown import escape_markdown
 from elmokit.text.vocabulary import Vocabulary
 
 HELD_OUT_NAME = "heldout.txt"
@@ -80,11 +81,12 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
 
 def _card(name: str, record: RunRecord, num_tokens: int) -> str:
     config = record.config
-    start = "" if record.started_from is None else f", starting from {record.started_from},"
+    start = "" if record.started_from is None else f", starting from {escape_markdown(record.started_from)},"
+    shards = escape_markdown(", ".join(shard.name for shard in record.shards))
     return (
-        f"# {name}\n\n"
+        f"# {escape_markdown(name)}\n\n"
         f"A biLM ({config.bilm.num_parameters:,} parameters without the softmax) that `elmokit` is training, "
         f"or has trained{start} for {config.num_steps:,} steps of {config.tokens_per_step:,} tokens on "
-        f"{', '.join(shard.name for shard in record.shards)}, with a vocabulary of {num_tokens:,} tokens.\n"
+        f"{shards}, with a vocabulary of {num_tokens:,} tokens.\n"
         "`config.json` has all settings, `metrics.jsonl` the losses and perplexities.\n"
     )

@@ -15,6 +15,7 @@ import torch
 from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
+from elmokit.model.formats.containers.vocabulary import read_vocabulary
 from elmokit.model.formats.native import VOCABULARY_NAME
 from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import PretrainingConfig, with_settings
@@ -70,7 +71,7 @@ def resume(
         ranks.from_first(lambda: held.enter_context(existing_run(run_dir)))
         record = read_record(run_dir)
         config = _changed(record.config, settings)
-        vocabulary = Vocabulary.read(run_dir / VOCABULARY_NAME)
+        vocabulary = read_vocabulary(run_dir / VOCABULARY_NAME)
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         run.load_newest()
         if ranks.first:

@@ -22,11 +22,16 @@ class FormatError(ValueError):
         super().__init__(f"{where}: {reason}" if part is None else f"{where}: {shown(part)}: {reason}")
 
 
-def shown(text: str) -> str:
-    """A name from an untrusted file as it may be printed: no control characters or lone surrogates, not too long."""
-    if len(text) > _MAX_SHOWN:
-        text = text[:_MAX_SHOWN] + "..."
-    return text if text.isprintable() else ascii(text)[1:-1]
+def shown(text: str, *, most: int | None = _MAX_SHOWN) -> str:
+    r"""Text from a stranger, safe to print: control characters and lone surrogates are escaped, such as `\x1b`.
+
+    most: characters that are shown; the rest is cut off. None shows them all.
+    """
+    if most is not None and len(text) > most:
+        text = text[:most] + "..."
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def readable_bytes(num_bytes: int) -> str:

@@ -8,7 +8,10 @@ import os
 import sys
 import zlib
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, cast
+
+from elmokit.system.untrusted import readable_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -17,24 +20,34 @@ STDIN = "-"
 
 GZIP_MAGIC = b"\x1f\x8b"
 XZ_MAGIC = b"\xfd7zXZ\x00"
+MAX_LINE_BYTES = 16 << 20
+"""Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
 
 
-def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[str]:
     r"""Lines of a UTF-8 text file, of a `.gz` or `.xz` file, or of standard input (`-`), without their line ends.
 
     A line ends at `\n` or `\r\n` and nowhere else (U+2028, U+0085 and the like are part of the line). A byte order
     mark at the start of the file is removed. The last line needs no line end.
 
     Raises OSError when the file cannot be opened or read, and ValueError when its content is not text: malformed
-    UTF-8, a NUL byte, or a truncated or damaged compressed file. Both name the file, and the line if there is one.
+    UTF-8, a NUL byte, a line of more than `max_line_bytes`, or a truncated or damaged compressed file. Both name the
+    file, and the line if there is one.
     """
     name = "standard input" if path == STDIN else os.fspath(path)
     number = 0
     with _open(path, name) as stream:
         try:
-            for number, line in enumerate(stream, start=1):  # bytes are split at b"\n" only
+            lines = iter(partial(stream.readline, max_line_bytes + 1), b"")  # they are split at b"\n" only
+            for number, line in enumerate(lines, start=1):
+                if len(line) > max_line_bytes:
+                    raise ValueError(
+                        f"{name}, line {number}: has more than {readable_bytes(max_line_bytes)}; expected text, in "
+                        "lines of a sentence or a document"
+                    )
                 yield _decode(line, number=number, name=name)
         except _DAMAGE as error:
             raise ValueError(

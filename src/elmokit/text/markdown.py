@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
+
+from elmokit.system.untrusted import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,15 +32,26 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, num_
 
 
 def escape_markdown(text: str) -> str:
-    """Plain text as Markdown: a backslash before each character that could end a cell or start markup or HTML."""
-    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in text)
+    """Plain text as Markdown: a backslash before each character that could end a cell or start markup or HTML.
+
+    Control characters, such as line ends, are shown escaped.
+    """
+    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in shown(text, most=None))
+
+
+def code_span(text: str) -> str:
+    """Plain text as code within a line of Markdown. Control characters, such as line ends, are shown escaped."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence, space = "`" * (longest + 1), " " * bool(longest)
+    return f"{fence}{space}{shown(text, most=None)}{space}{fence}"
 
 
 def aligned_table(rows: Sequence[Sequence[str]]) -> str:
     """A table for a terminal: columns two spaces apart, the first left-aligned, the others right-aligned.
 
-    Raises ValueError for rows with different numbers of cells.
+    Control characters are shown escaped. Raises ValueError for rows with different numbers of cells.
     """
+    rows = [[shown(cell, most=None) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in rows)
     return "\n".join("  ".join(cells) for cells in lines)

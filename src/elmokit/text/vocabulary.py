@@ -104,7 +104,7 @@ def _check(tokens: list[str], ids: dict[str, int]) -> None:
         position = next(n for n, token in enumerate(tokens) if ids[token] != n)
         token = tokens[position]
         again = tokens.index(token, position + 1)
-        raise _TokenError(f"duplicate token {token!r} (first at entry {position + 1})", position=again)
+        raise _TokenError(f"duplicate token {token[:40]!r} (first at entry {position + 1})", position=again)
     missing = [special for special in _SPECIALS if special not in ids]
     if missing:
         raise ValueError(

@@ -301,6 +301,30 @@ def test_softmax_and_vocabulary_must_agree(folder: Path) -> None:
     assert any("has 4 tokens, but the softmax has 20 rows" in refusal for refusal in inspect(folder).refusals)
 
 
+def test_a_vocabulary_that_is_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("<S>\n</S>\n<UNK>\nsecret secret\n")
+    (folder / "vocabulary.txt").unlink()
+    (folder / "vocabulary.txt").symlink_to(secret)
+    with pytest.raises(FormatError, match="is a link out of the model's folder, and is not followed"):
+        read_native(folder)
+    inspection = str(inspect(folder))
+    assert "is a link out of the model's folder" in inspection and "secret secret" not in inspection
+
+
+def test_links_within_the_folder_and_into_the_cache_of_hugging_face_are_followed(folder: Path, tmp_path: Path) -> None:
+    (folder / "vocabulary.txt").rename(folder / "words.txt")
+    (folder / "vocabulary.txt").symlink_to("words.txt")
+    assert read_native(folder).vocabulary is not None
+    snapshot, blobs = tmp_path / "models--x--y" / "snapshots" / "abc", tmp_path / "models--x--y" / "blobs"
+    snapshot.mkdir(parents=True)
+    blobs.mkdir()
+    for file in ("config.json", "model.safetensors", "vocabulary.txt"):
+        (folder / file).resolve().rename(blobs / f"hash-of-{file}")
+        (snapshot / file).symlink_to(f"../../blobs/hash-of-{file}")
+    assert read_native(snapshot).vocabulary is not None
+
+
 def test_a_bad_vocabulary_names_file_and_line(folder: Path) -> None:
     (folder / "vocabulary.txt").write_bytes(b"<S>\n</S>\n<UNK>\na\na\n")
     with pytest.raises(ValueError, match=r"vocabulary\.txt, line 5"):

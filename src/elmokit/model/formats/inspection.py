@@ -77,7 +77,8 @@ class Inspection:
         if len(problems) > _MAX_SHOWN_RISKS:
             problems[_MAX_SHOWN_RISKS:] = [("risk", f"... and {len(problems) - _MAX_SHOWN_RISKS} more")]
         rows += problems or [("risks", "none found (weights not read)")]
-        return "\n".join([shown(str(self.path)), *(f"  {name:<11} {value}" for name, value in rows)])
+        lines = [str(self.path), *(f"  {name:<11} {value}" for name, value in rows)]
+        return "\n".join(shown(line, most=None) for line in lines)
 
 
 class _NotingRefusals:

@@ -15,6 +15,9 @@ from elmokit.text.tokenizer import tokenize
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+MAX_LINE_BYTES = 1 << 28
+"""The training set of SQuAD 1.1 is one line of 30 MB."""
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -108,7 +111,8 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
     """
     name = os.fspath(path)
     seen: set[str] = set()
-    content = Fields(name, parse_json_object("\n".join(read_lines(path)), where=name))
+    lines = read_lines(path, max_line_bytes=MAX_LINE_BYTES)
+    content = Fields(name, parse_json_object("\n".join(lines), where=name))
     for article in content.list_of_fields("data")[articles]:
         for paragraph in article.list_of_fields("paragraphs"):
             for question in _questions(paragraph):

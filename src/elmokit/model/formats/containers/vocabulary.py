@@ -17,8 +17,20 @@ MAX_BYTES = 1 << 28
 _HEAD_BYTES = 1 << 20
 
 
+def leads_out(path: Path) -> bool:
+    """Whether the file is a link out of its folder, which could make us read, and quote, any file of the reader's.
+
+    The cache of Hugging Face is no such case: in `snapshots/REVISION/` all files are links into `blobs/`.
+    """
+    folder, file = path.parent.resolve(), path.resolve()
+    is_blob = folder.parent.name == "snapshots" and file.parent == folder.parent.parent / "blobs"
+    return not (file.is_relative_to(folder) or is_blob)
+
+
 def looks_like_vocabulary(path: Path) -> bool:
     """Whether the three special tokens are lines in the first MiB of the file, plain or compressed."""
+    if leads_out(path):
+        return False
     try:
         head = next(read_chunks(path, size=_HEAD_BYTES), b"")
     except (OSError, ValueError):
@@ -28,7 +40,12 @@ def looks_like_vocabulary(path: Path) -> bool:
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """`Vocabulary.read` after a check of the unpacked size. Raises FormatError above 256 MiB."""
+    """`Vocabulary.read` after a check of the unpacked size.
+
+    Raises FormatError for a link out of the folder and above 256 MiB.
+    """
+    if leads_out(path):
+        raise FormatError(path, "is a link out of the model's folder, and is not followed; copy the file there")
     num_bytes = 0
     for chunk in read_chunks(path):
         num_bytes += len(chunk)

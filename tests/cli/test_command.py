@@ -1,0 +1,29 @@
+"""The command as a process of its own, interrupted while it is still importing and reading its arguments."""
+
+import subprocess
+import sys
+
+import pytest
+
+INTERRUPTED_AT = """
+import runpy, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+runpy.run_module("elmokit", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("module", ["elmokit.cli.main", "elmokit.cli.tasks", "elmokit.tasks.all_tasks"])
+def test_an_interrupt_in_the_first_moments_is_one_line(module: str):
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED_AT, module], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "elmokit: interrupted\n")
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "elmokit", "--version"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.startswith("elmokit ")
