@@ -152,6 +152,7 @@ def attack(run_dir: Path) -> None:
     print(refused)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
 def test_a_damaged_run_is_refused_by_name_or_predicts(run_dir: Path):
     tests = str(Path(__file__).parent)

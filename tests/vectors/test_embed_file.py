@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,12 +28,16 @@ from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.files import format_to_write, load_vectors
 from elmokit.vectors.hdf5 import write_hdf5
 from elmokit.vectors.stored import FlatVectors
+from limited_disk import files_of_at_most
+from mutants import limit_memory, mutants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LINES = ["the cat sat", "", "on\tthe  mat .", "a\u2028b \u3000 c", "밥", *(f"line {n} of many" for n in range(12))]
 TOKENS = [["the", "cat", "sat"], [], ["on", "the", "mat", "."], ["a\u2028b", "\u3000", "c"], ["밥"]]
+TESTS = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+"""Where other processes find this file and its helpers."""
 ENDINGS = (".h5", ".npz", ".npy", ".safetensors")
 
 
@@ -99,7 +104,7 @@ def killed_while_embedding(text: Path, output: Path, monkeypatch: pytest.MonkeyP
     blocks = iter(range(100))
 
     def die(*args: object) -> int:
-        if next(blocks) == 3 * block + 1:  # a block syncs its vectors, its offsets, its journal
+        if next(blocks) == 1 + 3 * block + 1:  # the job, and for each block its vectors, offsets, line of the journal
             raise Killed
         return 0
 
@@ -130,9 +135,88 @@ def test_a_killed_job_that_is_resumed_gives_the_same_bytes(
     assert not (tmp_path / f"out{ending}.partial").exists()
 
 
+@pytest.mark.parametrize(("file", "at"), [("vectors", 1500), ("offsets", 43), ("journal.jsonl", -150)])
+def test_a_block_that_was_damaged_and_what_comes_after_it_are_computed_again(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, at: int
+):
+    whole, output = tmp_path / "whole.npz", tmp_path / "out.npz"
+    embed_file(ELMO, text, whole, layers="all")
+    killed_while_embedding(text, output, monkeypatch, block=3)
+    damaged = tmp_path / "out.npz.partial" / file
+    content = bytearray(damaged.read_bytes())
+    content[at] ^= 1
+    damaged.write_bytes(content)
+    with pytest.warns(UserWarning, match=r"out\.npz\.partial is damaged after line [48]; what comes after it is comp"):
+        embed_file(ELMO, text, output, layers="all", resume=True)
+    assert output.read_bytes() == whole.read_bytes()
+
+
+def test_a_folder_that_is_not_of_such_a_job_is_left_alone(text: Path, tmp_path: Path):
+    folder = tmp_path / "out.npz.partial"
+    folder.mkdir()
+    (folder / "journal.json").write_text("{}")  # as earlier versions named it
+    for resume in (False, True):
+        with pytest.raises(ValueError, match=r"out\.npz\.partial holds journal\.json, which a job of this"):
+            embed_file(ELMO, text, tmp_path / "out.npz", resume=resume)
+    assert (folder / "journal.json").exists()
+
+
+def test_a_job_that_cannot_even_start_on_a_full_disk_leaves_nothing(text: Path, tmp_path: Path):
+    with files_of_at_most(20), pytest.raises(OSError, match="File too large.*out.npz.partial"):
+        embed_file(ELMO, text, tmp_path / "out.npz", resume=True)
+    assert os.listdir(tmp_path) == ["text.txt"]
+
+
+ATTACK = """
+import sys, warnings
+sys.path[:0] = {paths!r}
+import test_embed_file as tests
+
+tests.attack(*map(tests.Path, sys.argv[1:]))
+"""
+
+
+def attack(text: Path, output: Path, whole: Path) -> None:
+    """Resume a killed job with one of its files damaged, in every way; only refusals and the same bytes will do."""
+    embed.BLOCK_LINES = 4
+    warnings.simplefilter("ignore")
+    limit_memory()
+    partial = output.with_name(f"{output.name}.partial")
+    counts = {"refused": 0, "same": 0}
+    files = {path: path.read_bytes() for path in sorted(partial.iterdir())}
+    for seed, (damaged, content) in enumerate(files.items()):
+        for mutant in mutants(content, number=50, seed=seed):
+            partial.mkdir(exist_ok=True)
+            for path, original in files.items():
+                path.write_bytes(mutant if path == damaged else original)
+            try:
+                embed_file(ELMO, text, output, layers="all", resume=True)
+                assert output.read_bytes() == whole.read_bytes(), (damaged.name, mutant[:500])
+                counts["same"] += 1
+            except (ValueError, OSError) as error:
+                assert str(partial) in str(error), (damaged.name, mutant[:500], error)
+                counts["refused"] += 1
+    print(json.dumps(counts))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
+def test_whatever_is_damaged_a_resumed_job_gives_the_same_bytes_or_refuses_by_name(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    output, whole = tmp_path / "out.npz", tmp_path / "whole.npz"
+    embed_file(ELMO, text, whole, layers="all")
+    killed_while_embedding(text, output, monkeypatch, block=3)
+    command = [sys.executable, "-c", ATTACK.format(paths=TESTS), text, output, whole]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(done.stdout)
+    assert counts["same"] > 100 and counts["refused"] > 10
+
+
 SCRIPT = """
 import os, signal, sys
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {paths!r}
 import test_embed_file as tests
 from elmokit.vectors import embed_file, partial
 
@@ -149,7 +233,7 @@ embed_file.embed_file(tests.ELMO, {text!r}, {output!r})
 
 def test_a_process_that_was_really_killed_can_be_resumed_by_another(text: Path, tmp_path: Path):
     output = tmp_path / "out.npz"
-    script = SCRIPT.format(tests=str(Path(__file__).parent), text=str(text), output=str(output))
+    script = SCRIPT.format(paths=TESTS, text=str(text), output=str(output))
     killed = subprocess.run([sys.executable, "-c", script], check=False)
     assert killed.returncode == -signal.SIGKILL
     embed_file(ELMO, text, output, resume=True)
@@ -159,7 +243,7 @@ def test_a_process_that_was_really_killed_can_be_resumed_by_another(text: Path, 
 
 WAITING = """
 import sys
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {paths!r}
 import test_embed_file as tests
 from elmokit.vectors import embed_file, partial
 
@@ -179,7 +263,7 @@ def test_a_second_process_with_the_same_output_is_refused_and_does_not_disturb_t
     text: Path, tmp_path: Path, tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ):
     output = tmp_path / "out.h5"
-    script = WAITING.format(tests=str(Path(__file__).parent), text=str(text), output=str(output))
+    script = WAITING.format(paths=TESTS, text=str(text), output=str(output))
     with subprocess.Popen(
         [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as first:
