@@ -69,9 +69,9 @@ def test_a_path_without_runs_is_refused(tmp_path: Path):
         ('{"name": 3, "config": null, "metrics": []}', "runs.jsonl, line 1: field name: is a number; expected text"),
         ('{"name": "a", "metrics": []}', "line 1: field config: is missing"),
         ('{"name": "a", "config": 1, "metrics": []}', "line 1: field config: is a number; expected an object"),
-        ('{"name": "a", "config": null, "metrics": [1]}', "line 1: field metrics: holds something else than objects"),
+        ('{"name": "a", "config": null, "metrics": [1]}', "line 1: field metrics: holds something other than objects"),
         ('{"name": "a", "config": null, "metrics": [], "x": 1}', "line 1: field x: is not known"),
-        ('{"name": "a", "config": null, "metrics": []}\n{"na', "its last line is not whole"),
+        ('{"name": "a", "config": null, "metrics": []}\n{"na', "the last line is incomplete"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, line: str, message: str):

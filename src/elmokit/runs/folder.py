@@ -71,11 +71,12 @@ def write_config(run_dir: Path, values: Mapping[str, object], *, format: str, ve
 def read_config(
     run_dir: Path, *, format: str, version: int, verb: str, earlier: Mapping[int, Upgrade] | None = None
 ) -> dict[str, Any]:
-    """What `write_config` wrote, without format and version; `verb` is the command that makes such runs, for errors.
+    """Read what `write_config` wrote, without the format and version.
 
-    earlier: for each earlier version that is read too, the function that turns its values into today's.
+    verb: the elmokit command that creates such runs, for errors.
+    earlier: for each earlier version that can be read too, a function that turns its values into the current ones.
 
-    FileNotFoundError when the folder is not a run; ValueError for another format, a later version, or bad JSON.
+    Raises FileNotFoundError if the folder is not a run, ValueError for another format, a later version, or bad JSON.
     """
     _check_is_run(run_dir)
     path = run_dir / CONFIG_NAME
@@ -93,9 +94,9 @@ def checked_config(
     verb: str,
     earlier: Mapping[int, Upgrade] | None = None,
 ) -> dict[str, Any]:
-    """As `read_config`, of a config that was parsed already; `where` it was is for errors.
+    """Check a config that was parsed already, as `read_config` does; errors name the file as `where`.
 
-    ValueError for another format or a later version.
+    Raises ValueError for another format or a later version.
     """
     values = dict(config)
     if values.pop("format", None) != format:

@@ -1,4 +1,4 @@
-"""Runs as they are reported on, their settings and their log: from run folders, or from a file that holds many runs.
+"""Settings and logs of runs, for reports: read from run folders, or from one file that holds many runs.
 
 A `runs.jsonl` has one line per run, `{"name": ..., "config": {...}, "metrics": [{...}, ...]}`: the name of its folder,
 its config.json (or null), and the lines of its metrics.jsonl.
@@ -26,32 +26,34 @@ RUNS_NAME = "runs.jsonl"
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """What a run has written, without its weights."""
+    """What a run has written, except its weights."""
 
     name: str
-    """Of its folder."""
+    """Name of the run's folder."""
     where: str
-    """The folder, or the file and the run in it; for messages, as the next two."""
+    """The folder, or the file and the run in it, as messages name it."""
     config_where: str
+    """Where the config was read, as messages name it."""
     log_where: str
+    """Where the log was read, as messages name it."""
     config: dict[str, Any] | None
-    """None of a log that lies alone."""
+    """None if there is only a log."""
     records: list[Record]
-    """The whole lines of the log; empty when the run has not logged anything yet."""
+    """The complete lines of the log; empty if the run has not logged anything yet."""
     has_torn_line: bool
     """Whether part of another line follows."""
 
 
 def read_runs(paths: Sequence[Path]) -> list[LoggedRun]:
-    """The runs of each path: the folder of a run, its metrics.jsonl, a runs.jsonl, or a folder of any of these.
+    """Read the runs of each path: the folder of a run, its metrics.jsonl, a runs.jsonl, or a folder of any of these.
 
-    Raises FileNotFoundError for a path without runs, ValueError, naming the file, for what cannot be read.
+    Raises FileNotFoundError for a path without runs, and ValueError, naming the file, for what cannot be read.
     """
     return [run for path in paths for run in _runs_of(path)]
 
 
 def write_runs(runs: Sequence[LoggedRun], path: Path) -> None:
-    """Write a runs.jsonl, sorted by name, that `read_runs` reads back. Raises ValueError for two runs of one name."""
+    """Write a runs.jsonl, sorted by name, that `read_runs` reads back. Raises ValueError if two runs share a name."""
     names = sorted(run.name for run in runs)
     if repeated := [name for name, following in zip(names, names[1:], strict=False) if name == following]:
         raise ValueError(f"two runs are named {repeated[0]}; expected one run per name")
@@ -95,12 +97,12 @@ def _run_in_folder(folder: Path, log: Path) -> LoggedRun:
 
 
 def _runs_in_file(path: Path) -> list[LoggedRun]:
-    """Of a runs.jsonl, or of a metrics.jsonl; the lines tell."""
+    """The runs of a runs.jsonl, or the run of a metrics.jsonl; the first line shows which it is."""
     logged = read_log(path)
     if not logged.records or "metrics" not in logged.records[0]:
         return [_run_in_folder(path.parent, path)]
     if logged.has_torn_line:
-        raise ValueError(f"{path}: its last line is not whole; write it again")
+        raise ValueError(f"{path}: the last line is incomplete; write the file again")
     return [_run_in_line(path, number, record) for number, record in enumerate(logged.records, start=1)]
 
 
@@ -111,7 +113,7 @@ def _run_in_line(path: Path, number: int, record: Record) -> LoggedRun:
     where = f"{path}, run {name}"
     metrics = fields.items("metrics")
     if not all(isinstance(line, dict) for line in metrics):
-        raise fields.error("metrics", "holds something else than objects")
+        raise fields.error("metrics", "holds something other than objects")
     return LoggedRun(
         name=name,
         where=where,

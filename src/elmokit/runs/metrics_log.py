@@ -28,9 +28,9 @@ class LoggedRecords:
 
 
 def append_json_line(path: str | os.PathLike[str], record: Mapping[str, object]) -> None:
-    """Add one JSON object as a line of its own, as a whole or not at all.
+    """Append one JSON object as a line, completely or not at all.
 
-    Raises ValueError for what JSON cannot hold (NaN, infinity), OSError when the line cannot be written.
+    Raises ValueError for what JSON cannot hold (NaN, infinity), and OSError if the line cannot be written.
     """
     try:
         line = json.dumps(record, ensure_ascii=False, allow_nan=False).encode("utf-8") + b"\n"
@@ -47,18 +47,18 @@ def append_json_line(path: str | os.PathLike[str], record: Mapping[str, object])
 
 
 def read_log(path: Path) -> LoggedRecords:
-    """The records of a log, without a torn last line; none when there is no file.
+    """Read the records of a log, without a torn last line; there are none if the file does not exist.
 
-    ValueError, naming file and line, for a line that is not a JSON object.
+    Raises ValueError, naming the file and the line, for a line that is not a JSON object.
     """
     lines, is_torn = _whole_lines(path)
     return LoggedRecords([record for _, record in lines], is_torn)
 
 
 def keep_records(path: Path, keep: Callable[[Record], bool]) -> None:
-    """Remove the records that `keep` refuses, and a torn last line; does nothing when there is no file.
+    """Remove the records for which `keep` is false, and a torn last line; does nothing if the file does not exist.
 
-    ValueError as in `read_log`.
+    Raises ValueError as `read_log` does.
     """
     if path.exists():
         lines, _ = _whole_lines(path)
@@ -67,14 +67,14 @@ def keep_records(path: Path, keep: Callable[[Record], bool]) -> None:
 
 
 def _whole_lines(path: Path) -> tuple[list[tuple[bytes, Record]], bool]:
-    """Each line with its record, and whether a torn one follows."""
+    """Every complete line with its record, and whether a torn line follows."""
     *lines, rest = path.read_bytes().split(b"\n") if path.exists() else [b""]
     whole = [
         (line, parse_json_object(line, where=f"{path}, line {number}")) for number, line in enumerate(lines, start=1)
     ]
     if not rest:
         return whole, False
-    try:  # only the line feed may be missing, for example after an editor
+    try:  # perhaps only the line feed is missing, as some editors leave it
         return [*whole, (rest, parse_json_object(rest, where=f"{path}, line {len(lines) + 1}"))], False
     except ValueError:
         return whole, True

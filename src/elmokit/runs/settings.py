@@ -1,4 +1,4 @@
-"""Settings of the form `field=value`, on top of frozen dataclasses."""
+"""Changes to frozen dataclasses, written as `field=value`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
-    """Frozen dataclasses by name, with `field=value` or `part.field=value` on top of what they have.
+    """Change frozen dataclasses, given and returned by name, by settings `field=value` or `part.field=value`.
 
-    A field that is itself one of the parts is not set as a whole. ValueError, naming the setting, for unknown fields, a
-    field that several parts have, values of the wrong type, and values that the dataclass refuses.
+    A field that is itself one of the parts cannot be set as a whole. Raises ValueError, naming the setting, for unknown
+    fields, a field that several parts have, values of the wrong type, and values that the dataclass refuses.
     """
     kinds = {part: _settable(config, parts) for part, config in parts.items()}
     changes: dict[str, dict[str, object]] = {part: {} for part in parts}
@@ -32,7 +32,7 @@ def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[s
 
 
 def check_known(name: str, known: Sequence[str]) -> None:
-    """ValueError, with the nearest names, for a field that is not among those known."""
+    """Raise ValueError, suggesting the nearest names, if a field is not among those known."""
     if name not in known:
         near = difflib.get_close_matches(name, known, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"known fields: {', '.join(sorted(known))}"

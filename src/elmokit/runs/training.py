@@ -19,19 +19,19 @@ class DivergenceError(ValueError):
 
 
 class HasState(Protocol):
-    """An optimiser, or several as one."""
+    """An optimiser, or several that act as one."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Its `state`, slots by the parameter's number, and its `param_groups`."""
+        """The optimiser's `state` (its slots by the number of the parameter) and its `param_groups`."""
         ...
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> object:
-        """Take over what `state_dict` of an optimiser over the same parameters gave."""
+        """Restore what `state_dict` returned for an optimiser of the same parameters."""
         ...
 
 
 def optimizer_tensors(optimizer: HasState) -> dict[str, Tensor]:
-    """The optimiser's state by name, for instance `optimizer.3.exp_avg` of its fourth parameter."""
+    """The optimiser's state by name, for instance `optimizer.3.exp_avg` for its fourth parameter."""
     return {
         f"{OPTIMIZER_PREFIX}{index}.{slot}": torch.as_tensor(value)
         for index, slots in optimizer.state_dict()["state"].items()
@@ -40,7 +40,7 @@ def optimizer_tensors(optimizer: HasState) -> dict[str, Tensor]:
 
 
 def load_optimizer(optimizer: HasState, tensors: Mapping[str, Tensor]) -> None:
-    """Fill an optimiser with the state among `tensors`; its settings (learning rate and so on) stay its own."""
+    """Restore an optimiser's state from `tensors`; its settings (learning rate and so on) stay as they are."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors_under(OPTIMIZER_PREFIX, tensors).items():
         index, slot = name.split(".", 1)

@@ -1,4 +1,4 @@
-"""Cutting a sequence into lists, lazily: as many items as fit."""
+"""Batches: lists of consecutive items of an iterable, made lazily."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def batched(
     weight: Callable[[T], float] = lambda _: 0,
     enough_weight: float = math.inf,
 ) -> Iterator[list[T]]:
-    """Lists of `size` consecutive items; the last one may be shorter, and none is empty.
+    """Yield lists of `size` consecutive items; the last one may be shorter, and none is empty.
 
-    A list also ends with the item that brings its total weight to `enough_weight`.
+    weight: weight of an item; a list also ends with the item that brings its total weight to `enough_weight`.
     """
     batch: list[T] = []
     total = 0.0

@@ -7,11 +7,11 @@ from typing import Any
 
 
 def require(module: str, *, extra: str, purpose: str, package: str | None = None) -> Any:
-    """Import a module that works with an optional package alone; ValueError, naming the extra, when that is missing.
+    """Import a module that needs an optional package. Raises ValueError, naming the extra, if the package is missing.
 
-    extra: the group of pyproject.toml that installs the package.
-    purpose: what needs it, as the subject of the error's sentence: `the ONNX export`.
-    package: its name, when the module is not the package's own.
+    extra: the group of optional dependencies in pyproject.toml that installs the package.
+    purpose: what needs the package, as the subject of the error's sentence: `the ONNX export`.
+    package: name of the package, if it is not the first part of the module's name.
     """
     try:
         return importlib.import_module(module)

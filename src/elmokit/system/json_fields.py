@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 MAX_BYTES = 4 << 20
-"""A config has some hundred bytes; that of a run, with the names of thousands of shards, some hundred thousand."""
+"""A config has a few hundred bytes; a run's config, with the names of thousands of shards, a few hundred thousand."""
 LARGEST_INTEGER = 1 << 53
-"""Up to here every JSON reader holds whole numbers exactly."""
+"""Every JSON reader holds whole numbers up to this one exactly."""
 
 _T = TypeVar("_T")
 _PAIR = re.compile(r"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]")
-"""A filter, which reads better on one line; a line break is never within a string."""
+"""A filter's [width, number], which reads better on one line. No JSON string contains a line break."""
 
 
 def read_json_object(path: Path, *, max_bytes: int = MAX_BYTES) -> dict[str, object]:
-    """The object in a file. A byte order mark is allowed.
+    """Read the object in a file. A byte order mark is allowed.
 
-    Raises FileNotFoundError when there is no such file, and FormatError, which names it, for anything else than one
+    Raises FileNotFoundError if there is no such file, and FormatError, which names it, for anything other than one
     JSON object of at most `max_bytes`.
     """
-    if not path.is_file():  # a pipe would keep us waiting
+    if not path.is_file():  # reading a pipe would block
         raise FileNotFoundError(f"{path}: there is no such file")
     if path.stat().st_size > max_bytes:
         raise FormatError(path, f"has more than {readable_bytes(max_bytes)}; a config is far smaller")
@@ -39,7 +39,7 @@ def read_json_object(path: Path, *, max_bytes: int = MAX_BYTES) -> dict[str, obj
 
 
 def parse_json_object(content: str | bytes, *, where: str | Path, part: str | None = None) -> dict[str, object]:
-    """The object in a text, or in bytes of UTF-8; `where` (a file, perhaps with a line) and `part` are for errors.
+    """Parse the object in a text, or in UTF-8 bytes; errors name `where` (a file, perhaps with a line) and `part`.
 
     Raises FormatError for anything else, for a repeated key, and for numbers that JSON does not have (NaN, infinity).
     """
@@ -59,7 +59,7 @@ def parse_json_object(content: str | bytes, *, where: str | Path, part: str | No
         near = shown(error.doc[max(error.pos - 20, 0) : error.pos + 20])
         at = f"line {error.lineno}, character {error.colno}" if "\n" in error.doc else f"character {error.colno}"
         raise FormatError(where, f"is not valid JSON: {error.msg} at {at}, near {near!r}", part=part) from error
-    except ValueError as error:  # numbers of thousands of digits, and our own
+    except ValueError as error:  # a number of thousands of digits, or raised below
         raise FormatError(where, f"is not valid JSON: {error}", part=part) from error
     if not isinstance(value, dict):
         raise FormatError(where, f"holds {_kind(value)}; expected an object {{...}}", part=part)
@@ -67,9 +67,9 @@ def parse_json_object(content: str | bytes, *, where: str | Path, part: str | No
 
 
 def json_text(path: Path, values: Mapping[str, object]) -> str:
-    """The text of a file that `read_json_object` reads back.
+    """Format an object as the text of a file that `read_json_object` reads back.
 
-    Raises FormatError, which names the file that the text is meant for, where it could not be read back.
+    Raises FormatError, which names the file that the text is meant for, if it could not be read back.
     """
     try:
         text = _PAIR.sub(r"[\1, \2]", json.dumps(values, indent=2, allow_nan=False)) + "\n"
@@ -83,7 +83,7 @@ def json_text(path: Path, values: Mapping[str, object]) -> str:
 class Fields:
     """Typed reads of a parsed object. Every error is a FormatError that names the file and the field.
 
-    `where` is the file, or the file with a line in it; `prefix` is the way to this object within the file.
+    `where` is the file, or the file with a line in it; `prefix` is the path to this object within the file.
     """
 
     def __init__(self, where: str | Path, values: Mapping[str, object], *, prefix: str = "") -> None:
@@ -102,20 +102,21 @@ class Fields:
 
     @property
     def unread(self) -> list[str]:
-        """The fields that have not been asked for, each with the way to it."""
+        """Paths of the fields that have not been read yet."""
         return [self._prefix + name for name in self._unread]
 
     def require_known(self, names: Collection[str]) -> None:
-        """Refuse any field but these."""
+        """Raise FormatError if there is a field that is not among `names`."""
         for name in self._values:
             if name not in names:
                 raise self.error(name, f"is not known; expected {', '.join(names)}")
 
     def error(self, name: str, reason: str) -> FormatError:
-        """The refusal of a field, for the caller to raise."""
+        """The error about a field, for the caller to raise."""
         return FormatError(self.where, reason, part=f"field {self._prefix}{name}")
 
     def value(self, name: str) -> object:
+        """The value of a field, of any type."""
         if name not in self._values:
             others = f"; there are {shown(', '.join(self._values))}" if self._values else ""
             raise self.error(name, f"is missing{others}")
@@ -123,6 +124,7 @@ class Fields:
         return self._values[name]
 
     def object(self, name: str) -> dict[str, object]:
+        """An object, unchecked inside."""
         return cast("dict[str, object]", self._typed(name, dict, "an object"))
 
     def fields(self, name: str) -> Fields:
@@ -140,10 +142,11 @@ class Fields:
         return found
 
     def items(self, name: str) -> list[object]:
-        """A list, whatever it holds."""
+        """A list with entries of any type."""
         return cast("list[object]", self._typed(name, list, "a list"))
 
     def text(self, name: str) -> str:
+        """A string."""
         return self._typed(name, str, "text")
 
     def texts(self, name: str) -> list[str]:
@@ -164,12 +167,15 @@ class Fields:
         return tokens
 
     def boolean(self, name: str) -> bool:
+        """True or false."""
         return self._typed(name, bool, "true or false")
 
     def integer(self, name: str, *, least: int = 0, most: int = LARGEST_INTEGER) -> int:
+        """A whole number from `least` to `most`."""
         return self._in_bounds(name, self.value(name), least=least, most=most)
 
     def number(self, name: str, *, least: float = 0, most: float = math.inf) -> float:
+        """A finite number from `least` to `most`."""
         return self._number(name, self.value(name), least=least, most=most, expected="a number")
 
     def number_or_none(self, name: str, *, most: float = math.inf) -> float | None:
@@ -179,20 +185,21 @@ class Fields:
         return self._number(name, self.value(name), least=0, most=most, expected="a number or null")
 
     def numbers(self, name: str, *, least: float = 0, most: float = math.inf) -> tuple[float, ...]:
+        """A list of finite numbers, each from `least` to `most`."""
         return tuple(
             self._number(f"{name}[{index}]", value, least=least, most=most, expected="a number")
             for index, value in enumerate(self.items(name))
         )
 
     def integers(self, name: str, *, most_integers: int, most: int) -> tuple[int, ...]:
-        """A list of whole numbers, each at least 0."""
+        """A list of at most `most_integers` whole numbers, each from 0 to `most`."""
         values = cast("list[object]", self._typed(name, list, "a list of whole numbers"))
         if len(values) > most_integers:
             raise self.error(name, f"has {len(values)} entries; expected at most {most_integers}")
         return tuple(self._in_bounds(name, value, least=0, most=most) for value in values)
 
     def pairs(self, name: str, *, most_pairs: int, most: int) -> tuple[tuple[int, int], ...]:
-        """A list of [width, number], all at least 1."""
+        """A list of 1 to `most_pairs` pairs [width, number], all numbers from 1 to `most`."""
         pairs = cast("list[object]", self._typed(name, list, "a list of [width, number]"))
         if not 1 <= len(pairs) <= most_pairs:
             raise self.error(name, f"has {len(pairs)} entries; expected 1 to {most_pairs}")

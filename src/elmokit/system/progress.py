@@ -1,4 +1,4 @@
-"""The progress bar of everything that takes long."""
+"""The progress bar of everything that may take long."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tqdm import tqdm
 if TYPE_CHECKING:
     from typing import NoReturn
 
-DELAY = 2  # seconds, so that what is quickly done shows nothing
+DELAY = 2  # seconds; what is done sooner shows no bar
 
 
 def progress_bar(
@@ -23,10 +23,11 @@ def progress_bar(
     keep: bool = True,
     scale: bool = False,
 ) -> tqdm[NoReturn]:
-    """A bar on stderr that counts `unit`s up to `total`, from the `done` ones on; a context manager with `update`.
+    """A progress bar on stderr that counts `unit`s from `done` up to `total`; a context manager with `update`.
 
-    With `show` None it appears on a terminal only, after two seconds; True shows it everywhere at once, False never.
-    `keep` leaves it on the screen when it ends, `scale` writes 1.2M for 1,200,000.
+    show: None shows the bar only on a terminal, after two seconds; True everywhere and at once; False never.
+    keep: whether the bar stays on the screen when it ends.
+    scale: whether 1,200,000 is written as 1.2M.
     """
     only_on_a_terminal = None  # in tqdm's words
     return tqdm(

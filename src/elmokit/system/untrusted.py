@@ -1,4 +1,4 @@
-"""What every reader of untrusted files needs: the refusal that names the file, and names and sizes fit to print."""
+"""What every reader of untrusted files needs: an error that names the file, and safe ways to print names and sizes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FormatError(ValueError):
 
 
 def shown(text: str, *, most: int | None = _MAX_SHOWN) -> str:
-    r"""Text from a stranger, safe to print: control characters and lone surrogates are escaped, such as `\x1b`.
+    r"""Text from an untrusted source, made safe to print: control characters and lone surrogates are escaped, such as `\x1b`.
 
     most: characters that are shown; the rest is cut off. None shows them all.
     """
@@ -47,11 +47,11 @@ def readable_bytes(num_bytes: int) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """The first few names, fit to print."""
+    """The first few names, safe to print."""
     some = [shown(name) for name in names]
     return ", ".join([*some[:_MAX_LISTED], *(["..."] if len(some) > _MAX_LISTED else [])])
 
 
 def count(number: int, thing: str) -> str:
-    """`1 file`, `2 files`."""
+    """A number with its noun in the singular or plural: `1 file`, `2 files`."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
