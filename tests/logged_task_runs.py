@@ -9,7 +9,7 @@ from typing import Any
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.run_folder import TaskRecord, write_record
-from elmokit.tasks.task import recipe
+from elmokit.tasks.task import recipe_config
 
 FILES = {
     "named-entities": ("conll2003", "eng.train", "eng.testa", "eng.testb"),
@@ -33,7 +33,7 @@ def make_run(
     found = find_task(task)
     name, *files = FILES[task]
     splits = [(Path(home) / name / file,) for file in files]
-    config = with_settings(recipe(found, "cpu"), settings)
+    config = with_settings(recipe_config(found, "cpu"), settings)
     counts = {"train": {"examples": 14_041}, "dev": {"examples": 3_250}, f"test {files[-1]}": {"examples": 3_453}}
     fingerprint = None if config.inputs.elmo is None else "0123456789abcdef"
     write_record(folder, TaskRecord(task, config, ["O", "B-PER"], Splits(*splits), fingerprint, counts))

@@ -17,14 +17,14 @@ from elmokit.tasks.config import (
     config_to_json,
     with_settings,
 )
-from elmokit.tasks.task import Task, recipe
+from elmokit.tasks.task import Task, recipe_config
 
 Toy = Task[Any, Any]
 
 
 def test_settings_reach_the_model_the_inputs_and_the_training(toy: Toy):
     config = with_settings(
-        recipe(toy, "cpu"),
+        recipe_config(toy, "cpu"),
         ["hidden_dim=5", "inputs.elmo=both", "learning_rate=1e-3", "character_filters=[[1,2],[3,4]]"],
     )
     assert (config.model.hidden_dim, config.training.learning_rate) == (5, 0.001)
@@ -53,7 +53,7 @@ def test_settings_that_cannot_be_are_refused(toy: Toy, setting: str, message: st
 
 
 def test_settings_of_elmo_have_a_short_form(toy: Toy):
-    config = recipe(toy, "cpu")
+    config = recipe_config(toy, "cpu")
     assert config.inputs.elmo is None
     long = with_settings(
         config, ["inputs.elmo.position=output", "inputs.elmo.dropout_rate=0.2", "inputs.elmo.layers=1"]
@@ -75,12 +75,12 @@ def test_settings_of_elmo_have_a_short_form(toy: Toy):
         ("elmo.rate=1", "unknown field 'elmo.rate'"),
         ("elmo=top", "elmo is 'top'; expected none, input, output, both"),
         ("elmo", "unknown field 'elmo'"),
-        ("elmo.penalty=1", "there is no ELMo in this config; add elmo=input, output or both"),
+        ("elmo.penalty=1", "this config has no ELMo; add elmo=input, elmo=output or elmo=both"),
     ],
 )
 def test_settings_of_elmo_that_cannot_be_are_refused(toy: Toy, setting: str, message: str):
     with pytest.raises(ValueError, match=message):
-        with_settings(recipe(toy, "cpu"), [setting])
+        with_settings(recipe_config(toy, "cpu"), [setting])
 
 
 def test_a_field_that_two_parts_have_is_named_with_its_part(toy: Toy):
@@ -88,8 +88,8 @@ def test_a_field_that_two_parts_have_is_named_with_its_part(toy: Toy):
     with pytest.raises(ValueError, match="more than one seed; write model.seed or training.seed"):
         with_settings(config, ["seed=1"])
     assert with_settings(config, ["model.seed=1"]).model.seed == 1
-    with pytest.raises(ValueError, match="unknown recipe 'gpu' of toy; there are cpu"):
-        recipe(toy, "gpu")
+    with pytest.raises(ValueError, match="unknown recipe 'gpu' of toy; expected one of cpu"):
+        recipe_config(toy, "gpu")
 
 
 @pytest.mark.parametrize(

@@ -90,12 +90,12 @@ def test_a_word_table_reads_back(tmp_path: Path, vectors: str):
     np.testing.assert_array_equal(again.vectors, table.vectors)
     save_word_table(tmp_path, new_word_table(TRAINING, dim=2))
     (tmp_path / "words.json").write_text('{"learnt": ["a"], "fixed": []}')
-    with pytest.raises(ValueError, match=r"words\.safetensors: tensor vectors: has 5 vectors, and words\.json 2 words"):
+    with pytest.raises(ValueError, match=r"words\.safetensors: tensor vectors: has 5 vectors, but words\.json 2 words"):
         load_word_table(tmp_path)
 
 
 def test_vectors_of_another_language_and_vectors_from_nowhere_are_refused(vectors: str):
-    with pytest.raises(ValueError, match="has none of the 2 words of the data; is it of another language"):
+    with pytest.raises(ValueError, match="has none of the 2 words of the data; is it for another language"):
         new_word_table([["밥", "집"]], path=vectors, dim=2)
     with pytest.raises(ValueError, match="neither read nor trained"):
         make(PLAIN, train_word_vectors=False)

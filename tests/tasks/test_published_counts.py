@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.metrics.spans import spans_from_tags
-from elmokit.tasks.coreference.reader import read_documents
+from elmokit.tasks.coreference.reader import read_coreference_documents
 from elmokit.tasks.entailment.reader import read_sentence_pairs
 from elmokit.tasks.named_entities.reader import read_tagged_sentences
 from elmokit.tasks.question_answering.reader import read_questions
@@ -63,7 +63,7 @@ def test_ewt_propbank(name: str, num_sentences: int, num_tokens: int, num_propos
 def test_ontogum(
     name: str, num_documents: int, num_sentences: int, num_tokens: int, num_mentions: int, num_entities: int
 ):
-    documents = list(read_documents(data(f"coref_ontogum/{name}.gold_conll")))
+    documents = list(read_coreference_documents(data(f"coref_ontogum/{name}.gold_conll")))
     clusters = [cluster for document in documents for cluster in document.clusters]
     assert len(documents) == num_documents
     assert sum(len(document.sentences) for document in documents) == num_sentences

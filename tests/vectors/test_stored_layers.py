@@ -171,5 +171,5 @@ def test_a_file_that_is_not_there_is_named(saved: Path):
 
 def test_vectors_cannot_be_trained(saved: Path):
     config = InputConfig(elmo=ElmoInput(model=str(saved), train=True))
-    with pytest.raises(ValueError, match="has vectors, which cannot be trained"):
+    with pytest.raises(ValueError, match="holds fixed vectors; give a model"):
         new_inputs(config, SENTENCES)

@@ -1,8 +1,8 @@
-"""A checkpoint: everything that a run needs to continue as if it had never stopped, in a folder written atomically.
+"""Checkpoints: everything that a run needs to continue as if it had never stopped, in a folder written atomically.
 
-`model.safetensors` holds the weights, softmax included, in the native format; `training.safetensors` the optimiser's
-averages and the carried LSTM states; `training.json` the step, the position in the text and the best perplexity. Random
-numbers follow from the seed and the step, so the state of a generator is not needed. No pickle anywhere.
+`model.safetensors` holds the weights, including the softmax, in the native format; `training.safetensors` the state of
+the optimiser and the carried LSTM states; `training.json` the step, the position in the text and the best perplexity.
+Random numbers follow from the seed and the step, so no generator's state is needed. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def save_checkpoint(
     progress: PretrainingProgress,
     keep: int,
 ) -> Path:
-    """Write `run_dir/checkpoints/step-XXXXXXXX` and drop all but the `keep` newest; returns the new folder."""
+    """Write `run_dir/checkpoints/step-XXXXXXXX` and remove all except the `keep` newest; returns the new folder."""
     parent = run_dir / "checkpoints"
     parent.mkdir(parents=True, exist_ok=True)
     for leftover in parent.glob(".writing-*"):
@@ -64,9 +64,9 @@ def save_checkpoint(
     _sync(parent)
     publish(final / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)
     known = checkpoints(run_dir)
-    later = known[: known.index(final)]  # unreadable, or this run would have continued from them
-    for other in [*later, *known[len(later) + keep :]]:
-        shutil.rmtree(other)
+    later = known[: known.index(final)]  # unreadable, because otherwise this run would have continued from them
+    for checkpoint in [*later, *known[len(later) + keep :]]:
+        shutil.rmtree(checkpoint)
     return final
 
 
@@ -78,7 +78,7 @@ def checkpoints(run_dir: Path) -> list[Path]:
 def load_checkpoint(
     checkpoint: Path, *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer | CombinedOptimizer
 ) -> tuple[PretrainingProgress, BiLMState | None]:
-    """Fill model, softmax and optimiser from a checkpoint; returns the progress and the carried LSTM states."""
+    """Restore model, softmax and optimiser from a checkpoint; returns the progress and the carried LSTM states."""
     weights = read_tensors(checkpoint / WEIGHTS_NAME).tensors
     softmax.load_state_dict(tensors_under("softmax.", weights))
     bilm.load_state_dict({name: tensor for name, tensor in weights.items() if not name.startswith("softmax.")})
@@ -89,7 +89,7 @@ def load_checkpoint(
 
 
 def save_model(path: Path, bilm: BiLM, softmax: Softmax, *, step: int) -> None:
-    """Write the weights alone, as a native model's `model.safetensors`."""
+    """Write only the weights, as a native model's `model.safetensors`."""
     of_softmax = {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
     write_tensors(path, dict(bilm.state_dict()) | of_softmax, metadata={"step": str(step)})
 
@@ -123,7 +123,7 @@ def _read_state(tensors: dict[str, Tensor], bilm: BiLM) -> BiLMState | None:
 
 
 def publish(source: Path, target: Path) -> None:
-    """Let `target` be the same file as `source`, or a copy where the file system has no hard links."""
+    """Make `target` a hard link to `source`, or a copy if the file system has no hard links."""
     temporary = target.with_name(f".{target.name}.new")
     temporary.unlink(missing_ok=True)
     try:
@@ -132,7 +132,7 @@ def publish(source: Path, target: Path) -> None:
         shutil.copyfile(source, temporary)
         _sync(temporary)
     os.replace(temporary, target)
-    temporary.unlink(missing_ok=True)  # which stays where both names were links to one file already
+    temporary.unlink(missing_ok=True)  # `replace` leaves it if both names were links to the same file already
 
 
 def _sync(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a pretraining run can vary, and `field=value` settings on top of it."""
+"""Settings of a pretraining run, as a frozen dataclass and as `field=value`."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class PretrainingConfig:
-    """A pretraining run. Defaults are the released settings (bilm-tf; docs/model.md, sections 6 to 11)."""
+    """Settings of a pretraining run. The defaults are those of the released models (docs/model.md, sections 6 to 11)."""
 
     bilm: BiLMConfig = field(default_factory=BiLMConfig)
-    """The model's sizes; its fields can be set by name too."""
+    """Sizes of the model; its fields can be set by name too."""
     num_steps: int = 1_000_000
     """Optimiser steps of the whole run."""
     batch_size: int = 128
@@ -32,54 +32,54 @@ class PretrainingConfig:
     bptt_steps: int = 20
     """Tokens between truncations of backpropagation, per stream."""
     accumulate: int = 1
-    """Batches whose gradients are averaged into one step, where memory does not hold a larger one."""
+    """Batches whose gradients are averaged into one step, if memory does not hold a larger batch."""
     reset_state: bool = False
-    """True forgets the state at every sentence start, as stateless embedding does; the released runs carry it on."""
+    """True resets the state at every sentence start, as stateless embedding does; the released runs carry it on."""
     softmax: str = "sampled"
-    """sampled (log-uniform negatives, corrected) or full."""
+    """sampled (log-uniform negatives, corrected for their probability) or full."""
     num_negatives: int = 8192
-    """Distinct negatives, drawn once per direction and step, for the sampled softmax only."""
+    """Distinct negatives of the sampled softmax, drawn once per direction and step."""
     softmax_scale: float = 1.0
     """Factor on the softmax weights' initial spread of 1/sqrt(D)."""
     zipf_bias: bool = False
     """True starts the softmax bias at the log of the log-uniform (Zipf) probability; the released runs start at 0."""
     optimizer: str = "adagrad"
-    """adagrad (accumulator from 1, no epsilon), adam, adamw, or muon (of the LSTMs' matrices, adamw of the rest)."""
+    """adagrad (accumulator from 1, no epsilon), adam, adamw, or muon (for the LSTMs' matrices; adamw for the rest)."""
     learning_rate: float = 0.2
     """Highest learning rate of the schedule."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
-    """Decay of Adam's two averages, adamw's and muon's too."""
+    """Decay of Adam's two averages, also for adamw and muon."""
     weight_decay: float = 0.0
     """AdamW's decoupled decay, per step and learning rate."""
     schedule: str = "constant"
-    """After the warm-up: constant, or a fall to 0 along a line or half a cosine over the last `decay_steps`."""
+    """Learning rate after the warm-up: constant, or linear or cosine decay to 0 over the last `decay_steps`."""
     warmup_steps: int = 0
-    """Steps of linear rise from 0."""
+    """Steps over which the learning rate rises linearly from 0."""
     decay_steps: int = 0
-    """Last steps over which the rate falls; 0 means everything after the warm-up."""
+    """Number of steps, at the end, over which the learning rate decays; 0 means all steps after the warm-up."""
     clip_norm: float = 10.0
-    """Largest global norm of the gradient, which is taken of loss x bptt_steps."""
+    """Largest global norm of the gradient of loss x bptt_steps."""
     dropout_rate: float = 0.1
-    """At every LSTM layer's input and at the top output."""
+    """Dropout at the input of every LSTM layer and at the top output."""
     precision: str = "auto"
-    """Type of the matrix products: float32, bfloat16, or auto (bfloat16 where the processor multiplies it); float64
+    """Type of the matrix products: float32, bfloat16, or auto (bfloat16 if the hardware multiplies it faster); float64
     also keeps the weights in double precision, for tests of exactness."""
     seed: int = 0
-    """Seed of initial weights, shuffling, negatives and dropout."""
+    """Seed for initial weights, shuffling, negatives and dropout."""
     checkpoint_every: int = 1250
-    """Steps between checkpoints; the last step makes one in any case."""
+    """Steps between checkpoints; there is always one after the last step."""
     keep_checkpoints: int = 2
-    """Newest checkpoints that stay on disk."""
+    """Number of newest checkpoints that stay on disk."""
     log_every: int = 50
     """Steps between lines in metrics.jsonl."""
     evaluate_every: int = 0
-    """Steps between perplexities of the held-out text, if there is any; 0 measures only after the last step."""
+    """Steps between evaluations on the held-out text, if there is any; 0 evaluates only after the last step."""
     evaluate_sentences: int = 1000
-    """Held-out sentences that are measured each time, spread evenly over the text; 0 means all."""
+    """Number of held-out sentences per evaluation, spread evenly over the text; 0 means all."""
     patience: int = 0
-    """Evaluations in a row without a better perplexity after which the run ends; 0 trains to the last step."""
+    """The run ends after this many evaluations in a row without a better perplexity; 0 trains to the last step."""
     tensorboard: bool = False
-    """True writes the losses for TensorBoard too (pip install 'elmokit[tb]')."""
+    """Whether to write the losses for TensorBoard too (pip install 'elmokit[tb]')."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adam_betas", tuple(self.adam_betas))
@@ -102,6 +102,7 @@ class PretrainingConfig:
 
     @property
     def tokens_per_step(self) -> int:
+        """Predicted tokens of one step, per direction."""
         return self.batch_size * self.bptt_steps * self.accumulate
 
     def learning_rate_at(self, step: int) -> float:
@@ -117,15 +118,16 @@ class PretrainingConfig:
         return self.learning_rate * 0.5 * (1 - math.cos(math.pi * left))
 
     def to_json(self) -> dict[str, object]:
+        """Fields by name, with the biLM's in a dictionary of their own."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, record: dict[str, object]) -> PretrainingConfig:
-        """The config that `to_json` wrote; unknown fields are errors."""
+        """The config that `to_json` wrote. Missing fields get their defaults; raises ValueError for unknown ones."""
         settings = dict(record)
         bilm = settings.pop("bilm", {})
         if not isinstance(bilm, dict):
-            raise ValueError(f"bilm is {bilm!r}; expected an object of biLM fields")
+            raise ValueError(f"bilm is {bilm!r}; expected an object with the biLM's fields")
         sizes = cast("dict[str, Any]", bilm)
         for name in settings:
             check_known(name, [entry.name for entry in dataclasses.fields(cls)])
@@ -135,9 +137,9 @@ class PretrainingConfig:
 
 
 def with_settings(config: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:
-    """`config` with `field=value` settings; fields of the biLM are named as they are (`lstm_dim=512`).
+    """Apply `field=value` settings to `config`; fields of the biLM need no prefix (`lstm_dim=512`).
 
-    Raises ValueError naming the setting for unknown fields, values of the wrong type, and values out of range.
+    Raises ValueError, naming the setting, for unknown fields, values of the wrong type, and values out of range.
     """
     changed = change_settings({"pretraining": config, "bilm": config.bilm}, settings)
     return dataclasses.replace(changed["pretraining"], bilm=changed["bilm"])

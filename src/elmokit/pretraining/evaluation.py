@@ -15,34 +15,37 @@ from elmokit.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class HeldOutPerplexity:
-    """Full softmax, each sentence by itself; `backward` is None for a forward model."""
+    """Perplexities by the full softmax, each sentence on its own; `backward` is None for a forward model."""
 
     forward: float
     backward: float | None
 
     @property
     def mean(self) -> float:
+        """Mean of the two directions' perplexities."""
         return self.forward if self.backward is None else (self.forward + self.backward) / 2
 
     def to_json(self) -> dict[str, float | None]:
+        """The perplexities and their mean by name, as metrics.jsonl has them."""
         return {"forward": self.forward, "backward": self.backward, "mean": self.mean}
 
 
 @dataclass(frozen=True)
 class BestSoFar:
-    """The lowest mean perplexity of the evaluations, and how many there were after it."""
+    """The lowest mean perplexity of the evaluations, and the number of evaluations since."""
 
     perplexity: float | None = None
     num_evaluations_since: int = 0
 
     def after(self, measured: HeldOutPerplexity) -> BestSoFar:
+        """The best after one more evaluation."""
         if self.perplexity is None or measured.mean < self.perplexity:
             return BestSoFar(measured.mean)
         return replace(self, num_evaluations_since=self.num_evaluations_since + 1)
 
 
 def sample_sentences(paths: Sequence[Path], *, most: int) -> list[str]:
-    """At most `most` sentences, spread evenly over the text so that every part of it counts; 0 takes all."""
+    """Choose at most `most` sentences, spread evenly over the text; 0 takes all."""
     sentences = [" ".join(tokens) for tokens in SentenceStream(paths, shuffle=False, num_epochs=1)]
     if not most or len(sentences) <= most:
         return sentences

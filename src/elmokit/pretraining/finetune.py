@@ -35,9 +35,9 @@ def finetune(
     """Train a bundled model, a folder or a released pair on text shards of a domain; returns the run folder.
 
     The recipe is `finetuning`; `settings` (`field=value`) change it, except for the model's sizes. With the model's own
-    vocabulary the softmax continues too. A vocabulary of the domain keeps the encoder and the LSTMs; its softmax begins
-    with the rows of the tokens that the model knows, and with new ones for the others. The run can be resumed like any
-    other. Raises ValueError when the model has no vocabulary, or no softmax, and none is given.
+    vocabulary, training of the softmax continues too. With a vocabulary of the domain (`vocabulary_path`), the softmax
+    starts from the model's rows for the tokens that the model knows, and from new rows for the others. The run can be
+    resumed like any other. Raises ValueError if the model has no vocabulary or no softmax, and no vocabulary is given.
     """
     found = str(resolve_model(model))
     new_vocabulary = None if vocabulary_path is None else Vocabulary.read(vocabulary_path)
@@ -54,7 +54,7 @@ def finetune(
 def adapted_softmax(
     softmax: Softmax | None, vocabulary: Vocabulary | None, new_vocabulary: Vocabulary, config: PretrainingConfig
 ) -> Softmax:
-    """A softmax over `new_vocabulary`: trained rows where there are any, freshly drawn ones elsewhere."""
+    """A softmax over `new_vocabulary`, with trained rows for the tokens in both and new random rows for the others."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         adapted = new_softmax(len(new_vocabulary), config)
@@ -74,7 +74,7 @@ def _read(model: str, weights: str | None, *, needs_softmax: bool) -> tuple[BiLM
         missing = "vocabulary" if stored.vocabulary is None else "softmax"
         raise ValueError(
             f"{model} has no {missing}, so there is no softmax to continue; give --vocabulary FILE to train a new one "
-            "(elmokit vocabulary makes it from the shards)"
+            "(elmokit vocabulary writes it from the shards)"
         )
     return from_stored(stored)
 
@@ -83,5 +83,5 @@ def _config(bilm: BiLM, settings: Sequence[str], *, patient: bool) -> Pretrainin
     before = finetuning(bilm.config)
     config = with_settings(before if patient else replace(before, patience=0), settings)
     if config.bilm != bilm.config:
-        raise ValueError("a fine-tuned model keeps its sizes; set the fields of the training only")
+        raise ValueError("a fine-tuned model keeps its sizes; change only settings of the training")
     return config

@@ -1,6 +1,6 @@
-"""One optimisation step's loss and gradients: the char encoder once per distinct word, then each direction by itself.
+"""Loss and gradients of a batch: the char encoder runs once per distinct word, then each direction on its own.
 
-On a CPU the two directions run on a thread each, with one core each: that is faster than two cores in one product.
+On a CPU each direction runs on a thread with half of the cores: one core for each is faster than two in one product.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DROPOUT_SEED = 2**62  # the masks do not follow the same random numbers as the negatives
 
 Part = TypeVar("Part")
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _DirectionResult:
 
 
 class LossAndGradients:
-    """Fills `.grad` of a biLM and its softmax from batches; made once per run, for its threads and its buffers."""
+    """Fills `.grad` of a biLM and its softmax from batches. A run has one, which keeps its threads and buffers."""
 
     def __init__(
         self, bilm: BiLM, softmax: Softmax, config: PretrainingConfig, *, device: torch.device, rank: int = 0
@@ -68,10 +68,10 @@ class LossAndGradients:
             self.threads = ThreadPoolExecutor(2, initializer=torch.set_num_threads, initargs=(share,))
 
     def backward(self, batch: Batch, state: BiLMState | None, *, step: int) -> StepResult:
-        """Gradients of loss x bptt_steps, as the released tool takes them, for one batch.
+        """Fill `.grad` with the gradients of loss x bptt_steps for one batch, as in the released code.
 
-        `step` seeds negatives and dropout together with the config's seed, so a step can be repeated alone. Processes
-        that train together draw the same negatives and, with another `rank` each, other dropout.
+        `step` and the config's seed determine negatives and dropout, so a step can be repeated alone. Processes that
+        train together draw the same negatives, but different dropout, because it depends on their `rank` too.
         """
         ids = torch.from_numpy(batch.character_ids).to(self.device)
         pieces = self._in_parallel(self._encode, ids.tensor_split(1 if self.threads is None else 2))
@@ -192,16 +192,16 @@ class LossAndGradients:
     def _fill_char_encoder(self, pieces: list[Tensor], gradient: Float[Tensor, "N D"]) -> None:
         parameters = list(self.bilm.char_encoder.parameters())
         parts = list(zip(pieces, gradient.tensor_split(len(pieces)), strict=True))
-        made = self._in_parallel(lambda part: torch.autograd.grad(part[0], parameters, part[1]), parts)
-        for parameter, gradients in zip(parameters, zip(*made, strict=True), strict=True):
-            parameter.grad = torch.stack(gradients).sum(dim=0)
+        gradients = self._in_parallel(lambda part: torch.autograd.grad(part[0], parameters, part[1]), parts)
+        for parameter, shares in zip(parameters, zip(*gradients, strict=True), strict=True):
+            parameter.grad = torch.stack(shares).sum(dim=0)
 
-    def _in_parallel(self, function: Callable[[Part], Made], parts: Iterable[Part]) -> list[Made]:
-        """On a thread each, where there are threads; results in the order of the parts."""
+    def _in_parallel(self, function: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
+        """Results in the order of the parts, each on a thread of its own if there are threads."""
         return list(map(function, parts) if self.threads is None else self.threads.map(function, parts))
 
     def _fill_softmax(self, results: list[_DirectionResult]) -> None:
-        """Sum both directions' gradients; with sampling most rows of the buffer were, and stay, zero."""
+        """Sum both directions' gradients; with sampling, most rows of the buffer are zero before and after."""
         for parameter in (self.softmax.weight, self.softmax.bias):
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
@@ -222,7 +222,7 @@ class LossAndGradients:
         return torch.empty_like(like).bernoulli_(kept, generator=generator).div_(kept)
 
     def seed_for(self, step: int, direction: int) -> int:
-        """What negatives (and, offset, dropout) of a step and direction are drawn with; the same in all processes."""
+        """Seed for the negatives (and, offset, the dropout) of a step and direction, the same in all processes."""
         return ((self.config.seed * 1_000_003 + step) * 2 + direction) % 2**62
 
     def _autocast(self) -> torch.autocast | nullcontext[None]:

@@ -1,4 +1,4 @@
-"""What a run says while it trains: a bar or lines on stderr, metrics.jsonl and, when asked for, TensorBoard."""
+"""The log of a run while it trains: a bar or lines on stderr, metrics.jsonl and, on request, TensorBoard."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TENSORBOARD_DIR = "tensorboard"
 
 
 class RunLog:
-    """A context manager, which closes the bar and TensorBoard's file also when the run ends with an exception.
+    """A context manager that closes the bar and TensorBoard's file even if the run ends with an exception.
 
-    step: where the run starts or continues; TensorBoard hides what it was told about later ones.
-    silent: of all processes but the first, whose log would say the same.
+    step: where the run starts or continues; TensorBoard hides what was logged about later steps.
+    silent: True in all processes except the first, because their logs would say the same.
     """
 
     def __init__(self, run_dir: Path, config: PretrainingConfig, *, step: int, silent: bool = False) -> None:
@@ -52,7 +52,7 @@ class RunLog:
         self.bar.update()
 
     def log_losses(self, progress: PretrainingProgress) -> None:
-        """A line about the window; on stderr too, where that is a file and has no bar."""
+        """Log the losses of the window; on stderr too, if it is a file and so has no bar."""
         if self.bar.disable and not self.silent:
             steps_left = self.config.num_steps - progress.step
             left = timedelta(seconds=round(progress.window.seconds_per_step * steps_left))
@@ -69,11 +69,11 @@ class RunLog:
         )
 
     def log_perplexity(self, progress: PretrainingProgress, measured: HeldOutPerplexity) -> None:
-        """A line about an evaluation."""
+        """Log an evaluation."""
         self._write(progress, {"heldout": measured.to_json()})
 
     def _text(self, progress: PretrainingProgress) -> str:
-        """Perplexity is of the training loss, so it is sampled where the softmax is."""
+        """Loss, perplexity and speed of the window; with the sampled softmax, the perplexity is only an estimate."""
         loss = progress.window.loss
         speed = self._tokens_per_second(progress)
         return f"loss {loss:.3f}, perplexity {math.exp(min(loss, 50.0)):.1f}, {speed:,.0f} tokens/s"
@@ -99,7 +99,7 @@ class RunLog:
 
 
 def _scalars(record: Mapping[str, object], prefix: str = "") -> list[tuple[str, float]]:
-    """Every number in a record; those inside objects and lists are named `key/part` and `key/number`."""
+    """Every number in a record by name; a number inside an object or a list is named `key/part` or `key/index`."""
     scalars: list[tuple[str, float]] = []
     for name, value in record.items():
         if isinstance(value, (int, float)) and name != "step":

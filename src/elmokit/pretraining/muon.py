@@ -1,10 +1,10 @@
-"""Muon (Jordan et al., 2024): momentum made orthogonal, so that every direction of a matrix learns at the same speed.
+"""Muon (Jordan et al., 2024): orthogonalised momentum, so that every direction of a matrix learns at the same speed.
 
-The step is `U V^T` of the momentum's singular value decomposition, nearly, by five Newton-Schulz iterations, times
-0.2 sqrt(larger side), which gives it the spread that Adam's steps have (Liu et al., 2025), and so Adam's learning rate.
+The step approximates `U V^T` of the momentum's singular value decomposition by five Newton-Schulz iterations. A factor
+of 0.2 sqrt(larger side) gives it the spread of Adam's steps (Liu et al., 2025), so Adam's learning rates fit.
 
-`torch.optim.Muon` iterates over the whole matrix, in bfloat16. LSTM weights are long and thin (4096 x 128), so here
-the polynomial is iterated on the small Gram matrix and applied once: the same step for a twentieth of the arithmetic.
+`torch.optim.Muon` iterates on the whole matrix, in bfloat16. LSTM weights are long and thin (4096 x 128), so here the
+polynomial is iterated on the small Gram matrix and applied once: the same step for a twentieth of the arithmetic.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from torch.optim.optimizer import Optimizer
 MOMENTUM = 0.95
 NUM_ITERATIONS = 5
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-"""Of x, x^3 and x^5: after five iterations singular values from 0.001 to 1 lie near 1 (Jordan et al., 2024)."""
+"""Coefficients of x, x^3 and x^5, which bring singular values from 0.001 to 1 near 1 in five iterations (ibid.)."""
 
 
 class Muon(Optimizer):
-    """For matrices alone; Nesterov momentum, no weight decay."""
+    """Muon for matrices only, with Nesterov momentum and without weight decay."""
 
     def __init__(self, matrices: Iterable[nn.Parameter], *, lr: float) -> None:
         super().__init__(matrices, {"lr": lr})
@@ -35,7 +35,7 @@ class Muon(Optimizer):
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:
         if closure is not None:
-            raise ValueError("Muon takes gradients as they are; it evaluates no closure")
+            raise ValueError("Muon does not evaluate a closure; call backward() first, then step()")
         for group in self.param_groups:
             for matrix in group["params"]:
                 if matrix.grad is None:
@@ -51,7 +51,7 @@ class Muon(Optimizer):
 
 
 def orthogonal(matrix: Tensor) -> Tensor:
-    """Nearly the `U V^T` of a matrix `U S V^T`, its singular values between 0.7 and 1.2; zeros stay zeros."""
+    """Approximately `U V^T` of a matrix `U S V^T`: its singular values are between 0.7 and 1.2; zeros stay zero."""
     tall = matrix.shape[0] > matrix.shape[1]
     wide = (matrix.t() if tall else matrix) / matrix.square().sum().sqrt().clamp_min(1e-30)
     gram = wide @ wide.t()
@@ -61,6 +61,6 @@ def orthogonal(matrix: Tensor) -> Tensor:
         factor = cubic * gram + quintic * (gram @ gram)
         factor.diagonal().add_(linear)
         polynomial = factor @ polynomial
-        gram = factor @ gram @ factor  # factor is symmetric, and all of these commute
+        gram = factor @ gram @ factor  # factor is symmetric, and all of these matrices commute
     result = polynomial @ wide
     return result.t() if tall else result

@@ -1,4 +1,4 @@
-"""The optimisers of pretraining: those of torch, and Muon together with AdamW as one."""
+"""The optimisers of pretraining: torch's, and Muon combined with AdamW."""
 
 from __future__ import annotations
 
@@ -31,28 +31,30 @@ def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> to
 
 
 class CombinedOptimizer:
-    """Two optimisers, each with its own parameters, as one: groups, step and state."""
+    """Two optimisers with their own parameters, which act as one: groups, step and state."""
 
     def __init__(self, first: Optimizer, second: Optimizer) -> None:
         self.parts = (first, second)
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
+        """The groups of the first optimiser, then those of the second."""
         return [group for part in self.parts for group in part.param_groups]
 
     def step(self) -> None:
-        """One step of each."""
+        """Make one step of both optimisers."""
         for part in self.parts:
             part.step()
 
     def state_dict(self) -> dict[str, Any]:
-        """The second one's parameters are numbered on after the first one's."""
+        """The state of both; the second optimiser's parameters are numbered after those of the first."""
         first, second = (part.state_dict() for part in self.parts)
         offset = self._num_first()
         numbered = {index + offset: slots for index, slots in second["state"].items()}
         return {"state": first["state"] | numbered, "param_groups": self.param_groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restore what `state_dict` returned."""
         offset = self._num_first()
         states: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
         for index, slots in state_dict["state"].items():

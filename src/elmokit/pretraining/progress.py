@@ -14,13 +14,14 @@ from elmokit.pretraining.evaluation import BestSoFar, HeldOutPerplexity
 
 @dataclass(frozen=True)
 class LossWindow:
-    """Losses of the steps since the last line of metrics.jsonl, and the time that those of this process took."""
+    """Losses of the steps since the last line of metrics.jsonl, and the time of those that this process made."""
 
     step_losses: tuple[tuple[float, ...], ...] = ()
-    """For each step, the mean loss of each direction, in nats per predicted token."""
+    """Mean loss of each direction in each step, in nats per predicted token."""
     num_timed_steps: int = 0
-    """The last so many of them; the others came out of a checkpoint, which keeps no times."""
+    """Number of the last steps that were timed; the others came from a checkpoint, which has no times."""
     seconds: float = 0.0
+    """Seconds of the timed steps."""
 
     def after(self, losses: tuple[float, ...], *, seconds: float) -> LossWindow:
         """The window with one more step."""
@@ -28,17 +29,17 @@ class LossWindow:
 
     @property
     def losses(self) -> list[float]:
-        """Mean of each direction."""
+        """Mean loss of each direction."""
         return [sum(column) / len(column) for column in zip(*self.step_losses, strict=True)]
 
     @property
     def loss(self) -> float:
-        """Mean of the directions."""
+        """Mean loss of the directions."""
         return sum(self.losses) / len(self.losses)
 
     @property
     def seconds_per_step(self) -> float:
-        """0 before this process has made a step."""
+        """Mean seconds of the timed steps; 0 before this process has made one."""
         return self.seconds / max(self.num_timed_steps, 1)
 
 
@@ -47,13 +48,17 @@ class PretrainingProgress:
     """Steps, corpus tokens and seconds so far, where the text continues, losses not yet logged, the best perplexity."""
 
     packers: tuple[PackerState, ...]
-    """For each direction, forward first."""
+    """Position in the text of each direction, forward first."""
     step: int = 0
+    """Number of optimiser steps so far."""
     num_tokens: int = 0
+    """Number of corpus tokens read so far."""
     seconds: float = 0.0
-    """Of reading text and optimising, without evaluations and checkpoints."""
+    """Seconds of reading text and optimising, without evaluations and checkpoints."""
     window: LossWindow = LossWindow()
+    """Losses that are not logged yet."""
     best: BestSoFar = field(default_factory=BestSoFar)
+    """The best evaluation."""
 
     def after(
         self, losses: tuple[float, ...], *, num_tokens: int, seconds: float, packers: Sequence[PackerState]
@@ -81,7 +86,7 @@ class PretrainingProgress:
         return self.step >= config.num_steps or 0 < config.patience <= self.best.num_evaluations_since
 
     def to_json(self) -> dict[str, object]:
-        """As checkpoints hold it (`training.json`); the times of the window are left out."""
+        """The contents of a checkpoint's `training.json`, without the times of the window."""
         return {
             "step": self.step,
             "num_tokens": self.num_tokens,
@@ -93,7 +98,7 @@ class PretrainingProgress:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> PretrainingProgress:
-        """What `to_json` wrote, also before it knew of a best perplexity. KeyError when a field is missing."""
+        """The progress that `to_json` wrote, also in versions without `best`. Raises KeyError if a field is missing."""
         return cls(
             step=record["step"],
             num_tokens=record["num_tokens"],

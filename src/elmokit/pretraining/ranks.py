@@ -1,7 +1,7 @@
-"""Processes that train one model together, started by torchrun: each has its share of the streams of every batch.
+"""Processes that train one model together, started by torchrun; each has a share of the streams of every batch.
 
-The gradients are made by hand (`gradients.py`), so they are averaged by hand too, where DistributedDataParallel would
-hook into autograd: one all-reduce a tensor, gloo between CPUs, nccl between GPUs. Every process takes the same step.
+Gradients are computed outside `loss.backward()` (`gradients.py`), so DistributedDataParallel cannot average them. Here
+there is one all-reduce per tensor, by gloo between CPUs and nccl between GPUs. Every process makes the same step.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from torch import Tensor
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.model.bilm import BiLMState
 
-Answer = TypeVar("Answer")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """This process among all: its number from 0, and how many there are. One process needs no group and no torchrun."""
+    """The number of this process, from 0, and the number of processes. A single process needs no torchrun."""
 
     device: torch.device
     rank: int = 0
@@ -32,11 +32,11 @@ class Ranks:
 
     @property
     def first(self) -> bool:
-        """Whether this is the process that writes files and speaks."""
+        """Whether this is the process that writes files and logs."""
         return self.rank == 0
 
     def share(self, batch_size: int) -> slice:
-        """This process's streams. ValueError when the streams cannot be split evenly."""
+        """This process's streams. Raises ValueError if the streams cannot be split evenly."""
         if batch_size % self.world_size:
             raise ValueError(
                 f"batch_size is {batch_size}, which {self.world_size} processes cannot split evenly; it counts the "
@@ -55,27 +55,27 @@ class Ranks:
             tensor.div_(self.world_size)
 
     def mean(self, numbers: Sequence[float]) -> tuple[float, ...]:
-        """Mean of each number over all processes, the same everywhere."""
+        """Mean of each number over all processes, the same in each."""
         if self.world_size == 1:
             return tuple(numbers)
-        together = torch.tensor(numbers, dtype=torch.float64, device=self.device)
-        self.average([together])
-        return tuple(cast("list[float]", together.tolist()))
+        means = torch.tensor(numbers, dtype=torch.float64, device=self.device)
+        self.average([means])
+        return tuple(cast("list[float]", means.tolist()))
 
     def any(self, flag: bool) -> bool:
-        """Whether any process says yes, so that all of them stop at the same step."""
+        """Whether the flag is set in any process, so that all of them stop at the same step."""
         return any(value > 0 for value in self.mean([float(flag)]))
 
     def wait(self) -> None:
-        """Until all processes are here."""
+        """Wait until all processes have called this."""
         if self.world_size > 1:
             dist.barrier()
 
-    def broadcast_from_first(self, answer: Answer) -> Answer:
-        """The first process's value, everywhere."""
+    def broadcast_from_first(self, value: Value) -> Value:
+        """The value that the first process gives, in all processes."""
         if self.world_size == 1:
-            return answer
-        box = [answer]
+            return value
+        box = [value]
         dist.broadcast_object_list(box, src=0, device=self.device)
         return box[0]
 
@@ -94,7 +94,7 @@ class Ranks:
         return cast("Answer", answer)
 
     def gather_state(self, state: BiLMState | None) -> BiLMState | None:
-        """LSTM states of all streams, in their order, from each process's own."""
+        """LSTM states of all streams in order, gathered from the processes."""
         if self.world_size == 1 or state is None:
             return state
 
@@ -106,7 +106,7 @@ class Ranks:
         return _map_state(state, whole)
 
     def share_state(self, state: BiLMState | None) -> BiLMState | None:
-        """This process's part of the states of all streams."""
+        """This process's share of the LSTM states of all streams."""
         if self.world_size == 1 or state is None:
             return state
         return _map_state(state, lambda whole: whole[self.share(len(whole))].clone())
@@ -114,7 +114,7 @@ class Ranks:
 
 @contextmanager
 def join_ranks(device: torch.device) -> Generator[Ranks]:
-    """The group that torchrun's environment describes, left again at the end; without torchrun, this process alone."""
+    """Join the group that torchrun's environment describes, and leave it at the end; without torchrun, be alone."""
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     if world_size == 1:
         yield Ranks(device=device)

@@ -1,4 +1,4 @@
-"""Recipes: functions that return a whole pretraining config, by name."""
+"""Recipes of pretraining: functions, listed by name, that return a whole config."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def small() -> PretrainingConfig:
 
 
 def mini() -> PretrainingConfig:
-    """The bundled models': the small model with 512 filters, trained in hours on two cores (experiments/LOG.md)."""
+    """Recipe of the bundled models: `small` with 512 filters, trained in hours on two cores (experiments/LOG.md)."""
     return replace(
         original(),
         bilm=BiLMConfig(
@@ -50,7 +50,7 @@ def mini() -> PretrainingConfig:
 
 
 def tiny() -> PretrainingConfig:
-    """For tests and first steps: trains in seconds, learns a few sentences by heart."""
+    """A model for tests and first steps, which learns a few sentences by heart in seconds."""
     return replace(
         mini(),
         bilm=BiLMConfig(
@@ -72,7 +72,7 @@ def tiny() -> PretrainingConfig:
 
 
 def finetuning(bilm: BiLMConfig) -> PretrainingConfig:
-    """For continuing a trained biLM of any size on a domain's text: an epoch or two, stopped by held-out perplexity."""
+    """Settings to continue a biLM of any size on a domain's text, until held-out perplexity stops improving."""
     return replace(
         mini(),
         bilm=bilm,
@@ -97,8 +97,8 @@ RECIPES: dict[str, Callable[[], PretrainingConfig]] = {
 def recipe(name: str, settings: Sequence[str] = ()) -> PretrainingConfig:
     """The config of a named recipe, changed by `settings` (`field=value`).
 
-    ValueError for another name, which lists the names there are, and for settings that are unknown or wrong.
+    Raises ValueError for an unknown name, listing the known ones, and for unknown fields and wrong values.
     """
     if name not in RECIPES:
-        raise ValueError(f"unknown recipe {name!r}; there are {', '.join(RECIPES)}")
+        raise ValueError(f"unknown recipe {name!r}; expected one of {', '.join(RECIPES)}")
     return with_settings(RECIPES[name](), settings)

@@ -1,4 +1,4 @@
-"""A pretraining run in motion: batches -> steps -> log lines, evaluations and checkpoints, until the last step."""
+"""A pretraining run in progress: batches -> steps -> log lines, evaluations and checkpoints, until the last step."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OnStep = Callable[["Run"], None]
 
 
 class Run:
-    """The moving parts of a run, from the first step or from a checkpoint; every process of several has one."""
+    """Model, optimiser, text and progress of a run, from its start or from a checkpoint. Every process has its own."""
 
     def __init__(
         self, run_dir: Path, config: PretrainingConfig, shards: list[Path], vocabulary: Vocabulary, *, ranks: Ranks
@@ -65,11 +65,11 @@ class Run:
 
     @property
     def parameters(self) -> list[torch.nn.Parameter]:
-        """Those of the biLM, then those of the softmax."""
+        """The parameters of the biLM, then those of the softmax."""
         return [*self.bilm.parameters(), *self.softmax.parameters()]
 
     def start_from(self, bilm: BiLM, softmax: Softmax) -> None:
-        """Take over trained weights; the optimiser and the text start from their beginning."""
+        """Start from trained weights, but with a new optimiser and from the beginning of the text."""
         self.bilm.load_state_dict(bilm.state_dict())
         self.softmax.load_state_dict(softmax.state_dict())
 
@@ -78,11 +78,11 @@ class Run:
         for checkpoint in checkpoints(self.run_dir):
             try:
                 self._load(checkpoint)
-                if self.ranks.first:  # a kill may have come between the checkpoint and this
+                if self.ranks.first:  # the run may have been killed between the checkpoint and this
                     publish(checkpoint / WEIGHTS_NAME, self.run_dir / WEIGHTS_NAME)
                 break
             except (OSError, ValueError, KeyError, SafetensorError) as error:
-                warnings.warn(f"{checkpoint} cannot be read ({error}); going back to the one before", stacklevel=3)
+                warnings.warn(f"{checkpoint} cannot be read ({error}); trying the one before", stacklevel=3)
 
     def _load(self, checkpoint: Path) -> None:
         self.progress, state = load_checkpoint(
@@ -92,10 +92,10 @@ class Run:
         self.packers = [self._packer(index == 1, start) for index, start in enumerate(self.progress.packers)]
 
     def train(self, on_step: OnStep | None = None) -> None:
-        """Step until the end. SIGTERM, to any of the processes, ends them all after a step and a checkpoint.
+        """Train until the end. SIGTERM to any of the processes ends all of them after a step and a checkpoint.
 
-        on_step: called with the run after each step, when it has been logged, evaluated and saved; what it raises ends
-        the run, which can be resumed.
+        on_step: called with the run after each step, once it has been logged, evaluated and saved; an exception from
+            it ends the run, which can be resumed.
         """
         config = self.config
         if self.ranks.first:
@@ -123,7 +123,7 @@ class Run:
                     self._stop()
 
     def save(self) -> None:
-        """Write a checkpoint, which the processes make together and the first one writes."""
+        """Write a checkpoint: the first process writes it, with the LSTM states of all."""
         state = self.ranks.gather_state(self.state)
         if self.ranks.first:
             save_checkpoint(
@@ -143,7 +143,7 @@ class Run:
         sys.exit(128 + signal.SIGTERM)
 
     def _advance(self, source: Iterator[Batch]) -> None:
-        """One step on the next batches, and the progress with it."""
+        """Make one step on the next batches, and update the progress."""
         began = time.monotonic()
         losses = self._one_step([next(source) for _ in range(self.config.accumulate)])
         self.progress = self.progress.after(
@@ -154,7 +154,7 @@ class Run:
         )
 
     def _one_step(self, group: list[Batch]) -> tuple[float, ...]:
-        """One step of the optimiser on a group of batches; each direction's mean loss over them and all processes."""
+        """Make one optimiser step on a group of batches; each direction's mean loss over them and all processes."""
         config = self.config
         losses = self.fill_gradients(group)
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
@@ -164,7 +164,7 @@ class Run:
         if not (all(map(math.isfinite, losses)) and bool(torch.isfinite(norm))):
             raise DivergenceError(
                 f"step {self.progress.step}: {self._not_finite(losses)} is not finite, so training has diverged; "
-                f"the last checkpoint in {self.run_dir} is good: resume it with a lower learning_rate"
+                f"the last checkpoint in {self.run_dir} is intact: resume it with a lower learning_rate"
             )
         if norm > config.clip_norm:
             torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=True)
@@ -174,7 +174,7 @@ class Run:
         return losses
 
     def fill_gradients(self, group: list[Batch]) -> tuple[float, ...]:
-        """Each direction's mean loss over the batches, and its gradients in `.grad`; the state is carried on."""
+        """Fill `.grad` with the mean gradients of the batches, and carry the state on; each direction's mean loss."""
         results: list[StepResult] = []
         sums: list[Tensor] = []
         for index, batch in enumerate(group):
@@ -241,6 +241,7 @@ class Run:
 
 
 def new_softmax(num_tokens: int, config: PretrainingConfig) -> Softmax:
+    """A softmax over `num_tokens` tokens with random weights, scaled and biased as the config says."""
     softmax = Softmax(num_tokens=num_tokens, dim=config.bilm.projection_dim)
     with torch.no_grad():
         softmax.weight.mul_(config.softmax_scale)
@@ -257,7 +258,7 @@ class _TerminationSignal:
 
     def __enter__(self) -> _TerminationSignal:
         self.in_main_thread = threading.current_thread() is threading.main_thread()
-        if self.in_main_thread:  # Python gives signals to no other
+        if self.in_main_thread:  # Python delivers signals to no other thread
             self.handler_before = signal.signal(signal.SIGTERM, self._receive)
         return self
 

@@ -1,6 +1,6 @@
-"""The files of a pretraining run: config.json with the resolved settings, vocabulary, held-out sentences, card, log.
+"""The folder of a pretraining run: config.json with the resolved settings, vocabulary, held-out sentences, card, log.
 
-A run's folder is a model in the native format as soon as it has a checkpoint.
+The folder is also a model in the native format as soon as the run has a checkpoint.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ class RunRecord:
     """What config.json says about a run."""
 
     config: PretrainingConfig
+    """Settings of the run, resolved."""
     shards: list[Path]
+    """Text files to train on."""
     started_from: str | None = None
-    """The model that a fine-tuning run began with."""
+    """Model that a fine-tuning run started from; None for random weights."""
 
 
 def check_files(paths: Sequence[Path], what: str) -> None:
-    """FileNotFoundError, which calls the file a `what`, for the first path that is not a file."""
+    """Raise FileNotFoundError if one of the paths is not a file; the message calls it `what`."""
     for path in paths:
         if not path.is_file():
             raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
 
 
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
-    """Write what a run knows before its first step; config.json comes last, so a folder that has one is complete."""
+    """Write what a run knows before its first step; config.json comes last, so a folder with one is complete."""
     run_dir.mkdir(parents=True, exist_ok=True)
     vocabulary.write(run_dir / VOCABULARY_NAME)
     with atomic_write(run_dir / CARD_NAME) as temporary:
@@ -52,6 +54,7 @@ def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_ou
 
 
 def write_record(run_dir: Path, record: RunRecord) -> None:
+    """Write the record as the run's config.json."""
     settings = record.config.to_json()
     pretraining = {"shards": [str(shard) for shard in record.shards]}
     if record.started_from is not None:
@@ -61,12 +64,15 @@ def write_record(run_dir: Path, record: RunRecord) -> None:
 
 
 def read_record(run_dir: Path) -> RunRecord:
-    """FileNotFoundError when the folder is not a run; ValueError for a model that was not pretrained by elmokit."""
+    """Read the record of a run.
+
+    Raises FileNotFoundError if the folder is not a run, and ValueError for a model that elmokit did not pretrain.
+    """
     return _record(read_config(run_dir, format=FORMAT, version=VERSION, verb="pretrain"), run_dir / CONFIG_NAME)
 
 
 def record_of(config: Mapping[str, Any], where: str | Path) -> RunRecord:
-    """The record of a config.json that was parsed already. ValueError, which names `where`, as in `read_record`."""
+    """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
     return _record(checked_config(config, where=where, format=FORMAT, version=VERSION, verb="pretrain"), where)
 
 

@@ -48,11 +48,11 @@ def pretrain(
 ) -> Path:
     """Train a biLM on text shards (one tokenised sentence per line) and return the run folder.
 
-    The folder is also a model in the native format: its `model.safetensors` holds the newest checkpoint's weights, and
-    `best/` those of the lowest perplexity on `held_out`, text of the same form. Processes that torchrun starts train
-    one model together. `on_step` is called with the `Run` after each step; what it raises ends the run, which can be
-    resumed. Raises ValueError when the folder already holds a run, and for text that cannot be read;
-    `DivergenceError`, a ValueError, when a loss or a gradient is not finite.
+    The folder is also a model in the native format: its `model.safetensors` has the weights of the newest checkpoint,
+    and `best/` those with the lowest perplexity on `held_out`, text of the same form. Processes that torchrun starts
+    train one model together. `on_step` is called with the `Run` after each step; an exception from it ends the run,
+    which can be resumed. Raises ValueError if the folder already holds a run, and for text that cannot be read;
+    `DivergenceError`, a ValueError, if a loss or a gradient is not finite.
     """
     vocabulary = Vocabulary.read(vocabulary_path)
     record = RunRecord(config, list(shards))
@@ -62,10 +62,10 @@ def pretrain(
 def resume(
     run_dir: Path, settings: Sequence[str] = (), *, device: str | None = None, on_step: OnStep | None = None
 ) -> Path:
-    """Continue from a run's newest checkpoint, or from its start if it was stopped before the first.
+    """Continue a run from its newest checkpoint, or from its start if it has none yet.
 
-    `settings` (`field=value`) may change what does not change the model or the text's order. The number of processes
-    may differ from before. `on_step` as in `pretrain`. FileNotFoundError when the folder is not a run.
+    `settings` (`field=value`) may change anything except the model and the order of the text. The number of processes
+    may differ from before. `on_step` is as in `pretrain`. Raises FileNotFoundError if the folder is not a run.
     """
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(existing_run(run_dir)))
@@ -109,12 +109,12 @@ def begin(
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains)))
         config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
-        config = ranks.broadcast_from_first(config)  # what is measured here may come out differently elsewhere
+        config = ranks.broadcast_from_first(config)  # the measured precision may differ between processes
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         next(SentenceStream(run.shards, shuffle=False))  # text without sentences fails before anything is written
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
         if ranks.first:
-            shutil.rmtree(run_dir / "checkpoints", ignore_errors=True)  # of a start that was cut short
+            shutil.rmtree(run_dir / "checkpoints", ignore_errors=True)  # left by a start that was cut short
         if start is not None:
             run.start_from(*start)
             run.save()  # before config.json, so that a run that can be resumed knows what it started from
@@ -131,10 +131,10 @@ def find_device(name: str | None) -> torch.device:
 
 
 def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:
-    """`config` without what depends on the machine or the vocabulary, as it is written into the run.
+    """Replace the settings that depend on the machine or the vocabulary by definite ones, as the run records them.
 
-    `precision="auto"` becomes bfloat16 on CUDA, and on a CPU that proves to multiply it at least 1.3 times as fast. A
-    vocabulary with no more tokens than there are negatives to draw is trained with the full softmax, with a warning.
+    `precision="auto"` becomes bfloat16 on CUDA, and on a CPU that multiplies it at least 1.3 times as fast as float32.
+    If the vocabulary has no more tokens than negatives are to be drawn, the full softmax is used, with a warning.
     """
     if config.softmax == "sampled" and config.num_negatives >= num_tokens:
         warnings.warn(

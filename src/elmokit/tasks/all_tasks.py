@@ -1,4 +1,4 @@
-"""The six tasks by name. A task's module is imported when it is asked for: the list costs no torch."""
+"""The six tasks by name. A task's module is imported when the task is asked for, so the list does not import torch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from elmokit.tasks.config import with_settings
-from elmokit.tasks.task import recipe
+from elmokit.tasks.task import recipe_config
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,11 +23,11 @@ TASKS = {
     "question-answering": "elmokit.tasks.question_answering.task",
     "sentiment": "elmokit.tasks.sentiment.task",
 }
-"""Name -> the module whose TASK it is."""
+"""Name -> the module that defines the task as `TASK`."""
 
 
 def find_task(name: str) -> Task[Any, Any]:
-    """ValueError, with the nearest names, for a task that is not there."""
+    """Import the task of that name. Raises ValueError, suggesting the nearest name, if there is none."""
     if name not in TASKS:
         near = difflib.get_close_matches(name, TASKS, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
@@ -36,8 +36,9 @@ def find_task(name: str) -> Task[Any, Any]:
 
 
 def task_recipe(task: str, name: str = "cpu", settings: Sequence[str] = ()) -> TaskConfig:
-    """The config of a task's recipe (`cpu`, minutes, or `paper`, the published sizes), changed by `field=value`.
+    """The config of a task's recipe (`cpu` trains in minutes, `paper` has the published sizes), changed by `settings`.
 
-    ValueError for a task, a recipe or a setting that is not there, and for a wrong value.
+    settings: changes written as `field=value`. Raises ValueError for an unknown task, recipe or field, and for a wrong
+    value.
     """
-    return with_settings(recipe(find_task(task), name), settings)
+    return with_settings(recipe_config(find_task(task), name), settings)

@@ -1,4 +1,4 @@
-"""Examples in batches of similar length: shuffled to train on, or in any order to predict."""
+"""Batches of examples of similar length: shuffled for training, in order of length for prediction."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from elmokit.tasks.task_model import TaskModel
 
 LENGTH_NOISE = 0.1
-"""Share of an example's length by which its place among the others moves, so that batches change between epochs."""
+"""Largest share of its length by which an example's sort key is varied, so that batches change between epochs."""
 
 
 def training_batches(task: Task[E, P], examples: Sequence[E], *, size: int, seed: str) -> list[list[E]]:
-    """All examples once, those of a batch of similar length, in an order that the seed alone decides."""
+    """All examples once, in batches of similar length, in an order that depends only on the seed."""
     randomness = random.Random(seed)
     keys = [num_tokens(task, example) * randomness.uniform(1 - LENGTH_NOISE, 1 + LENGTH_NOISE) for example in examples]
     order = sorted(range(len(examples)), key=lambda index: (keys[index], randomness.random()))
-    result = list(batched((examples[index] for index in order), size=size))
-    randomness.shuffle(result)
-    return result
+    batches = list(batched((examples[index] for index in order), size=size))
+    randomness.shuffle(batches)
+    return batches
 
 
 def predict_all(task: Task[E, P], model: TaskModel, examples: Sequence[E], *, batch_size: int) -> list[P]:
-    """A prediction for each example, in their order; the model is in eval mode meanwhile."""
+    """One prediction per example, in the order of the examples; the model is in eval mode meanwhile."""
     was_training = model.training
     model.eval()
     order = sorted(range(len(examples)), key=lambda index: -num_tokens(task, examples[index]))
@@ -44,4 +44,5 @@ def predict_all(task: Task[E, P], model: TaskModel, examples: Sequence[E], *, ba
 
 
 def num_tokens(task: Task[E, P], example: E) -> int:
+    """Number of tokens in all sentences of an example."""
     return sum(map(len, task.sentences(example)))

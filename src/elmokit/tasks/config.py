@@ -22,24 +22,25 @@ OPTIMIZERS = ("adam", "adamw", "adadelta", "sgd")
 
 @dataclass(frozen=True)
 class ElmoInput:
-    """Where a task model reads ELMo's vectors, and how they are made of the biLM's layers: see `ElmoEmbedding`."""
+    """Where a task model reads ELMo's vectors, and how the biLM's layers are combined: see `ElmoEmbedding`."""
 
     position: str = "input"
-    """input, output (of the first encoder) or both."""
+    """Where the vectors are concatenated: input, output (of the first encoder) or both."""
     model: str = "mini-en"
-    """A bundled model's name, a folder, or a file of another system's vectors (see `save_vectors`)."""
+    """Name of a bundled model, path of a model, or path of another system's vectors (see `save_vectors`)."""
     layers: str = "mix"
-    """mix (learned weights of all), top, average, or the number of one."""
+    """mix (a learned weighted sum of all layers), top, average, or the number of one layer."""
     dropout_rate: float = 0.0
+    """Rate of the dropout of ELMo's vectors."""
     layer_norm: bool = False
-    """Normalise each layer before the mix, over the whole batch: a sentence's vectors then depend on it."""
+    """Normalise each layer before the mix, over the whole batch, so that a sentence's vectors depend on its batch."""
     rescale: bool = False
-    """Divide each layer by its root mean square over the training set, measured once and kept with the model, so that
+    """Divide each layer by its root mean square over the training set, measured once and stored with the model, so that
     no layer drowns the others: the token layer of `mini-en` is five times as large as its LSTM layers."""
     penalty: float = 0.0
-    """lambda: this times `||w||^2` of the mixes is added to the loss."""
+    """lambda of the paper: this times `||w||^2` of the mixes is added to the loss."""
     train: bool = False
-    """Train the biLM too, which is then run in every step instead of once per data set."""
+    """Train the biLM too; it then runs in every step instead of once per data set."""
 
     def __post_init__(self) -> None:
         if self.position not in POSITIONS:
@@ -53,32 +54,33 @@ class ElmoInput:
 
     @property
     def positions(self) -> tuple[str, ...]:
-        """Each has a mix of its own; `both` are two."""
+        """The positions, each of which has a mix of its own; `both` gives two."""
         return ("input", "output") if self.position == "both" else (self.position,)
 
 
 @dataclass(frozen=True)
 class InputConfig:
-    """What is known of a token. Defaults: word vectors alone, learnt from nothing."""
+    """What a task model reads of a token. By default, only word vectors, learnt from random values."""
 
     word_vectors: str = ""
-    """GloVe, word2vec or fastText file; empty starts the words of the training set at random."""
+    """GloVe, word2vec or fastText file; if empty, the words of the training set start at random."""
     word_dim: int = 50
-    """Width of the word vectors; 0 uses none. That of the file, if there is one."""
+    """Width of the word vectors; 0 uses none. A file of word vectors overrides it."""
     train_word_vectors: bool = True
+    """Whether the vectors of the training set's words are trained."""
     lower_case: bool = True
-    """Of the words, not of the characters; GloVe's 6B vectors are lower-cased."""
+    """Whether words are lower-cased, as GloVe's 6B vectors are; characters never are."""
     min_word_count: int = 1
-    """Occurrences in the training set that give a word a vector of its own which the file lacks; the rarer ones share
-    the unknown word's, which learns from them."""
+    """Occurrences in the training set from which on a word that the file lacks has a vector of its own; rarer words
+    share the vector of the unknown word, which learns from them."""
     num_extra_words: int = 20_000
-    """First words of the file that are kept for new text, though no data set has them."""
+    """Number of words from the start of the file that are kept for new text, even if no data set has them."""
     character_dim: int = 0
-    """Width of a character of the task's own character CNN; 0 has none."""
+    """Width of the character embeddings of the task's own character CNN; 0 uses none."""
     character_filters: tuple[tuple[int, int], ...] = ((3, 128),)
-    """(width, number) of its filters."""
+    """(width, number) of the character CNN's filters."""
     max_characters: int = 50
-    """Of a token, its two boundaries included."""
+    """Characters of a token that the character CNN reads, its two boundaries included."""
     elmo: ElmoInput | None = None
     """None reads no ELMo vectors."""
 
@@ -93,11 +95,14 @@ class InputConfig:
         widest = max((width for width, _ in pairs), default=1)
         if not pairs or min(min(pair) for pair in pairs) < 1 or self.max_characters < max(widest, 3):
             raise ValueError(
-                f"character_filters are {self.character_filters} on {self.max_characters} characters; expected widths "
-                "and numbers of 1 and more, and no filter wider than a token"
+                f"character_filters are {self.character_filters} and max_characters is {self.max_characters}; expected "
+                "widths and numbers of at least 1, and no filter wider than max_characters"
             )
         if self.word_dim == 0 and self.character_dim == 0 and (self.elmo is None or self.elmo.position == "output"):
-            raise ValueError("word_dim and character_dim are 0 and ELMo is not at the input: nothing to read")
+            raise ValueError(
+                "word_dim and character_dim are 0 and ELMo is not at the input, so there is nothing to read; set one "
+                "of them, or elmo=input"
+            )
 
 
 @dataclass(frozen=True)
@@ -107,31 +112,34 @@ class TrainingConfig:
     optimizer: str = "adam"
     """adam, adamw, adadelta (rho 0.95, epsilon 1e-6) or sgd."""
     learning_rate: float = 0.001
+    """Learning rate of the first step."""
     batch_size: int = 32
-    """Examples of a step, of similar length."""
+    """Examples per step, of similar length."""
     max_epochs: int = 20
+    """Epochs after which training ends in any case."""
     patience: int = 5
-    """Epochs in a row without a better score on the development set after which training ends."""
+    """Training ends after this many epochs in a row without a better score on the development set."""
     halve_after: int = 0
-    """Epochs in a row without a better score after which the rate is halved; 0 keeps it."""
+    """The learning rate is halved after this many epochs in a row without a better score; 0 never halves it."""
     decay: float = 1.0
-    """Factor on the learning rate, every `decay_steps` steps."""
+    """Factor on the learning rate, applied every `decay_steps` steps."""
     decay_steps: int = 100
+    """Steps between two applications of `decay`."""
     clip_norm: float = 0.0
-    """Largest global norm of the gradient; 0 cuts nothing."""
+    """Largest global norm of the gradient; 0 does not clip it."""
     clip_value: float = 0.0
-    """Largest absolute value of each number of the gradient; 0 cuts nothing."""
+    """Largest absolute value of each element of the gradient; 0 does not clip it."""
     average_decay: float = 0.0
-    """Decay of the moving average of the weights that is evaluated and kept (0.999), which starts with quicker ones; 0
-    takes the weights themselves."""
+    """Decay (for example 0.999) of the moving average of the weights that is evaluated and kept; the first steps use a
+    smaller decay. 0 uses the weights themselves."""
     weight_decay: float = 0.0
-    """L2 penalty on all weights but those of the scalar mixes."""
+    """L2 penalty on all weights except those of the scalar mixes."""
     max_train_examples: int = 0
-    """Examples of the training set that are used, chosen by the seed; 0 means all."""
+    """Number of training examples used, chosen by the seed; 0 means all."""
     max_dev_examples: int = 0
-    """First examples of the development set that are used while training; 0 means all."""
+    """Number of examples, from the start of the development set, used while training; 0 means all."""
     seed: int = 0
-    """Of initial weights, order, dropout and the choice of examples."""
+    """Seed for initial weights, order, dropout and the choice of examples."""
 
     def __post_init__(self) -> None:
         if self.optimizer not in OPTIMIZERS:
@@ -152,7 +160,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class TaskConfig:
-    """All that a run of a task can vary. `model` is the task's own frozen dataclass."""
+    """Everything that a run of a task can vary. `model` is the task's own frozen dataclass."""
 
     model: Any
     inputs: InputConfig = field(default_factory=InputConfig)
@@ -161,7 +169,7 @@ class TaskConfig:
 
 @dataclass(frozen=True)
 class Splits:
-    """The files of a data set."""
+    """The files of a data set; each split may have several, and `test` may be empty."""
 
     train: tuple[Path, ...]
     dev: tuple[Path, ...]
@@ -169,18 +177,18 @@ class Splits:
 
 
 def with_settings(config: TaskConfig, settings: Sequence[str]) -> TaskConfig:
-    """Settings of the model, the inputs and the training, such as `learning_rate=0.01` or `model.dropout_rate=0.3`.
+    """Change settings of the model, the inputs and the training: `learning_rate=0.01`, `model.dropout_rate=0.3`.
 
-    A field of `ElmoInput` is `inputs.elmo.dropout_rate=0.2`, or `elmo.dropout_rate=0.2` for short. `elmo=input`,
-    `elmo=output` and `elmo=both` are its position; `elmo=none` takes ELMo out, whatever else is set of it.
+    A field of `ElmoInput` is set by `inputs.elmo.dropout_rate=0.2`, or `elmo.dropout_rate=0.2` for short. `elmo=input`,
+    `elmo=output` and `elmo=both` set its position; `elmo=none` removes ELMo, whatever its other settings are.
 
-    ValueError, naming the setting, for unknown fields, fields that two of the three have, wrong values, and settings of
-    ELMo where there is none.
+    Raises ValueError, naming the setting, for unknown fields, fields that two of the three parts have, wrong values,
+    and settings of ELMo in a config without ELMo.
     """
     of_elmo = [setting for setting in settings if setting.strip().removeprefix("inputs.").startswith("elmo")]
     others = [setting for setting in settings if setting not in of_elmo]
     elmo = _with_elmo(config.inputs.elmo, [setting.strip().removeprefix("inputs.") for setting in of_elmo])
-    readable = replace(config.inputs, elmo=ElmoInput())  # whatever the other fields are: checked when all are known
+    readable = replace(config.inputs, elmo=ElmoInput())  # valid on its own; checked with the real ELMo below
     changed = change_settings({"model": config.model, "inputs": readable, "training": config.training}, others)
     return TaskConfig(**changed | {"inputs": replace(changed["inputs"], elmo=elmo)})
 
@@ -218,7 +226,7 @@ def _with_elmo(elmo: ElmoInput | None, settings: Sequence[str]) -> ElmoInput | N
             check_known(name, known)
             fields.append(setting)
     if position is None and fields:
-        raise ValueError(f"setting {fields[0]}: there is no ELMo in this config; add elmo=input, output or both")
+        raise ValueError(f"setting {fields[0]}: this config has no ELMo; add elmo=input, elmo=output or elmo=both")
     if position not in (None, "none", *POSITIONS):
         raise ValueError(f"elmo is {position!r}; expected none, {', '.join(POSITIONS)}")
     if position in (None, "none"):

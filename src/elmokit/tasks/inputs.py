@@ -1,4 +1,4 @@
-"""What a task model reads of its tokens: word vectors, characters, ELMo. The one place where "with ELMo" is decided."""
+"""What a task model reads of its tokens: word vectors, characters, ELMo. Only this file knows a model "with ELMo"."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ class EncodedTokens:
     """A batch of token lists, padded."""
 
     inputs: Float[Tensor, "B T I"]
-    """For the first encoder: word vectors, characters, and ELMo where it is at the input. Zero at padding."""
+    """Input of the first encoder: word vectors, characters, and ELMo if it is at the input. Zero at padding."""
     outputs: Float[Tensor, "B T O"]
-    """To be concatenated with the first encoder's output: ELMo where it is at the output; else O = 0."""
+    """Vectors to be concatenated with the first encoder's output: ELMo if it is at the output; otherwise O = 0."""
     mask: Bool[Tensor, "B T"]
+    """True on real tokens."""
 
 
 class TokenInputs(nn.Module):
-    """Token lists -> `EncodedTokens`. Made of a config by `tasks/resources.py`, which opens the files that it needs.
+    """Token lists -> `EncodedTokens`. Created from a config by `tasks/resources.py`, which opens the files it needs.
 
-    words: None for a config without word vectors.
-    elmo: layers that stay as they are, or the biLM itself, which is trained then; None for a config without ELMo.
+    words: the words with their vectors; None for a config without word vectors.
+    elmo: layers that do not change, or the biLM itself, which is then trained; None for a config without ELMo.
     """
 
     input_dim: int
@@ -57,7 +58,7 @@ class TokenInputs(nn.Module):
         self.elmo: ElmoEmbedding | None = None
         self.input_dim = self.output_dim = 0
         if (words is None) != (config.word_dim == 0) or (elmo is None) != (config.elmo is None):
-            raise ValueError("words and elmo must be given where the config has them, and nowhere else")
+            raise ValueError("words and elmo must be given if, and only if, the config has them")
         if words is not None:
             self.words = WordEmbedding(words, lower_case=config.lower_case)
             self.input_dim += self.words.dim
@@ -72,11 +73,11 @@ class TokenInputs(nn.Module):
         self.register_buffer("_device", torch.empty(0), persistent=False)
 
     def forward(self, sentences: Sequence[Sequence[str]]) -> EncodedTokens:
-        """Sentences of at least one token in one of them."""
+        """Encode a batch of sentences. Raises ValueError if no sentence has a token."""
         device = cast("Tensor", self._device).device
         lengths = torch.tensor([len(sentence) for sentence in sentences])
         if len(sentences) == 0 or int(lengths.max()) == 0:
-            raise ValueError(f"{len(sentences)} sentences without a token; expected some")
+            raise ValueError(f"{len(sentences)} sentences without a token; expected at least one token")
         mask = (torch.arange(int(lengths.max())) < lengths[:, None]).to(device)
         empty = torch.zeros(*mask.shape, 0, device=device)
         inputs, outputs = [empty], [empty]
@@ -90,12 +91,12 @@ class TokenInputs(nn.Module):
         return EncodedTokens(torch.cat(inputs, dim=2), torch.cat(outputs, dim=2), mask)
 
     def measure_scales(self, sentences: Sequence[Sequence[str]]) -> None:
-        """Of the layers, for ELMo's `rescale`; without it nothing happens."""
+        """Measure the scales of the biLM's layers for ELMo's `rescale`; does nothing without `rescale`."""
         if self.elmo is not None and self.elmo.scales is not None:
             self.elmo.measure_scales(sentences)
 
     def penalty(self) -> Float[Tensor, ""]:
-        """Of ELMo's mixes (`ElmoEmbedding.penalty`), to be added to the loss; zero without ELMo."""
+        """Penalty of ELMo's mixes (`ElmoEmbedding.penalty`), to be added to the loss; zero without ELMo."""
         return cast("Tensor", self._device).new_zeros(()) if self.elmo is None else self.elmo.penalty()
 
     def mixes(self) -> dict[str, ScalarMix | TopLayer]:
@@ -105,7 +106,7 @@ class TokenInputs(nn.Module):
 
 
 class _CharacterCNN(nn.Module):
-    """The largest response of each filter over a token's UTF-8 bytes, then a ReLU; each distinct token once."""
+    """The largest response of each filter over a token's UTF-8 bytes, then a ReLU, computed once per distinct token."""
 
     def __init__(self, config: InputConfig) -> None:
         super().__init__()
@@ -140,6 +141,6 @@ def _new_embedding(config: ElmoInput, layers: FrozenLayers | BiLM) -> ElmoEmbedd
         layers=int(config.layers) if config.layers.isdecimal() else cast("LayerChoice", config.layers),
         rescale=config.rescale,
         penalty_factor=config.penalty,
-        encode_distinct=False,  # the order of the sums that runs with a trained biLM have had so far
+        encode_distinct=False,  # keeps the order of sums, and so the bits, of runs that train the biLM
         requires_grad=config.train,
     )

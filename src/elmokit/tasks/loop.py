@@ -1,7 +1,7 @@
-"""The supervised loop: epochs of steps, a score on the development set after each, the best weights kept.
+"""The supervised loop: epochs of steps, a score on the development set after each epoch, the best weights kept.
 
 `checkpoint.safetensors` is the state after the last epoch: weights, optimiser, moving average, and the progress as
-JSON in its header; one file, so that it is whole or the one before. Random numbers follow from the seed and the epoch.
+JSON in its header; a single file, so that it is replaced atomically. Random numbers follow from the seed and the epoch.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Clock:
-    """Wall-clock and CPU seconds, of which only differences mean something."""
+    """Wall-clock and CPU seconds from an arbitrary start; only differences are meaningful."""
 
     seconds: float
     processor_seconds: float
 
     @classmethod
     def now(cls) -> Clock:
+        """Read both clocks."""
         return cls(time.monotonic(), time.process_time())
 
 
@@ -54,21 +55,24 @@ class TaskProgress:
     """How far a run has come, and how well it went."""
 
     epoch: int = 0
-    """Epochs that are done."""
+    """Number of finished epochs."""
     step: int = 0
+    """Number of optimiser steps so far."""
     rate_factor: float = 1.0
-    """Of the learning rate, by halving."""
+    """Factor on the learning rate, from halving it."""
     epochs_since_halving: int = 0
-    """Without a better score."""
+    """Epochs without a better score since the best one or the last halving."""
     best_epoch: int = 0
+    """Number of the epoch with the best score, counted from 1."""
     best_score: float | None = None
+    """Best score on the development set; None before the first epoch."""
     seconds: float = 0.0
-    """Of training and evaluating."""
+    """Wall-clock seconds of training and evaluating."""
     processor_seconds: float = 0.0
-    """The same on the processors' clock, of all threads: without the time that other programs took."""
+    """CPU seconds of the same, of all threads; they exclude other programs."""
 
     def after(self, score: float, *, config: TrainingConfig, step: int, began: Clock) -> TaskProgress:
-        """The progress when one more epoch has ended with that score on the development set."""
+        """The progress after one more epoch, which began at `began` and reached that score on the development set."""
         now = Clock.now()
         done = replace(
             self,
@@ -85,11 +89,12 @@ class TaskProgress:
         return replace(done, epochs_since_halving=waited)
 
     def finished(self, config: TrainingConfig) -> bool:
+        """Whether the last epoch is done, or the score has not improved for `patience` epochs."""
         return self.epoch >= config.max_epochs or self.epoch - self.best_epoch >= config.patience
 
 
 class Training(Generic[E, P]):
-    """A run in motion: `load` continues from its folder's checkpoint, `run` trains to the end."""
+    """A run in progress: `load` continues from the checkpoint in its folder, `run` trains to the end."""
 
     def __init__(
         self,
@@ -110,11 +115,11 @@ class Training(Generic[E, P]):
         self.progress = TaskProgress()
         self.optimizer = _new_optimizer(self.model, config)
         self.parameters = [value for value in self.model.parameters() if value.requires_grad]
-        self.graphics = list({value.device for value in self.parameters if value.is_cuda})
+        self.cuda_devices = list({value.device for value in self.parameters if value.is_cuda})
         self.average = [value.detach().clone() for value in self.parameters] if config.average_decay else []
 
     def load(self) -> None:
-        """Continue after the last epoch that was finished, if there is one."""
+        """Continue after the last finished epoch, if there is one."""
         path = self.run_dir / CHECKPOINT_FILE
         if path.exists():
             self.progress = read_progress(path)
@@ -125,7 +130,7 @@ class Training(Generic[E, P]):
             self.average = [average[str(index)].to(old.device) for index, old in enumerate(self.average)]
 
     def run(self) -> TaskProgress:
-        """Train until the last epoch, or until patience has come to its end."""
+        """Train until the last epoch, or until patience runs out."""
         while not self.progress.finished(self.config):
             began = Clock.now()
             loss, step = self._one_epoch()
@@ -140,14 +145,14 @@ class Training(Generic[E, P]):
         return self.progress
 
     def _one_epoch(self) -> tuple[float, int]:
-        """Mean loss of the epoch's batches, and the number of steps so far."""
+        """Train for an epoch; the mean loss of its batches, and the number of steps so far."""
         seed = f"{self.config.seed} {self.progress.epoch}"
         groups = training_batches(self.task, self.train, size=self.config.batch_size, seed=seed)
         step = self.progress.step
         total = 0.0
         self.model.train()
         with (
-            torch.random.fork_rng(self.graphics),
+            torch.random.fork_rng(self.cuda_devices),
             progress_bar(unit="step", total=len(groups), label=f"epoch {self.progress.epoch + 1}", keep=False) as bar,
         ):
             torch.manual_seed(self.config.seed * 1_000_003 + self.progress.epoch)
@@ -184,7 +189,7 @@ class Training(Generic[E, P]):
 
     @torch.no_grad()
     def _update_average(self, step: int) -> None:
-        """With a decay that grows with the steps, as TensorFlow's `num_updates` has it: no trace of the start stays."""
+        """The decay grows with the steps, like TensorFlow's with `num_updates`, so the first weights leave no trace."""
         if self.average:
             decay = min(self.config.average_decay, (1 + step) / (10 + step))
             for average, parameter in zip(self.average, self.parameters, strict=True):
@@ -231,17 +236,17 @@ class Training(Generic[E, P]):
     def _diverged(self, what: str, step: int) -> DivergenceError:
         return DivergenceError(
             f"epoch {self.progress.epoch + 1}, step {step}: {what} is not finite, so training has diverged; start "
-            "another run with a lower learning_rate, or cut the gradient (clip_norm)"
+            "another run with a lower learning_rate, or clip the gradient (clip_norm)"
         )
 
 
 def read_progress(path: Path) -> TaskProgress:
-    """From a checkpoint's header."""
+    """Read the progress from a checkpoint's header."""
     return TaskProgress(**json.loads(read_layout(path).metadata["progress"]))
 
 
 class _Swapped:
-    """Puts the moving average in the place of the weights for a while; nothing, where there is none."""
+    """Swaps the weights with their moving average for a while; does nothing if there is no average."""
 
     def __init__(self, parameters: list[nn.Parameter], average: list[Tensor]) -> None:
         self.pairs = list(zip(parameters, average, strict=bool(average)))

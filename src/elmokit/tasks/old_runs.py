@@ -1,4 +1,4 @@
-"""Runs that an earlier elmokit wrote, in today's words: their config.json, and the names of their weights."""
+"""Runs that an earlier elmokit wrote: their config.json and the names of their weights, converted to today's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ELMO_FIELDS = {
 
 
 def from_version_1(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The contents of config.json as version 2 has them."""
+    """Convert the contents of a config.json of version 1 to version 2."""
     inputs = {name: value for name, value in values["inputs"].items() if name not in _ELMO_FIELDS}
     elmo = {_ELMO_FIELDS[name]: value for name, value in values["inputs"].items() if name in _ELMO_FIELDS}
     inputs["elmo"] = None if elmo.get("position", "none") == "none" else elmo
@@ -35,10 +35,10 @@ def from_version_1(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def current_tensors(tensors: Mapping[str, T], inputs: InputConfig) -> dict[str, T]:
-    """A model's weights under the names that `ElmoEmbedding` gives them; names of today stay as they are.
+    """Rename a model's weights as `ElmoEmbedding` names them today; current names stay as they are.
 
-    Version 1 had `inputs.elmo.input_mix` and `output_mix`, a trained biLM in `inputs.elmo.source`, and scales that
-    are all one where nothing was rescaled.
+    Version 1 had `inputs.elmo.input_mix` and `output_mix`, a trained biLM in `inputs.elmo.source`, and scales of one
+    if nothing was rescaled.
     """
     if inputs.elmo is None:
         return dict(tensors)
@@ -55,7 +55,7 @@ def current_tensors(tensors: Mapping[str, T], inputs: InputConfig) -> dict[str, 
 
 
 def _reason(name: str) -> str:
-    """Why examples were left out, as question answering says it now."""
+    """The reason why examples were skipped, in question answering's current words."""
     if name == "the answer is in no token":
         return "questions whose answer no token covers"
     return name.replace("the answer is beyond the first", "questions with an answer beyond the first")

@@ -1,4 +1,4 @@
-"""A task's examples out of its files; skipped examples are counted and reported on stderr."""
+"""Reading a task's examples from its files; skipped examples are counted and reported on stderr."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Sentences = list[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class TaskData(Generic[E]):
-    """The examples of a data set; `test` has those of each file."""
+    """The examples of a data set; `test` has those of each file by its name."""
 
     train: list[E]
     dev: list[E]
     test: dict[str, list[E]]
     counts: dict[str, dict[str, int]]
-    """For each split, or test file, its examples, and how many were left out for which reason."""
+    """For each split, or test file, the number of examples, and of skipped ones by reason."""
 
 
 def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskData[E]:
-    """All files; of the training set the share that is used. ValueError for a split without examples."""
+    """Read all files, and choose the training examples to use. Raises ValueError for a split without examples."""
     train = read_files(task, splits.train, config.model, name="train", training=True)
     dev = read_files(task, splits.dev, config.model, name="dev")
     names = [path.name for path in splits.test]
@@ -56,7 +56,7 @@ def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskData[
 def read_files(
     task: Task[E, P], files: Iterable[Path], model_config: Any, *, name: str, training: bool = False
 ) -> Reading[E]:
-    """Several files as one; `name` is what they are called on stderr. ValueError if there is no example in them."""
+    """Read several files as one; stderr calls them `name`. Raises ValueError if they have no examples."""
     files = list(files)
     together = Reading[E]([], Counter())
     for path in files:
@@ -64,14 +64,14 @@ def read_files(
         together.examples.extend(reading.examples)
         together.skipped.update(reading.skipped)
     for reason, number in together.skipped.items():
-        print(f"{name}: {number:,} left out: {reason}", file=sys.stderr)
+        print(f"{name}: skipped {number:,}: {reason}", file=sys.stderr)
     if not together.examples:
         raise ValueError(f"no examples in {', '.join(map(str, files)) or f'{name}: it has no files'}")
     return together
 
 
 def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Sentences]:
-    """The distinct sentences of the training set, and those of the other sets that it does not have."""
+    """The distinct sentences of the training set, and those of the other sets that are not in it."""
     held_out = [example for part in (data.dev, *data.test.values()) for example in part]
     training = {tuple(sentence): None for example in data.train for sentence in task.sentences(example)}
     others = {tuple(sentence): None for example in held_out for sentence in task.sentences(example)}
@@ -79,7 +79,7 @@ def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Senten
 
 
 def task_sentences(task: Task[E, P], data: Path, config: TaskConfig) -> Sentences:
-    """Every distinct token list that a run on a data set's folder asks its inputs for: what a `StoredLayers` holds."""
+    """Every distinct sentence that a run on a data set's folder needs vectors for, as `StoredLayers` must hold them."""
     training, others = sentences_of(task, read_data(task, task.find(data), config))
     return [*training, *others]
 

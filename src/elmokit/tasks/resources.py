@@ -35,10 +35,10 @@ def new_inputs(
     cache: Path | None = None,
     device: str | torch.device | None = None,
 ) -> TokenInputs:
-    """Inputs with fresh weights for the training set's words; on the CPU, only the frozen biLM runs on `device`.
+    """Inputs with fresh weights for the training set's words. They are on the CPU; a frozen biLM runs on `device`.
 
-    others: sentences of the development and test sets, see `new_word_table`.
-    cache: folder of the activations of frozen biLMs (`default_cache()`); None computes them anew.
+    others: sentences of the development and test sets (see `new_word_table`).
+    cache: folder of the activations of frozen biLMs (`default_cache()`); None computes them again.
     """
     words = read_words(config, training, others, seed=seed)
     elmo = read_elmo(config.elmo, cache=cache, device=device)
@@ -50,6 +50,7 @@ def new_inputs(
 
 
 def read_words(config: InputConfig, training: Sentences, others: Sentences, *, seed: int) -> WordTable | None:
+    """The words of the data with their vectors, as `new_word_table` makes them; None if the config uses none."""
     if config.word_dim == 0:
         return None
     return new_word_table(
@@ -68,12 +69,17 @@ def read_words(config: InputConfig, training: Sentences, others: Sentences, *, s
 def read_elmo(
     config: ElmoInput | None, *, cache: Path | None, device: str | torch.device | None
 ) -> FrozenLayers | BiLM | None:
-    """The biLM to be trained, what a frozen one makes of sentences, or another system's vectors; None without ELMo."""
+    """Open the biLM if it is trained, the activations of a frozen one, or another system's vectors; None without ELMo.
+
+    Raises ValueError if vectors from a file are to be trained, and what reading a model raises.
+    """
     if config is None:
         return None
     if recognise(config.model) is not None:
         if config.train:
-            raise ValueError(f"elmo.train is true, but {config.model} has vectors, which cannot be trained")
+            raise ValueError(
+                f"elmo.train is true, but {config.model} holds fixed vectors; give a model, or set elmo.train=false"
+            )
         return StoredLayers(config.model)
     if config.train:
         return load_bilm(config.model)[0]
@@ -81,10 +87,10 @@ def read_elmo(
 
 
 def frozen_layers(elmo: FrozenLayers | BiLM | None) -> FrozenLayers | None:
-    """None without ELMo, and for a biLM that is trained with the task."""
+    """The layers that do not change; None without ELMo, and for a biLM that is trained with the task."""
     return None if isinstance(elmo, nn.Module) else elmo
 
 
 def with_word_dim(config: InputConfig, words: WordTable | None) -> InputConfig:
-    """The config with the width that the word vectors have."""
+    """The config with the actual width of the word vectors."""
     return config if words is None else replace(config, word_dim=words.vectors.shape[1])

@@ -1,4 +1,4 @@
-"""A task's run: config.json with everything resolved, words, metrics.jsonl, the best weights, a checkpoint."""
+"""The folder of a task's run: config.json with everything resolved, words, metrics.jsonl, best weights, checkpoint."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ MAX_SYMBOLS = 1000
 
 @dataclass(frozen=True)
 class TaskRecord:
-    """What config.json says of a run."""
+    """What config.json says about a run."""
 
     task: str
     config: TaskConfig
     symbols: list[str]
-    """What the model knows of the training set by name, as `Task.symbols` gives it."""
+    """The labels (or genres) of the training set, as `Task.symbols` returns them."""
     splits: Splits
     fingerprint: str | None
-    """Of the frozen biLM; None without one."""
+    """Fingerprint of the frozen biLM; None without one."""
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: dict[str, dict[str, int]]())
-    """For each split, its examples, and how many were left out for which reason."""
+    """For each split, the number of examples, and of skipped ones by reason."""
 
     def __post_init__(self) -> None:
         if len(self.symbols) > MAX_SYMBOLS:
@@ -47,6 +47,7 @@ class TaskRecord:
 
 
 def write_record(run_dir: Path, record: TaskRecord) -> None:
+    """Write the record as the run's config.json."""
     values = {
         "task": record.task,
         **config_to_json(record.config),
@@ -59,16 +60,17 @@ def write_record(run_dir: Path, record: TaskRecord) -> None:
 
 
 def read_record(run_dir: Path, task: Task[Any, Any] | None = None) -> TaskRecord:
-    """FileNotFoundError when the folder is not a run; ValueError for a run of another kind, or of a later version.
+    """Read the record of a run.
 
-    task: of the run, if it is none of `TASKS`.
+    task: the run's task, if it is not one of `TASKS`.
+    Raises FileNotFoundError if the folder is not a run, ValueError for a run of another kind or of a later version.
     """
     values = read_config(run_dir, format=FORMAT, version=VERSION, verb="train", earlier={1: from_version_1})
     return _record(values, run_dir / CONFIG_NAME, task)
 
 
 def record_of(config: Mapping[str, Any], where: str | Path) -> TaskRecord:
-    """The record of a config.json that was parsed already. ValueError, which names `where`, as in `read_record`."""
+    """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
     earlier = {1: from_version_1}
     values = checked_config(config, where=where, format=FORMAT, version=VERSION, verb="train", earlier=earlier)
     return _record(values, where, None)

@@ -1,4 +1,4 @@
-"""A trained task model in use: `load_task("runs/ner").predict("Jane lives in Seoul .")`."""
+"""Trained task models, loaded to predict: `load_task("runs/ner").predict("Jane lives in Seoul .")`."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from elmokit.tasks.task import Task
     from elmokit.tasks.task_model import TaskModel
 
-KINDS = ("text", "json", "data")
-AT_ONCE = 1000
-"""Examples of a file that are read before they are predicted; bounds the memory."""
+INPUT_KINDS = ("text", "json", "data")
+EXAMPLES_AT_ONCE = 1000
+"""Number of examples that are read from a file before they are predicted, which bounds the memory."""
 
 
 class TrainedTask:
@@ -42,28 +42,29 @@ class TrainedTask:
         self.record = record
         self.model = model
 
-    def predict(self, given: object) -> Any:
-        """The prediction about a text, a list of tokens, the fields of a JSON object, or an example of the task.
+    def predict(self, value: object) -> Any:
+        """The prediction for a text, a list of tokens, the fields of a JSON object, or an example of the task.
 
-        Texts are split by `elmokit.tokenize`. ValueError where the task needs more than that.
+        Texts are split by `elmokit.tokenize`. Raises ValueError if the task needs more than what is given.
         """
-        return self.predict_all([given])[0]
+        return self.predict_all([value])[0]
 
-    def predict_all(self, given: Iterable[object]) -> list[Any]:
-        """As `predict`, of many at once."""
-        return self._predict([self._example(each) for each in given])
+    def predict_all(self, values: Iterable[object]) -> list[Any]:
+        """The predictions for several values, each as in `predict`, in batches."""
+        return self._predict([self._example(value) for value in values])
 
     def predict_file(self, path: str | Path, *, kind: str | None = None, form: str = "text") -> Iterator[str]:
-        """Each example of a file with its prediction, as a piece of text in the format of the field, or as JSON.
+        """Yield each example of a file with its prediction, as text in the usual format of the task, or as JSON.
 
-        kind: "text", one example a line; "json", one object a line; "data", the format that the task was trained on.
-            None looks at the name: `.jsonl` is JSON; `-` is text, and so is `.txt` but for the files of a data set that
-            the task knows, such as `test.txt` of the Stanford treebank; all else is data.
-        form: "text" or "json". ValueError names the file and the line.
+        kind: "text", one example per line; "json", one object per line; "data", the format of the training data.
+            None decides by the name: `.jsonl` is JSON; `-` is text, and so is `.txt`, except the files of a data set
+            that the task knows, such as `test.txt` of the Stanford treebank; anything else is data.
+        form: "text" or "json".
+        Raises ValueError, naming the file and the line, for what cannot be read.
         """
         if form not in ("text", "json"):
             raise ValueError(f"form is {form!r}; expected 'text' or 'json'")
-        for group in batched(self._read(path, kind or self._kind_of(Path(path))), size=AT_ONCE):
+        for group in batched(self._read(path, kind or self._kind_of(Path(path))), size=EXAMPLES_AT_ONCE):
             for example, prediction in zip(group, self._predict(group), strict=True):
                 if form == "json":
                     yield json.dumps(self.task.to_json(example, prediction), ensure_ascii=False)
@@ -71,7 +72,7 @@ class TrainedTask:
                     yield self.task.to_text(example, prediction)
 
     def evaluate(self, path: str | Path) -> dict[str, float]:
-        """The scores of a file in the format that the task was trained on, as the official scorer has them."""
+        """The scores on a file in the format of the training data, as the official scorer computes them."""
         examples = self._read_data(path)
         return dict(self.task.score(examples, self._predict(examples)))
 
@@ -100,31 +101,31 @@ class TrainedTask:
             return False
         return path in (*splits.train, *splits.dev, *splits.test)
 
-    def _example(self, given: object) -> Any:
-        if isinstance(given, str):
-            return self.task.from_text(given)
-        if isinstance(given, Mapping):
-            return self.task.from_json(cast("Mapping[str, Any]", given))
-        if isinstance(given, Sequence):
-            return self.task.from_json({"tokens": list(cast("Sequence[str]", given))})
-        return given
+    def _example(self, value: object) -> Any:
+        if isinstance(value, str):
+            return self.task.from_text(value)
+        if isinstance(value, Mapping):
+            return self.task.from_json(cast("Mapping[str, Any]", value))
+        if isinstance(value, Sequence):
+            return self.task.from_json({"tokens": list(cast("Sequence[str]", value))})
+        return value
 
     def _read_data(self, path: str | Path) -> list[Any]:
         return read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
 
     def _read(self, path: str | Path, kind: str) -> Iterator[Any]:
-        if kind not in KINDS:
-            raise ValueError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}")
+        if kind not in INPUT_KINDS:
+            raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
         if kind == "data":
             yield from self._read_data(path)
             return
         for number, line in enumerate(read_lines(path), start=1):
             if line.strip():
-                place = f"{path}, line {number}"
+                where = f"{path}, line {number}"
                 try:
-                    yield self._example(parse_json_object(line, where=place) if kind == "json" else line)
+                    yield self._example(parse_json_object(line, where=where) if kind == "json" else line)
                 except ValueError as error:
-                    raise ValueError(str(error) if str(path) in str(error) else f"{place}: {error}") from None
+                    raise ValueError(str(error) if str(path) in str(error) else f"{where}: {error}") from None
 
 
 def load_task(
@@ -134,11 +135,11 @@ def load_task(
     elmo_model: str | Path | None = None,
     device: str | torch.device | None = None,
 ) -> TrainedTask:
-    """A model that `elmokit train` has trained, with the weights of its best epoch so far.
+    """Load a model that `elmokit train` has trained, with the weights of its best epoch so far.
 
-    task: if it is none of elmokit's own.
-    elmo_model: where the biLM is now, if it is not where it was; another biLM is refused.
-    FileNotFoundError: no run, or no biLM; ValueError: files that do not fit together.
+    task: the run's task, if it is not one of elmokit's own.
+    elmo_model: where the biLM is now, if it has moved since training; another biLM is refused.
+    Raises FileNotFoundError if there is no run or no biLM, and ValueError for files that do not fit together.
     """
     folder = Path(folder).expanduser()
     record = read_record(folder, task)

@@ -1,4 +1,4 @@
-"""What the loop asks of a task's model."""
+"""The interface between the loop and a task's model."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class TaskModel(nn.Module, ABC):
-    """Examples -> loss or predictions. What padding holds, and which examples share a batch, changes no result (dropout
-    aside).
+    """Examples -> loss or predictions. Apart from dropout, no result depends on the contents of padding, or on which
+    other examples are in the batch.
     """
 
     def __init__(self, inputs: TokenInputs) -> None:
@@ -31,4 +31,4 @@ class TaskModel(nn.Module, ABC):
 
     @abstractmethod
     def predict(self, examples: Sequence[Any]) -> list[Any]:
-        """One prediction for each example; does not look at what is to be predicted."""
+        """One prediction per example, which does not depend on the labels in the examples."""

@@ -1,4 +1,4 @@
-"""Train a model of a task on a folder of data: the files, the inputs, the run's folder, then the loop."""
+"""Training a task's model on a folder of data: reads the files, opens the inputs, creates the run, runs the loop."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ def train(
     cache: Path | None = None,
     device: str | torch.device | None = None,
 ) -> Path:
-    """Train on a folder's files, or on those that `data` names, into a new folder; gives that folder.
+    """Train on a folder's files, or on those that `data` names, into a new run folder; returns that folder.
 
-    cache: folder of the activations of frozen biLMs (`activations.default_cache()`); None computes them anew.
-    Raises ValueError and OSError for files that are not what they should be, a folder that has a run, and a loss that
-    is not finite (`DivergenceError`).
+    cache: folder of the activations of frozen biLMs (`vectors.cache.default_cache()`); None computes them again.
+    Raises ValueError or OSError for files that cannot be read, ValueError for a folder that already holds a run, and
+    `DivergenceError`, a ValueError, for a loss that is not finite.
     """
     task = find_task(task) if isinstance(task, str) else task
     run_dir = Path(run_dir)
@@ -91,9 +91,9 @@ def resume(
     cache: Path | None = None,
     device: str | torch.device | None = None,
 ) -> Path:
-    """Continue after the last epoch that a run has finished; it ends as if it had never stopped.
+    """Continue a run after its last finished epoch; it ends as if it had never stopped.
 
-    settings: `max_epochs=N` and `patience=N` alone. Raises FileNotFoundError when the folder is not a run.
+    settings: only `max_epochs=N` and `patience=N`. Raises FileNotFoundError if the folder is not a run.
     """
     run_dir = Path(run_dir)
     with existing_run(run_dir):
@@ -127,7 +127,10 @@ def new_model(
     *,
     device: str | torch.device | None,
 ) -> TaskModel:
-    """With fresh weights, from the seed. The inputs come first, so the rest of two arms starts as similar as it can."""
+    """A model with fresh weights from the seed, which is set again after the inputs.
+
+    So the rest of the model starts as similarly as it can with ELMo and without.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(record.config.training.seed)
         inputs = TokenInputs(record.config.inputs, words=words, elmo=elmo)
@@ -137,12 +140,12 @@ def new_model(
 
 
 def check_elmo(record: TaskRecord, elmo: FrozenLayers | BiLM | None, run_dir: Path) -> None:
-    """ValueError for another biLM than the one that the task was trained with."""
+    """Raise ValueError if the biLM is not the one that the task was trained with."""
     frozen = frozen_layers(elmo)
     if frozen is not None and (found := frozen.fingerprint()) != record.fingerprint:
         raise ValueError(
-            f"{run_dir} was trained with the biLM of fingerprint {record.fingerprint}; the one given has {found}, and "
-            "its vectors mean something else"
+            f"{run_dir} was trained with the biLM of fingerprint {record.fingerprint}; the one given has {found}, so "
+            "its vectors are different; give the biLM of the training"
         )
 
 
@@ -188,7 +191,7 @@ def _finish(loop: Training[E, P], record: TaskRecord, examples: TaskData[E]) -> 
 
 
 def _for_scales(task: Task[E, P], examples: Sequence[E]) -> list[Sequence[str]]:
-    """Token lists of examples spread evenly over the training set: enough for a mean."""
+    """Sentences of examples spread evenly over the training set, enough to estimate a mean."""
     step = max(1, len(examples) // EXAMPLES_FOR_SCALES)
     return [sentence for example in examples[::step] for sentence in task.sentences(example) if sentence]
 
@@ -199,16 +202,16 @@ def _scores(task: Task[E, P], model: TaskModel, examples: list[E], batch_size: i
 
 def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:
     """What ELMo's mixes at the input and at the output have learnt: weights after the softmax, lowest layer first."""
-    found: dict[str, dict[str, object]] = {}
+    learnt: dict[str, dict[str, object]] = {}
     for position, mix in inputs.mixes().items():
-        found[position] = {"gamma": round(mix.gamma.item(), 6)}
+        learnt[position] = {"gamma": round(mix.gamma.item(), 6)}
         if isinstance(mix, ScalarMix):
-            found[position]["weights"] = [round(weight.item(), 6) for weight in mix.weights.softmax(dim=0)]
-    return found
+            learnt[position]["weights"] = [round(weight.item(), 6) for weight in mix.weights.softmax(dim=0)]
+    return learnt
 
 
 def _machine(module: nn.Module) -> str:
-    """What a run has computed on, at its end: times are of that."""
+    """The hardware that a run has used at its end, to which its times refer."""
     device = next(module.parameters()).device
     if device.type == "cuda":
         name = torch.cuda.get_device_name(device)
@@ -218,7 +221,7 @@ def _machine(module: nn.Module) -> str:
 
 
 def _create(run_dir: Path, record: TaskRecord, words: WordTable | None) -> None:
-    """What a run knows before its first step; config.json comes last, so a folder with one is complete."""
+    """Write what a run knows before its first step; config.json comes last, so a folder with one is complete."""
     run_dir.mkdir(parents=True, exist_ok=True)
     if words is not None:
         save_word_table(run_dir, words)

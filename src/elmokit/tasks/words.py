@@ -32,7 +32,7 @@ MAX_WORDS_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class WordTable:
-    """Row 0 of the vectors is the unknown word, then come the words that are learnt, then those that are not."""
+    """Words and their vectors. Row 0 is the unknown word; then come the words that are learnt, then the fixed ones."""
 
     learnt: list[str]
     fixed: list[str]
@@ -51,18 +51,16 @@ def new_word_table(
     num_extra: int = 0,
     seed: int = 0,
 ) -> WordTable:
-    """A row for every word of the training set that the file has, or that occurs `min_count` times (if `trainable`).
+    """Words with vectors: those of the training set that the file has or, if `trainable`, that occur `min_count` times.
 
-    path: GloVe, word2vec or fastText, whose width counts then instead of `dim`; "" starts all words at random.
+    path: GloVe, word2vec or fastText file, whose width replaces `dim`; "" starts all words at random.
     others: sentences that are predicted later, such as the development and test sets. Their words, and the first
-        `num_extra` of the file, get the file's vectors, as if the whole file were kept; nothing is learnt of them.
-    A word that the file lacks starts at random, as spread as the file's vectors are; the unknown word at zero. Raises
-    ValueError for vectors that are neither trained nor read, and what `read_word_vectors` raises.
+        `num_extra` of the file, get the file's vectors, as if the whole file were kept; these vectors are not learnt.
+    A word that the file lacks starts at random, with the mean and spread of the file's vectors; the unknown word at
+    zero. Raises ValueError for vectors that are neither trained nor read, and what `read_word_vectors` raises.
     """
     if not path and not trainable:
-        raise ValueError(
-            "word vectors that are neither read nor trained: give word_vectors a file (--word-vectors FILE)"
-        )
+        raise ValueError("word vectors are neither read nor trained; set word_vectors to a file (--word-vectors FILE)")
     counts = Counter(_keys(training, lower_case=lower_case))
     by_count = sorted(counts, key=lambda word: (-counts[word], word))
     read: dict[str, Float32[np.ndarray, " D"]] = {}
@@ -71,7 +69,7 @@ def new_word_table(
         wanted = {*counts, *_keys(others, lower_case=lower_case)}
         found = read_word_vectors(path, wanted, first=num_extra)
         if not found.words:
-            raise ValueError(f"{path} has none of the {len(wanted):,} words of the data; is it of another language?")
+            raise ValueError(f"{path} has none of the {len(wanted):,} words of the data; is it for another language?")
         read = dict(zip(found.words, found.matrix, strict=True))
         dim = found.matrix.shape[1]
         mean, deviation = float(found.matrix.mean()), float(found.matrix.std())
@@ -87,13 +85,14 @@ def new_word_table(
 
 
 def save_word_table(folder: Path, table: WordTable) -> None:
+    """Write the words and their vectors as two files of a run folder."""
     write_arrays(folder / VECTORS_FILE, {"vectors": table.vectors})
     with atomic_write(folder / WORDS_FILE) as temporary:
         temporary.write_text(json.dumps({"learnt": table.learnt, "fixed": table.fixed}) + "\n", encoding="utf-8")
 
 
 def load_word_table(folder: Path) -> WordTable:
-    """What `save_word_table` wrote; FormatError, with file and field, if it is damaged or does not fit together."""
+    """Read what `save_word_table` wrote. FormatError, naming file and field, if they are damaged or do not fit."""
     words = Fields(folder / WORDS_FILE, read_json_object(folder / WORDS_FILE, max_bytes=MAX_WORDS_BYTES))
     words.require_known(("learnt", "fixed"))
     learnt, fixed = words.texts("learnt"), words.texts("fixed")
@@ -107,7 +106,7 @@ def load_word_table(folder: Path) -> WordTable:
     if shape[0] != num_words:
         raise FormatError(
             folder / VECTORS_FILE,
-            f"has {shape[0]:,} vectors, and {WORDS_FILE} {num_words:,} words; they are of two runs",
+            f"has {shape[0]:,} vectors, but {WORDS_FILE} {num_words:,} words; they are from different runs",
             part="tensor vectors",
         )
     vectors = read_arrays(folder / VECTORS_FILE, layout)["vectors"]
@@ -117,7 +116,7 @@ def load_word_table(folder: Path) -> WordTable:
 
 
 class WordEmbedding(nn.Module):
-    """Sentences -> word vectors (B,T,D), zero at padding. The weights hold the words that are learnt alone."""
+    """Sentences -> word vectors (B,T,D), zero at padding. Only the words that are learnt are among the weights."""
 
     fixed: Float[Tensor, "F D"]
 
@@ -132,6 +131,7 @@ class WordEmbedding(nn.Module):
 
     @property
     def dim(self) -> int:
+        """Width of the word vectors, D."""
         return self.weight.shape[1]
 
     def forward(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "B T D"]:

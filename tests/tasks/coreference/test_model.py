@@ -11,7 +11,7 @@ from torch import nn
 
 from elmokit.layers.spans import Spans
 from elmokit.tasks.coreference.config import CoreferenceConfig
-from elmokit.tasks.coreference.model import CoreferenceResolver, PairScorer, _clusters, _right_antecedents, part_of
+from elmokit.tasks.coreference.model import CoreferenceResolver, PairScorer, _clusters, _correct_antecedents, part_of
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre
 from elmokit.tasks.coreference.recipes import paper
 
@@ -64,7 +64,7 @@ def test_the_others_of_a_batch_change_nothing(resolver: CoreferenceResolver):
     assert resolver.predict([]) == []
 
 
-def test_the_loss_is_minus_the_log_likelihood_of_all_right_antecedents_together(resolver: CoreferenceResolver):
+def test_the_loss_is_minus_the_log_likelihood_of_all_correct_antecedents_together(resolver: CoreferenceResolver):
     example = DOCUMENTS[2]
     spans, scores = resolver._antecedent_scores(example)
     mentions = list(zip(spans.first.tolist(), spans.last.tolist(), strict=True))
@@ -89,10 +89,10 @@ def test_keeps_as_many_spans_and_antecedents_as_it_is_told(stand_in_inputs):
         resolver([DOCUMENTS[2]]).backward()
 
 
-def test_right_antecedents_by_hand():
+def test_correct_antecedents_by_hand():
     spans = Spans(first=torch.tensor([0, 2, 5, 5, 8]), last=torch.tensor([0, 3, 5, 6, 8]))
     clusters = [[(0, 0), (5, 5), (8, 8)], [(2, 3), (9, 9)]]
-    right = _right_antecedents(spans, clusters, max_antecedents=4)
+    right = _correct_antecedents(spans, clusters, max_antecedents=4)
     # Columns: none, then 1, 2, 3, 4 spans before. (2, 3) is alone, since (9, 9) was not kept; (5, 6) is no mention.
     assert right.int().tolist() == [
         [1, 0, 0, 0, 0],
@@ -101,7 +101,7 @@ def test_right_antecedents_by_hand():
         [1, 0, 0, 0, 0],
         [0, 0, 1, 0, 1],
     ]
-    assert _right_antecedents(spans, clusters, max_antecedents=1).int().tolist() == [[1, 0]] * 5
+    assert _correct_antecedents(spans, clusters, max_antecedents=1).int().tolist() == [[1, 0]] * 5
 
 
 @given(st.data())

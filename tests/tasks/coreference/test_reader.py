@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmokit.tasks.coreference.reader import CoreferenceDocument, read_documents
+from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
 
 
 def text_of(*sentences: list[str], name: str = "x") -> str:
@@ -16,7 +16,7 @@ def text_of(*sentences: list[str], name: str = "x") -> str:
 
 
 def read(path: Path) -> list[CoreferenceDocument]:
-    return list(read_documents(path))
+    return list(read_coreference_documents(path))
 
 
 def test_reads_documents(write):
@@ -80,12 +80,12 @@ def test_gives_what_was_written(write, document):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (text_of(["-"], ["(3", "-"]), "data, line 4: '\\(3' opens here and is never closed .*\\(line 5\\)"),
-        (text_of(["(3"], ["3)"]), "data, line 2: '\\(3' opens here and is never closed"),
-        (text_of(["-", "3)"]), "data, line 3: '3\\)' closes 3, but none is open"),
-        (text_of(["(3)|"]), "data, line 2: '\\(3\\)\\|' is no coreference"),
-        (text_of(["3"]), "data, line 2: '3' is no coreference"),
-        (text_of(["(a)"]), "data, line 2: '\\(a\\)' is no coreference"),
+        (text_of(["-"], ["(3", "-"]), "data, line 4: '\\(3' is not closed before the end .*\\(line 5\\)"),
+        (text_of(["(3"], ["3)"]), "data, line 2: '\\(3' is not closed before the end"),
+        (text_of(["-", "3)"]), "data, line 3: '3\\)' closes 3, which is not open"),
+        (text_of(["(3)|"]), "data, line 2: '\\(3\\)\\|' is not a coreference cell"),
+        (text_of(["3"]), "data, line 2: '3' is not a coreference cell"),
+        (text_of(["(a)"]), "data, line 2: '\\(a\\)' is not a coreference cell"),
         (text_of(["- -", "-"]), "data, line 3: 12 columns, but 13 in the lines above"),
         (text_of(), "data, line 1: document x is empty"),
         ("", "data has no document"),

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmokit.tasks.coreference.config import CoreferenceConfig
-from elmokit.tasks.coreference.reader import CoreferenceDocument, read_documents
-from elmokit.tasks.coreference.task import TASK, find, from_json, from_text, read, score, symbols, to_json, to_text
+from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
+from elmokit.tasks.coreference.task import TASK, from_json, from_text, read, score, symbols, to_json, to_text
 
 SENTENCES = [["Ann", "saw", "the", "cat", "."], ["It", "saw", "her", "."]]
 CLUSTERS = [[(0, 0), (7, 7)], [(2, 3), (5, 5)]]
@@ -14,7 +14,7 @@ EXAMPLE = CoreferenceDocument("GUM_news_x", 2, SENTENCES, ["Bob"] * 5 + ["-"] * 
 
 
 def test_writes_columns_that_its_reader_reads(write):
-    assert list(read_documents(write(to_text(EXAMPLE, CLUSTERS)))) == [EXAMPLE]
+    assert list(read_coreference_documents(write(to_text(EXAMPLE, CLUSTERS)))) == [EXAMPLE]
     reading = read(write("\n".join([to_text(EXAMPLE, CLUSTERS)] * 2)), CoreferenceConfig(), True)
     assert reading.examples == [EXAMPLE, EXAMPLE] and not reading.skipped
 
@@ -24,7 +24,7 @@ def test_mentions_within_each_other_come_back(write, mentions: list[tuple[int, i
     numbers = [data.draw(st.integers(0, 2)) for _ in mentions]
     clusters = [sorted(m for m, n in zip(mentions, numbers, strict=True) if n == number) for number in range(3)]
     clusters = sorted(cluster for cluster in clusters if cluster)
-    assert next(read_documents(write(to_text(EXAMPLE, clusters)))).clusters == clusters
+    assert next(read_coreference_documents(write(to_text(EXAMPLE, clusters)))).clusters == clusters
 
 
 def test_scores_as_conll2012():
@@ -86,12 +86,14 @@ def test_writes_json():
 
 
 def test_finds_the_files_of_a_folder(tmp_path):
-    with pytest.raises(ValueError, match=r"has no data set of coreference; expected files .* train\.gold_conll"):
-        find(tmp_path)
+    with pytest.raises(
+        ValueError, match=r"has no data set of coreference; expected one of these sets of files .* train\.gold_conll"
+    ):
+        TASK.find(tmp_path)
     for name in ("train.gold_conll", "dev.gold_conll", "test.gold_conll"):
         (tmp_path / name).touch()
-    assert find(tmp_path).dev == (tmp_path / "dev.gold_conll",)
-    assert find(tmp_path).test == (tmp_path / "test.gold_conll",)
+    assert TASK.find(tmp_path).dev == (tmp_path / "dev.gold_conll",)
+    assert TASK.find(tmp_path).test == (tmp_path / "test.gold_conll",)
 
 
 def test_the_record_is_complete(stand_in_inputs):

@@ -6,7 +6,6 @@ from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_role_sentences
 from elmokit.tasks.semantic_roles.task import (
     TASK,
-    find,
     from_json,
     from_text,
     read,
@@ -128,15 +127,17 @@ def test_writes_json_that_its_reader_reads():
 
 
 def test_finds_the_files_of_a_folder(tmp_path):
-    with pytest.raises(ValueError, match=r"has no data set of semantic roles; expected files .* train\.gold_conll"):
-        find(tmp_path)
+    with pytest.raises(
+        ValueError, match=r"has no data set of semantic roles; expected one of these sets of files .* train\.gold_conll"
+    ):
+        TASK.find(tmp_path)
     for name in ("train.gold_conll", "dev.gold_conll"):
         (tmp_path / name).touch()
-    assert find(tmp_path).train == (tmp_path / "train.gold_conll",)
-    assert find(tmp_path).test == ()
+    assert TASK.find(tmp_path).train == (tmp_path / "train.gold_conll",)
+    assert TASK.find(tmp_path).test == ()
     for name in ("train.verbs.gold_conll", "dev.verbs.gold_conll", "test.verbs.gold_conll"):
         (tmp_path / name).touch()
-    assert find(tmp_path).test == (tmp_path / "test.verbs.gold_conll",)
+    assert TASK.find(tmp_path).test == (tmp_path / "test.verbs.gold_conll",)
 
 
 def test_the_record_is_complete(stand_in_inputs):

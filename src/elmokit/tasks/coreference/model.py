@@ -1,4 +1,4 @@
-"""Coreference end to end: all spans, those worth keeping, and for each an antecedent or none (Lee et al., 2017)."""
+"""End-to-end coreference: score all spans, keep the best, find an antecedent for each or none (Lee et al., 2017)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class CoreferenceResolver(TaskModel):
-    """A document -> its clusters of mentions, a mention being its first and last token."""
+    """Document -> clusters of mentions; a mention is given by its first and last token."""
 
     def __init__(self, config: CoreferenceConfig, *, inputs: TokenInputs, genres: Sequence[str]) -> None:
         super().__init__(inputs)
@@ -56,30 +56,30 @@ class CoreferenceResolver(TaskModel):
         self.score_pair = PairScorer(config, span_dim=span_dim, num_genres=len(self.genre_ids))
 
     def forward(self, examples: Sequence[CoreferenceDocument]) -> Float[Tensor, ""]:
-        """Minus the log likelihood of all right antecedents together, summed over a document's spans; their mean.
+        """Mean over the documents of the negative log likelihood of all correct antecedents of each span, summed.
 
-        While training, of at most `max_train_sentences` of each document, from a random sentence on.
+        While training, at most `max_train_sentences` of each document are read, starting at a random sentence.
         """
         losses: list[Tensor] = []
         for document in examples:
             if self.training and self.config.max_train_sentences:
                 document = _random_part(document, max_sentences=self.config.max_train_sentences)
             spans, scores = self._antecedent_scores(document)
-            right = _right_antecedents(spans, document.clusters, max_antecedents=scores.shape[1] - 1)
-            of_right = scores.masked_fill(~right, -torch.inf).logsumexp(dim=1)
-            losses.append((scores.logsumexp(dim=1) - of_right).sum())
+            correct = _correct_antecedents(spans, document.clusters, max_antecedents=scores.shape[1] - 1)
+            correct_scores = scores.masked_fill(~correct, -torch.inf).logsumexp(dim=1)
+            losses.append((scores.logsumexp(dim=1) - correct_scores).sum())
         return torch.stack(losses).mean()
 
     @torch.no_grad()
     def predict(self, examples: Sequence[CoreferenceDocument]) -> list[list[list[tuple[int, int]]]]:
-        """The clusters of each document, ordered as a reader gives them; none has a single mention."""
+        """The clusters of each document, in the order of the reader; every cluster has at least two mentions."""
         return [_clusters(*self._antecedent_scores(document)) for document in examples]
 
     def _antecedent_scores(self, document: CoreferenceDocument) -> tuple[Spans, Float[Tensor, "K M"]]:
-        """The spans that are kept, and how well none (column 0) and the span that many places before each suit it.
+        """The kept spans, and the scores of their antecedents: column 0 is none, column m the m-th span before.
 
-        M is one more than the most antecedents of a span. Documents are read one at a time: their spans have nothing
-        to do with each other.
+        M is one more than the largest number of antecedents of a span. Documents are read one at a time, because
+        spans of different documents are never compared.
         """
         vectors = self.inputs(document.sentences)
         inputs = self.input_dropout(vectors.inputs)
@@ -111,10 +111,10 @@ class CoreferenceResolver(TaskModel):
 
 
 class PairScorer(nn.Module):
-    """How well the earlier span of a pair suits the later one, out of `[later; earlier; product; features]`.
+    """Scores the earlier span of a pair as antecedent of the later one, from `[later; earlier; product; features]`.
 
-    The features say whether the speaker is the same, the genre, and the distance in spans. The first layer's share of
-    each span is computed once a span instead of once a pair, which is the same sum.
+    The features are whether the speaker is the same, the genre, and the distance in spans. The first layer's product
+    with each span is computed once per span instead of once per pair, which gives the same sum.
     """
 
     def __init__(self, config: CoreferenceConfig, *, span_dim: int, num_genres: int) -> None:
@@ -125,7 +125,7 @@ class PairScorer(nn.Module):
         self.distances = nn.Embedding(NUM_DISTANCE_BUCKETS, config.feature_dim)
         for embedding in (self.speakers, self.genres, self.distances):
             nn.init.xavier_uniform_(embedding.weight)  # TensorFlow's default, as Lee et al.'s code
-        nn.init.zeros_(self.genres.weight.detach()[0])  # unknown genres, which training meets none of
+        nn.init.zeros_(self.genres.weight.detach()[0])  # an unknown genre, which never occurs in training
         self.dropout = nn.Dropout(config.dropout_rate)
         self.first_layer = _linear(3 * span_dim + 3 * config.feature_dim, config.scorer_dim)
         self.rest = nn.Sequential(*_rest_of_scorer(config))
@@ -139,7 +139,7 @@ class PairScorer(nn.Module):
         same_speaker: Bool[Tensor, " P"],
         genre: int,
     ) -> Float[Tensor, " P"]:
-        """`later` and `earlier` are rows of `spans`, whose order is that of the document."""
+        """`later` and `earlier` are rows of `spans`, which are in the order of the document."""
         of_later, of_earlier, of_product, of_features = torch.split(
             self.first_layer.weight, [self.span_dim] * 3 + [3 * self.speakers.embedding_dim], dim=1
         )
@@ -162,30 +162,30 @@ class PairScorer(nn.Module):
 
 
 def _antecedent_exists(num_spans: int, *, max_antecedents: int) -> Bool[Tensor, "K A"]:
-    """Column a is the span a + 1 places before; there are no more columns than the last span has such spans."""
+    """Column a is the span a + 1 before; there are as many columns as the last span has antecedents."""
     distances = torch.arange(1, 1 + min(max_antecedents, max(num_spans - 1, 0)))
     return torch.arange(num_spans)[:, None] >= distances
 
 
-def _right_antecedents(
+def _correct_antecedents(
     spans: Spans, clusters: Sequence[Sequence[tuple[int, int]]], *, max_antecedents: int
 ) -> Bool[Tensor, "K M"]:
-    """True at the earlier spans of a span's own cluster; at none (column 0) where there is no such span."""
+    """True at the earlier spans of a span's own cluster; at column 0 if there is no such span."""
     cluster_of = {mention: number for number, cluster in enumerate(clusters) for mention in cluster}
     numbers = torch.tensor([cluster_of.get(bounds, -1) for bounds in _bounds(spans)], dtype=torch.long)
     exists = _antecedent_exists(len(numbers), max_antecedents=max_antecedents)
     later, column = exists.nonzero(as_tuple=True)
     same = (numbers[later] == numbers[later - column - 1]) & (numbers[later] >= 0)
-    right = torch.zeros_like(exists).masked_scatter(exists, same)
-    return torch.cat([~right.any(dim=1, keepdim=True), right], dim=1).to(spans.first.device)
+    correct = torch.zeros_like(exists).masked_scatter(exists, same)
+    return torch.cat([~correct.any(dim=1, keepdim=True), correct], dim=1).to(spans.first.device)
 
 
 def _clusters(spans: Spans, scores: Float[Tensor, "K M"]) -> list[list[tuple[int, int]]]:
-    """Each span joins the cluster of its best antecedent, if that is one."""
+    """Each span joins the cluster of its best antecedent, if it has one."""
     bounds = _bounds(spans)
     cluster_of: list[list[tuple[int, int]]] = []
-    for index, places in enumerate(cast("list[int]", scores.argmax(dim=1).tolist())):
-        cluster_of.append(cluster_of[index - places] if places else [])
+    for index, column in enumerate(cast("list[int]", scores.argmax(dim=1).tolist())):
+        cluster_of.append(cluster_of[index - column] if column else [])
         cluster_of[index].append(bounds[index])
     starts = [cluster for index, cluster in enumerate(cluster_of) if cluster[0] == bounds[index]]
     return [cluster for cluster in starts if len(cluster) > 1]
@@ -196,7 +196,7 @@ def _bounds(spans: Spans) -> list[tuple[int, int]]:
 
 
 def _speakers(document: CoreferenceDocument, spans: Spans) -> Int[Tensor, " K"]:
-    """A number for the speaker of each span's first token."""
+    """The speaker of each span's first token, as a number."""
     ids = {speaker: number for number, speaker in enumerate(dict.fromkeys(document.speakers))}
     return torch.tensor([ids[speaker] for speaker in document.speakers], device=spans.first.device)[spans.first]
 
@@ -207,7 +207,7 @@ def _random_part(document: CoreferenceDocument, *, max_sentences: int) -> Corefe
 
 
 def part_of(document: CoreferenceDocument, *, start: int, num_sentences: int) -> CoreferenceDocument:
-    """Some sentences of a document, and the mentions in them, counted from the first of them."""
+    """Some sentences of a document, with the mentions in them; tokens are counted from the first of these sentences."""
     sentences = document.sentences[start : start + num_sentences]
     first = sum(map(len, document.sentences[:start]))
     end = first + sum(map(len, sentences))
@@ -221,7 +221,7 @@ def part_of(document: CoreferenceDocument, *, start: int, num_sentences: int) ->
 
 
 def _linear(input_dim: int, output_dim: int) -> nn.Linear:
-    """Glorot-uniform, as Lee et al.'s code; biases zero, which there are random too."""
+    """Glorot-uniform weights, as in Lee et al.'s code; biases are zero, but random in that code."""
     linear = nn.Linear(input_dim, output_dim)
     nn.init.xavier_uniform_(linear.weight)
     nn.init.zeros_(linear.bias)
@@ -229,7 +229,7 @@ def _linear(input_dim: int, output_dim: int) -> nn.Linear:
 
 
 def _rest_of_scorer(config: CoreferenceConfig) -> list[nn.Module]:
-    """What follows the first of two hidden layers."""
+    """The scorer's layers after the first of two hidden ones."""
     return [
         nn.ReLU(),
         nn.Dropout(config.dropout_rate),

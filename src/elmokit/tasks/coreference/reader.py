@@ -1,4 +1,4 @@
-"""Documents with coreference out of the columns of CoNLL-2012."""
+"""Reader of documents with coreference, from the columns of CoNLL-2012."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _BRACKET = re.compile(r"(?P<opens>\()?(?P<entity>\d+)(?P<closes>\))?")
 
 @dataclass(frozen=True, slots=True)
 class CoreferenceDocument:
-    """Sentences, and the mentions in them that mean the same.
+    """Sentences, and clusters of mentions that refer to the same thing.
 
-    A mention is its first and last token, both included, counted through the document. A cluster's mentions, and the
-    clusters by their first one, are in order; clusters of a single mention are there if the file has them.
+    A mention is its first and last token, both included, counted through the document. The mentions of a cluster are
+    sorted, and so are the clusters by their first mention. Clusters of a single mention are kept if the file has them.
     """
 
     name: str
     part: int
     sentences: list[list[str]]
     speakers: list[str]
-    """One a token of the document; `-` where there is none."""
+    """Speaker of each token of the document; `-` if there is none."""
     clusters: list[list[tuple[int, int]]]
 
 
-def read_documents(path: str | os.PathLike[str]) -> Iterator[CoreferenceDocument]:
-    """One document (CoNLL-2012: one part of it) at a time; tokens become plain (`plain_token`).
+def read_coreference_documents(path: str | os.PathLike[str]) -> Iterator[CoreferenceDocument]:
+    """Read a file one document (in CoNLL-2012, one part of a document) at a time; tokens become plain (`plain_token`).
 
     Raises ValueError, with the file and the line, for rows of different lengths, brackets that do not pair within
     their sentence, anything else in the last column, and documents that are empty or do not end.
@@ -59,7 +59,7 @@ def read_documents(path: str | os.PathLike[str]) -> Iterator[CoreferenceDocument
 
 
 def genre(name: str) -> str:
-    """By a document's name: `bc` of OntoNotes' `bc/cnn/00/cnn_0000`, `news` of GUM's `GUM_news_asylum`, or nothing."""
+    """Genre in a document's name: `bc` in OntoNotes' `bc/cnn/00/cnn_0000`, `news` in GUM's `GUM_news_asylum`, or ""."""
     if "/" in name:
         return name.split("/", 1)[0]
     parts = name.split("_", 2)
@@ -67,25 +67,27 @@ def genre(name: str) -> str:
 
 
 def _mentions(sentence: ColumnSentence) -> Iterator[tuple[str, int, int]]:
-    """Entity, first and last token. Of mentions of one entity within each other, the inner one ends first."""
+    """Entity, first and last token of each mention. If mentions of one entity are nested, the inner one ends first."""
     opened: defaultdict[str, list[int]] = defaultdict(list)
     for row, cell in enumerate(conll2012.coreference_column(sentence)):
         for part in cell.split("|") if cell != _NONE else []:
             bracket = _BRACKET.fullmatch(part)
             if bracket is None or not (bracket["opens"] or bracket["closes"]):
                 raise ValueError(
-                    f"{sentence.line(row)}: {cell!r} is no coreference; expected '-', or '(3', '3)' or '(3)' "
-                    "with | between several"
+                    f"{sentence.line(row)}: {cell!r} is not a coreference cell; expected '-', or '(3', '3)' or '(3)', "
+                    "several of them separated by |"
                 )
             if bracket["opens"]:
                 opened[bracket["entity"]].append(row)
             if bracket["closes"]:
                 if not opened[bracket["entity"]]:
-                    raise ValueError(f"{sentence.line(row)}: {cell!r} closes {bracket['entity']}, but none is open")
+                    raise ValueError(
+                        f"{sentence.line(row)}: {cell!r} closes {bracket['entity']}, which is not open in this sentence"
+                    )
                 yield bracket["entity"], opened[bracket["entity"]].pop(), row
     for entity, rows in opened.items():
         if rows:
             raise ValueError(
-                f"{sentence.line(rows[0])}: '({entity}' opens here and is never closed up to the end of its sentence "
+                f"{sentence.line(rows[0])}: '({entity}' is not closed before the end of its sentence "
                 f"(line {sentence.first_line + len(sentence.rows) - 1})"
             )

@@ -53,10 +53,11 @@ def paper() -> TaskConfig:
 
 
 def cpu() -> TaskConfig:
-    """Minutes on one core: a third of the width, fewer spans, antecedents and sentences a step.
+    """Trains in minutes on one core: a third of the width, fewer spans, antecedents and sentences per step.
 
-    Little dropout and a high rate suit 1,770 steps: without ELMo, average F1 on OntoGUM's development set is 41.4 with
-    dropout as in the paper's proportion (0.3, 0.2, 0.2) at 0.002, 45.0 with 0.1 of each, 48.0 with that at 0.004.
+    Little dropout and a high learning rate suit 1,770 steps: without ELMo, average F1 on OntoGUM's development set is
+    41.4 with dropout in the paper's proportion (0.3, 0.2, 0.2) at a rate of 0.002, 45.0 with all three at 0.1, and 48.0
+    with these at 0.004.
     """
     recipe = paper()
     return replace(

@@ -1,15 +1,15 @@
-"""The task of coreference: one example a document, the scorer's numbers of CoNLL-2012, its columns and JSON out."""
+"""The task of coreference: an example is a document; scores as in CoNLL-2012; output as its columns or as JSON."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.system.json_fields import Fields
-from elmokit.tasks.config import Splits
 from elmokit.tasks.coreference.config import CoreferenceConfig
-from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_documents
+from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents
 from elmokit.tasks.coreference.recipes import RECIPES
 from elmokit.tasks.task import Reading, Task, find_splits
 from elmokit.text.tokenizer import split_sentences, tokenize
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Clusters = list[list[tuple[int, int]]]
 
-# train, dev, test of: OntoGUM as converted here; CoNLL-2012
+# train, dev and test files of OntoGUM (as converted by elmokit) and CoNLL-2012
 _FILES = (
     ("train.gold_conll", "dev.gold_conll", "test.gold_conll"),
     ("train.english.v4_gold_conll", "dev.english.v4_gold_conll", "test.english.v4_gold_conll"),
@@ -32,12 +32,8 @@ _NOBODY = "-"
 _TEXT = "text"
 
 
-def find(folder: Path) -> Splits:
-    return find_splits(folder, _FILES, task_name="coreference")
-
-
 def read(path: Path, config: CoreferenceConfig, training: bool) -> Reading[CoreferenceDocument]:
-    return Reading(list(read_documents(path)))
+    return Reading(list(read_coreference_documents(path)))
 
 
 def sentences(example: CoreferenceDocument) -> Sequence[Sequence[str]]:
@@ -45,7 +41,7 @@ def sentences(example: CoreferenceDocument) -> Sequence[Sequence[str]]:
 
 
 def symbols(examples: Iterable[CoreferenceDocument]) -> list[str]:
-    """The genres that the documents' names tell."""
+    """The genres in the names of the documents."""
     return sorted({genre(example.name) for example in examples} - {""})
 
 
@@ -56,7 +52,7 @@ def build(config: CoreferenceConfig, inputs: TokenInputs, symbols: Sequence[str]
 
 
 def score(examples: Sequence[CoreferenceDocument], predictions: Sequence[Clusters]) -> dict[str, float]:
-    """The mean F1 of CoNLL-2012 and its parts."""
+    """The average F1 of CoNLL-2012, and the three metrics in it."""
     result = CoreferenceScore()
     for example, clusters in zip(examples, predictions, strict=True):
         result += score_coreference(gold=example.clusters, predicted=clusters)
@@ -68,7 +64,7 @@ def score(examples: Sequence[CoreferenceDocument], predictions: Sequence[Cluster
 
 
 def from_text(line: str) -> CoreferenceDocument:
-    """A line is a document of one speaker and no known genre."""
+    """A line of text is a document with one speaker and an unknown genre."""
     tokens = [tokenize(sentence) for sentence in split_sentences(line)]
     tokens = [sentence for sentence in tokens if sentence]
     if not tokens:
@@ -79,32 +75,34 @@ def from_text(line: str) -> CoreferenceDocument:
 def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
     """`{"sentences": [["Ann", "slept", "."], ["She", "snored", "."]]}`, or `{"text": "Ann slept. She snored."}`.
 
-    Or `{"tokens": ["Ann", "hurt", "herself"]}`, a single sentence. With `"name"`, the genre is read off the name as of
-    a document of the training set; `"speakers"` has one for each of the `"sentences"`.
+    Or `{"tokens": ["Ann", "hurt", "herself"]}`, a single sentence. `"name"`, if given, is the document's name, from
+    which the genre is read as for the training set; `"speakers"` has one speaker for each of the `"sentences"`.
     """
     members = dict(fields)
     if "tokens" in members:
         members["sentences"] = [members.pop("tokens")]
-    given = Fields("the document", members)
-    name = given.text("name") if "name" in given else _TEXT
-    if "sentences" not in given:
-        document = from_text(given.text("text"))
+    values = Fields("the document", members)
+    name = values.text("name") if "name" in values else _TEXT
+    if "sentences" not in values:
+        document = from_text(values.text("text"))
         return _document(document.sentences, document.speakers, name=name)
-    values = given.items("sentences")
-    tokens = [_texts(value, what="a sentence", kind="words") for value in values]
+    sentences = values.items("sentences")
+    tokens = [_texts(sentence, what="a sentence", kind="words") for sentence in sentences]
     if not all(tokens) or not tokens:
-        raise ValueError(f"sentences is {str(values)[:80]}; expected a list of lists of words, none empty")
+        raise ValueError(f"sentences is {str(sentences)[:80]}; expected a list of lists of words, none empty")
     speakers = [_NOBODY] * len(tokens)
     if "speakers" in members:
         speakers = _texts(members["speakers"], what="speakers", kind="names")
     if len(speakers) != len(tokens):
-        raise ValueError(f"there are {len(speakers)} speakers but {len(tokens)} sentences; expected one for each")
-    each = [[speaker] * len(sentence) for speaker, sentence in zip(speakers, tokens, strict=True)]
-    return _document(tokens, list(chain.from_iterable(each)), name=name)
+        raise ValueError(
+            f"there are {len(speakers)} speakers but {len(tokens)} sentences; expected one speaker per sentence"
+        )
+    repeated = [[speaker] * len(sentence) for speaker, sentence in zip(speakers, tokens, strict=True)]
+    return _document(tokens, list(chain.from_iterable(repeated)), name=name)
 
 
 def to_text(example: CoreferenceDocument, prediction: Clusters) -> str:
-    """The columns of CoNLL-2012, which its scorer reads; nothing in those that we do not know."""
+    """The columns of CoNLL-2012, which its scorer reads; unknown columns are empty (`-`)."""
     cells = iter(_coreference_cells(prediction, num_tokens=len(example.speakers)))
     speakers = iter(example.speakers)
     lines = [f"#begin document ({example.name}); part {example.part:03d}\n"]
@@ -117,7 +115,7 @@ def to_text(example: CoreferenceDocument, prediction: Clusters) -> str:
 
 
 def to_json(example: CoreferenceDocument, prediction: Clusters) -> dict[str, Any]:
-    """Sentences, and the clusters: `first` and `last` are tokens of the document, counted from 0, both part of it."""
+    """Sentences and clusters. `first` and `last` are tokens of the document, counted from 0, both included."""
     tokens = list(chain.from_iterable(example.sentences))
     return {
         "name": example.name,
@@ -142,7 +140,7 @@ def _texts(value: object, *, what: str, kind: str) -> list[str]:
 
 
 def _coreference_cells(clusters: Clusters, *, num_tokens: int) -> list[str]:
-    """`(0`, `1)`, `(2)` or `-`, with | between several; of brackets that open together, the longest mention's first."""
+    """Cells `(0`, `1)`, `(2)` or `-`, several separated by |. Of mentions that begin together, the longest is first."""
     cells: list[list[str]] = [[] for _ in range(num_tokens)]
     mentions = [(first, last, number) for number, cluster in enumerate(clusters) for first, last in cluster]
     for first, last, number in sorted(mentions, key=lambda mention: (mention[0], -mention[1])):
@@ -156,7 +154,7 @@ def _coreference_cells(clusters: Clusters, *, num_tokens: int) -> list[str]:
 TASK: Task[CoreferenceDocument, Clusters] = Task(
     name="coreference",
     metric="average_f1",
-    find=find,
+    find=partial(find_splits, names=_FILES, task_name="coreference"),
     read=read,
     sentences=sentences,
     symbols=symbols,

@@ -18,8 +18,8 @@ class EntailmentConfig:
     hidden_dim: int = 300
     """Width of the ReLU layer before the scores."""
     lstm_dropout_rate: float = 0.5
-    """Before both biLSTMs; the same features at all tokens of a sentence."""
+    """Dropout before both biLSTMs, of the same features at all tokens of a sentence."""
     attention_dropout_rate: float = 0.0
-    """After the alignment."""
+    """Dropout after the alignment."""
     output_dropout_rate: float = 0.5
-    """Before each of the last two layers."""
+    """Dropout before each of the last two layers."""

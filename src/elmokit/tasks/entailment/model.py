@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entailment:
-    """A pair's most probable label, and the probability of each."""
+    """The most probable label of a pair, and the probability of each label."""
 
     label: str
     probabilities: dict[str, float]
 
 
 class EntailmentClassifier(TaskModel):
-    """Pairs of sentences -> one of the labels. Both sentences go through the same layers."""
+    """Pairs of sentences -> labels. Both sentences of a pair go through the same layers."""
 
     def __init__(self, config: EntailmentConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
@@ -51,16 +51,17 @@ class EntailmentClassifier(TaskModel):
         self.hidden = nn.Linear(4 * 2 * config.inference_dim, config.hidden_dim)
         self.score = nn.Linear(config.hidden_dim, len(self.labels))
         for layer in (self.projection, self.hidden, self.score):
-            nn.init.xavier_uniform_(layer.weight)  # as AllenNLP's esim
+            nn.init.xavier_uniform_(layer.weight)  # as in AllenNLP's esim
             nn.init.zeros_(layer.bias)
 
     def forward(self, examples: Sequence[SentencePair]) -> Float[Tensor, ""]:
-        """Mean cross entropy. Raises ValueError for a pair without a label, or with one that is none of the labels."""
+        """Mean cross entropy. Raises ValueError for a pair without a label, or with an unknown one."""
         scores = self._scores(examples)
         return functional.cross_entropy(scores, self._label_ids(examples).to(scores.device))
 
     @torch.no_grad()
     def predict(self, examples: Sequence[SentencePair]) -> list[Entailment]:
+        """The most probable label of each pair."""
         rows = cast("list[list[float]]", self._scores(examples).softmax(dim=1).tolist())
         predictions: list[Entailment] = []
         for row in rows:
@@ -69,7 +70,7 @@ class EntailmentClassifier(TaskModel):
         return predictions
 
     def _scores(self, examples: Sequence[SentencePair]) -> Float[Tensor, "B K"]:
-        """Premises, and then hypotheses, are one batch (2B) wherever the two do not meet."""
+        """Scores of the labels. Premises, followed by hypotheses, are one batch (2B) except in the alignment."""
         vectors = self.inputs([*(pair.premise for pair in examples), *(pair.hypothesis for pair in examples)])
         encoded = self.encoder(self.lstm_dropout(vectors.inputs), vectors.mask)
         aligned = _aligned(torch.cat([encoded, vectors.outputs], dim=2), vectors.mask)
@@ -91,9 +92,8 @@ class EntailmentClassifier(TaskModel):
 
 
 def _aligned(encoded: Float[Tensor, "N T D"], mask: Bool[Tensor, "N T"]) -> Float[Tensor, "N T 4*D"]:
-    """`[a; a~; a - a~; a * a~]`, where a~ is what the other sentence has for a token of this one."""
+    """`[a; a~; a - a~; a * a~]`, where a~ is the mean of the other sentence's vectors, weighted by attention from a."""
     premise, hypothesis = encoded.chunk(2)
     premise_mask, hypothesis_mask = mask.chunk(2)
-    both = soft_align(premise, hypothesis, premise_mask=premise_mask, hypothesis_mask=hypothesis_mask)
-    other = torch.cat(both)
-    return torch.cat([encoded, other, encoded - other, encoded * other], dim=2)
+    aligned = torch.cat(soft_align(premise, hypothesis, premise_mask=premise_mask, hypothesis_mask=hypothesis_mask))
+    return torch.cat([encoded, aligned, encoded - aligned, encoded * aligned], dim=2)

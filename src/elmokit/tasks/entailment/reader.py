@@ -1,4 +1,4 @@
-"""Pairs of sentences with a label: SNLI, MultiNLI and KLUE-NLI (JSON lines), and tab-separated tables."""
+"""Reader of labelled pairs of sentences: SNLI, MultiNLI and KLUE-NLI (JSON lines), and tab-separated tables."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _UNDECIDED = "-"
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """Whether the premise entails the hypothesis."""
+    """Two sentences, and whether the first one, the premise, entails the second."""
 
     premise: list[str]
     hypothesis: list[str]
     label: str | None
-    """One of `LABELS`; None (`-` in the file) where the annotators did not agree, which counts in no result."""
+    """One of `LABELS`; None (`-` in the file) if the annotators did not agree: such a pair counts in no result."""
 
 
 def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
-    """JSON lines if the first line begins with `{`; else a table with a header. The tokens are those of `tokenize`.
+    """Read JSON lines if the first line begins with `{`, otherwise a table with a header; `tokenize` makes the tokens.
 
     The fields or columns are sentence1 or premise, sentence2 or hypothesis, gold_label or label.
     Raises ValueError, with the file and the line, for bad JSON, missing fields, rows that are shorter or longer than
@@ -42,12 +42,12 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     lines = read_lines(path)
     first = next(lines, "")
     records = _json_records if first.startswith("{") else _table_records
-    for place, (premise, hypothesis, label) in records(chain([first], lines), name):
+    for where, (premise, hypothesis, label) in records(chain([first], lines), name):
         if label not in (*LABELS, _UNDECIDED):
-            raise ValueError(f"{place}: the label is {label!r}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none")
+            raise ValueError(f"{where}: the label is {label!r}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none")
         yield SentencePair(
-            premise=_tokens(premise, place=f"{place}, premise"),
-            hypothesis=_tokens(hypothesis, place=f"{place}, hypothesis"),
+            premise=_tokens(premise, where=f"{where}, premise"),
+            hypothesis=_tokens(hypothesis, where=f"{where}, hypothesis"),
             label=None if label == _UNDECIDED else label,
         )
 
@@ -55,18 +55,18 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
 def _json_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            place = f"{name}, line {number}"
-            record = Fields(place, parse_json_object(line, where=place))
+            where = f"{name}, line {number}"
+            record = Fields(where, parse_json_object(line, where=where))
             names = [next((name for name in names if name in record), names[0]) for names in _COLUMNS]
-            yield place, [record.text(name) for name in names]
+            yield where, [record.text(name) for name in names]
 
 
 def _table_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
     return ((row.where, row.cells) for row in table_rows(lines, name=name, columns=_COLUMNS))
 
 
-def _tokens(text: str, *, place: str) -> list[str]:
+def _tokens(text: str, *, where: str) -> list[str]:
     tokens = tokenize(text)
     if not tokens:
-        raise ValueError(f"{place}: {text!r} has no tokens; remove the pair, or write what it says")
+        raise ValueError(f"{where}: {text!r} has no tokens; remove the pair, or fill in the sentence")
     return tokens

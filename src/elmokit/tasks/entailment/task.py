@@ -1,12 +1,12 @@
-"""The task of entailment: pairs of sentences in, accuracy, the label of each pair out."""
+"""The task of entailment: an example is a pair of sentences; the score is accuracy; the output is a label per pair."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.labels import score_labels
 from elmokit.system.json_fields import Fields
-from elmokit.tasks.config import Splits
 from elmokit.tasks.entailment.config import EntailmentConfig
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.entailment.recipes import RECIPES
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
 
-# train, dev, test of: SNLI; a part of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split here; tables
+# train, dev and test files of SNLI; a subset of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split by
+# elmokit; tables
 _FILES = (
     ("snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
     ("snli_1.0_train_subset20k.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
@@ -32,12 +33,8 @@ _FILES = (
 _PREMISE, _HYPOTHESIS = ("premise", "sentence1"), ("hypothesis", "sentence2")
 
 
-def find(folder: Path) -> Splits:
-    return find_splits(folder, _FILES, task_name="entailment")
-
-
 def read(path: Path, config: EntailmentConfig, training: bool) -> Reading[SentencePair]:
-    """Pairs that the annotators did not agree on are skipped, to train on as well as to evaluate."""
+    """Read a file. Pairs that the annotators did not agree on are skipped, both for training and for evaluation."""
     reading = Reading[SentencePair]([])
     for pair in read_sentence_pairs(path):
         if pair.label is None:
@@ -52,7 +49,7 @@ def sentences(example: SentencePair) -> Sequence[Sequence[str]]:
 
 
 def symbols(examples: Iterable[SentencePair]) -> list[str]:
-    """All three, seen or not."""
+    """All three labels, whether they occur or not."""
     return list(LABELS)
 
 
@@ -63,7 +60,7 @@ def build(config: EntailmentConfig, inputs: TokenInputs, symbols: Sequence[str])
 
 
 def score(examples: Sequence[SentencePair], predictions: Sequence[Entailment]) -> dict[str, float]:
-    """Accuracy over the pairs that have a label, and the mean of the labels' F1."""
+    """Accuracy over the pairs that have a label, and the mean F1 of the labels."""
     pairs = [(example.label, prediction.label) for example, prediction in zip(examples, predictions, strict=True)]
     labelled = [(gold, predicted) for gold, predicted in pairs if gold is not None]
     result = score_labels(gold=[gold for gold, _ in labelled], predicted=[predicted for _, predicted in labelled])
@@ -71,7 +68,7 @@ def score(examples: Sequence[SentencePair], predictions: Sequence[Entailment]) -
 
 
 def from_text(line: str) -> SentencePair:
-    """The premise, a tab, the hypothesis."""
+    """Read a line of premise, tab and hypothesis."""
     cells = line.split("\t")
     if len(cells) != 2:
         raise ValueError(f"{line[:80]!r} has {len(cells) - 1} tabs; expected a premise, a tab and a hypothesis")
@@ -79,12 +76,12 @@ def from_text(line: str) -> SentencePair:
 
 
 def from_json(fields: Mapping[str, Any]) -> SentencePair:
-    """`{"premise": "It rains.", "hypothesis": "It's dry."}`, each text or a list of tokens; or SNLI's names."""
+    """Read `{"premise": "It rains.", "hypothesis": "It's dry."}`, or SNLI's names; each is text or a list of tokens."""
     return SentencePair(premise=_tokens(fields, _PREMISE), hypothesis=_tokens(fields, _HYPOTHESIS), label=None)
 
 
 def to_text(example: SentencePair, prediction: Entailment) -> str:
-    """A row of a table: the label, the tokens of the premise, those of the hypothesis, with tabs between."""
+    """A row of a table: the label, the premise's tokens and the hypothesis's tokens, separated by tabs."""
     return "\t".join([prediction.label, " ".join(example.premise), " ".join(example.hypothesis)])
 
 
@@ -112,7 +109,7 @@ def _tokens(fields: Mapping[str, Any], names: tuple[str, str]) -> list[str]:
 TASK: Task[SentencePair, Entailment] = Task(
     name="entailment",
     metric="accuracy",
-    find=find,
+    find=partial(find_splits, names=_FILES, task_name="entailment"),
     read=read,
     sentences=sentences,
     symbols=symbols,

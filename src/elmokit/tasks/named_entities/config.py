@@ -14,6 +14,6 @@ class NamedEntitiesConfig:
     second_dim: int = 100
     """Width of the second biLSTM, per direction."""
     dropout_rate: float = 0.5
-    """At the input of both biLSTMs, the same features at all tokens of a sentence."""
+    """Dropout at the input of both biLSTMs, of the same features at all tokens of a sentence."""
     output_dropout_rate: float = 0.0
-    """The same before the dense layer."""
+    """Dropout before the dense layer, of the same kind."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NamedEntityTagger(TaskModel):
-    """Tokens -> BIOUL tags; `labels` are all tags that there are, `O` among them."""
+    """Tokens -> BIOUL tags; `labels` are all possible tags, including `O`."""
 
     allowed: Tensor
 
@@ -40,16 +40,16 @@ class NamedEntityTagger(TaskModel):
         self.register_buffer("allowed", bioul_transitions(self.labels), persistent=False)
 
     def forward(self, examples: Sequence[TaggedSentence]) -> Float[Tensor, ""]:
-        """Minus the log likelihood of the tags, summed over the batch (as AllenNLP).
+        """Negative log likelihood of the tags, summed over the batch (as in AllenNLP).
 
-        Raises ValueError for a sentence with a tag that is not among the labels, or without one for each token.
+        Raises ValueError for a sentence with a tag that is not among the labels, or without one tag per token.
         """
         scores, mask = self._scores(examples)
         return -self.crf.log_likelihood(scores, mask, labels=self._label_ids(examples, mask)).sum()
 
     @torch.no_grad()
     def predict(self, examples: Sequence[TaggedSentence]) -> list[list[str]]:
-        """The most probable legal tags."""
+        """The most probable sequence of legal tags for each sentence."""
         scores, mask = self._scores(examples)
         return [[self.labels[index] for index in path] for path in self.crf.decode(scores, mask, allowed=self.allowed)]
 
@@ -61,13 +61,13 @@ class NamedEntityTagger(TaskModel):
         return self.dense(self.output_dropout(hidden)), vectors.mask
 
     def _label_ids(self, examples: Sequence[TaggedSentence], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-        """0 at padding."""
+        """Indices of the tags, 0 at padding."""
         rows: list[list[int]] = []
         for sentence in examples:
             text = " ".join(sentence.tokens)[:80]
             if len(sentence.tags) != len(sentence.tokens):
                 raise ValueError(
-                    f"{text!r} has {len(sentence.tokens)} tokens but {len(sentence.tags)} tags; training needs one each"
+                    f"{text!r} has {len(sentence.tokens)} tokens but {len(sentence.tags)} tags; expected one for each"
                 )
             unknown = [tag for tag in sentence.tags if tag not in self.label_ids]
             if unknown:

@@ -1,4 +1,4 @@
-"""Sentences with named entities out of columns: CoNLL-2002, CoNLL-2003, WNUT-17, KLUE-NER and their like."""
+"""Reader of sentences with named entities, in columns: CoNLL-2002, CoNLL-2003, WNUT-17, KLUE-NER and the like."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
     from elmokit.text.corpora.columns import ColumnSentence
 
-_DOCUMENT_START = "-DOCSTART-"  # of a line that is no token
+_DOCUMENT_START = "-DOCSTART-"  # first cell of a line that is not a token
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedSentence:
-    """Tokens and one tag for each."""
+    """Tokens, with one tag per token."""
 
     tokens: list[str]
     tags: list[str]
 
 
 def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL") -> Iterator[TaggedSentence]:
-    """The first column is the token, the last one its tag in any scheme; the tags come in `scheme` (`tags_from_spans`).
+    """Read the first column as token and the last one as its tag, in any scheme; yield tags in `scheme`.
 
-    Spans are read as conlleval reads them, so no tag is illegal, and the same spans come out of IOB1 and BIO (IOB2).
-    Lines of `-DOCSTART-` end a sentence and are no tokens.
-    Raises ValueError, with the file and the line, when rows differ in their number of columns, a cell is empty, a tag
-    is none, or there is no sentence at all.
+    Spans are read as conlleval reads them, so no tag is illegal, and IOB1 and BIO (IOB2) give the same spans. A line
+    of `-DOCSTART-` ends a sentence and is not a token. `tags_from_spans` documents the schemes.
+    Raises ValueError, with the file and the line, if rows differ in their number of columns, a cell is empty, a tag is
+    not one, or there is no sentence.
     """
     name = os.fspath(path)
     first: ColumnSentence | None = None
@@ -52,7 +52,7 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
 def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:
     row = " ".join(sentence.rows[0])[:80]
     if sentence.num_columns < 2:
-        raise ValueError(f"{sentence.line(0)}: {row!r} is one column; expected a token and its tag")
+        raise ValueError(f"{sentence.line(0)}: {row!r} has one column; expected a token and its tag")
     if sentence.num_columns != first.num_columns:
         raise ValueError(
             f"{sentence.line(0)}: {sentence.num_columns} columns, but {first.num_columns} at {first.line(0)}: {row!r}"

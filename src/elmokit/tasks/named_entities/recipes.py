@@ -16,7 +16,7 @@ _CPU_ELMO = replace(_ELMO, rescale=True)  # ours
 
 
 def paper() -> TaskConfig:
-    """Peters et al. (2018), appendix; with GloVe's 50-d vectors (give their file) where the paper has Senna's."""
+    """Peters et al. (2018), appendix, but with GloVe's 50-d vectors (give their file) instead of Senna's."""
     return TaskConfig(
         model=NamedEntitiesConfig(
             first_dim=200,  # paper; A has 200 in both layers
@@ -43,9 +43,9 @@ def paper() -> TaskConfig:
 
 
 def cpu() -> TaskConfig:
-    """Minutes on one core: all sentences of CoNLL-2003, half the widths, few epochs.
+    """Trains in minutes on one core: all sentences of CoNLL-2003, half the widths, few epochs.
 
-    Rates and dropout are ours: experiments/LOG.md, 2026-11-21, as ELMo's `rescale` is.
+    The learning rate, the dropout rates and ELMo's `rescale` are ours: experiments/LOG.md, 2026-11-21.
     """
     recipe = paper()
     return replace(
@@ -57,12 +57,12 @@ def cpu() -> TaskConfig:
 
 
 def cpu_ko() -> TaskConfig:
-    """The same for KLUE-NER: the Korean biLM, and words that start at random (eojeol, of which few occur twice)."""
+    """The same for KLUE-NER, with the Korean biLM; the words (eojeol, of which few occur twice) start at random."""
     recipe = cpu()
     return replace(
         recipe,
         inputs=replace(recipe.inputs, elmo=replace(_CPU_ELMO, model="mini-ko")),
-        training=replace(recipe.training, max_epochs=15, patience=15),  # a fifth of CoNLL-2003's steps each
+        training=replace(recipe.training, max_epochs=15, patience=15),  # each has a fifth of the steps of CoNLL-2003
     )
 
 

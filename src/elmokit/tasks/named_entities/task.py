@@ -1,12 +1,12 @@
-"""The task of named entities: data sets by their file names, conlleval's numbers, columns and JSON out."""
+"""The task of named entities: an example is a sentence; scores as conlleval's; output as columns or as JSON."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.spans import score_spans, spans_from_tags, tags_from_spans
 from elmokit.system.json_fields import Fields
-from elmokit.tasks.config import Splits
 from elmokit.tasks.named_entities.config import NamedEntitiesConfig
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.named_entities.recipes import RECIPES
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
 
-# train, dev, test of: CoNLL-2003; CoNLL-2002; WNUT-17; KLUE-NER as split here; CoNLL-2003 as often passed on
+# train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); WNUT-17; KLUE-NER as split by elmokit; CoNLL-2003
+# under its other usual names
 _FILES = (
     ("eng.train", "eng.testa", "eng.testb"),
     ("esp.train", "esp.testa", "esp.testb"),
@@ -29,10 +30,6 @@ _FILES = (
     ("train.conll", "dev.conll", "test.conll"),
     ("train.txt", "valid.txt", "test.txt"),
 )
-
-
-def find(folder: Path) -> Splits:
-    return find_splits(folder, _FILES, task_name="named entities")
 
 
 def read(path: Path, config: NamedEntitiesConfig, training: bool) -> Reading[TaggedSentence]:
@@ -44,7 +41,7 @@ def sentences(example: TaggedSentence) -> Sequence[Sequence[str]]:
 
 
 def symbols(examples: Iterable[TaggedSentence]) -> list[str]:
-    """`O`, and the four tags of every kind of entity, seen or not: each span can then be written."""
+    """`O`, and all four tags of every kind of entity, so that every span can be written."""
     kinds = {span.label for example in examples for span in spans_from_tags(example.tags)}
     return ["O", *(f"{prefix}-{kind}" if kind else prefix for kind in sorted(kinds) for prefix in "BILU")]
 
@@ -56,7 +53,7 @@ def build(config: NamedEntitiesConfig, inputs: TokenInputs, symbols: Sequence[st
 
 
 def score(examples: Sequence[TaggedSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
-    """The overall numbers of conlleval, and the F1 of each kind of entity."""
+    """The overall scores of conlleval, and the F1 of each kind of entity."""
     result = score_spans(gold=[example.tags for example in examples], predicted=predictions)
     return {
         "f1": result.overall.f1,
@@ -75,7 +72,7 @@ def from_text(line: str) -> TaggedSentence:
 
 
 def from_json(fields: Mapping[str, Any]) -> TaggedSentence:
-    """`{"tokens": ["Jane", "lives", "in", "Seoul"]}`, or `{"text": "Jane lives in Seoul"}`."""
+    """Read `{"tokens": ["Jane", "lives", "in", "Seoul"]}`, or `{"text": "Jane lives in Seoul"}`."""
     sentence = Fields("the sentence", fields)
     if "tokens" not in sentence:
         return from_text(sentence.text("text"))
@@ -83,13 +80,13 @@ def from_json(fields: Mapping[str, Any]) -> TaggedSentence:
 
 
 def to_text(example: TaggedSentence, prediction: Sequence[str]) -> str:
-    """What conlleval reads: each line is a token, its gold tag if there is one, and the predicted one, in BIO."""
+    """Lines as conlleval reads them: a token, its gold tag if there is one, and the predicted tag, in BIO."""
     columns = [example.tokens, *([_as_bio(example.tags)] if example.tags else []), _as_bio(prediction)]
     return "".join(" ".join(row) + "\n" for row in zip(*columns, strict=True))
 
 
 def to_json(example: TaggedSentence, prediction: Sequence[str]) -> dict[str, Any]:
-    """Tokens, BIO tags, and the entities: `first` and `last` are positions of tokens, both part of it."""
+    """Tokens, BIO tags and entities. `first` and `last` are positions of tokens, both part of the entity."""
     return {
         "tokens": example.tokens,
         "tags": _as_bio(prediction),
@@ -112,7 +109,7 @@ def _as_bio(tags: Sequence[str]) -> list[str]:
 TASK: Task[TaggedSentence, list[str]] = Task(
     name="named-entities",
     metric="f1",
-    find=find,
+    find=partial(find_splits, names=_FILES, task_name="named entities"),
     read=read,
     sentences=sentences,
     symbols=symbols,

@@ -1,4 +1,4 @@
-"""Sizes of the finder of answers, and what it reads."""
+"""Settings of the answer finder."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class QuestionAnsweringConfig:
-    """Sizes of the network, and what it reads."""
+    """Sizes of the network, and limits of what it reads and gives."""
 
     hidden_dim: int = 100
-    """Width of every biGRU, per direction; the dense layers have twice that."""
+    """Width of every biGRU, per direction; the dense layers are twice as wide."""
     dropout_rate: float = 0.2
-    """Around the biGRUs; the same features at all tokens of a text."""
+    """Dropout before and after the biGRUs, of the same features at all tokens of a text."""
     max_answer_tokens: int = 17
-    """Longest answer that is given."""
+    """Number of tokens of the longest answer that is predicted."""
     max_train_tokens: int = 0
-    """Training passages are cut after that many tokens, and questions that lose their answer by that are left out;
-    0 keeps all. Nothing is cut to evaluate."""
+    """Training passages are cut after this many tokens, and questions that lose their answer are skipped; 0 cuts
+    nothing. Passages are never cut for evaluation."""

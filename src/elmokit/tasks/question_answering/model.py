@@ -1,4 +1,4 @@
-"""Finder of answers in a passage: BiDAF with self-attention (Clark and Gardner, 2017)."""
+"""Model that finds answers in a passage: BiDAF with self-attention (Clark and Gardner, 2018)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class FoundAnswer:
 
     text: str
     span: tuple[int, int]
-    """Its first and last token."""
+    """First and last token of the answer."""
     probability: float
-    """Of these two, each by itself."""
+    """Product of the probabilities of the first and of the last token."""
 
 
 class AnswerFinder(TaskModel):
@@ -55,7 +55,7 @@ class AnswerFinder(TaskModel):
         self.end_score = _dense(both, 1, bias=False)
 
     def forward(self, examples: Sequence[Question]) -> Float[Tensor, ""]:
-        """Cross entropy of the first token plus that of the last, of the first answer that tokens cover; the mean.
+        """Mean cross entropy of the first token plus that of the last token, for the first answer that tokens cover.
 
         Raises ValueError for a question without such an answer.
         """
@@ -65,6 +65,7 @@ class AnswerFinder(TaskModel):
 
     @torch.no_grad()
     def predict(self, examples: Sequence[Question]) -> list[FoundAnswer]:
+        """The best span of each passage, of at most `max_answer_tokens` tokens."""
         start, end = self._scores(examples)
         spans = best_spans(start, end, max_tokens=self.max_answer_tokens)
         start, end = start.softmax(dim=1), end.softmax(dim=1)
@@ -75,7 +76,7 @@ class AnswerFinder(TaskModel):
         return answers
 
     def _scores(self, examples: Sequence[Question]) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
-        """Of the passage's tokens, as the answer's first and as its last one; the lowest number at padding."""
+        """Scores of the passage's tokens as the answer's first and as its last token; the lowest number at padding."""
         context, mask = self._encoded([question.passage.tokens for question in examples])
         question, question_mask = self._encoded([question.tokens for question in examples])
         attended = self.attention(context, question, context_mask=mask, question_mask=question_mask)
@@ -98,7 +99,7 @@ class AnswerFinder(TaskModel):
 
 
 def best_spans(start: Float[Tensor, "B T"], end: Float[Tensor, "B T"], *, max_tokens: int) -> list[tuple[int, int]]:
-    """First and last token of the span with the highest sum of both scores; the earliest and shortest of equals."""
+    """First and last token of the span with the highest sum of scores; of equals the earliest, then shortest."""
     num_tokens = start.shape[1]
     widths = min(max_tokens, num_tokens)
     sums = start.new_full((*start.shape, widths), float("-inf"))
@@ -109,7 +110,7 @@ def best_spans(start: Float[Tensor, "B T"], end: Float[Tensor, "B T"], *, max_to
 
 
 def _dense(input_dim: int, output_dim: int, *, bias: bool = True) -> nn.Linear:
-    """Glorot-uniform weights, no bias at first, as Clark and Gardner's code."""
+    """Glorot-uniform weights and biases of zero, as in Clark and Gardner's code."""
     layer = nn.Linear(input_dim, output_dim, bias=bias)
     nn.init.xavier_uniform_(layer.weight)
     if bias:

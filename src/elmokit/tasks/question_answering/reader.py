@@ -1,4 +1,4 @@
-"""Questions about passages, with answers that are parts of the passage: SQuAD 1.1."""
+"""Reader of questions about passages, with answers that are parts of the passage: SQuAD 1.1."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_LINE_BYTES = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text, its tokens, and where in the text each of them begins and ends (the character after its last)."""
+    """A text, its tokens, and the character offsets at which each token begins and ends (the end is exclusive)."""
 
     text: str
     tokens: list[str]
@@ -29,15 +29,16 @@ class Passage:
 
     @classmethod
     def of(cls, text: str) -> Passage:
+        """Tokenise a text with `tokenize`."""
         tokens = tokenize(text)
         return cls(text, tokens, token_offsets(text, tokens))
 
     def span_text(self, first: int, last: int) -> str:
-        """The text from one token to another, both included, as the passage spells it."""
+        """The text from the first to the last token, both included, as the passage spells it."""
         return self.text[self.offsets[first][0] : self.offsets[last][1]]
 
     def covering_tokens(self, start: int, end: int) -> tuple[int, int] | None:
-        """First and last token with any of the characters from `start` up to `end`; None if there is no such token."""
+        """First and last token that overlap the characters from `start` up to `end` (exclusive); None if none does."""
         first = bisect_right(self.offsets, start, key=lambda offset: offset[1])
         last = bisect_left(self.offsets, end, key=lambda offset: offset[0]) - 1
         return (first, last) if first <= last else None
@@ -45,17 +46,17 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A part of the passage that begins at the character `start`."""
+    """A part of the passage, which begins at the character `start`."""
 
     text: str
     start: int
     span: tuple[int, int] | None
-    """First and last of the tokens that cover it; None where no token does, so that nothing can learn it."""
+    """First and last of the tokens that cover the answer; None if no token does, so that it cannot be learnt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the answers of several people, at least one; questions about one passage share it."""
+    """A question, and at least one answer to it by different people. Questions about the same passage share it."""
 
     id: str
     tokens: list[str]
@@ -65,17 +66,18 @@ class Question:
 
 @dataclass(frozen=True)
 class AnswerCounts:
-    """How well answers, which are characters, can be given as tokens; `+` joins files."""
+    """How well answers, which are spans of characters, fit spans of tokens; `+` adds the counts of two files."""
 
     num_exact: int = 0
-    """The tokens are the answer, apart from white space around it."""
+    """Answers that tokens match exactly, apart from white space around the answer."""
     num_widened: int = 0
-    """The answer begins or ends within a token: the tokens hold more than it."""
+    """Answers that begin or end within a token, so that the tokens hold more than the answer."""
     num_unmapped: int = 0
-    """No token has anything of it."""
+    """Answers that no token overlaps."""
 
     @classmethod
     def of(cls, questions: Iterable[Question]) -> AnswerCounts:
+        """Count the answers to questions."""
         exact = widened = unmapped = 0
         for question in questions:
             for answer in question.answers:
@@ -102,12 +104,13 @@ class AnswerCounts:
 
 
 def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None)) -> Iterator[Question]:
-    """Questions in the file's order. A JSON file is one value, so it is in memory as a whole; passages are not.
+    """Read questions in the file's order. The JSON is in memory as a whole, but tokenised passages are made lazily.
 
-    articles: which of the file's articles are read; the others are not looked at.
+    articles: the articles of the file to read; the others are not checked.
 
     Raises ValueError, with the file and the article, passage or question, for bad JSON, missing fields, questions
-    without an answer, tokens or an id of their own, answers that are not where they should be, and no questions.
+    without an answer, without tokens or with a repeated id, answers that are not at their offset, and a file without
+    questions.
     """
     name = os.fspath(path)
     seen: set[str] = set()

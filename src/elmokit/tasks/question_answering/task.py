@@ -1,4 +1,4 @@
-"""The task of question answering: SQuAD in, exact match and F1, the text of each answer out."""
+"""The task of question answering: an example is a question about a passage; scores as SQuAD's; output is text."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ if TYPE_CHECKING:
     from elmokit.tasks.question_answering.model import FoundAnswer
     from elmokit.tasks.task_model import TaskModel
 
-# SQuAD 1.1; a part of it; files of its format as split by a user
+# train and test files of SQuAD 1.1; of a subset of it
 _FILES = (
     ("train-v1.1.json", "dev-v1.1.json"),
     ("train-subset.json", "dev-v1.1.json"),
 )
-_SPLIT_FILES = ("train.json", "dev.json", "test.json")
+_SPLIT_FILES = ("train.json", "dev.json", "test.json")  # the same format, as split by a user
 _HELD_OUT_ARTICLES = 4
-"""First articles of SQuAD's training file that are the development set: its own one is all that there is to test on."""
+"""Number of articles, from the start of SQuAD's training file, that are the development set: see `find`."""
 _ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d*):(?P<end>\d*)")
 
 
 def find(folder: Path) -> Splits:
-    """SQuAD's test set is not public. So its development set is to test on, and articles of its training set that are
-    left out there are to develop on: `train-v1.1.json#4:` is that file from its fifth article on, see `read`.
+    """Find the files of a data set in a folder.
+
+    SQuAD's test set is not public. So its development set serves as test set, and the first articles of its training
+    set as development set: `train-v1.1.json#4:` is that file from its fifth article on (see `read`).
     """
     train, dev, test = (folder / name for name in _SPLIT_FILES)
     if train.is_file() and dev.is_file():
@@ -49,13 +51,14 @@ def find(folder: Path) -> Splits:
                 (folder / test_name,),
             )
     known = "; ".join(", ".join(names) for names in (*_FILES, _SPLIT_FILES))
-    raise ValueError(f"{folder} has no data set of question answering; expected files of one of these names: {known}")
+    raise ValueError(f"{folder} has no data set of question answering; expected one of these sets of files: {known}")
 
 
 def read(path: Path, config: QuestionAnsweringConfig, training: bool) -> Reading[Question]:
-    """A file, or some of its articles: `FILE#FIRST:END`, counted from 0, END not among them, either left out.
+    """Read a file, or some of its articles: `FILE#FIRST:END`, counted from 0, END exclusive, both optional.
 
-    To train on, passages are cut as the config says; questions with no answer left that tokens cover are skipped.
+    For training, passages are cut to the config's `max_train_tokens`, and questions without an answer in what is left,
+    or whose answer no token covers, are skipped.
     """
     reading = Reading[Question]([])
     cut = _PassageCutter(config.max_train_tokens)
@@ -86,7 +89,7 @@ def build(config: QuestionAnsweringConfig, inputs: TokenInputs, symbols: Sequenc
 
 
 def score(examples: Sequence[Question], predictions: Sequence[FoundAnswer]) -> dict[str, float]:
-    """As the official script."""
+    """F1 and exact match, as the official script computes them."""
     result = score_answers(
         gold={str(index): [answer.text for answer in question.answers] for index, question in enumerate(examples)},
         predicted={str(index): answer.text for index, answer in enumerate(predictions)},
@@ -95,7 +98,7 @@ def score(examples: Sequence[Question], predictions: Sequence[FoundAnswer]) -> d
 
 
 def from_text(line: str) -> Question:
-    """The question, a tab, the passage."""
+    """Read a line of question, tab and passage."""
     cells = line.split("\t")
     if len(cells) != 2:
         raise ValueError(f"{line[:80]!r} has {len(cells) - 1} tabs; expected a question, a tab and a passage")
@@ -103,7 +106,7 @@ def from_text(line: str) -> Question:
 
 
 def from_json(fields: Mapping[str, Any]) -> Question:
-    """`{"question": "Who won?", "context": "The Broncos won."}`, and an `id`, if it is to be seen in the output."""
+    """Read `{"question": "Who won?", "context": "The Broncos won."}`, with an optional `id`, repeated in the output."""
     question = Fields("the question", fields)
     text, context = question.text("question"), question.text("context")
     tokens, passage = tokenize(text), Passage.of(context)
@@ -114,13 +117,13 @@ def from_json(fields: Mapping[str, Any]) -> Question:
 
 
 def to_text(example: Question, prediction: FoundAnswer) -> str:
-    """The answer in one line, after the question's id and a tab if it has an id."""
+    """The answer on one line, after the question's id and a tab if the question has an id."""
     answer = " ".join(prediction.text.split())
     return f"{example.id}\t{answer}" if example.id else answer
 
 
 def to_json(example: Question, prediction: FoundAnswer) -> dict[str, Any]:
-    """`answer_start` is its first character in the context, as in SQuAD."""
+    """Question, answer and probability. `answer_start` is the answer's first character in the context, as in SQuAD."""
     first, _ = prediction.span
     return {
         "id": example.id,
@@ -140,7 +143,7 @@ def _questions(path: Path) -> Iterable[Question]:
 
 
 class _PassageCutter:
-    """Cuts a passage once, so that its questions still share it."""
+    """Cuts each passage once, so that its questions still share it."""
 
     def __init__(self, max_tokens: int) -> None:
         self.max_tokens = max_tokens
@@ -148,7 +151,7 @@ class _PassageCutter:
         self.cut: Passage | None = None
 
     def __call__(self, question: Question) -> Question | None:
-        """The question with the answers that are left; None where none is."""
+        """The question with the answers that are left after the cut; None if none is left."""
         passage = question.passage
         if self.max_tokens == 0 or len(passage.tokens) <= self.max_tokens:
             return question

@@ -1,4 +1,4 @@
-"""Sizes of the parser of semantic roles."""
+"""Settings of the parser of semantic roles."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ MAX_LAYERS = 64
 
 @dataclass(frozen=True)
 class SemanticRolesConfig:
-    """Sizes of the parser."""
+    """Sizes of the parser, and its longest training sentence."""
 
     flag_dim: int = 100
-    """Width of the embedding that says whether a token is the predicate."""
+    """Width of the embedding of the flag that marks the predicate."""
     hidden_dim: int = 300
+    """Width of each LSTM layer."""
     num_layers: int = 8
+    """Number of LSTM layers; every second one reads backward."""
     recurrent_dropout_rate: float = 0.1
+    """Dropout of the LSTMs' states."""
     input_dropout_rate: float = 0.0
-    """Of the word vectors, not of the flag; the same features at all tokens of a sentence."""
+    """Dropout of the tokens' vectors, but not of the flag, of the same features at all tokens of a sentence."""
     output_dropout_rate: float = 0.0
-    """The same before the dense layer."""
+    """Dropout before the dense layer, of the same kind."""
     max_train_tokens: int = 100
     """Longer sentences are left out of the training set; 0 keeps all."""
 

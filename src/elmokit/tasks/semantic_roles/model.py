@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SemanticRoleParser(TaskModel):
-    """Tokens and a predicate -> BIO tags; `labels` are all tags that there are, `O` among them."""
+    """Tokens and a predicate -> BIO tags; `labels` are all possible tags, including `O`."""
 
     allowed: Tensor
 
@@ -33,7 +33,7 @@ class SemanticRoleParser(TaskModel):
         self.labels = list(labels)
         self.label_ids = {label: index for index, label in enumerate(self.labels)}
         self.flags = nn.Embedding(2, config.flag_dim)
-        nn.init.normal_(self.flags.weight, std=0.01)  # as He et al.'s code
+        nn.init.normal_(self.flags.weight, std=0.01)  # as in He et al.'s code
         self.input_dropout = VariationalDropout(rate=config.input_dropout_rate)
         self.output_dropout = VariationalDropout(rate=config.output_dropout_rate)
         self.encoder = AlternatingHighwayLSTM(
@@ -43,27 +43,27 @@ class SemanticRoleParser(TaskModel):
             recurrent_dropout_rate=config.recurrent_dropout_rate,
         )
         self.dense = nn.Linear(config.hidden_dim + inputs.output_dim, len(self.labels))
-        nn.init.normal_(self.dense.weight, std=0.01)  # as He et al.'s code
+        nn.init.normal_(self.dense.weight, std=0.01)  # as in He et al.'s code
         nn.init.zeros_(self.dense.bias)
         self.register_buffer("allowed", bio_transitions(self.labels), persistent=False)
 
     def forward(self, examples: Sequence[PredicateInSentence]) -> Float[Tensor, ""]:
-        """Minus the log likelihood of the tags, summed over the tokens and averaged over the batch (as He et al.).
+        """Negative log likelihood of the tags, summed over tokens and averaged over the batch (as in He et al.).
 
         Raises ValueError for an example without a predicate, with a tag that is not among the labels, or without one
-        for each token.
+        tag per token.
         """
         scores, mask = self._scores(examples)
         return functional.nll_loss(scores[mask], self._label_ids(examples)[mask], reduction="sum") / len(examples)
 
     @torch.no_grad()
     def predict(self, examples: Sequence[PredicateInSentence]) -> list[list[str]]:
-        """The most probable tags that BIO allows; `O` throughout where there is no predicate."""
+        """The most probable tags that BIO allows; only `O` if there is no predicate."""
         tags = [["O"] * len(example.tokens) for example in examples]
-        asked = [index for index, example in enumerate(examples) if example.predicate is not None]
-        if asked:
-            scores, mask = self._scores([examples[index] for index in asked])
-            for index, path in zip(asked, viterbi(scores, mask, allowed=self.allowed), strict=True):
+        with_predicate = [index for index, example in enumerate(examples) if example.predicate is not None]
+        if with_predicate:
+            scores, mask = self._scores([examples[index] for index in with_predicate])
+            for index, path in zip(with_predicate, viterbi(scores, mask, allowed=self.allowed), strict=True):
                 tags[index] = [self.labels[label] for label in path]
         return tags
 
@@ -75,14 +75,14 @@ class SemanticRoleParser(TaskModel):
         return self.dense(hidden).log_softmax(dim=2), vectors.mask
 
     def _label_ids(self, examples: Sequence[PredicateInSentence]) -> Int[Tensor, "B T"]:
-        """0 at padding."""
+        """Indices of the tags, 0 at padding."""
         longest = max(len(example.tokens) for example in examples)
         rows: list[list[int]] = []
         for example in examples:
             text = " ".join(example.tokens)[:80]
             if len(example.tags) != len(example.tokens):
                 raise ValueError(
-                    f"{text!r} has {len(example.tokens)} tokens but {len(example.tags)} tags; training needs one each"
+                    f"{text!r} has {len(example.tokens)} tokens but {len(example.tags)} tags; expected one for each"
                 )
             unknown = [tag for tag in example.tags if tag not in self.label_ids]
             if unknown:

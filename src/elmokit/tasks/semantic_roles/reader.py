@@ -1,4 +1,4 @@
-"""Sentences with the roles of their predicates, out of the columns of CoNLL-2012 and CoNLL-2005."""
+"""Reader of sentences with the roles of their predicates, from the columns of CoNLL-2012 and CoNLL-2005."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _NONE = "-"
 
 @dataclass(frozen=True, slots=True)
 class Proposition:
-    """A predicate and the BIO tags of its roles, V among them."""
+    """A predicate and the BIO tags of its roles, including V."""
 
     predicate: int | None
-    """Token that V begins at; None where a column has no V, as some of OntoNotes' have: there is nothing to ask for."""
+    """Index of the token at which V begins; None if the column has no V, as some columns of OntoNotes."""
     tags: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class RoleSentence:
-    """Tokens and the propositions about them: none, or several."""
+    """A sentence's tokens, and its propositions, one per predicate."""
 
     tokens: list[str]
     propositions: list[Proposition]
@@ -38,20 +38,21 @@ class RoleSentence:
 
 @dataclass(frozen=True, slots=True)
 class PredicateInSentence:
-    """What is asked: which tokens play which part for one predicate."""
+    """An example: the tokens of a sentence, one of its predicates, and the roles to be found."""
 
     tokens: list[str]
     predicate: int | None
-    """Its token; None where a corpus has roles without a V: nothing is asked then, and nothing found."""
+    """Index of the predicate's token; None if a corpus has roles without a V, for which nothing is predicted."""
     tags: list[str]
-    """BIO tags of its roles, V among them; empty where they are not known."""
+    """BIO tags of the predicate's roles, including V; empty if they are not known."""
 
 
 def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
-    """CoNLL-2012 if the first line is `#begin document`; else CoNLL-2005.
+    """Read CoNLL-2012 if the first line is `#begin document`, otherwise CoNLL-2005.
 
-    CoNLL-2005's files come apart and are pasted together: words first, props last (the lemma of each predicate or `-`,
-    and a column of brackets for each), anything between. Tokens become plain (`plain_token`).
+    The columns of CoNLL-2005 are separate files, to be pasted together: words first, props last (the lemma of each
+    predicate or `-`, and a column of brackets per predicate), with any columns between. Tokens become plain
+    (`plain_token`).
     Raises ValueError, with the file and the lines, for rows of different lengths, brackets that do not pair, two V in
     a column, two columns with the same V, more or fewer columns than predicates, and a file without sentences.
     """
@@ -76,13 +77,13 @@ def _conll2005(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
         yield _role_sentence(sentence, [plain_token(word) for word in sentence.column(0)], props)
     if not num_predicates:
         raise ValueError(
-            f"{name} has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 below a line "
+            f"{name} has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 after a line "
             f"'{conll2012.BEGIN} (NAME); part 000'"
         )
 
 
 def _props(sentence: ColumnSentence) -> list[list[str]]:
-    """The columns of brackets: those after the last column that has a cell without `*`, which is the predicates'."""
+    """The columns of brackets, which come after the predicates' column, the last one that has a cell without `*`."""
     columns = [sentence.column(index) for index in range(sentence.num_columns)]
     lemmas = next((index for index in reversed(range(1, len(columns))) if any("*" not in c for c in columns[index])), 0)
     if lemmas == 0:
@@ -92,7 +93,7 @@ def _props(sentence: ColumnSentence) -> list[list[str]]:
     if num_predicates != len(props):
         raise ValueError(
             f"{sentence.where}: {num_predicates} predicates in column {lemmas + 1}, but {len(props)} columns of "
-            "roles after it; expected one for each"
+            "roles after it; expected one column per predicate"
         )
     return props
 
@@ -100,14 +101,14 @@ def _props(sentence: ColumnSentence) -> list[list[str]]:
 def _role_sentence(sentence: ColumnSentence, tokens: list[str], columns: list[list[str]]) -> RoleSentence:
     propositions: list[Proposition] = []
     for number, column in enumerate(columns, start=1):
-        place = f"{sentence.where}, predicate {number}"
+        where = f"{sentence.where}, predicate {number}"
         try:
             tags = tags_from_props(column)
         except ValueError as error:
-            raise ValueError(f"{place}, {error}") from None
+            raise ValueError(f"{where}, {error}") from None
         starts = [position for position, tag in enumerate(tags) if tag == "B-V"]
         if len(starts) > 1:
-            raise ValueError(f"{place}: V begins at tokens {', '.join(map(str, starts))}; expected one predicate")
+            raise ValueError(f"{where}: V begins at tokens {', '.join(map(str, starts))}; expected one predicate")
         predicate = starts[0] if starts else None
         if predicate is not None and predicate in [before.predicate for before in propositions]:
             raise ValueError(

@@ -19,9 +19,10 @@ _ELMO = ElmoInput(
 
 
 def paper() -> TaskConfig:
-    """He et al. (2017), which Peters et al. (2018) take over; A is AllenNLP's configuration with ELMo.
+    """The model of He et al. (2017), which Peters et al. (2018) use; A is AllenNLP's configuration with ELMo.
 
-    Give GloVe's 100-d vectors (6B). Gradients are cut by value, as Peters et al. write; He et al.'s code cuts the norm.
+    Give GloVe's 100-d vectors (6B). Gradients are clipped by value, as Peters et al. write; He et al.'s code clips
+    their norm.
     """
     return TaskConfig(
         model=SemanticRolesConfig(
@@ -50,9 +51,9 @@ def paper() -> TaskConfig:
 
 
 def cpu() -> TaskConfig:
-    """Minutes on one core: half of the layers, a third of the width, Adam. Sentences of up to 40 tokens.
+    """Trains in minutes on one core: half of the layers, a third of the width, Adam, sentences of up to 40 tokens.
 
-    Those are 22,949 of the 26,434 predicates of the English Web Treebank's training set.
+    They have 22,949 of the 26,434 predicates of the English Web Treebank's training set.
     """
     recipe = paper()
     return replace(

@@ -1,12 +1,12 @@
-"""The task of semantic roles: one example a predicate, srl-eval's numbers, CoNLL-2005 columns and JSON out."""
+"""The task of semantic roles: an example is a predicate; scores as srl-eval's; output as CoNLL-2005 columns or JSON."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
 from elmokit.system.json_fields import Fields
-from elmokit.tasks.config import Splits
 from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_role_sentences
 from elmokit.tasks.semantic_roles.recipes import RECIPES
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
 
-# train, dev, test of: EWT's PropBank, verbs alone; all of its predicates; CoNLL-2012; CoNLL-2005 (columns pasted)
+# train, dev and test files of EWT's PropBank, only its verbs; all its predicates; CoNLL-2012; CoNLL-2005 (pasted)
 _FILES = (
     ("train.verbs.gold_conll", "dev.verbs.gold_conll", "test.verbs.gold_conll"),
     ("train.gold_conll", "dev.gold_conll", "test.gold_conll"),
@@ -31,12 +31,8 @@ _FILES = (
 _MARK = "*"
 
 
-def find(folder: Path) -> Splits:
-    return find_splits(folder, _FILES, task_name="semantic roles")
-
-
 def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[PredicateInSentence]:
-    """An example for each predicate. Those without V, and long sentences, are left out of training, not of scores."""
+    """Read one example per predicate. For training only, predicates without V and long sentences are skipped."""
     reading = Reading[PredicateInSentence]([])
     for sentence in read_role_sentences(path):
         if not sentence.propositions:
@@ -56,7 +52,7 @@ def sentences(example: PredicateInSentence) -> Sequence[Sequence[str]]:
 
 
 def symbols(examples: Iterable[PredicateInSentence]) -> list[str]:
-    """`O`, and both tags of every role: each of its spans can then be written."""
+    """`O`, and both tags of every role, so that every span can be written."""
     roles = {tag[2:] for example in examples for tag in example.tags if tag != "O"}
     return ["O", *(f"{prefix}-{role}" for role in sorted(roles) for prefix in "BI")]
 
@@ -68,7 +64,7 @@ def build(config: SemanticRolesConfig, inputs: TokenInputs, symbols: Sequence[st
 
 
 def score(examples: Sequence[PredicateInSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
-    """srl-eval's overall numbers, and the F1 of each role. Every argument of a predicate without V is missed."""
+    """The overall scores of srl-eval, and the F1 of each role. All arguments of predicates without V are missed."""
     result = score_roles(
         gold=[{0: example.tags} for example in examples],
         predicted=[
@@ -85,13 +81,13 @@ def score(examples: Sequence[PredicateInSentence], predictions: Sequence[Sequenc
 
 
 def from_text(line: str) -> PredicateInSentence:
-    """A sentence with its predicate between asterisks: `The cat *sat* on the mat .`"""
+    """Read a sentence with its predicate between asterisks: `The cat *sat* on the mat .`"""
     before, mark, rest = line.partition(_MARK)
     predicate, second_mark, after = rest.partition(_MARK)
     if not (mark and second_mark and predicate.strip()) or _MARK in after:
         raise ValueError(
             f"{line[:80]!r} marks no predicate; expected one word between asterisks, as in 'The cat *sat* down .' "
-            "(a text with asterisks of its own has to come as JSON)"
+            "(give a text that contains asterisks as JSON)"
         )
     text = before + predicate + after
     tokens = tokenize(text)
@@ -104,7 +100,7 @@ def from_text(line: str) -> PredicateInSentence:
 
 
 def from_json(fields: Mapping[str, Any]) -> PredicateInSentence:
-    """`{"tokens": ["The", "cat", "sat"], "predicate": 2}`, counted from 0, or `{"text": "The cat *sat*"}`."""
+    """Read `{"tokens": ["The", "cat", "sat"], "predicate": 2}`, counted from 0, or `{"text": "The cat *sat*"}`."""
     sentence = Fields("the sentence", fields)
     if "tokens" not in sentence:
         return from_text(sentence.text("text"))
@@ -113,7 +109,7 @@ def from_json(fields: Mapping[str, Any]) -> PredicateInSentence:
 
 
 def to_text(example: PredicateInSentence, prediction: Sequence[str]) -> str:
-    """Columns of CoNLL-2005: words, the predicate's own form where its lemma would be, and its roles."""
+    """Columns of CoNLL-2005: words, the predicate (as spelt, instead of its lemma), and its roles."""
     if example.predicate is None:
         return "".join(f"{token}\t-\n" for token in example.tokens)
     lemmas = ["-"] * len(example.tokens)
@@ -124,7 +120,7 @@ def to_text(example: PredicateInSentence, prediction: Sequence[str]) -> str:
 
 
 def to_json(example: PredicateInSentence, prediction: Sequence[str]) -> dict[str, Any]:
-    """Tokens, BIO tags, and the arguments: `pieces` are pairs of first and last token, both part of the argument."""
+    """Tokens, BIO tags and arguments. `pieces` are pairs of first and last token, both part of the argument."""
     return {
         "tokens": example.tokens,
         "predicate": example.predicate,
@@ -143,7 +139,7 @@ def to_json(example: PredicateInSentence, prediction: Sequence[str]) -> dict[str
 TASK: Task[PredicateInSentence, list[str]] = Task(
     name="semantic-roles",
     metric="f1",
-    find=find,
+    find=partial(find_splits, names=_FILES, task_name="semantic roles"),
     read=read,
     sentences=sentences,
     symbols=symbols,

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sentiment:
-    """A text's most probable label, and the probability of each."""
+    """The most probable label of a text, and the probability of each label."""
 
     label: str
     probabilities: dict[str, float]
 
 
 class SentimentClassifier(TaskModel):
-    """Tokens -> one of the labels; the network makes scores (B,K) out of `EncodedTokens`."""
+    """Tokens -> labels; the network computes scores (B,K) from `EncodedTokens`."""
 
     def __init__(self, network: BCN | BiLSTMClassifier, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
@@ -43,12 +43,13 @@ class SentimentClassifier(TaskModel):
         self.label_ids = {label: index for index, label in enumerate(self.labels)}
 
     def forward(self, examples: Sequence[LabelledText]) -> Float[Tensor, ""]:
-        """Mean cross entropy. Raises ValueError for a text without a label, or with one that is none of the labels."""
+        """Mean cross entropy. Raises ValueError for a text without a label, or with an unknown one."""
         scores = self._scores(examples)
         return functional.cross_entropy(scores, self._label_ids(examples).to(scores.device))
 
     @torch.no_grad()
     def predict(self, examples: Sequence[LabelledText]) -> list[Sentiment]:
+        """The most probable label of each text."""
         rows = cast("list[list[float]]", self._scores(examples).softmax(dim=1).tolist())
         predictions: list[Sentiment] = []
         for row in rows:
@@ -115,16 +116,16 @@ NETWORKS: dict[str, type[BCN] | type[BiLSTMClassifier]] = {"bcn": BCN, "bilstm":
 
 
 def new_network(config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> BCN | BiLSTMClassifier:
-    """The one that the config names; ValueError for another name."""
+    """The network that the config names, with fresh weights. Raises ValueError for an unknown name."""
     if config.classifier not in NETWORKS:
         raise ValueError(f"the classifier is {config.classifier!r}; expected one of {', '.join(NETWORKS)}")
     return NETWORKS[config.classifier](config, input_dim=input_dim, output_dim=output_dim, num_labels=num_labels)
 
 
 class _Encoder(nn.Module):
-    """ReLU layer and biLSTM; then what is for the output, read by a biLSTM of its own (Peters et al., 2018).
+    """ReLU layer and biLSTM; ELMo's vectors at the output go through a second biLSTM (Peters et al., 2018).
 
-    Without the second biLSTM, whose values are between -1 and 1, ELMo's would decide alone whom a token attends to.
+    Without the second biLSTM, whose outputs are between -1 and 1, ELMo's vectors would decide the attention alone.
     """
 
     def __init__(self, config: SentimentConfig, *, input_dim: int, output_dim: int) -> None:

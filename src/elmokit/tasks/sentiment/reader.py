@@ -1,4 +1,4 @@
-"""Texts with a sentiment: the Stanford Sentiment Treebank's trees, and tab-separated texts with labels (NSMC)."""
+"""Reader of texts with a sentiment: trees of the Stanford Sentiment Treebank, and tab-separated tables (NSMC)."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class LabelledText:
 
     tokens: list[str]
     label: str | None
-    """None where it has none of the classes: what is neutral, when there are two. It counts in no result."""
+    """None if the text has none of the classes (it is neutral, and there are two classes); it counts in no result."""
 
 
 def read_trees(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: bool = False) -> Iterator[LabelledText]:
-    """One tree a line, in brackets: `(3 (2 It) (4 (2 's) (4 good)))`. Its sentence, or with `phrases` all its phrases.
+    """Read one tree per line, `(3 (2 It) (4 (2 's) (4 good)))`; yield its sentence, or with `phrases` all its phrases.
 
-    The labels are `FIVE_CLASSES` (0 to 4 in the file) or `TWO_CLASSES`. Phrases come with repetitions; the sentence
-    is the first. Tokens become plain (`plain_token`). Blank lines are passed over.
+    The labels are `FIVE_CLASSES` (0 to 4 in the file) or `TWO_CLASSES`. Phrases may be repeated; the sentence comes
+    first. Tokens become plain (`plain_token`). Blank lines are skipped.
     Raises ValueError, with the file and the line, for brackets that do not pair or hold no word, other labels, text
-    outside of the brackets, and a file without trees.
+    outside the brackets, and a file without trees.
     """
     if num_classes not in _CLASSES:
         raise ValueError(f"num_classes is {num_classes}; expected 5, or 2 (without neutral)")
@@ -52,7 +52,7 @@ def read_trees(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: b
     for number, line in enumerate(read_lines(path), start=1):
         if line.strip():
             empty = False
-            nodes = _nodes(line, place=f"{name}, line {number}")
+            nodes = _nodes(line, line_name=f"{name}, line {number}")
             yield from (LabelledText(tokens, labels[label]) for label, tokens in (nodes if phrases else nodes[:1]))
     if empty:
         raise ValueError(f"{name} has no trees; expected lines such as '(3 (2 It) (4 (2 's) (4 good)))'")
@@ -61,8 +61,10 @@ def read_trees(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: b
 def read_labelled_texts(
     path: str | os.PathLike[str], *, labels: Collection[str] | None = None
 ) -> Iterator[LabelledText]:
-    """A table with a header; the text is in the column text, document, sentence or review, the label in label or
-    sentiment. The tokens are those of `tokenize`; if `labels` are given, there are no others.
+    """Read a table with a header; `tokenize` makes the tokens.
+
+    The text is in the column text, document, sentence or review, the label in the column label or sentiment.
+    labels: the allowed labels; None allows any.
 
     Raises ValueError, with the file and the line, for rows that are shorter or longer than the header, a text without
     tokens, a label that is empty or not among `labels`, and a file without texts.
@@ -78,27 +80,29 @@ def read_labelled_texts(
         yield LabelledText(tokens, label)
 
 
-# A word and anything else in the same brackets.
+# kinds of neighbours that put a word and something else into the same brackets
 _NOT_IN_A_TREE = {("word", "word"), ("word", "label"), ("close", "word")}
 
 
-def _nodes(line: str, *, place: str) -> list[tuple[int, list[str]]]:
-    """Label and tokens of each node, that of the whole first."""
+def _nodes(line: str, *, line_name: str) -> list[tuple[int, list[str]]]:
+    """Label and tokens of each node; the root comes first."""
     nodes: list[tuple[int, list[str]]] = []
     tokens: list[str] = []
-    opened: list[tuple[int, int, int]] = []  # label, number of tokens before it, its place in the line
+    opened: list[tuple[int, int, int]] = []  # label, number of tokens before the bracket, its position in the line
     before = ""
     for piece in _PIECE.finditer(line):
-        where = f"{place}, character {piece.start() + 1}"
+        where = f"{line_name}, character {piece.start() + 1}"
         if (before, piece.lastgroup) in _NOT_IN_A_TREE:
             raise ValueError(f"{where}: {line[piece.start() :][:40]!r}; expected a word in brackets of its own")
         before = piece.lastgroup
         if piece["label"] is not None:
             if nodes and not opened:
-                raise ValueError(f"{where}: {line[piece.start() :][:40]!r} follows the tree; expected one tree a line")
-            opened.append((_label(piece["label"], place=where), len(tokens), piece.start()))
+                raise ValueError(
+                    f"{where}: {line[piece.start() :][:40]!r} follows the tree; expected one tree per line"
+                )
+            opened.append((_label(piece["label"], where=where), len(tokens), piece.start()))
         elif not opened:
-            raise ValueError(f"{where}: {line[piece.start() :][:40]!r} is outside of the brackets")
+            raise ValueError(f"{where}: {line[piece.start() :][:40]!r} is outside the brackets")
         elif piece["word"] is not None:
             tokens.append(plain_token(piece["word"]))
         else:
@@ -107,11 +111,11 @@ def _nodes(line: str, *, place: str) -> list[tuple[int, list[str]]]:
                 raise ValueError(f"{where}: {line[start : piece.end()][:40]!r} has no word")
             nodes.append((label, tokens[first:]))
     if opened:
-        raise ValueError(f"{place}, character {opened[-1][2] + 1}: {line[opened[-1][2] :][:40]!r} is never closed")
+        raise ValueError(f"{line_name}, character {opened[-1][2] + 1}: {line[opened[-1][2] :][:40]!r} is never closed")
     return nodes[::-1]
 
 
-def _label(text: str, *, place: str) -> int:
+def _label(text: str, *, where: str) -> int:
     if text not in ("0", "1", "2", "3", "4"):
-        raise ValueError(f"{place}: the label is {text!r}; expected 0 (very negative) to 4 (very positive)")
+        raise ValueError(f"{where}: the label is {text!r}; expected 0 (very negative) to 4 (very positive)")
     return int(text)

@@ -18,7 +18,7 @@ _CPU_ELMO = replace(_ELMO, rescale=True, dropout_rate=0.5)  # ours
 
 
 def paper() -> TaskConfig:
-    """BCN on the phrases of the trees; give a file of 300-d vectors (A: GloVe 840B)."""
+    """BCN, trained on the phrases of the trees; give a file of 300-d vectors (A: GloVe 840B)."""
     return TaskConfig(
         model=SentimentConfig(
             num_classes=5,  # paper
@@ -51,7 +51,7 @@ def paper() -> TaskConfig:
 
 
 def cpu() -> TaskConfig:
-    """Minutes on one core: the sentences without their phrases, a third of the width, few epochs.
+    """Trains in minutes on one core: the sentences without their phrases, a third of the width, few epochs.
 
     The moving average, ELMo's dropout and `rescale` are ours: experiments/LOG.md, 2026-11-21.
     """
@@ -72,7 +72,7 @@ def cpu() -> TaskConfig:
 
 
 def cpu_ko() -> TaskConfig:
-    """The same for NSMC: the Korean biLM, words that start at random and are learnt, 10,000 of its 140,000 reviews."""
+    """The same for 10,000 of NSMC's 140,000 reviews, with the Korean biLM; words start at random and are learnt."""
     recipe = cpu()
     return replace(
         recipe,

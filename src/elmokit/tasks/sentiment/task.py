@@ -1,12 +1,12 @@
-"""The task of sentiment: trees or tables in, accuracy, the label of each text out."""
+"""The task of sentiment: an example is a text, from trees or tables; the score is accuracy; the output is a label."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.labels import score_labels
 from elmokit.system.json_fields import Fields
-from elmokit.tasks.config import Splits
 from elmokit.tasks.sentiment.config import SentimentConfig
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
 from elmokit.tasks.sentiment.recipes import RECIPES
@@ -22,18 +22,14 @@ if TYPE_CHECKING:
     from elmokit.tasks.sentiment.model import Sentiment
     from elmokit.tasks.task_model import TaskModel
 
-# train, dev, test of the Stanford Sentiment Treebank's trees, and of tables, such as NSMC as split here
+# train, dev and test files of the Stanford Sentiment Treebank's trees; tables, such as NSMC as split by elmokit
 _FILES = (("train.txt", "dev.txt", "test.txt"), ("train.tsv", "dev.tsv", "test.tsv"))
 
 
-def find(folder: Path) -> Splits:
-    return find_splits(folder, _FILES, task_name="sentiment")
-
-
 def read(path: Path, config: SentimentConfig, training: bool) -> Reading[LabelledText]:
-    """A file whose first line opens a bracket has trees, any other one is a table.
+    """Read trees if the first line opens a bracket, otherwise a table.
 
-    Phrases are for training alone; texts without one of the classes are skipped.
+    Phrases are read only for training. Texts that have none of the classes are skipped.
     """
     reading = Reading[LabelledText]([])
     for text in _texts(path, config, training):
@@ -62,7 +58,7 @@ def build(config: SentimentConfig, inputs: TokenInputs, symbols: Sequence[str]) 
 
 
 def score(examples: Sequence[LabelledText], predictions: Sequence[Sentiment]) -> dict[str, float]:
-    """Accuracy, and the mean of the labels' F1."""
+    """Accuracy, and the mean F1 of the labels."""
     result = score_labels(
         gold=[example.label for example in examples], predicted=[prediction.label for prediction in predictions]
     )
@@ -77,7 +73,7 @@ def from_text(line: str) -> LabelledText:
 
 
 def from_json(fields: Mapping[str, Any]) -> LabelledText:
-    """`{"text": "It's good."}`, or `{"tokens": ["It", "'s", "good", "."]}`."""
+    """Read `{"text": "It's good."}`, or `{"tokens": ["It", "'s", "good", "."]}`."""
     text = Fields("the text", fields)
     if "tokens" not in text:
         return from_text(text.text("text"))
@@ -85,7 +81,7 @@ def from_json(fields: Mapping[str, Any]) -> LabelledText:
 
 
 def to_text(example: LabelledText, prediction: Sentiment) -> str:
-    """A row of a table: the label, a tab, the tokens."""
+    """A row of a table: the label, a tab and the tokens."""
     return f"{prediction.label}\t{' '.join(example.tokens)}"
 
 
@@ -103,7 +99,7 @@ def _texts(path: Path, config: SentimentConfig, training: bool) -> Iterator[Labe
 TASK: Task[LabelledText, Sentiment] = Task(
     name="sentiment",
     metric="accuracy",
-    find=find,
+    find=partial(find_splits, names=_FILES, task_name="sentiment"),
     read=read,
     sentences=sentences,
     symbols=symbols,
