@@ -152,7 +152,7 @@ def test_a_line_that_is_still_being_written_is_left_out_with_a_warning(run: Path
     path = run / "metrics.jsonl"
     text = path.read_text()
     path.write_text(text + '{"step": 2100, "num_to')
-    with pytest.warns(UserWarning, match=r"metrics\.jsonl, line 7 is not whole"):
+    with pytest.warns(UserWarning, match=r"metrics\.jsonl, line 7 is incomplete"):
         assert history_of(run) == whole
     path.write_text(text.rstrip("\n"))
     assert history_of(run) == whole

@@ -98,7 +98,7 @@ def test_a_field_that_two_parts_have_is_named_with_its_part(toy: Toy):
         ({"word_dim": -1}, "word_dim is -1; it must not be negative"),
         ({"word_dim": 0}, "nothing to read"),
         ({"word_dim": 0, "elmo": ElmoInput("output")}, "nothing to read"),
-        ({"character_filters": ((60, 3),)}, "no filter wider than a token"),
+        ({"character_filters": ((60, 3),)}, "no filter wider than max_characters"),
         ({"character_filters": ()}, "character_filters are"),
     ],
 )

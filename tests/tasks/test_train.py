@@ -70,7 +70,7 @@ def test_a_run_learns_and_writes_what_it_did(run: Run, capsys: pytest.CaptureFix
     assert config["task"] == "toy" and config["symbols"] == ["a", "b", "c"]
     assert config["examples"]["train"] == {"examples": 40, "without a label": 1}
     shown = capsys.readouterr().err
-    assert "train: 1 left out: without a label" in shown and "epoch 6: loss" in shown
+    assert "train: skipped 1: without a label" in shown and "epoch 6: loss" in shown
 
 
 @pytest.mark.slow

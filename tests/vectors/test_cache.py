@@ -186,7 +186,7 @@ def test_an_interrupted_piece_leaves_nothing(elmo: Elmo, tmp_path: Path, monkeyp
 
 def test_what_float16_cannot_hold_is_an_error(elmo: Elmo, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(elmo, "encode", lambda sentences, **_: [np.full((3, 1, 12), 1e5, np.float32)] * len(sentences))
-    with pytest.raises(ValueError, match="beyond what float16 holds, in the sentence '밥'"):
+    with pytest.raises(ValueError, match="beyond the range of float16 in the sentence '밥'"):
         Activations(elmo, folder=None).add([["밥"]])
 
 

@@ -303,7 +303,7 @@ def test_a_job_killed_while_the_output_is_written_only_writes_it_again(
 def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     output = tmp_path / "out.h5"
     killed_while_embedding(text, output, monkeypatch, block=2)
-    with pytest.raises(ValueError, match=r"8 lines of a job that was interrupted: add --resume to continue it"):
+    with pytest.raises(ValueError, match=r"8 lines of an interrupted job; add --resume to continue it"):
         embed_file(ELMO, text, output, layers="all")
     with pytest.raises(ValueError, match="another model"):
         embed_file(random_elmo(seed=6), text, output, layers="all", resume=True)
@@ -434,5 +434,5 @@ def test_a_job_is_not_resumed_in_another_precision(text: Path, tmp_path: Path, m
     output = tmp_path / "out.npz"
     killed_while_embedding(text, output, monkeypatch, block=1)
     other = Elmo(ELMO.bilm, precision="bfloat16")
-    with pytest.raises(ValueError, match="the interrupted job had another precision"):
+    with pytest.raises(ValueError, match="the interrupted job had a different precision"):
         embed_file(other, text, output, layers="all", resume=True)

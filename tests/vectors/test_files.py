@@ -137,7 +137,7 @@ def test_contents_count_and_not_the_name(tmp_path: Path):
     path = written(tmp_path, ".npz")
     np.testing.assert_array_equal(load_vectors(path.rename(tmp_path / "v.vectors"))[2], vectors()[2:].swapaxes(0, 1))
     (tmp_path / "v.vectors").rename(tmp_path / "v.npy")
-    with pytest.raises(ValueError, match=r"v.npy: is a .npz file by its contents; rename it"):
+    with pytest.raises(ValueError, match=r"v.npy: has the contents of a .npz file; rename it"):
         load_vectors(tmp_path / "v.npy")
 
 

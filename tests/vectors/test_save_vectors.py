@@ -76,6 +76,6 @@ def test_what_cannot_be_saved_leaves_nothing(
 
 @pytest.mark.parametrize("value", [1e6, -1e6, float("nan")])
 def test_numbers_that_float16_cannot_hold_are_refused(tmp_path: Path, value: float):
-    with pytest.raises(ValueError, match="sentence 1: vectors that are not finite, or beyond what float16 holds"):
+    with pytest.raises(ValueError, match="sentence 1: its vectors are not finite, or beyond the range of float16"):
         save_vectors(tmp_path / "v.npy", [["a"], ["b"]], [np.zeros((1, 4)), np.full((1, 4), value)])
     assert list(tmp_path.iterdir()) == []

@@ -139,7 +139,7 @@ def claims_too_much(path: Path) -> None:
         (wrong_kind, r"has float64 of shape \(4,\); expected a row of whole numbers"),
         (doubles, r"has float64 of shape \(6, 3, 4\); expected float16 or float32"),
         (flat, r"has float32 of shape \(6,\)"),
-        (pickled, r"v.npy: is an array of object of shape \(1,\) that is not read"),
+        (pickled, r"v.npy: is an array of object of shape \(1,\) which is not supported"),
         (cut_short, r"v.npy: is not a NumPy array"),
         (claims_too_much, r"v.npy: is not a NumPy array"),
     ],
@@ -162,10 +162,10 @@ def test_what_is_not_finite_is_named(saved: Path):
 
 def test_a_file_that_is_not_there_is_named(saved: Path):
     saved.with_suffix(".txt").unlink()
-    with pytest.raises(FileNotFoundError, match="v.txt: there is no such file; it says whose vectors v.npy has"):
+    with pytest.raises(FileNotFoundError, match="v.txt: there is no such file; it has to hold the sentences of v.npy"):
         StoredLayers(saved)
     saved.with_suffix(".offsets.npy").unlink()
-    with pytest.raises(FileNotFoundError, match="v.offsets.npy: there is no such file; it says where each sentence"):
+    with pytest.raises(FileNotFoundError, match="v.offsets.npy: there is no such file; expected where each sentence"):
         StoredLayers(saved)
 
 

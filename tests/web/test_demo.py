@@ -275,7 +275,7 @@ def test_the_picture_needs_no_other_file(study: SenseStudy, model: str, tmp_path
 
 def test_without_the_bundled_model_the_error_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(demo, "bundled_models", dict)
-    with pytest.raises(FileNotFoundError, match="the demo needs the bundled model 'mini-en', .* install elmokit again"):
+    with pytest.raises(FileNotFoundError, match="the demo needs the bundled model 'mini-en', .* reinstall elmokit"):
         demo.run(tmp_path / "demo.html", output=io.StringIO())
     assert list(tmp_path.iterdir()) == []
 

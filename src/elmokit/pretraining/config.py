@@ -21,7 +21,7 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class PretrainingConfig:
-    """Settings of a pretraining run. The defaults are those of the released models (docs/model.md, sections 6 to 11)."""
+    """Settings of a pretraining run. The defaults are the released models' (docs/model.md, sections 6 to 11)."""
 
     bilm: BiLMConfig = field(default_factory=BiLMConfig)
     """Sizes of the model; its fields can be set by name too."""

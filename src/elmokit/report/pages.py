@@ -1,4 +1,4 @@
-"""Runs -> pages in a folder: pretraining runs with a picture, runs of tasks as comparisons, a table of the paper."""
+"""Runs -> pages in a folder: pretraining runs with their curves, runs of tasks as comparisons, tables of the paper."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ RESULTS_NAME = "results.md"
 def report(paths: Sequence[Path], folder: Path) -> list[Path]:
     """Write `training.md` and `training-curve.svg` for pretraining runs, `results.md` for runs of tasks.
 
-    Returns the paths of what was written. A path is as in `read_runs`. Without matplotlib the tables are written all
-    the same, and a warning says how to get the picture. Raises FileNotFoundError and ValueError for runs that cannot
-    be read or shown; nothing is written then.
+    Returns the paths of the files that were written. `paths` are as in `read_runs`. Without matplotlib, the tables are
+    still written, and a warning says how to get the curves. Raises FileNotFoundError and ValueError for runs that
+    cannot be read or shown; then nothing is written.
     """
     runs = read_runs(paths)
     command = shlex.join(["elmokit", "report", *map(str, paths), "-o", str(folder)])
@@ -43,9 +43,9 @@ def report(paths: Sequence[Path], folder: Path) -> list[Path]:
 
 
 def reproduce(name: str, paths: Sequence[Path], folder: Path) -> Path:
-    """Write a table of the paper next to ours, `table1.md`; return its path.
+    """Write a table of the paper with our rows, `table1.md`; returns its path.
 
-    Raises ValueError for an unknown name, and what the table's `measure` raises; nothing is written then.
+    Raises ValueError for an unknown name, and what the table's `measure` raises; then nothing is written.
     """
     reproduction = find_reproduction(name)
     command = shlex.join(["elmokit", "reproduce", name, *map(str, paths), "-o", str(folder)])

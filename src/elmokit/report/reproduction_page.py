@@ -1,4 +1,4 @@
-"""A table of the paper with our rows next to the printed ones -> a page in Markdown."""
+"""A table of the paper with our rows -> a page in Markdown."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def reproduction_page(reproduction: Reproduction, ours: Sequence[OurRow], *, command: str) -> str:
-    """Each row of the paper, followed by our rows for it as `reproduction.measure` gave them; `command` made the page.
+    """A page with each row of the paper, followed by our rows for it; `command` is the command that writes the page.
 
-    Raises ValueError for a row of ours that the paper does not have, or with another number of cells.
+    Raises ValueError for a row of ours that the paper does not have, or with a different number of cells.
     """
     paper = reproduction.paper
     for row in ours:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoggedLosses:
-    """A training line: means over the steps since the previous one."""
+    """A training line of a log: means over the steps since the previous line."""
 
     step: int
     num_tokens: int
@@ -47,7 +47,7 @@ class LoggedPerplexity:
 
 @dataclass(frozen=True)
 class RunHistory:
-    """A pretraining run as it went; both kinds of lines in the order of their steps."""
+    """The history of a pretraining run; both kinds of lines are in the order of their steps."""
 
     name: str
     training: list[LoggedLosses]
@@ -78,7 +78,7 @@ def read_history(run: LoggedRun) -> RunHistory:
             evaluations.append(_perplexity(line))
     if run.has_torn_line:
         where = f"{run.log_where}, line {len(run.records) + 1}"
-        warnings.warn(f"{where} is not whole (is the run writing it?); left out", stacklevel=2)
+        warnings.warn(f"{where} is incomplete (is the run writing it?) and left out", stacklevel=2)
     return RunHistory(run.name, training, evaluations, _config(run))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from elmokit.reproduce.comparisons import Arm, Comparison, Results
 
 OF_ONE_LABEL = "f1_"
-"""Prefix of the scores of a single label; they are too many for the page, and in each run's metrics.jsonl."""
+"""Prefix of the scores of single labels, which are too many for the page; each run's metrics.jsonl has them."""
 SIZE_SETTINGS = (
     "training.max_train_examples",
     "model.max_train_sentences",
@@ -25,13 +25,13 @@ SIZE_SETTINGS = (
     "training.max_dev_examples",
     "training.max_epochs",
 )
-"""Settings that say how much of a data set is used, and how often; 0 is no limit, and not shown."""
+"""Settings that say how much of a data set is used, and how often; 0 means no limit and is not shown."""
 ENOUGH_SEEDS = 3
-"""Seeds from which on a deviation means something."""
+"""Number of seeds from which on a standard deviation is meaningful."""
 
 
 def tasks_page(results: Results, *, command: str) -> str:
-    """The page; `command` is what wrote it."""
+    """A page of comparisons; `command` is the command that writes it."""
     comparisons = results.comparisons
     parts = [
         "# Results of the tasks",
@@ -65,7 +65,7 @@ def tasks_page(results: Results, *, command: str) -> str:
 
 
 def _summary(comparisons: Sequence[Comparison]) -> str:
-    """How often ELMo helps, and how often as much as in the paper."""
+    """How often ELMo helps, and how often at least as much as in the paper."""
     pairs = [(comparison, test_set) for comparison in comparisons for test_set in comparison.test_sets]
     gains = [_gain(comparison, test_set) for comparison, test_set in pairs]
     better = sum(points > 0 for points, _ in gains)
@@ -84,7 +84,7 @@ def _paper_relative(comparison: Comparison, test_set: str | None) -> float | Non
 
 
 def _few_seeds(comparisons: Sequence[Comparison]) -> str:
-    """Comparisons whose deviations say little, and how long their longest run was; empty where there is none."""
+    """The comparisons with few seeds, and how long their longest run took; empty if there is none."""
     few: dict[str, None] = {}
     for comparison in comparisons:
         runs = min(len(comparison.baseline.runs), len(comparison.elmo.runs))
@@ -148,7 +148,7 @@ def _scores(comparison: Comparison, name: str, test_set: str | None) -> list[str
 
 
 def _cell(arm: Arm, name: str, test_set: str | None) -> str:
-    """With the number of runs that have the score, if not all do."""
+    """A score's mean and deviation, with the number of runs that have the score, if not all do."""
     statistic = arm.score(name, test_set=test_set)
     if statistic is None:
         return ABSENT
@@ -170,7 +170,7 @@ def _data_table(comparisons: Sequence[Comparison]) -> str:
         *("task", "data", "training set", "of it used", "development set"),
         *("test sets", "settings", "word vectors", "biLM"),
     )
-    rows = dict.fromkeys(map(_data_row, comparisons))  # one for all arms that share it
+    rows = dict.fromkeys(map(_data_row, comparisons))  # arms of the same data share a row
     return markdown_table(header, rows, num_names=len(header))
 
 
@@ -232,7 +232,7 @@ def _scores_and_gain(comparison: Comparison, name: str, test_set: str | None) ->
 
 def _runs_table(comparisons: Sequence[Comparison]) -> str:
     header = ("task", "data", "ELMo at", "seeds", "machine", "seconds", "CPU seconds", "best epochs")
-    rows: dict[tuple[str, ...], None] = {}  # a baseline that two arms are compared with is one row
+    rows: dict[tuple[str, ...], None] = {}  # a baseline of several arms has one row
     for comparison in comparisons:
         for name, arm in (("none", comparison.baseline), (comparison.elmo_name, comparison.elmo)):
             processor = arm.median_processor_seconds

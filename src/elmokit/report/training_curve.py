@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from elmokit.report.run_history import RunHistory
 
 HIGHEST = 1e30  # perplexities above it are drawn there
-MOST_MARKS = 40  # on a line
+MOST_MARKS = 40  # per line
 SIZE = (8.0, 4.8)  # inches
 MARKERS = "oD^sv"
 STYLE = {
@@ -28,18 +28,18 @@ STYLE = {
 
 
 def check_is_long_enough(history: RunHistory) -> None:
-    """Raises ValueError for a run with fewer than two training lines, which make no curve."""
+    """Raise ValueError if a run has fewer than two training lines, too few for a curve."""
     if len(history.training) < 2:
         raise ValueError(
             f"{history.name} has logged {len(history.training)} training lines, and a curve needs 2: wait until it "
-            "has logged more (it does so every log_every steps)"
+            "has logged more (a line every log_every steps)"
         )
 
 
 def training_figure(histories: Sequence[RunHistory]) -> Any:
-    """A `matplotlib.figure.Figure`: for each run a line of the training perplexity, and a marked one of held-out text.
+    """A `matplotlib.figure.Figure` with a line per run for training perplexity, and a marked line for held-out text.
 
-    Lines are not smoothed. Raises ValueError for a run with fewer than two training lines, and without matplotlib.
+    Lines are not smoothed. Raises ValueError for a run with fewer than two training lines, or without matplotlib.
     """
     for history in histories:
         check_is_long_enough(history)
@@ -62,7 +62,7 @@ def training_figure(histories: Sequence[RunHistory]) -> Any:
 
 
 def training_curve(histories: Sequence[RunHistory]) -> str:
-    """The figure as SVG, the same text for the same runs. Raises ValueError as `training_figure` does."""
+    """The figure as SVG; the same runs give the same text. Raises ValueError as `training_figure` does."""
     matplotlib = require("matplotlib", extra="plots", purpose="the picture of the training curves")
     text = io.StringIO()
     with matplotlib.rc_context(STYLE):

@@ -1,4 +1,4 @@
-"""Histories of pretraining runs -> a page in Markdown: how far they are, held-out perplexity, settings."""
+"""Histories of pretraining runs -> a page in Markdown: progress, held-out perplexity, settings."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ SETTINGS = (
 
 
 def training_page(histories: Sequence[RunHistory], *, command: str, picture: str | None) -> str:
-    """The page; `command` is what wrote it, `picture` the file name of the curves, None where there is none.
+    """A page about pretraining runs.
 
-    Raises ValueError for no histories, or for one without training lines.
+    command: the command that writes the page.
+    picture: file name of the training curves; None if there is no picture.
+    Raises ValueError if there are no histories, or if one has no training lines.
     """
     if not histories or not all(history.training for history in histories):
         raise ValueError("a page of training needs runs that have logged training lines")

@@ -1,4 +1,4 @@
-"""The tables and figures that are reproduced, by name. A module is imported when it is asked for."""
+"""The tables and figures that are reproduced, by name. A module is imported when its name is asked for."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 REPRODUCTIONS = {
     "table1": "elmokit.reproduce.table1",
 }
-"""Name -> the module whose REPRODUCTION it is."""
+"""Name -> the module that defines it as `REPRODUCTION`."""
 
 
 def find_reproduction(name: str) -> Reproduction:
-    """Raises ValueError, with the nearest name, for one that is not there."""
+    """Import the reproduction of that name. Raises ValueError, suggesting the nearest name, if there is none."""
     if name not in REPRODUCTIONS:
         near = difflib.get_close_matches(name, REPRODUCTIONS, n=1)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise ValueError(f"no reproduction {name!r}; {hint}there are {', '.join(REPRODUCTIONS)}")
+        raise ValueError(f"no reproduction {name!r}; {hint}expected one of {', '.join(REPRODUCTIONS)}")
     return importlib.import_module(REPRODUCTIONS[name]).REPRODUCTION

@@ -21,32 +21,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arm:
-    """Runs that differ in nothing but their seed, in its order; all have ended."""
+    """Finished runs that differ only in their seed, sorted by it."""
 
     runs: tuple[TaskRun, ...]
 
     @property
     def results(self) -> list[RunResult]:
+        """The result of each run."""
         return [run.result for run in self.runs if run.result is not None]
 
     def score(self, name: str, *, test_set: str | None) -> Statistic | None:
-        """On a test file, or on the development set; None where no run has it."""
+        """A score on a test file, or on the development set (`test_set` is None); None if no run has it."""
         found = [result.dev if test_set is None else result.test.get(test_set, {}) for result in self.results]
         values = tuple(scores[name] for scores in found if name in scores)
         return Statistic(values) if values else None
 
     @property
     def median_seconds(self) -> float:
+        """Median over the runs of the seconds of training and evaluating."""
         return statistics.median(result.seconds for result in self.results)
 
     @property
     def median_processor_seconds(self) -> float | None:
-        """Of the runs that have recorded it; None if none has."""
+        """Median CPU seconds of the runs that have recorded them; None if no run has."""
         known = [result.processor_seconds for result in self.results if result.processor_seconds is not None]
         return statistics.median(known) if known else None
 
     @property
     def machines(self) -> list[str]:
+        """The distinct machines of the runs, as far as recorded."""
         return list(dict.fromkeys(result.machine for result in self.results if result.machine is not None))
 
 
@@ -56,38 +59,41 @@ class Comparison:
 
     task: str
     metric: str
-    """The score that tells the best epoch, and that the comparison is about."""
+    """Name of the score that decides the best epoch and is compared."""
     data: str
+    """Name of the folder of the training data."""
     elmo_name: str
-    """Where ELMo is, and what else tells this arm from the others that have the same baseline."""
+    """Position of ELMo, and the settings that distinguish this arm from others with the same baseline."""
     baseline: Arm
     elmo: Arm
 
     @property
     def test_sets(self) -> list[str | None]:
-        """Names of the test files; None, the development set, where there is none."""
+        """Names of the test files; a single None, for the development set, if there are no test files."""
         return list(self.baseline.results[0].test) or [None]
 
 
 @dataclass(frozen=True)
 class Results:
+    """What `compare_runs` finds."""
+
     comparisons: list[Comparison]
-    """In the order of `TASKS`."""
+    """The comparisons, in the order of `TASKS`."""
     notes: list[str]
-    """Runs that are in no comparison, and why."""
+    """Sentences about the runs that are in no comparison, with the reason."""
 
 
 def gain(baseline: float, elmo: float) -> tuple[float, float | None]:
-    """Points, and percent of the baseline's error (its distance from 100), None where that is none."""
+    """The gain in points, and in percent of the baseline's error (its distance from 100; None if that is zero)."""
     return elmo - baseline, 100 * (elmo - baseline) / (100 - baseline) if baseline < 100 else None
 
 
 def compare_runs(logged: Sequence[LoggedRun]) -> Results:
-    """Group runs by task, data and settings; each arm with ELMo is compared with the runs without it.
+    """Group runs by task, data and settings, and compare each arm with ELMo with the runs without it.
 
-    Word vectors and data are the same if their names (and those of the data's folders) and the numbers of examples are.
-    Raises ValueError for runs that cannot be read, for two runs of one arm with the same seed, and where no run can be
-    compared with another.
+    Word vectors are the same if their file names are; data are the same if the names of files and folders and the
+    numbers of examples are. Raises ValueError for runs that cannot be read, for two runs of an arm with the same seed,
+    and if no runs can be compared.
     """
     runs = [read_task_run(run) for run in logged]
     notes = [f"{run.where} has not ended" for run in runs if run.result is None]
@@ -106,7 +112,7 @@ def compare_runs(logged: Sequence[LoggedRun]) -> Results:
     if not comparisons:
         raise ValueError(f"nothing to compare: {'; '.join(notes)}. Expected ended runs with ELMo and without it")
     names = list(TASKS)
-    comparisons.sort(key=lambda one: (names.index(one.task), one.data, one.elmo_name))
+    comparisons.sort(key=lambda comparison: (names.index(comparison.task), comparison.data, comparison.elmo_name))
     return Results(comparisons, notes)
 
 
@@ -139,7 +145,7 @@ def _comparison(baseline: Arm, elmo: Arm, rivals: Sequence[Arm]) -> Comparison:
 
 
 def _lone(group: Sequence[TaskRun], groups: Sequence[Sequence[TaskRun]]) -> str:
-    """What a group of one arm lacks, and how the nearest runs of the other arm differ."""
+    """Why a group with a single arm is not compared, and how the nearest runs of the other arm differ."""
     run = group[0]
     task, has_elmo = run.record.task, _has_elmo(run)
     others = [other for rivals in groups for other in rivals if other.record.task == task]
@@ -155,9 +161,9 @@ def _has_elmo(run: TaskRun) -> bool:
 
 
 def _common(run: TaskRun) -> dict[str, Any]:
-    """Data and settings that both arms of a comparison share: all but the seed and what concerns ELMo.
+    """Data and settings that both arms of a comparison share: all except the seed and ELMo's.
 
-    Examples that were left out count by their number; the words for the reason may change between versions.
+    Skipped examples are compared by their number only, because the words for the reason may change between versions.
     """
     splits = {"train": run.record.splits.train, "dev": run.record.splits.dev, "test": run.record.splits.test}
     data = {name: [_last_two(path) for path in paths] for name, paths in splits.items()}
@@ -166,15 +172,15 @@ def _common(run: TaskRun) -> dict[str, Any]:
 
 
 def _last_two(path: Path) -> str:
-    """Folder and name: where the data lie differs from machine to machine."""
+    """Folder and file name of a path; the rest differs from machine to machine."""
     return "/".join(path.parts[-2:])
 
 
-def _differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Names of settings, and both values where these are short."""
-    names = [name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name)]
+def _differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+    """Names of the settings that differ, with both values if they are short."""
+    names = [name for name in dict.fromkeys([*left, *right]) if left.get(name) != right.get(name)]
     return [
-        name if isinstance(one.get(name), dict) else f"{name} ({one.get(name)}, not {other.get(name)})"
+        name if isinstance(left.get(name), dict) else f"{name} ({left.get(name)}, not {right.get(name)})"
         for name in names
     ]
 

@@ -1,6 +1,6 @@
 """Every number that Peters et al. (2018, NAACL; arXiv 1802.05365v2) print in tables 1 to 13 and about figures 1 and 2.
 
-The submission of 2017 has other numbers in tables 1, 2, 3 and 6; these are those of the final version.
+The submission of 2017 has different numbers in tables 1, 2, 3 and 6; these are the numbers of the final version.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Printed:
 
     text: str
     is_checked: bool = True
-    """False for what was written down from memory and not seen in the paper since."""
+    """False if the number was written down from memory and has not been checked against the paper."""
 
     @property
     def value(self) -> float:
@@ -27,32 +27,33 @@ class Printed:
 
     @property
     def deviation(self) -> float | None:
-        """None where none is printed."""
+        """The standard deviation; None if none is printed."""
         deviation = self.text.partition(" ± ")[2]
         return float(deviation) if deviation else None
 
 
 Cells = tuple[Printed | None, ...]
-"""A row without its name; None where nothing is printed."""
+"""A row without its name; None for an empty cell."""
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table, a figure, or numbers of the running text, as printed."""
+    """A table, a figure, or numbers in the running text, as printed."""
 
     name: str
-    """As in `Table 1`."""
+    """Name in the paper: `Table 1`."""
     section: str
+    """Number of the section."""
     about: str
     """What is measured, on which data, in which unit."""
     columns: tuple[str, ...] = ()
-    """Of numbers and texts; the rows' names are not among them."""
+    """Headings of the columns, without that of the rows' names."""
     rows: Mapping[str, tuple[Printed | None, ...]] = field(
         default_factory=lambda: dict[str, tuple[Printed | None, ...]]()
     )
-    """By name, in the paper's order."""
+    """Cells of each row by the row's name, in the paper's order."""
     statements: tuple[str, ...] = ()
-    """What the text says of it without a number."""
+    """What the text says about it besides the cells."""
 
     def __post_init__(self) -> None:
         for name, cells in self.rows.items():
@@ -60,7 +61,7 @@ class PaperTable:
                 raise ValueError(f"{self.name}, {name}: {len(cells)} cells in {len(self.columns)} columns")
 
     def cell(self, row: str, column: str) -> Printed:
-        """Raises ValueError for a row or a column that is not there, and where nothing is printed."""
+        """The cell in a row and a column. Raises ValueError if there is no such row or column, or the cell is empty."""
         if row not in self.rows or column not in self.columns:
             raise ValueError(
                 f"{self.name} has no cell ({row}, {column}); its rows are {', '.join(self.rows)}, its columns "

@@ -1,6 +1,6 @@
-"""A table or figure of the paper with ours next to it: what a file of this room defines, once per table.
+"""How a table or figure of the paper is reproduced: the record that each file `tableN.py` defines.
 
-A new table is a file `tableN.py` with a `REPRODUCTION`, and its line in `all_reproductions.py`.
+A new table costs a file `tableN.py` with a `REPRODUCTION`, and a line in `all_reproductions.py`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ class OurRow:
     """A row that we have measured."""
 
     row: str
-    """Name of the paper's row that it reproduces."""
+    """Name of the row of the paper that it reproduces."""
     measured_on: str
-    """The data, the model and the number of seeds; how they differ from the paper's."""
+    """The data, the model and the number of seeds, and how they differ from the paper's."""
     cells: tuple[Statistic | str | None, ...]
-    """In the order of the paper's columns; None for what we have not measured."""
+    """Our cells in the order of the paper's columns; None for what we have not measured."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,10 @@ class Reproduction:
     """How a table of the paper is reproduced."""
 
     name: str
-    """As on the command line: table1."""
+    """Name on the command line: table1."""
     paper: PaperTable
+    """The table as printed."""
     reads: str
-    """What the paths given to `measure` are, for people: `runs of elmokit train`."""
+    """What the paths given to `measure` are, in words: `runs of elmokit train`."""
     measure: Callable[[Sequence[Path]], Sequence[OurRow]]
     """Paths -> our rows. Raises FileNotFoundError or ValueError for what cannot be read."""

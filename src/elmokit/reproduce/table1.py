@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counterpart:
-    """A row of the table that a test file of ours is compared with."""
+    """The row of the table with which one of our test sets is compared."""
 
     row: str
+    """Name of the row."""
     data: str
     """What our data are, and how they differ from the paper's."""
 
@@ -59,18 +60,18 @@ COUNTERPARTS = {
         "SST-5", "The Stanford Sentiment Treebank, as in the paper, which trains on its phrases too."
     ),
 }
-"""By task and test file."""
+"""The row of the paper for each task and test file."""
 
 
 def counterpart(comparison: Comparison, test_set: str | None) -> Counterpart | None:
-    """None for what the paper has no number of: other languages, sentiment of two classes, a development set."""
+    """The paper's row for a test set; None for other languages, two classes of sentiment, and development sets."""
     if comparison.task == "sentiment" and len(comparison.baseline.runs[0].record.symbols) != 5:
         return None
     return COUNTERPARTS.get((comparison.task, test_set or ""))
 
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
-    """A row for each comparison that has a counterpart, of the runs that `read_runs` finds."""
+    """One row per comparison that has a counterpart, from the runs that `read_runs` finds."""
     rows: list[OurRow] = []
     for comparison in compare_runs(read_runs(paths)).comparisons:
         for test_set in comparison.test_sets:

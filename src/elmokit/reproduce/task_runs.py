@@ -1,4 +1,4 @@
-"""Runs of tasks, read back: what config.json says, and the result at the end of the log. Imports no torch."""
+"""Runs of tasks, read back: the record in config.json, and the result at the end of the log. Imports no torch."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ class LearntMix:
     """A scalar mix after training."""
 
     gamma: float
+    """Scale of the mix."""
     weights: tuple[float, ...]
-    """After the softmax, lowest layer first; empty for a single layer, which has none."""
+    """Weights after the softmax, lowest layer first; empty for a single layer, which has none."""
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a run has measured at its end, with the weights of its best epoch."""
+    """The scores at the end of a run, with the weights of its best epoch, and what it cost."""
 
     dev: Mapping[str, float]
     test: Mapping[str, Mapping[str, float]]
@@ -38,10 +39,11 @@ class RunResult:
     seconds: float
     """Seconds of training and of evaluating after each epoch."""
     processor_seconds: float | None
-    """The same in CPU seconds; None for runs that did not record it, as is the machine."""
+    """The same in CPU seconds; None if the run did not record it."""
     machine: str | None
+    """The hardware; None if the run did not record it."""
     mixes: Mapping[str, LearntMix]
-    """By position, input or output; empty without ELMo."""
+    """The mixes by position, input or output; empty without ELMo."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,11 @@ class TaskRun:
     """A run of a task."""
 
     where: str
-    """Its folder, or the file and the run in it."""
+    """The run's folder, or the file and the run in it."""
     record: TaskRecord
+    """What the run's config says."""
     result: RunResult | None
-    """None for a run that has not ended."""
+    """The result; None if the run has not ended."""
 
     @property
     def seed(self) -> int:
@@ -79,12 +82,12 @@ class TaskRun:
 
 
 def is_task_run(run: LoggedRun) -> bool:
-    """Whether `elmokit train` wrote it."""
+    """Whether `elmokit train` wrote the run."""
     return run.config is not None and run.config.get("format") == FORMAT
 
 
 def read_task_run(run: LoggedRun) -> TaskRun:
-    """Raises ValueError, naming the file, for a run that is not of a task and for a result without its metric."""
+    """Read a logged run. Raises ValueError, naming the file, if it is not of a task, or its result lacks the metric."""
     if run.config is None:
         raise ValueError(f"{run.where} has no config.json; expected a run of `elmokit train`")
     record = record_of(run.config, run.config_where)
@@ -92,7 +95,7 @@ def read_task_run(run: LoggedRun) -> TaskRun:
 
 
 def _result(run: LoggedRun, metric: str) -> RunResult | None:
-    """The result in the last whole line; None when the run has not written one yet."""
+    """The result in the last complete line; None if the run has not written one yet."""
     if not run.records or run.records[-1].get("result") is not True:
         return None
     line = Fields(f"{run.log_where}, line {len(run.records)}", run.records[-1])
@@ -109,7 +112,7 @@ def _result(run: LoggedRun, metric: str) -> RunResult | None:
 
 
 def _scores(scores: Fields, metric: str) -> dict[str, float]:
-    scores.value(metric)  # refused if it is missing
+    scores.value(metric)  # raises if it is missing
     return {name: scores.number(name) for name in scores.names}
 
 

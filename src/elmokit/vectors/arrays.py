@@ -1,6 +1,6 @@
-"""NumPy arrays in files: written plainly, part by part, and mapped after their header was compared with the file.
+"""NumPy arrays in files: written plainly, part by part, and memory-mapped once their header fits the file's size.
 
-Nothing is written through a memory map: there, a full disk is not an error but a signal that ends the program.
+Nothing is written through a memory map, because there a full disk is not an error but a signal that ends the program.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 MAGIC = b"\x93NUMPY"
 ROWS_PER_WRITE = 4096
-"""Rows that are copied at once: a mapped array is never in memory as a whole."""
+"""Rows that are copied at once, so that a mapped array is never in memory as a whole."""
 
 _DAMAGE = (ValueError, EOFError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True)
 class ArrayHeader:
-    """What a `.npy` file says of its array."""
+    """What a `.npy` file says about its array."""
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     num_bytes: int
-    """Of the header: the array begins after them."""
+    """Bytes of the header, after which the array begins."""
 
 
 def write_header(file: IO[bytes], dtype: np.dtype[Any] | type[np.generic], shape: tuple[int, ...]) -> None:
-    """The start of a `.npy` file, as `numpy.save` writes it."""
+    """Write the start of a `.npy` file, as `numpy.save` does."""
     npy.write_array_header_1_0(file, {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape})
 
 
 def write_rows(file: IO[bytes], array: Shaped[np.ndarray, "..."]) -> None:
-    """The numbers of an array, without a header."""
+    """Write the numbers of an array, without a header."""
     if array.ndim == 0:
         file.write(array.tobytes())
         return
@@ -53,13 +53,13 @@ def write_rows(file: IO[bytes], array: Shaped[np.ndarray, "..."]) -> None:
 
 
 def write_array(file: IO[bytes], array: Shaped[np.ndarray, "..."]) -> None:
-    """A whole `.npy` file."""
+    """Write a complete `.npy` file."""
     write_header(file, array.dtype, array.shape)
     write_rows(file, array)
 
 
 def read_header(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None = None) -> ArrayHeader:
-    """The header of an array that has the next `num_bytes` of `file`; `FormatError` if they are something else.
+    """Read the header of the array in the next `num_bytes` of `file`. Raises `FormatError` if they are something else.
 
     `path` and `part` name the array in errors. Arrays of Python objects are refused, so nothing is ever unpickled.
     """
@@ -71,14 +71,16 @@ def read_header(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None
         raise FormatError(path, f"is not a NumPy array: {shown(str(error))}", part=part) from None
     if dtype.hasobject or fortran_order or min(shape, default=0) < 0:
         raise FormatError(
-            path, f"is an array of {dtype} of shape {shape} that is not read; expected numbers in rows", part=part
+            path,
+            f"is an array of {dtype} of shape {shape}, which is not supported; expected numbers in rows",
+            part=part,
         )
     header_bytes = file.tell() - start
     expected = header_bytes + prod(shape) * dtype.itemsize
     if expected != num_bytes:
         raise FormatError(
             path,
-            f"is not a NumPy array, or is cut short: {dtype} of shape {shape} needs {readable_bytes(expected)}, and it "
+            f"is not a NumPy array, or is cut short: {dtype} of shape {shape} needs {readable_bytes(expected)}, but it "
             f"has {readable_bytes(num_bytes)}",
             part=part,
         )
@@ -86,22 +88,22 @@ def read_header(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None
 
 
 def map_array(path: Path, header: ArrayHeader, *, start: int = 0) -> Shaped[np.ndarray, "..."]:
-    """The array, read-only and left on disk. Its header begins at byte `start`; `read_header` has checked it."""
+    """Map an array read-only. Its header, which `read_header` has checked, begins at byte `start`."""
     if 0 in header.shape or header.dtype.itemsize == 0:
         try:
             return np.empty(header.shape, header.dtype)
-        except ValueError as error:  # of the other dimensions, which nothing in the file bounds
+        except ValueError as error:  # the size of the file does not bound the other dimensions
             raise FormatError(path, f"has an array of shape {header.shape}: {error}") from None
     return np.asarray(np.memmap(path, header.dtype, "r", offset=start + header.num_bytes, shape=header.shape))
 
 
 def fits_float16(array: Float[np.ndarray, "..."]) -> bool:
-    """Whether every number is finite and not beyond what float16 holds, 65,504."""
+    """Whether every number is finite and within float16's range, up to 65,504."""
     return bool(np.abs(array).max(initial=0.0) <= np.finfo(np.float16).max)
 
 
 def map_npy(path: Path) -> Shaped[np.ndarray, "..."]:
-    """The array of a `.npy` file, read-only and left on disk; `FormatError` if the file is something else."""
+    """Map the array of a `.npy` file read-only. Raises `FormatError` if the file is something else."""
     with path.open("rb") as file:
         header = read_header(path, file, num_bytes=os.fstat(file.fileno()).st_size)
     return map_array(path, header)

@@ -1,8 +1,8 @@
-"""Layer activations of a frozen biLM, computed once per sentence and kept on disk, in float16, memory-mapped.
+"""Cache of a frozen biLM's layer activations: computed once per sentence, kept on disk in float16, memory-mapped.
 
-The cache has a folder for each model, by its fingerprint. What is added at once is a piece of it: vectors as
-`save_vectors` writes them, in `NAME.npy` and `NAME.offsets.npy`, and `NAME.keys.npy`, 128 bits of hash of each
-sentence's tokens. Nothing removes pieces; a folder can be deleted at any time.
+The cache has a folder for each model, named by its fingerprint. Sentences that are added together are a piece of it:
+`NAME.npy` and `NAME.offsets.npy`, vectors as `save_vectors` writes them, and `NAME.keys.npy`, a 128-bit hash of each
+sentence's tokens. Pieces are never removed; a folder can be deleted at any time.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
 
 VERSION = "activations-2"
 SENTENCES_PER_BATCH = 1024
-"""Encoded before they are written; bounds the memory."""
+"""Sentences that are encoded before they are written, which bounds the memory."""
 
 Key = bytes
 
 
 def default_cache() -> Path:
-    """`~/.cache/elmokit`, or in the folder that XDG_CACHE_HOME names."""
+    """The folder `~/.cache/elmokit`, or `elmokit` in the folder that XDG_CACHE_HOME names."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "elmokit"
 
 
 class Activations:
     """Sentences of tokens -> layer activations (L,B,T,2D) of a frozen biLM, rounded to float16.
 
-    folder: the cache, of any number of models and data sets; None keeps a temporary one, with the same results.
+    folder: the cache, for any number of models and data sets; None uses a temporary one, with the same results.
 
-    A sentence's activations are those of the batch that it was first encoded in; another batch changes nothing where
-    `Elmo.same_in_any_batch`, and elsewhere the rounding.
+    A sentence's activations are those of the batch in which it was first encoded. Another batch would change nothing if
+    `Elmo.same_in_any_batch`, and otherwise only the rounding.
     """
 
     def __init__(self, elmo: Elmo, *, folder: Path | None) -> None:
@@ -63,11 +63,11 @@ class Activations:
             folder = Path(tempfile.mkdtemp(prefix="elmokit-"))
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.folder = folder / VERSION / elmo.fingerprint()
-        self._kept: dict[Key, tuple[FlatVectors, int]] = {}  # the piece that a sentence is in, and its number there
+        self._kept: dict[Key, tuple[FlatVectors, int]] = {}  # the piece that holds a sentence, and its number in it
         self._pieces: set[Path] = set()
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
-        """Encode what the cache lacks, all at once, and keep it there."""
+        """Encode the sentences that the cache lacks, and add them to it as one piece."""
         self._open_pieces()
         new: dict[Key, Sequence[str]] = {}
         for sentence in sentences:
@@ -79,7 +79,7 @@ class Activations:
             self._open_pieces()
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "L B T E"]:
-        """In float32 on the CPU, zero at padding; a sentence that was not added is encoded and not kept."""
+        """Layers in float32 on the CPU, zero at padding. A sentence that was not added is encoded but not kept."""
         keys = [_key(sentence) for sentence in sentences]
         unknown = {key: sentence for key, sentence in zip(keys, sentences, strict=True) if key not in self._kept}
         encoded = dict(zip(unknown, self._encode(list(unknown.values())), strict=True)) if unknown else {}
@@ -87,14 +87,14 @@ class Activations:
         return padded_layers(arrays, num_layers=self.num_layers, dim=self.dim)
 
     def fingerprint(self) -> str:
-        """The biLM's."""
+        """Fingerprint of the biLM."""
         return self.elmo.fingerprint()
 
     def _encode(self, sentences: list[Sequence[str]]) -> list[Float16[np.ndarray, "L T E"]]:
         encoded = self.elmo.encode(sentences, layers="all", show_progress=False)
         for sentence, layers in zip(sentences, encoded, strict=True):
             if not fits_float16(layers):
-                raise ValueError(f"activations beyond what float16 holds, in the sentence {' '.join(sentence)[:80]!r}")
+                raise ValueError(f"activations beyond the range of float16 in the sentence {' '.join(sentence)[:80]!r}")
         return [layers.astype(np.float16) for layers in encoded]
 
     def _read(self, key: Key) -> Float16[np.ndarray, "L T E"]:
@@ -102,7 +102,7 @@ class Activations:
         return piece[number]
 
     def _write_piece(self, new: dict[Key, Sequence[str]]) -> None:
-        """The keys are written last: a piece without them is not there."""
+        """Write a piece; its keys come last, so a piece without them does not count."""
         self.folder.mkdir(parents=True, exist_ok=True)
         keys = b"".join(new)
         path = self.folder / f"{hashlib.blake2b(keys, digest_size=16).hexdigest()}.npy"
@@ -131,11 +131,11 @@ class Activations:
         try:
             piece, keys = read_npy(path), map_npy(keys_path)
         except (ValueError, FileNotFoundError) as error:
-            raise ValueError(f"{error}; delete {path.stem}.* in {self.folder}, and they are made again") from None
+            raise ValueError(f"{error}; delete {path.stem}.* in {self.folder} to compute them again") from None
         same_layers = (piece.num_layers, piece.dim) == (self.num_layers, self.dim)
         if keys.shape != (len(piece), 2) or keys.dtype != np.uint64 or not same_layers:
             raise ValueError(
-                f"{keys_path} does not fit {path.name}; delete {path.stem}.* in {self.folder}, and they are made again"
+                f"{keys_path} does not fit {path.name}; delete {path.stem}.* in {self.folder} to compute them again"
             )
         for number, key in enumerate(keys):
             self._kept.setdefault(key.tobytes(), (piece, number))

@@ -1,4 +1,4 @@
-"""A file of sentences -> a file of contextual vectors, in constant memory, resumable (what `elmokit embed` runs)."""
+"""A file of sentences -> a file of contextual vectors, in constant memory and resumable (`elmokit embed`)."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ if TYPE_CHECKING:
 
     from elmokit.model.elmo import Elmo, Layers
 
-    Block = list[tuple[str, list[str]]]  # lines and their tokens
+    Block = list[tuple[str, list[str]]]  # lines with their tokens
 
 BLOCK_LINES = 512
 BLOCK_TOKENS = 16_384
-"""A block, embedded and kept as a whole, ends with so many lines or with the line that reaches so many tokens."""
+"""A block, which is embedded and kept as a whole, ends after this many lines or with the line that reaches this many
+tokens."""
 
 
 @dataclass(frozen=True)
 class EmbeddedFile:
-    """What an output file holds."""
+    """The size of an output file."""
 
     num_lines: int
     num_tokens: int
@@ -57,7 +58,7 @@ def embed_file(
 ) -> EmbeddedFile:
     """Embed every line of a text file (plain, gzip or xz; `-` is stdin) as a sentence; `load_vectors` reads the output.
 
-    The ending of the output's name is its layout: .h5, .hdf5, .npz, .npy or .safetensors.
+    The ending of the output's name decides its layout: .h5, .hdf5, .npz, .npy or .safetensors.
 
     layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, else their average.
     raw_text: tokenise the lines; without it their tokens are separated by spaces.
@@ -106,9 +107,9 @@ def _embed_lines(
     split: Callable[[str], list[str]],
     partial: PartialVectors,
 ) -> Iterator[int]:
-    """Embed the lines that are not finished, and give the tokens of each block.
+    """Embed the lines that are not finished, and yield the number of tokens of each block.
 
-    A block is written while the next one is encoded and the one after that is read.
+    A block is written while the next block is encoded and the one after that is read.
     """
     lines = read_lines(input_path)
     digest = _pass_over_finished(lines, partial, name=str(input_path))
@@ -125,14 +126,14 @@ def _embed_lines(
                 elmo.forget_tokens()  # so that a block's bytes depend on that block alone
             arrays = encode([tokens for _, tokens in block])
             digest.update("".join(f"{line}\n" for line, _ in block).encode())
-            written.result()  # no more than one block waits
+            written.result()  # at most one block waits to be written
             written = writing.submit(partial.append, arrays, digest=digest.hexdigest())
             yield sum(len(tokens) for _, tokens in block)
         written.result()
 
 
 def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
-    """The same; a thread reads and splits the next block while this one is used."""
+    """Yield the same blocks, but read and split the next block in a thread while the current one is used."""
     with ThreadPoolExecutor(max_workers=1) as reading:
         following = reading.submit(next, blocks, None)
         while (block := following.result()) is not None:
@@ -141,7 +142,7 @@ def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def _pass_over_finished(lines: Iterator[str], partial: PartialVectors, *, name: str) -> hashlib.blake2b:
-    """The digest of the finished lines' text, which must be the text that was embedded."""
+    """Skip the finished lines; returns the digest of their text, which must be the text that was embedded."""
     digest = hashlib.blake2b(digest_size=16)
     num_lines = 0
     for line in islice(lines, partial.num_lines):
@@ -150,13 +151,13 @@ def _pass_over_finished(lines: Iterator[str], partial: PartialVectors, *, name: 
     if num_lines < partial.num_lines or (num_lines and digest.hexdigest() != partial.digest):
         raise ValueError(
             f"{name}: the first {partial.num_lines:,} lines are not those that the interrupted job embedded; "
-            f"give it the same text, or delete the folder {partial.folder} to start over"
+            f"give the same text, or delete the folder {partial.folder} to start over"
         )
     return digest
 
 
 def _count_tokens(path: str | Path, split: Callable[[str], list[str]]) -> int | None:
-    """None for what can be read only once. Bad lines are found here, before hours of work."""
+    """Number of tokens; None for input that can be read only once. Finds bad lines before hours of work."""
     if not Path(path).is_file():
         return None
     return sum(len(split(line)) for line in read_lines(path))
@@ -164,13 +165,13 @@ def _count_tokens(path: str | Path, split: Callable[[str], list[str]]) -> int | 
 
 @contextmanager
 def _removed_on_failure(partial: PartialVectors, output: Path, *, keep: bool) -> Generator[None]:
-    """Whatever fails, `partial` is removed, unless it is to be kept; a failed write names the output."""
+    """Remove `partial` on any failure, unless it is to be kept, and name the output in the error of a failed write."""
     try:
         yield
     except (ValueError, OSError) as error:
         if not keep:
             partial.remove()
-        if isinstance(error, OSError) and error.errno is not None:  # of a write, and perhaps without a name
+        if isinstance(error, OSError) and error.errno is not None:  # a failed write, perhaps without a file name
             raise OSError(error.errno, error.strerror, str(output)) from error
         raise
 
@@ -179,6 +180,6 @@ def _check_room(output: Path, *, num_bytes: int) -> None:
     free = shutil.disk_usage(output.parent).free
     if num_bytes > free:
         raise OSError(
-            f"{output}: needs {num_bytes / 1e9:,.1f} GB while it is written (twice its size), and {output.parent} has "
-            f"{free / 1e9:,.1f} GB free; choose another folder, or fewer layers"
+            f"{output}: needs {num_bytes / 1e9:,.1f} GB while it is written (twice its size), but {output.parent} has "
+            f"only {free / 1e9:,.1f} GB free; choose another folder, or fewer layers"
         )

@@ -1,14 +1,14 @@
-"""Files of vectors in every layout: written by the ending of their name, recognised by what they hold.
+"""Files of vectors in every layout: the ending of the name decides how one is written, its contents how it is read.
 
 | ending | holds |
 |---|---|
-| `.npz`, `.safetensors` | `vectors` (N,E), or (N,L,E), of all tokens of all sentences; `offsets` (sentences + 1) |
+| `.npz`, `.safetensors` | `vectors` (N,E) or (N,L,E) of all tokens of all sentences; `offsets` (sentences + 1) |
 | `.npy` | `vectors`; `offsets` in a second file, `NAME.offsets.npy` next to `NAME.npy` |
-| `.h5`, `.hdf5` | for other programs: a dataset for each sentence, named by its number from 0: (T,E), or (L,T,E) |
+| `.h5`, `.hdf5` | for other programs: a dataset per sentence, named by its number from 0, (T,E) or (L,T,E) |
 
-Sentence i is `vectors[offsets[i]:offsets[i + 1]]`; one without tokens has its number, and no rows. `elmokit embed`
-writes float32, `save_vectors` float16; offsets are int64. What made the vectors is in the metadata of safetensors, in
-`about` (JSON) of `.npz` and in the attributes of HDF5; `.npy` has no room for it.
+Sentence i is `vectors[offsets[i]:offsets[i + 1]]`; a sentence without tokens has a number, but no rows. `elmokit embed`
+writes float32, `save_vectors` float16; offsets are int64. The model and its settings are recorded in the metadata of
+safetensors, in `about` (JSON) of `.npz`, and in the attributes of HDF5, but not in `.npy`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from elmokit.vectors.npz import read_npz, recognise_npz, write_npz
 from elmokit.vectors.safetensors import read_safetensors, recognise_safetensors, write_safetensors
 from elmokit.vectors.stored import StoredVectors, VectorsFormat
 
-_START_BYTES = 1 << 16  # of a file, by which its layout is told
+_START_BYTES = 1 << 16  # bytes at the start of a file that show its layout
 
 
 FORMATS = (
@@ -35,20 +35,20 @@ BY_ENDING = {ending: layout for layout in FORMATS for ending in layout.endings}
 
 
 def load_vectors(path: str | Path) -> StoredVectors:
-    """Open a file of vectors that `elmokit embed` or `save_vectors` wrote; its contents say in which layout.
+    """Open a file of vectors that `elmokit embed` or `save_vectors` wrote, in any layout.
 
-    The result is like a list of arrays, each read when it is asked for: `vectors[i]` is sentence i's, (T,E) or (L,T,E).
-    Raises FileNotFoundError for a missing file and ValueError, which names the file and the part of it, for one that
-    holds no vectors or is damaged. Nothing is unpickled, and sizes are compared before memory is taken.
+    The result is like a list of arrays, each read when it is asked for: `vectors[i]` is the array of sentence i, (T,E)
+    or (L,T,E). Raises FileNotFoundError for a missing file, and ValueError, naming the file and the part of it, for one
+    that holds no vectors or is damaged. Nothing is unpickled, and sizes are checked before memory is allocated.
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file; expected vectors")
+        raise FileNotFoundError(f"{path}: there is no such file; expected a file of vectors")
     layout = recognise(path)
     if layout is None:
         raise FormatError(path, f"holds no vectors; expected a file of `elmokit embed` ({', '.join(BY_ENDING)})")
     if BY_ENDING.get(path.suffix, layout) is not layout:
-        raise FormatError(path, f"is a {layout.endings[0]} file by its contents; rename it")
+        raise FormatError(path, f"has the contents of a {layout.endings[0]} file; rename it")
     return StoredVectors(path, layout)
 
 
@@ -63,10 +63,10 @@ def recognise(path: str | Path) -> VectorsFormat | None:
 
 
 def format_to_write(path: Path) -> VectorsFormat:
-    """The layout that the ending of a new file's name asks for; ValueError if there is none."""
+    """The layout for the ending of a new file's name. Raises ValueError if there is none."""
     if path.suffix not in BY_ENDING:
         raise ValueError(
-            f"{path}: do not know how to write {path.suffix or 'a file without ending'!r} files; "
+            f"{path} has {f'the unknown ending {path.suffix}' if path.suffix else 'no ending'}; "
             f"expected one of {', '.join(BY_ENDING)}"
         )
     return BY_ENDING[path.suffix]

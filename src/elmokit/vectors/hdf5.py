@@ -1,7 +1,7 @@
-"""Vectors as the released tools dump them in HDF5: a dataset for each sentence, named by its number from 0.
+"""Vectors in HDF5, as the released tools write them: a dataset per sentence, named by its number from 0.
 
-A dataset is (T,E), or (L,T,E) of all layers. Attributes of the file say what made them. This layout is for other
-programs: it is the only one that cannot be mapped.
+A dataset is (T,E), or (L,T,E) with all layers. The file's attributes record the model and its settings. This layout is
+for other programs; it is the only one that cannot be memory-mapped.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def recognise_hdf5(path: Path, start: bytes) -> bool:
     try:
         return len(NumberedDatasets(path)) > 0
     except FormatError:
-        return True  # the reader says what is wrong with it
+        return True  # so that the reader reports what is wrong with it
 
 
 def write_hdf5(path: Path, stored: FlatVectors) -> None:
-    """The file, whole or not at all."""
+    """Write the file atomically."""
     with atomic_write(path) as unfinished, new_hdf5(unfinished) as (file, disk):
         file.attrs.update(stored.about)
         for sentence in range(len(stored)):
@@ -45,7 +45,7 @@ def write_hdf5(path: Path, stored: FlatVectors) -> None:
 
 
 class HDF5Vectors:
-    """The arrays of an HDF5 file, each read (as float32) and checked when it is asked for."""
+    """The arrays of an HDF5 file; each is read, as float32, and checked when it is asked for."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -77,7 +77,7 @@ class HDF5Vectors:
         if len(shape) != 2 + len(layers) or (*shape[:-2], shape[-1]) != (*layers, self.dim):
             raise FormatError(
                 self._path,
-                f"has shape {shape}; expected {(*layers, 'tokens', self.dim)} as of dataset 0",
+                f"has shape {shape}; expected {(*layers, 'tokens', self.dim)} as in dataset 0",
                 part=f"dataset {sentence}",
             )
         return shape[-2]

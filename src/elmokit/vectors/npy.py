@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def offsets_path(path: Path) -> Path:
-    """`NAME.offsets.npy` of `NAME.npy`."""
+    """The path `NAME.offsets.npy` for `NAME.npy`."""
     return path.with_suffix(".offsets.npy")
 
 
 def npy_files(path: Path) -> tuple[Path, ...]:
-    """Both files."""
+    """The paths of both files."""
     return (path, offsets_path(path))
 
 
@@ -36,16 +36,16 @@ def recognise_npy(path: Path, start: bytes) -> bool:
 
 
 def read_npy(path: Path) -> FlatVectors:
-    """Both arrays, mapped; `FormatError` if they are damaged or do not fit together."""
+    """Map both arrays. Raises `FormatError` or FileNotFoundError if one is damaged or missing, or they do not fit."""
     if not offsets_path(path).is_file():
-        raise FileNotFoundError(f"{offsets_path(path)}: there is no such file; it says where each sentence begins")
+        raise FileNotFoundError(f"{offsets_path(path)}: there is no such file; expected where each sentence begins")
     return checked_flat_vectors(
         path, map_npy(path), map_npy(offsets_path(path)), about={}, offsets_path=offsets_path(path)
     )
 
 
 def write_npy(path: Path, stored: FlatVectors) -> None:
-    """Both files, whole or not at all."""
+    """Write both files atomically."""
     with atomic_write(path) as vectors, atomic_write(offsets_path(path)) as offsets:
         for unfinished, array in ((vectors, stored.vectors), (offsets, stored.offsets)):
             with unfinished.open("wb") as file:
@@ -53,9 +53,9 @@ def write_npy(path: Path, stored: FlatVectors) -> None:
 
 
 def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *, lengths: Sequence[int]) -> None:
-    """Both files in float16, a sentence at a time: its vectors (T,E), or (L,T,E), with T as `lengths` says.
+    """Write both files in float16, one sentence at a time: its vectors (T,E) or (L,T,E), with T from `lengths`.
 
-    ValueError, with the sentence's number, for another shape and for numbers that float16 cannot hold.
+    Raises ValueError, with the number of the sentence, for a different shape and for numbers that float16 cannot hold.
     """
     ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     shape: tuple[int, ...] | None = None
@@ -69,9 +69,9 @@ def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *
                 if rows.shape != (length, *shape):
                     raise ValueError(f"sentence {number} has {length} tokens, but vectors of shape {array.shape}")
                 if not fits_float16(rows):
-                    raise ValueError(f"sentence {number}: vectors that are not finite, or beyond what float16 holds")
+                    raise ValueError(f"sentence {number}: its vectors are not finite, or beyond the range of float16")
                 file.write(rows.astype(np.float16).tobytes())
         if shape is None:
-            raise ValueError("no sentences; expected some")
+            raise ValueError("there are no sentences; expected at least one")
         with unfinished_offsets.open("wb") as file:
             write_array(file, ends)

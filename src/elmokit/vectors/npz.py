@@ -1,4 +1,4 @@
-"""Flat vectors as one `.npz` file: `vectors` (N,E) or (N,L,E), `offsets`, and `about`, what made them, as JSON.
+"""Flat vectors as one `.npz` file: `vectors` (N,E) or (N,L,E), `offsets`, and `about` (model and settings, as JSON).
 
 The archive is not compressed, so that the vectors in it can be mapped.
 """
@@ -32,23 +32,23 @@ _DAMAGE = (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError)  
 
 
 def recognise_npz(path: Path, start: bytes) -> bool:
-    """Whether the file, which starts with these bytes, is an archive whose first array has a name of ours."""
+    """Whether the file, which starts with these bytes, is an archive whose first array is one of `NAMES`."""
     names = tuple(f"{name}.npy".encode() for name in NAMES)
     return start.startswith(_MAGIC) and start[_LOCAL_HEADER_BYTES:].startswith(names)
 
 
 def write_npz(path: Path, stored: FlatVectors) -> None:
-    """The archive, whole or not at all; the same vectors give the same bytes."""
+    """Write the archive atomically; the same vectors give the same bytes."""
     with atomic_write(path) as unfinished, zipfile.ZipFile(unfinished, "w") as archive:
         about = np.array(json.dumps(dict(stored.about)))
         for name, array in zip(NAMES, (stored.vectors, stored.offsets, about), strict=True):
-            entry = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, not now
+            entry = zipfile.ZipInfo(f"{name}.npy")  # always dated 1980
             with archive.open(entry, "w", force_zip64=True) as file:
                 write_array(file, array)
 
 
 def read_npz(path: Path) -> FlatVectors:
-    """The arrays, mapped; `FormatError` if one is missing, compressed or damaged, or if they do not fit together."""
+    """Map the arrays. Raises `FormatError` if one is missing, compressed or damaged, or they do not fit together."""
     with path.open("rb") as file:
         try:
             archive = zipfile.ZipFile(file)
@@ -81,7 +81,7 @@ def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str
     if entry.header_offset < 0:
         raise FormatError(path, "begins before the archive", part=part)
     file.seek(entry.header_offset)
-    local = file.read(_LOCAL_HEADER_BYTES)  # zip says a second time how long the name and the extra field are
+    local = file.read(_LOCAL_HEADER_BYTES)  # it repeats the lengths of the name and the extra field
     name_and_extra = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
     start = entry.header_offset + _LOCAL_HEADER_BYTES + name_and_extra
     if not local.startswith(_MAGIC) or start + entry.file_size > os.fstat(file.fileno()).st_size:

@@ -1,4 +1,4 @@
-"""Layers of single sentences -> a batch, with zeros at padding."""
+"""Layers of single sentences -> a padded batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def padded_layers(
     arrays: Sequence[Float[np.ndarray, "L _ E"]], *, num_layers: int, dim: int
 ) -> Float32[Tensor, "L B T E"]:
-    """One array (L,T,E) for each sentence, in any precision; T is that of the longest. In float32 on the CPU."""
+    """Batch arrays (L,T,E), one per sentence, in any precision; float32 on the CPU, zero at padding."""
     longest = max((array.shape[1] for array in arrays), default=0)
     batch = np.zeros((num_layers, len(arrays), longest, dim), np.float32)
     for number, array in enumerate(arrays):

@@ -48,7 +48,7 @@ class Block:
 
 
 class PartialVectors:
-    """The folder of a job, new or resumed; `job` says all that the vectors depend on, and another one is refused.
+    """The folder of a job, new or resumed. `job` has everything that the vectors depend on; a different one is refused.
 
     `num_lines`, `num_tokens` and `digest` (of the lines' text) describe what is finished. What does not have the
     checksum that the journal has is not: it is cut off, with a warning.
@@ -76,7 +76,7 @@ class PartialVectors:
         return self._end.digest
 
     def append(self, arrays: Sequence[Float32[np.ndarray, "*L T E"]], *, digest: str) -> None:
-        """Vectors of the next lines; `digest` is that of all lines up to here. All of them are kept, or none."""
+        """Append the vectors of the next lines, all or none; `digest` is that of the text of all lines so far."""
         ends = self.num_tokens + np.cumsum([array.shape[-2] for array in arrays], dtype=OFFSET)
         end = Block(self.num_lines + len(arrays), int(ends[-1]), digest)
         checksum = _checksum_of(end)
@@ -94,7 +94,7 @@ class PartialVectors:
         self._write_line(asdict(self._end))
 
     def stored(self) -> FlatVectors:
-        """All vectors so far, left on disk."""
+        """All vectors so far, memory-mapped."""
         vectors = np.empty((0, *self.shape), FLOAT)
         if self.num_tokens:
             vectors = np.memmap(self._vectors, FLOAT, "r", shape=(self.num_tokens, *self.shape))
@@ -102,6 +102,7 @@ class PartialVectors:
         return FlatVectors(vectors, np.memmap(self._offsets, OFFSET, "r"), about)
 
     def remove(self) -> None:
+        """Delete the folder."""
         shutil.rmtree(self.folder)
 
     @property
@@ -147,7 +148,7 @@ class PartialVectors:
         num_lines = blocks[-1].lines if blocks else 0
         if not resume:
             raise ValueError(
-                f"{self.folder} holds {num_lines:,} lines of a job that was interrupted: "
+                f"{self.folder} holds {num_lines:,} lines of an interrupted job; "
                 "add --resume to continue it, or delete the folder to start over"
             )
         self._check_job(lines[0])
@@ -171,7 +172,7 @@ class PartialVectors:
             before = job.get(name)
             if before != value:
                 raise ValueError(
-                    f"{self.folder}: the interrupted job had another {name} ({before!r}, now {value!r}); "
+                    f"{self.folder}: the interrupted job had a different {name} ({before!r}, now {value!r}); "
                     "resume it as it was started, or delete the folder to start over"
                 )
 

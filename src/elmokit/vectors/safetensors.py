@@ -1,4 +1,4 @@
-"""Flat vectors as one safetensors file: `vectors` (N,E) or (N,L,E), `offsets`, and what made them in its metadata."""
+"""Flat vectors as one safetensors file: `vectors` (N,E) or (N,L,E), `offsets`, model and settings in the metadata."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def recognise_safetensors(path: Path, start: bytes) -> bool:
 
 
 def write_safetensors(path: Path, stored: FlatVectors) -> None:
-    """The file, whole or not at all."""
+    """Write the file atomically."""
     header: dict[str, object] = {"__metadata__": dict(stored.about)}
     end = 0
     arrays = {"offsets": stored.offsets, "vectors": stored.vectors}  # the wider type first keeps both aligned
@@ -38,7 +38,7 @@ def write_safetensors(path: Path, stored: FlatVectors) -> None:
 
 
 def read_safetensors(path: Path) -> FlatVectors:
-    """Both arrays, mapped; `FormatError` if one is missing, if they do not fill the file or do not fit together."""
+    """Map both arrays. Raises `FormatError` if one is missing, or they do not fill the file or do not fit together."""
     layout = read_layout(path, dtypes=_DTYPES)
     arrays: dict[str, Shaped[np.ndarray, "..."]] = {}
     for name in ("vectors", "offsets"):

@@ -1,4 +1,4 @@
-"""Saving the vectors that another system made, in the files that tasks read in the place of ELMo's."""
+"""Saving another system's vectors in files that the tasks can read instead of ELMo's."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def save_vectors(
     path: str | Path, sentences: Sequence[Sequence[str]], layers: Iterable[Float[np.ndarray, "*L T E"]]
 ) -> None:
-    """Write `NAME.npy`, `NAME.offsets.npy` and `NAME.txt`, whole or not at all; `load_vectors` reads them.
+    """Write `NAME.npy`, `NAME.offsets.npy` and `NAME.txt` atomically; `load_vectors` reads them.
 
-    layers: for each sentence its vectors, (T,E) or (L,T,E), one after the other; they are rounded to float16.
+    layers: the vectors of each sentence in turn, (T,E) or (L,T,E); they are rounded to float16.
 
     Raises ValueError for a path that does not end in `.npy`, a token with a space or a line break in it, vectors whose
     shape is not that of their sentence, and numbers that float16 cannot hold; OSError if the disk is full, and

@@ -1,4 +1,4 @@
-"""Vectors of the tokens of sentences, left on disk and read sentence by sentence: what every layout is read into."""
+"""Vectors of sentences on disk, read one sentence at a time: the interface and the result of every layout's reader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SentenceArrays(Protocol):
-    """What a layout's reader gives: the arrays of sentences 0 to N-1, and what is known of all of them."""
+    """What a layout's reader returns: the arrays of sentences 0 to N-1, and what they have in common."""
 
     @property
     def about(self) -> Mapping[str, str]: ...
@@ -42,11 +42,11 @@ class SentenceArrays(Protocol):
 
 @dataclass(frozen=True)
 class FlatVectors:
-    """The tokens of all sentences, one after the other; usually arrays on disk, so read them a part at a time."""
+    """Vectors of the tokens of all sentences, concatenated; usually arrays on disk, so read them a part at a time."""
 
     vectors: Float[np.ndarray, "N *L E"]
     offsets: Int64[np.ndarray, " M"]
-    """Sentence i has the rows from `offsets[i]` up to `offsets[i + 1]`."""
+    """Sentence i has the rows from `offsets[i]` up to `offsets[i + 1]` (exclusive)."""
     about: Mapping[str, str] = field(default_factory=dict[str, str])
     """The model's fingerprint, the precision, the layers."""
 
@@ -75,36 +75,36 @@ def _only(path: Path) -> tuple[Path, ...]:
 
 @dataclass(frozen=True)
 class VectorsFormat:
-    """A layout of vectors on disk: how to tell it, read it and write it."""
+    """A layout of vectors on disk: how to recognise, read and write it."""
 
     endings: tuple[str, ...]
     recognise: Callable[[Path, bytes], bool]
-    """Whether it is the layout of this file, which starts with these bytes."""
+    """Whether a file, which starts with these bytes, has this layout."""
     read: Callable[[Path], SentenceArrays]
-    """FormatError, a ValueError, for a file that is damaged; found out before memory is taken for it."""
+    """Opens a file. Raises FormatError, a ValueError, if it is damaged, before memory is allocated."""
     write: Callable[[Path, FlatVectors], None]
     default_layers: Literal["average", "all"] = "average"
-    """What `elmokit embed` writes if nothing else is asked for."""
+    """The layers that `elmokit embed` writes by default."""
     files: Callable[[Path], tuple[Path, ...]] = _only
-    """All files that the vectors are in, the one that gives them their name first."""
+    """All files that hold the vectors of a path, the path itself first."""
 
 
 class StoredVectors:
-    """Contextual vectors of a file: `vectors[i]` is sentence i's array, (T,E), or (L,T,E) of all layers.
+    """Contextual vectors in a file: `vectors[i]` is the array of sentence i, (T,E), or (L,T,E) with all layers.
 
-    Use `load_vectors`. An array is read when it is asked for (flat layouts are memory-mapped, and their arrays cannot
-    be written to). `len`, iteration and negative numbers work as with a list. A copy in another process opens the file
+    Created by `load_vectors`. An array is read when it is asked for (flat layouts are memory-mapped, and their arrays
+    are read-only). `len`, iteration and negative numbers work as with a list. A copy in another process opens the file
     again.
     """
 
     def __init__(self, path: Path, layout: VectorsFormat) -> None:
         self.path = path
         self.files = layout.files(path)
-        """Those that the vectors are in: `path`, and of the `.npy` layout `NAME.offsets.npy`."""
+        """The files that hold the vectors: `path`, and `NAME.offsets.npy` in the `.npy` layout."""
         self._layout = layout
         self._arrays = layout.read(path)
         self.about: dict[str, str] = dict(self._arrays.about)
-        """What made the vectors: the `model` (its fingerprint), `precision` and `layers`; empty in `.npy` files."""
+        """How the vectors were computed: `model` (its fingerprint), `precision`, `layers`; empty for `.npy` files."""
 
     @property
     def num_layers(self) -> int | None:
@@ -118,14 +118,14 @@ class StoredVectors:
 
     @property
     def text_path(self) -> Path:
-        """`NAME.txt` next to the file, which may hold the sentences: one per line, a space between tokens."""
+        """`NAME.txt` next to the file, which may hold the sentences: one per line, tokens separated by spaces."""
         return self.path.with_suffix(".txt")
 
     def __len__(self) -> int:
         return len(self._arrays)
 
     def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]:
-        """Vectors of the sentence, (T,E) or (L,T,E), in the file's precision; IndexError if there is none."""
+        """Vectors of a sentence, (T,E) or (L,T,E), in the file's precision. Raises IndexError if there is none."""
         number = sentence + len(self) if sentence < 0 else sentence
         if not 0 <= number < len(self):
             raise IndexError(f"{self.path} has {len(self):,} sentences; there is no sentence {sentence}")
@@ -140,7 +140,7 @@ class StoredVectors:
     def sentences(self) -> list[list[str]] | None:
         """Tokens of each sentence, read from `text_path`; None if there is no such file.
 
-        ValueError if its lines are not the sentences of these vectors: another number of them, or of their tokens.
+        Raises ValueError if there are more or fewer lines than sentences, or tokens in a line than vectors.
         """
         if not self.text_path.is_file():
             return None
@@ -170,9 +170,9 @@ def checked_flat_vectors(
     about: Mapping[str, str],
     offsets_path: Path | None = None,
 ) -> FlatVectors:
-    """Arrays out of a file, if they are what `FlatVectors` are; else `FormatError`, which names the file and the array.
+    """Make `FlatVectors` of a file's arrays. Raises `FormatError`, naming file and array, if they are something else.
 
-    offsets_path: the file of the offsets, if it is another one.
+    offsets_path: the file of the offsets, if it is a different one.
     """
     if vectors.ndim not in (2, 3) or vectors.dtype.str not in ("<f2", "<f4") or 0 in vectors.shape[1:]:
         raise FormatError(
@@ -190,8 +190,8 @@ def checked_flat_vectors(
     if bounds[0] != 0 or bounds[-1] != len(vectors) or (bounds[1:] < bounds[:-1]).any():
         raise FormatError(
             at[0],
-            f"goes from {bounds[0]} to {bounds[-1]}; expected numbers that grow from 0 to the {len(vectors):,} tokens "
-            f"of {path.name}",
+            f"goes from {bounds[0]} to {bounds[-1]}; expected numbers that grow from 0 to {len(vectors):,}, the number "
+            f"of tokens in {path.name}",
             part=at[1],
         )
     return FlatVectors(vectors, bounds, about)

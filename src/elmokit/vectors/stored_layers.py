@@ -1,4 +1,4 @@
-"""Vectors out of a file in the place of ELMo's: CoVe's, a transformer's, or a biLM's of long ago."""
+"""Vectors from a file instead of ELMo's: CoVe's, a transformer's, or those that a biLM gave earlier."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class StoredLayers:
-    """Sentences of tokens -> layers (L,B,T,E) that training does not change, out of a file of vectors.
+    """Sentences of tokens -> layers (L,B,T,E) that training does not change, from a file of vectors.
 
-    The file has `NAME.txt` next to it, with the sentences. Raises FileNotFoundError if one of the files is missing, and
+    `NAME.txt` next to the file has the sentences. Raises FileNotFoundError if one of the files is missing, and
     ValueError if they do not fit together.
     """
 
@@ -33,15 +33,15 @@ class StoredLayers:
         sentences = self._vectors.sentences()
         if sentences is None:
             raise FileNotFoundError(
-                f"{self._vectors.text_path}: there is no such file; it says whose vectors {self.path.name} has, one "
-                "sentence per line, see docs/vectors.md"
+                f"{self._vectors.text_path}: there is no such file; it has to hold the sentences of {self.path.name}, "
+                "one per line (see docs/vectors.md)"
             )
         self._numbers: dict[tuple[str, ...], int] = {}
         for number, sentence in enumerate(sentences):
             self._numbers.setdefault(tuple(sentence), number)
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
-        """Check that they are all there; ValueError, with their number and the first, if some are missing."""
+        """Check that the file has all the sentences. Raises ValueError, with the first missing one, if it does not."""
         missing = [sentence for sentence in sentences if sentence and tuple(sentence) not in self._numbers]
         if missing:
             raise ValueError(
@@ -50,13 +50,13 @@ class StoredLayers:
             )
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "L B T E"]:
-        """In float32 on the CPU, zero at padding; ValueError for a sentence that the file lacks."""
+        """Layers in float32 on the CPU, zero at padding. Raises ValueError for a sentence that the file lacks."""
         self.add(sentences)
         arrays = [self._array(sentence) for sentence in sentences]
         return padded_layers(arrays, num_layers=self.num_layers, dim=self.dim)
 
     def fingerprint(self) -> str:
-        """Of all that the files hold."""
+        """A hash of the contents of all files."""
         digest = hashlib.blake2b(digest_size=32)
         for path in (*self._vectors.files, self._vectors.text_path):
             with path.open("rb") as file:

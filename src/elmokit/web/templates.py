@@ -1,4 +1,4 @@
-"""Jinja2 templates in the folder `templates` of a package: values are escaped, and a missing one is an error."""
+"""Jinja2 templates in the folder `templates` of a package; values are escaped, and a missing value is an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
 def template_environment(package: str) -> Environment:
-    """The templates of a package, as in `elmokit.web.demo`; a name that is not filled in raises UndefinedError."""
+    """The templates of a package, such as `elmokit.web.demo`; rendering raises UndefinedError if a value is missing."""
     return Environment(
         loader=PackageLoader(package),
         autoescape=True,

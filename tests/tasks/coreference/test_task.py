@@ -87,7 +87,7 @@ def test_writes_json():
 
 def test_finds_the_files_of_a_folder(tmp_path):
     with pytest.raises(
-        ValueError, match=r"has no data set of coreference; expected one of these sets of files .* train\.gold_conll"
+        ValueError, match=r"has no data set of coreference; expected one of these sets of files: .*train\.gold_conll"
     ):
         TASK.find(tmp_path)
     for name in ("train.gold_conll", "dev.gold_conll", "test.gold_conll"):

@@ -131,7 +131,7 @@ def test_gives_what_was_written(write, sentences: list[RoleSentence], in_conll20
         ("a -\nb do (V*)\n", "data, line 2: 3 columns, but 2 in the lines above"),
         ("a do (V*)\nb be *\n", "data, lines 1-2: 2 predicates in column 2, but 1 columns of roles after it"),
         ("a\nb\n", "data, line 1: 'a' has no column of predicates"),
-        ("a -\nb -\n", "data has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 below"),
+        ("a -\nb -\n", "data has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 after"),
         ("", "data has no predicate"),
     ],
 )

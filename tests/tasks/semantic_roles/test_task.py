@@ -128,7 +128,7 @@ def test_writes_json_that_its_reader_reads():
 
 def test_finds_the_files_of_a_folder(tmp_path):
     with pytest.raises(
-        ValueError, match=r"has no data set of semantic roles; expected one of these sets of files .* train\.gold_conll"
+        ValueError, match=r"has no data set of semantic roles; expected one of these sets of files: .*train\.gold_conll"
     ):
         TASK.find(tmp_path)
     for name in ("train.gold_conll", "dev.gold_conll"):

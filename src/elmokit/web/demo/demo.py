@@ -1,4 +1,4 @@
-"""`elmokit demo`: what contextual vectors know about words of two senses; offline, from a model that is at hand."""
+"""`elmokit demo`: what contextual vectors know about words with several senses; works offline with a bundled model."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ SENTENCES: dict[Language, str] = {
 
 
 def run(html_path: Path, *, model: str | None = None, output: TextIO | None = None) -> None:
-    """Print the results to `output` (stdout) and write them as a web page, whole or not at all.
+    """Print the results to `output` (by default stdout) and write them as a web page, atomically.
 
-    model: a name or a path as for `Elmo.from_pretrained`; by default the bundled one. FileNotFoundError without it.
+    model: a name or a path as for `Elmo.from_pretrained`; by default the bundled model. Raises FileNotFoundError if it
+        is missing.
     """
     stream = output or sys.stdout
     with atomic_write(html_path) as unfinished:
@@ -46,7 +47,7 @@ def run(html_path: Path, *, model: str | None = None, output: TextIO | None = No
 
 
 def write_picture(svg_path: Path, *, model: str | None = None) -> None:
-    """Write the picture of the README: a few words in the plane, and the measured rates."""
+    """Write the README's picture: the occurrences of a few words as points in the plane, and the measured rates."""
     with atomic_write(svg_path) as unfinished:
         unfinished.write_text(picture.picture(_study(model)), encoding="utf-8")
 
@@ -54,7 +55,7 @@ def write_picture(svg_path: Path, *, model: str | None = None) -> None:
 def _study(model: str | None) -> SenseStudy:
     if model is None and DEFAULT_MODEL not in bundled_models():
         raise FileNotFoundError(
-            f"the demo needs the bundled model {DEFAULT_MODEL!r}, which this installation lacks: install elmokit again "
+            f"the demo needs the bundled model {DEFAULT_MODEL!r}, which this installation lacks: reinstall elmokit "
             "(in a clone: git pull, then pip install .)"
         )
     name = model or DEFAULT_MODEL

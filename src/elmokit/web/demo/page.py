@@ -1,4 +1,4 @@
-"""A sense study as one web page that needs nothing else: no scripts, no requests, light and dark."""
+"""A sense study as a self-contained web page: no scripts, no requests, for light and dark screens."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from elmokit.analysis.sense_study import SenseStudy
 
 NUM_SHADES = 8
-"""Of the tables of cosines, from the page's frame to blue."""
+"""Number of shades in the tables of cosines, from the colour of the page's frame to blue."""
 
 
 def page(study: SenseStudy, *, code: str) -> str:
-    """A whole HTML document, from `templates/page.html`; `code` is the Python to copy."""
+    """A complete HTML document, from `templates/page.html`; `code` is the Python code to copy."""
     return (
         template_environment("elmokit.web.demo")
         .get_template("page.html")

@@ -1,4 +1,4 @@
-"""Drawings of a sense study, laid out: a scatter of a word's occurrences, and the measured rates as bars.
+"""Layout of the drawings of a sense study: a scatter of a word's occurrences, and the measured rates as bars.
 
 The templates draw them as SVG: `drawings.svg` has a macro for each, `picture.svg` puts them into one file.
 """
@@ -28,13 +28,14 @@ _GAP, _MARGIN, _COLUMNS = 24, 20, 3  # of the panels in the picture
 
 @dataclass(frozen=True)
 class Mark:
-    """An occurrence, in its sense's form and colour."""
+    """The mark of an occurrence, in the shape and colour of its sense."""
 
     sense: int
+    """Index of the sense among those of the word."""
     x: float
     y: float
     title: str
-    """Its sentence."""
+    """The sentence of the occurrence."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Sense:
 
     name: str
     x: float
-    """Of its mark."""
+    """Position of the entry's mark."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,9 @@ class Bar:
     y: int
     width: float
     whisker: tuple[float, float] | None
-    """Where the interval starts and ends; None of a guess, which has none."""
+    """Positions of the ends of the confidence interval; None for chance, which has no interval."""
     is_own: bool
-    """Of the model's contextual vectors, not of a baseline."""
+    """Whether the vectors are the model's contextual ones, not a baseline."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,13 @@ class Bars:
     num_sentences: int
     left: int
     chance: float
-    """Where the line of chance is drawn."""
+    """Position of the line that marks chance."""
     top: int
     end: int
 
 
 def scatter(plane: Plane, study: SenseStudy) -> Scatter:
-    """A drawing of PANEL's size; its marks are titled with their sentences."""
+    """Lay out the occurrences of a word as a drawing of size `PANEL`."""
     width, height = PANEL
     occurrences = study.occurrences
     marks = [
@@ -103,7 +104,7 @@ def scatter(plane: Plane, study: SenseStudy) -> Scatter:
 
 
 def bars(measured: Sequence[Measured]) -> Bars:
-    """A drawing of PANEL's size; chance, the first of those measured, is a line."""
+    """Lay out the rates as a drawing of size `PANEL`; chance, the first of them, is drawn as a line."""
     scale = PANEL[0] - _BARS_LEFT - _BARS_RIGHT
     drawn: list[Bar] = []
     for number, kind in enumerate(measured[1:]):
@@ -131,7 +132,7 @@ def bars(measured: Sequence[Measured]) -> Bars:
 
 
 def picture(study: SenseStudy) -> str:
-    """The scatters of the close-ups and the bars, from `templates/picture.svg`: one file that needs nothing else."""
+    """A self-contained SVG of the scatters of the close-ups and the bars, from `templates/picture.svg`."""
     chosen = {close_up.word for close_up in study.close_ups}
     planes = [plane for plane in study.planes if plane.word in chosen]
     width, height = PANEL
@@ -158,7 +159,7 @@ def picture(study: SenseStudy) -> str:
 
 
 def _fit(plane: Plane, width: float, height: float, margin: float) -> list[tuple[float, float]]:
-    """Both axes on one scale, since distances are what there is to see."""
+    """Coordinates in the drawing, with the same scale on both axes, so that distances are comparable."""
     points = plane.points
     low, high = points.min(axis=0), points.max(axis=0)
     room = np.array([width - 2 * margin, height - 2 * margin])

@@ -1,4 +1,4 @@
-"""A sense study as lines for a terminal, 80 columns wide; heat-maps have colours if it can show them."""
+"""A sense study as lines for a terminal, 80 columns wide; heat maps are coloured if the terminal shows colours."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ WIDTH = 80
 
 _BLUES = (255, 189, 153, 117, 75, 39, 32, 26, 25, 24)
 """Backgrounds of the 256-colour palette, light to dark."""
-_NUM_LIGHT = 6  # of these, that black text is read on
+_NUM_LIGHT = 6  # number of backgrounds that are light enough for black text
 
 
 def shows_colours(output: TextIO) -> bool:
-    """A terminal that is not told otherwise (https://no-color.org)."""
+    """Whether the output is a terminal without a request for no colours (https://no-color.org)."""
     return output.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def describe(study: SenseStudy, *, colours: bool) -> Iterator[str]:
-    """The lines, from one word in detail to the rates over all."""
+    """Yield the lines, from single words in detail to the rates over all words."""
     for close_up in study.close_ups:
         yield from _describe_word(close_up, study.occurrences, colours=colours)
         yield ""
@@ -52,8 +52,8 @@ def _describe_rates(study: SenseStudy) -> Iterator[str]:
     yield f"Measured over the whole list: {extent(study)}, {len(occurrences)} sentences"
     yield ""
     yield f"  {'':22}{'nearest one has its sense':33}same sense is nearer"
-    for one in study.measured:
-        yield f"  {one.name:22}{one.nearest_rate()!s:33}{one.triple_rate().percent()}"
+    for measured in study.measured:
+        yield f"  {measured.name:22}{measured.nearest_rate()!s:33}{measured.triple_rate().percent()}"
     yield ""
     yield "  Left: is the nearest other occurrence of the word one with the same sense?"
     yield f"  Right: over all {num_triples(occurrences):,} triples (a word, one of its sense, one of another),"
@@ -67,7 +67,7 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
     shown = [occurrences[index] for index in close_up.shown]
     yield f"{close_up.word}: {' or '.join(close_up.senses)}?"
     yield ""
-    num_columns = [sum(one.sense == sense for one in shown) for sense in close_up.senses]
+    num_columns = [sum(occurrence.sense == sense for occurrence in shown) for sense in close_up.senses]
     heads = "".join(
         f"{sense[: 5 * num - 1]:{5 * num}}" for sense, num in zip(close_up.senses, num_columns, strict=True)
     )
@@ -75,14 +75,14 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
     yield f"  {'cosines':48}{heads}".rstrip()
     yield f"  {'(top layer)':48}{numbers}".rstrip()
     levels = shades(close_up.cosines, number=len(_BLUES))
-    for label, one, values, row in zip(close_up.labels, shown, close_up.cosines, levels, strict=True):
+    for label, occurrence, values, row in zip(close_up.labels, shown, close_up.cosines, levels, strict=True):
         cells = " ".join(_cell(value, shade, colours=colours) for value, shade in zip(values, row, strict=True))
-        yield f"  {label[:12]:13}{_padded(snippet(one.tokens, one.index, 34), 35)}{cells}"
+        yield f"  {label[:12]:13}{_padded(snippet(occurrence.tokens, occurrence.index, 34), 35)}{cells}"
     yield f"  {'static vector':48}1.00 everywhere"
     yield ""
     for nearest in close_up.nearest:
-        one = occurrences[nearest.occurrence]
-        yield f"  nearest to {snippet(one.tokens, one.index, 50)} ({one.sense})"
+        occurrence = occurrences[nearest.occurrence]
+        yield f"  nearest to {snippet(occurrence.tokens, occurrence.index, 50)} ({occurrence.sense})"
         for context in nearest.same_word:
             yield _describe_context(context, occurrences, occurrences[context.sentence].sense)
         for context in nearest.other_words:
@@ -97,7 +97,7 @@ def _describe_context(context: Context, occurrences: list[Occurrence], sense: st
 
 
 def _describe_words(study: SenseStudy) -> Iterator[str]:
-    """For every word, how many of its occurrences have a nearest one of their sense; also where it does not work."""
+    """For every word, the number of occurrences whose nearest one has the same sense; no word is left out."""
     yield "Nearest one has its sense, by the kind of senses, for the top layer:"
     for contrast, members in study.contrasts().items():
         yield f"  {contrast:22}{study.top.nearest_rate(members)}"
@@ -118,7 +118,7 @@ def _describe_words(study: SenseStudy) -> Iterator[str]:
 
 
 def _describe_recorded(recorded: Recorded) -> Iterator[str]:
-    """The table of what was measured when the model was bundled, with the file's name."""
+    """The table of rates measured when the model was bundled, with the name of the data file."""
     yield "Measured when the model was bundled, on sentences of others (homonym_ko):"
     yield ""
     yield f"  {'':22}{'nearest one has its sense':36}{'of the same particle' if recorded.same_form else ''}".rstrip()
@@ -135,7 +135,7 @@ def _percent(rate: Rate | None) -> str:
 
 
 def columns(text: str) -> int:
-    """What a text takes of a terminal's line: two for each Hangul syllable, Han character or full-width mark."""
+    """Columns that a text takes on a terminal: two for each Hangul syllable, Han character or full-width mark."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
@@ -144,7 +144,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def snippet(tokens: Sequence[str], index: int, width: int) -> str:
-    """The word in brackets, with as many of those around it as fit."""
+    """The word in brackets, with as many of the words around it as fit into `width` columns."""
     first, last = index, index + 1
     text = f"[{tokens[index]}]"
     for _ in tokens:

@@ -1,4 +1,4 @@
-"""How the page, the picture and the terminal put the results of a sense study into words and shades."""
+"""Results of a sense study as words and shades, for the page, the picture and the terminal."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _NUMERALS = {2: "two", 3: "three"}
 
 
 def extent(study: SenseStudy) -> str:
-    """As in `24 words of two senses`."""
+    """The size of the study in words: `24 words of two senses`."""
     words = words_of(study.occurrences)
     numbers = sorted({len(senses_of(word, study.occurrences)) for word in words})
     return f"{len(words)} words of {' or '.join(_NUMERALS.get(number, str(number)) for number in numbers)} senses"
 
 
 def score(study: SenseStudy, word: str) -> str:
-    """As in `15/16`: of the word's occurrences, those whose nearest one has the same sense, by the top layer."""
+    """The share of a word's occurrences whose nearest one, by the top layer, has the same sense: `15/16`."""
     rate = study.top.nearest_rate(study.members(word))
     return f"{round(rate.correct, 1):g}/{rate.total}"
 
 
 def shades(cosines: NDArray[np.float64], *, number: int) -> list[list[int]]:
-    """Each cosine (N,N) as a shade from 0 to number - 1, spread over those of two different occurrences."""
+    """Each cosine (N,N) as a shade from 0 to number - 1; the range is that of the cosines of different occurrences."""
     others = cosines[~np.eye(len(cosines), dtype=bool)]
     spread = max(float(others.max() - others.min()), 1e-6)
     levels = np.floor((cosines - others.min()) / spread * number)
