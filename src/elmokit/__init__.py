@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from elmokit.model.formats.inspect import inspect
     from elmokit.pretraining.finetune import finetune
     from elmokit.pretraining.recipes import recipe as pretraining_recipe
-    from elmokit.pretraining.train import pretrain
-    from elmokit.pretraining.train import resume as resume_pretraining
+    from elmokit.pretraining.train import pretrain, resume_pretraining
     from elmokit.scoring.perplexity import perplexity
     from elmokit.tasks.all_tasks import find_task, task_recipe
     from elmokit.tasks.reading import task_sentences
     from elmokit.tasks.saved import load_task
-    from elmokit.tasks.train import resume as resume_task
+    from elmokit.tasks.train import resume_task
     from elmokit.tasks.train import train as train_task
     from elmokit.text.tokenizer import tokenize
     from elmokit.text.vocabulary import Vocabulary
@@ -86,8 +85,8 @@ _HOMES = {
     "prepare": "elmokit.corpus.prepare:prepare",
     "pretrain": "elmokit.pretraining.train:pretrain",
     "pretraining_recipe": "elmokit.pretraining.recipes:recipe",
-    "resume_pretraining": "elmokit.pretraining.train:resume",
-    "resume_task": "elmokit.tasks.train:resume",
+    "resume_pretraining": "elmokit.pretraining.train:resume_pretraining",
+    "resume_task": "elmokit.tasks.train:resume_task",
     "save_vectors": "elmokit.vectors.save_vectors:save_vectors",
     "task_recipe": "elmokit.tasks.all_tasks:task_recipe",
     "task_sentences": "elmokit.tasks.reading:task_sentences",

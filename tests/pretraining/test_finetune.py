@@ -16,7 +16,7 @@ from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.finetune import adapted_softmax, finetune
 from elmokit.pretraining.recipes import recipe, tiny
 from elmokit.pretraining.run import Run
-from elmokit.pretraining.train import pretrain, resume
+from elmokit.pretraining.train import pretrain, resume_pretraining
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
 
@@ -72,7 +72,7 @@ def test_stops_when_patience_ends_and_keeps_the_best(model: Path, shards: tuple[
     assert perplexity(str(run / "best"), [shards[0]]).mean == pytest.approx(best, rel=1e-6)
     assert perplexity(str(run), [shards[0]]).mean > best
     size = (run / "metrics.jsonl").stat().st_size
-    resume(run)  # it has ended, and a resumed run knows
+    resume_pretraining(run)  # it has ended, and a resumed run knows
     assert (run / "metrics.jsonl").stat().st_size == size
 
 
@@ -90,7 +90,7 @@ def test_a_start_that_was_cut_short_can_be_made_again(
         with pytest.raises(KeyboardInterrupt):
             finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
     with pytest.raises(FileNotFoundError, match="is not a run folder"):
-        resume(tmp_path / "run")
+        resume_pretraining(tmp_path / "run")
     finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
 
 
@@ -106,7 +106,7 @@ def test_stopped_before_a_step_it_goes_on_from_the_model_not_from_chance(
         patch.setattr(Run, "train", killed)
         with pytest.raises(KeyboardInterrupt):
             finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
-    resume(tmp_path / "run")
+    resume_pretraining(tmp_path / "run")
     assert perplexity(str(tmp_path / "run"), list(shards)).mean == pytest.approx(
         perplexity(str(model), list(shards)).mean, rel=1e-6
     )

@@ -15,7 +15,7 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.train import pretrain, resume
+from elmokit.pretraining.train import pretrain, resume_pretraining
 from run_contents import contents_of_run
 
 SETTINGS = (
@@ -109,7 +109,7 @@ def test_a_run_killed_before_it_had_a_config_is_no_run_and_can_be_started(text: 
     run.mkdir()
     (run / "vocabulary.txt").write_bytes((tmp_path / "whole" / "vocabulary.txt").read_bytes())
     with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
-        resume(run)
+        resume_pretraining(run)
     pretrain(shards, vocabulary_path=vocabulary, run_dir=run, config=config)
     assert (run / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
 

@@ -22,7 +22,7 @@ from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
 from elmokit.pretraining.run import Run
-from elmokit.pretraining.train import pretrain, resume
+from elmokit.pretraining.train import pretrain, resume_pretraining
 from elmokit.runs.training import DivergenceError
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
@@ -90,7 +90,7 @@ def test_a_resumed_run_gives_the_same_bits(
     with pytest.raises(KeyboardInterrupt):
         pretrain([shard], vocabulary_path=vocabulary, run_dir=halted, config=config, on_step=interrupt_at(5))
     assert [path.name for path in (halted / "checkpoints").iterdir()] == ["step-00000005"]
-    resume(halted)
+    resume_pretraining(halted)
 
     for name in ("model.safetensors", "training.safetensors"):
         one, other = (run / "checkpoints" / "step-00000012" / name for run in (whole, halted))
@@ -112,7 +112,7 @@ def test_steps_after_the_last_checkpoint_are_made_again_and_logged_once(
     with pytest.raises(KeyboardInterrupt):
         pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config, on_step=interrupt_at(9))
     assert [step for step, _ in _losses(run)][-1] == 8
-    resume(run)
+    resume_pretraining(run)
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
     assert [step for step, _ in _losses(run)] == [2, 4, 6, 8, 10, 12]
     assert _losses(run) == _losses(whole)
@@ -140,7 +140,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(shard: Path, vocabulary: Path,
             )
     assert caught.value.filename == str(run / "checkpoints" / "step-00000010")
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005"]
-    resume(run)
+    resume_pretraining(run)
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
@@ -162,7 +162,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_warning(shard: Path, vocabul
     newest = run / "checkpoints" / "step-00000012" / "training.safetensors"
     newest.write_bytes(newest.read_bytes()[:1000])
     with pytest.warns(UserWarning, match="step-00000012 cannot be read"):
-        resume(run)
+        resume_pretraining(run)
     assert sha256(run / "model.safetensors") == expected
 
 
@@ -171,7 +171,7 @@ def test_a_damaged_checkpoint_does_not_push_out_good_ones(shard: Path, vocabular
     run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
     (run / "checkpoints" / "step-00000015" / "training.safetensors").write_bytes(b"x")
     with pytest.warns(UserWarning, match="step-00000015 cannot be read"):
-        resume(run, ["num_steps=12"])
+        resume_pretraining(run, ["num_steps=12"])
     assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000010", "step-00000012"]
 
 
@@ -179,7 +179,7 @@ def test_a_torn_last_line_of_the_log_is_dropped(shard: Path, vocabulary: Path, t
     run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
     before = (run / "metrics.jsonl").read_text()
     (run / "metrics.jsonl").write_text(before + '{"step": 1')
-    resume(run)
+    resume_pretraining(run)
     assert (run / "metrics.jsonl").read_text() == before
 
 
@@ -192,7 +192,7 @@ def test_a_run_killed_right_after_its_last_checkpoint_still_becomes_its_model(
     (run / "model.safetensors").unlink()
     os.link(older, run / "model.safetensors")
     assert sha256(run / "model.safetensors") != expected
-    resume(run)
+    resume_pretraining(run)
     assert sha256(run / "model.safetensors") == expected
     assert not list(run.glob(".*"))
 
@@ -201,7 +201,7 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(shard: Path, voca
     run = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=interrupt_at(1))
-    resume(run)
+    resume_pretraining(run)
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
@@ -218,7 +218,7 @@ def test_sigterm_saves_and_stops_and_the_rest_is_the_same(shard: Path, vocabular
     assert stopped.value.code == 143
     assert signal.getsignal(signal.SIGTERM) == before
     assert (run / "checkpoints" / "step-00000008").is_dir()
-    resume(run)
+    resume_pretraining(run)
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
     assert _losses(run) == _losses(whole)
@@ -334,7 +334,7 @@ def test_tensorboards_file_is_closed_when_the_run_ends_also_by_an_exception(
     with pytest.raises(KeyboardInterrupt):
         pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config, on_step=interrupt_at(3))
     assert Writer.closed == [True]
-    resume(run)
+    resume_pretraining(run)
     assert Writer.closed == [True, True]
 
 
@@ -361,8 +361,8 @@ def test_nothing_is_written_for_a_corpus_that_cannot_be_read(vocabulary: Path, t
 def test_a_resumed_run_keeps_its_model(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1"))
     with pytest.raises(ValueError, match="keeps its model"):
-        resume(run, ["lstm_dim=64"])
-    resume(run, ["num_steps=3"])
+        resume_pretraining(run, ["lstm_dim=64"])
+    resume_pretraining(run, ["num_steps=3"])
     assert (run / "checkpoints" / "step-00000003").is_dir()
 
 

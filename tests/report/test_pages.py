@@ -17,7 +17,7 @@ from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run_folder import RunRecord, write_record
 from elmokit.pretraining.train import pretrain
 from elmokit.report import pages
-from elmokit.report.pages import report
+from elmokit.report.pages import write_report
 from elmokit.report.run_history import RunHistory, read_history
 from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.text.vocabulary import Vocabulary
@@ -78,7 +78,7 @@ def step_of(record: dict[str, object]) -> int:
 
 
 def page_of(*runs: Path, folder: Path) -> str:
-    report(runs, folder)
+    write_report(runs, folder)
     return (folder / "training.md").read_text(encoding="utf-8")
 
 
@@ -225,7 +225,7 @@ def test_reads_what_pretraining_writes(tmp_path: Path):
     assert [measured.step for measured in history.evaluations] == [1, 2]
     assert [len(line.losses) for line in history.training] == [2, 2]
     assert history.config == config
-    report([run], tmp_path / "docs")
+    write_report([run], tmp_path / "docs")
 
 
 def test_reading_a_run_needs_no_torch(run: Path):
@@ -242,7 +242,7 @@ def test_without_matplotlib_the_page_says_how_to_get_the_picture(
 ):
     monkeypatch.setattr(pages, "find_spec", lambda name: None)
     with pytest.warns(UserWarning, match="needs matplotlib: `pip install 'elmokit\\[plots\\]'`"):
-        written = report([run], tmp_path / "docs")
+        written = write_report([run], tmp_path / "docs")
     assert [path.name for path in written] == ["training.md"]
     page = written[0].read_text(encoding="utf-8")
     assert "pip install 'elmokit[plots]'" in page and "training-curve.svg" not in page

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.report.pages import report
+from elmokit.report.pages import write_report
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,6 +22,6 @@ def test_a_page_in_docs_is_what_its_command_writes(
     experiment: str, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(ROOT)
-    report([Path("experiments", experiment)], tmp_path)
+    write_report([Path("experiments", experiment)], tmp_path)
     written = (tmp_path / page).read_text(encoding="utf-8").replace(f"-o {tmp_path}", "-o docs")
     assert written == (ROOT / "docs" / page).read_text(encoding="utf-8")

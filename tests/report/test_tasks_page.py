@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.report.pages import report
+from elmokit.report.pages import write_report
 from logged_task_runs import make_run, make_seeds
 
 
@@ -16,7 +16,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def page_of(*runs: Path, folder: Path) -> str:
-    (page,) = report(runs, folder)
+    (page,) = write_report(runs, folder)
     return page.read_text(encoding="utf-8")
 
 

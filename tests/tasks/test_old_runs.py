@@ -18,7 +18,7 @@ from elmokit.tasks.old_runs import current_tensors, from_version_1
 from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.saved import load_task
 from elmokit.tasks.task import Task
-from elmokit.tasks.train import resume, train
+from elmokit.tasks.train import resume_task, train
 
 Toy = Task[Any, Any]
 
@@ -109,7 +109,7 @@ def test_an_old_run_predicts_and_continues_as_a_new_one(
         new, task=toy, device="cpu"
     ).predict_all(texts)
     for run_dir in (old, new):
-        resume(run_dir, ["max_epochs=3"], task=toy, device="cpu")
+        resume_task(run_dir, ["max_epochs=3"], task=toy, device="cpu")
     old_tensors, new_tensors = (load_file(run_dir / "checkpoint.safetensors") for run_dir in (old, new))
     assert old_tensors.keys() == new_tensors.keys()
     assert all(torch.equal(old_tensors[name], new_tensors[name]) for name in new_tensors)

@@ -17,7 +17,7 @@ from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.saved import TrainedTask, load_task
 from elmokit.tasks.task import Task
-from elmokit.tasks.train import resume, train
+from elmokit.tasks.train import resume_task, train
 
 Toy = Task[Any, Any]
 
@@ -127,7 +127,7 @@ def test_a_run_does_not_go_on_with_another_bilm(toy: Toy, run_dir: Path, tiny_bi
     config["inputs"]["elmo"]["model"] = str(tiny_bilms[1])
     (tmp_path / "run" / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match="was trained with the biLM"):
-        resume(tmp_path / "run", ["max_epochs=9"], task=toy, device="cpu")
+        resume_task(tmp_path / "run", ["max_epochs=9"], task=toy, device="cpu")
 
 
 def test_a_model_whose_bilm_was_trained_too_keeps_it(

@@ -25,7 +25,7 @@ from elmokit.tasks.config import (
 from elmokit.tasks.loop import Clock, TaskProgress, Training, read_progress
 from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.task import Task
-from elmokit.tasks.train import resume, train
+from elmokit.tasks.train import resume_task, train
 from limited_disk import files_of_at_most
 from run_contents import contents_of_run
 
@@ -93,7 +93,7 @@ def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, toy:
         with (broken / "metrics.jsonl").open("a") as file:
             file.write('{"epoch": 4, "loss": 0.0}\n{"epoch": 5, "lo')  # of a future that is made again
         torch.manual_seed(stop)  # which is nobody's business
-        assert contents(resume(broken, task=toy, cache=tmp_path / "cache", device="cpu")) == whole
+        assert contents(resume_task(broken, task=toy, cache=tmp_path / "cache", device="cpu")) == whole
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_a_full_disk_is_one_error_that_names_the_file_and_the_rerun_has_the_same
     if torn == "words.safetensors":
         run("broken", *EVERYTHING)
     else:
-        resume(broken, task=toy, cache=tmp_path / "cache", device="cpu")
+        resume_task(broken, task=toy, cache=tmp_path / "cache", device="cpu")
     assert contents(broken) == contents(whole)
 
 
@@ -125,12 +125,12 @@ def test_a_finished_run_that_is_resumed_stays_as_it_is_and_may_get_more_epochs(r
     settings: dict[str, Any] = {"task": toy, "cache": tmp_path / "cache", "device": "cpu"}
     short = run("short", *EVERYTHING, "max_epochs=2")
     before = contents(short)
-    assert contents(resume(short, **settings)) == before
-    resume(short, ["max_epochs=5"], **settings)
+    assert contents(resume_task(short, **settings)) == before
+    resume_task(short, ["max_epochs=5"], **settings)
     long = contents(run("long", *EVERYTHING))
     assert {name for name, content in contents(short).items() if content != long[name]} == set()
     with pytest.raises(ValueError, match="keeps its settings, except max_epochs and patience"):
-        resume(short, ["learning_rate=1"], **settings)
+        resume_task(short, ["learning_rate=1"], **settings)
 
 
 @pytest.mark.slow

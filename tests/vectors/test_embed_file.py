@@ -305,11 +305,11 @@ def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path
     killed_while_embedding(text, output, monkeypatch, block=2)
     with pytest.raises(ValueError, match=r"8 lines of an interrupted job; add --resume to continue it"):
         embed_file(ELMO, text, output, layers="all")
-    with pytest.raises(ValueError, match="another model"):
+    with pytest.raises(ValueError, match="a different model"):
         embed_file(random_elmo(seed=6), text, output, layers="all", resume=True)
-    with pytest.raises(ValueError, match=r"another layers \('all', now 'top'\)"):
+    with pytest.raises(ValueError, match=r"a different layers \('all', now 'top'\)"):
         embed_file(ELMO, text, output, layers="top", resume=True)
-    with pytest.raises(ValueError, match="another raw_text"):
+    with pytest.raises(ValueError, match="a different raw_text"):
         embed_file(ELMO, text, output, layers="all", raw_text=True, resume=True)
     original = text.read_text()
     for changed in (original.replace("cat", "dog"), "the cat sat\n"):
@@ -345,7 +345,7 @@ def test_bad_text_names_the_line_and_leaves_nothing(
 def test_missing_files_unknown_endings_and_missing_folders(text: Path, tmp_path: Path):
     with pytest.raises(FileNotFoundError, match=r"nothing\.txt"):
         embed_file(ELMO, tmp_path / "nothing.txt", tmp_path / "out.h5")
-    with pytest.raises(ValueError, match=r"out\.csv: .*\.h5, \.hdf5, \.npz, \.npy, \.safetensors"):
+    with pytest.raises(ValueError, match=r"out\.csv has .*\.h5, \.hdf5, \.npz, \.npy, \.safetensors"):
         embed_file(ELMO, text, tmp_path / "out.csv")
     with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
         embed_file(ELMO, text, tmp_path / "nowhere" / "out.h5")

@@ -13,7 +13,7 @@ from elmokit.tasks.config import ElmoInput, InputConfig, with_settings
 from elmokit.tasks.reading import task_sentences
 from elmokit.tasks.resources import new_inputs
 from elmokit.tasks.saved import load_task
-from elmokit.tasks.train import resume, train
+from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.save_vectors import save_vectors
 from elmokit.vectors.stored_layers import StoredLayers
 
@@ -84,7 +84,7 @@ def test_a_task_is_trained_resumed_and_used_with_another_systems_vectors(tmp_pat
     assert sorted(sentences) == [("bad", "cat"), ("bad", "dog"), ("good", "cat")]
     save_vectors(tmp_path / "bert.npy", sentences, [random_layers(2, 2, 5) + i for i in range(3)])
     run_dir = train(task, data, run_dir=tmp_path / "run", config=config, device="cpu")
-    resume(run_dir, ["max_epochs=2"], device="cpu")
+    resume_task(run_dir, ["max_epochs=2"], device="cpu")
     trained = load_task(run_dir, device="cpu")
     assert trained.evaluate(data / "test.tsv").keys() >= {"accuracy"}
     with pytest.raises(ValueError, match="bert.txt lacks 1 sentences that are needed; the first is 'unheard of'"):
@@ -135,11 +135,11 @@ def claims_too_much(path: Path) -> None:
     [
         (broken_lengths, r"v.txt: line 2: has 2 tokens, but v.npy 1 vectors: '밥 밥'"),
         (missing_line, r"v.txt: has 1 lines, but v.npy 3 sentences"),
-        (wrong_end, r"goes from 0 to 7; expected numbers that grow from 0 to the 6 tokens"),
+        (wrong_end, r"goes from 0 to 7; expected numbers that grow from 0 to 6, the number of tokens"),
         (wrong_kind, r"has float64 of shape \(4,\); expected a row of whole numbers"),
         (doubles, r"has float64 of shape \(6, 3, 4\); expected float16 or float32"),
         (flat, r"has float32 of shape \(6,\)"),
-        (pickled, r"v.npy: is an array of object of shape \(1,\) which is not supported"),
+        (pickled, r"v.npy: is an array of object of shape \(1,\), which is not supported"),
         (cut_short, r"v.npy: is not a NumPy array"),
         (claims_too_much, r"v.npy: is not a NumPy array"),
     ],

@@ -21,7 +21,7 @@ from elmokit.model.formats.read import to_stored
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.demo import demo, terminal
 from elmokit.web.demo.page import page as demo_page
-from elmokit.web.demo.picture import picture
+from elmokit.web.demo.picture import sense_picture
 from elmokit.web.demo.wording import shades
 from toy_bilm import random_bilm
 
@@ -255,8 +255,8 @@ def test_text_is_escaped_in_the_page_and_in_the_picture():
     found = study_senses(Elmo(random_bilm(seed=7, std=0.4)), occurrences, model="</style>")
     page = demo_page(found, code="<script>")
     assert Page(page).open == []
-    ElementTree.fromstring(picture(found))
-    for text in (page, picture(found)):
+    ElementTree.fromstring(sense_picture(found))
+    for text in (page, sense_picture(found)):
         for raw in ("<blink>", "<i>", "<u>", "</style>", "<script>"):
             assert raw not in text.replace("</style>", "", 1)
         assert "a&lt;i&gt;" in text

@@ -47,10 +47,10 @@ def _pretrain(arguments: argparse.Namespace) -> None:
     """Train a biLM on text, or continue a run."""
     _check_pretrain(arguments)
     from elmokit.pretraining.recipes import recipe
-    from elmokit.pretraining.train import pretrain, resume
+    from elmokit.pretraining.train import pretrain, resume_pretraining
 
     if arguments.resume:
-        run_dir = resume(arguments.resume, arguments.set, device=arguments.device)
+        run_dir = resume_pretraining(arguments.resume, arguments.set, device=arguments.device)
     else:
         run_dir = pretrain(
             arguments.shards,

@@ -25,9 +25,9 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 
 def _report(arguments: argparse.Namespace) -> None:
     """Report on runs: training curves of pretraining, and task results with and without ELMo."""
-    from elmokit.report.pages import report
+    from elmokit.report.pages import write_report
 
-    for path in report(arguments.runs, arguments.output):
+    for path in write_report(arguments.runs, arguments.output):
         print(path)
 
 
@@ -39,9 +39,9 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
 
 def _reproduce(arguments: argparse.Namespace) -> None:
     """Write a table of the paper with our numbers next to the printed ones."""
-    from elmokit.report.pages import reproduce
+    from elmokit.report.pages import write_reproduction
 
-    print(reproduce(arguments.table, arguments.paths, arguments.output))
+    print(write_reproduction(arguments.table, arguments.paths, arguments.output))
 
 
 def _add_output(parser: argparse.ArgumentParser, files: str) -> None:

@@ -60,12 +60,12 @@ def _train(arguments: argparse.Namespace) -> None:
     """Train a task model on a data set, with or without ELMo, or continue a run."""
     _check_train(arguments)
     from elmokit.tasks.all_tasks import task_recipe
-    from elmokit.tasks.train import resume, train
+    from elmokit.tasks.train import resume_task, train
     from elmokit.vectors.cache import default_cache
 
     cache = None if arguments.no_cache else arguments.cache or default_cache()
     if arguments.resume:
-        run_dir = resume(arguments.resume, arguments.set, cache=cache, device=arguments.device)
+        run_dir = resume_task(arguments.resume, arguments.set, cache=cache, device=arguments.device)
     else:
         own = {
             "inputs.elmo": arguments.elmo,

@@ -22,7 +22,7 @@ class HeldOutPerplexity:
 
     @property
     def mean(self) -> float:
-        """Mean of the two directions' perplexities."""
+        """Mean of the directions' perplexities."""
         return self.forward if self.backward is None else (self.forward + self.backward) / 2
 
     def to_json(self) -> dict[str, float | None]:

@@ -59,7 +59,7 @@ def pretrain(
     return begin(record, vocabulary, run_dir, held_out=held_out, device=device, on_step=on_step)
 
 
-def resume(
+def resume_pretraining(
     run_dir: Path, settings: Sequence[str] = (), *, device: str | None = None, on_step: OnStep | None = None
 ) -> Path:
     """Continue a run from its newest checkpoint, or from its start if it has none yet.

@@ -25,7 +25,7 @@ TRAINING_NAME = "training.md"
 RESULTS_NAME = "results.md"
 
 
-def report(paths: Sequence[Path], folder: Path) -> list[Path]:
+def write_report(paths: Sequence[Path], folder: Path) -> list[Path]:
     """Write `training.md` and `training-curve.svg` for pretraining runs, `results.md` for runs of tasks.
 
     Returns the paths of the files that were written. `paths` are as in `read_runs`. Without matplotlib, the tables are
@@ -42,7 +42,7 @@ def report(paths: Sequence[Path], folder: Path) -> list[Path]:
     return _write(texts, folder)
 
 
-def reproduce(name: str, paths: Sequence[Path], folder: Path) -> Path:
+def write_reproduction(name: str, paths: Sequence[Path], folder: Path) -> Path:
     """Write a table of the paper with our rows, `table1.md`; returns its path.
 
     Raises ValueError for an unknown name, and what the table's `measure` raises; then nothing is written.

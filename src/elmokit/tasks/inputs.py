@@ -1,4 +1,4 @@
-"""What a task model reads of its tokens: word vectors, characters, ELMo. Only this file knows a model "with ELMo"."""
+"""What a task model reads of its tokens: word vectors, characters, ELMo. Models do not know if ELMo is among them."""
 
 from __future__ import annotations
 

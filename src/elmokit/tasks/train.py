@@ -83,7 +83,7 @@ def train(
     return run_dir
 
 
-def resume(
+def resume_task(
     run_dir: str | Path,
     settings: Sequence[str] = (),
     *,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from elmokit.analysis.homonyms import WHAT_IT_IS
 from elmokit.analysis.polysemy import num_triples
 from elmokit.web.demo.picture import PANEL, bars, scatter
-from elmokit.web.demo.wording import extent, score, shades
+from elmokit.web.demo.wording import extent, nearest_share, shades
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def page(study: SenseStudy, *, code: str) -> str:
             scatters={plane.word: scatter(plane, study) for plane in study.planes},
             bars=bars(study.measured),
             panel=PANEL,
-            scores={plane.word: score(study, plane.word) for plane in study.planes},
+            scores={plane.word: nearest_share(study, plane.word) for plane in study.planes},
             shades={close_up.word: shades(close_up.cosines, number=NUM_SHADES) for close_up in study.close_ups},
             num_shades=NUM_SHADES,
             what_homonyms_are=WHAT_IT_IS,

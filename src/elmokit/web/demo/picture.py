@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.web.demo.wording import score
+from elmokit.web.demo.wording import nearest_share
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def scatter(plane: Plane, study: SenseStudy) -> Scatter:
     for name in plane.senses:
         senses.append(Sense(name, left))
         left += 34 + 7.5 * len(name)
-    return Scatter(plane.word, score(study, plane.word), senses, marks, _SCATTER_TOP)
+    return Scatter(plane.word, nearest_share(study, plane.word), senses, marks, _SCATTER_TOP)
 
 
 def bars(measured: Sequence[Measured]) -> Bars:
@@ -131,7 +131,7 @@ def bars(measured: Sequence[Measured]) -> Bars:
     )
 
 
-def picture(study: SenseStudy) -> str:
+def sense_picture(study: SenseStudy) -> str:
     """A self-contained SVG of the scatters of the close-ups and the bars, from `templates/picture.svg`."""
     chosen = {close_up.word for close_up in study.close_ups}
     planes = [plane for plane in study.planes if plane.word in chosen]

@@ -119,7 +119,7 @@ def _describe_words(study: SenseStudy) -> Iterator[str]:
 
 def _describe_recorded(recorded: Recorded) -> Iterator[str]:
     """The table of rates measured when the model was bundled, with the name of the data file."""
-    yield "Measured when the model was bundled, on sentences of others (homonym_ko):"
+    yield "Measured when the model was bundled, on independent sentences (homonym_ko):"
     yield ""
     yield f"  {'':22}{'nearest one has its sense':36}{'of the same particle' if recorded.same_form else ''}".rstrip()
     for name, rate in recorded.rates.items():

@@ -23,7 +23,7 @@ def extent(study: SenseStudy) -> str:
     return f"{len(words)} words of {' or '.join(_NUMERALS.get(number, str(number)) for number in numbers)} senses"
 
 
-def score(study: SenseStudy, word: str) -> str:
+def nearest_share(study: SenseStudy, word: str) -> str:
     """The share of a word's occurrences whose nearest one, by the top layer, has the same sense: `15/16`."""
     rate = study.top.nearest_rate(study.members(word))
     return f"{round(rate.correct, 1):g}/{rate.total}"
