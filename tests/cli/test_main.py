@@ -115,7 +115,7 @@ def test_errors_are_one_line_and_exit_with_2(
         (["embed", bad, "-o", tmp_path / "out.h5", "--model", model], "bad.txt, line 2"),
         (["embed", text, "-o", tmp_path / "out.h5", "--model", model, "--layers", "3"], "layers is 3"),
         (["embed", text, "-o", tmp_path / "out.h5", "--model", model, "--layers", "-1"], "layers is '-1'"),
-        (["embed", text, "-o", tmp_path / "out.txt", "--model", model], "'.txt' files"),
+        (["embed", text, "-o", tmp_path / "out.txt", "--model", model], "unknown ending .txt"),
         (["embed", text, "-o", tmp_path / "out.h5", "--model", "nothing"], "no model 'nothing'"),
         (["inspect", tmp_path / "nothing"], "no model"),
         (["convert", model, model], "is not an empty folder"),

@@ -114,7 +114,7 @@ class Ranks:
 
 @contextmanager
 def join_ranks(device: torch.device) -> Generator[Ranks]:
-    """Join the group that torchrun's environment describes, and leave it at the end. Without torchrun, there is no group."""
+    """Join the group that torchrun's environment describes, and leave it at the end; without torchrun, join nothing."""
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     if world_size == 1:
         yield Ranks(device=device)
