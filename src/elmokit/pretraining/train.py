@@ -100,11 +100,11 @@ def begin(
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> Path:
-    """Make a new run, from random weights or from those of `start`, and train it to its end."""
+    """Create a new run, with random weights or those of `start`, and train it to its end. Raises as `pretrain` does."""
     check_files(record.shards, "shard")
     check_files(held_out, "held-out text")
     if record.config.patience and not (held_out and record.config.evaluate_every):
-        raise ValueError("patience counts evaluations: give held-out text, and evaluate_every=N")
+        raise ValueError("patience counts evaluations; give held-out text (--held-out) and evaluate_every=N")
     remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains)))

@@ -199,9 +199,9 @@ def config_to_json(config: TaskConfig) -> dict[str, Any]:
 
 
 def config_from_json(record: Fields, model_config: type[Any]) -> TaskConfig:
-    """What `config_to_json` wrote, read by type; missing fields have their defaults.
+    """The config that `config_to_json` wrote, read by type; missing fields get their defaults.
 
-    ValueError, which names the field, for one that is unknown, of another type, or out of its bounds.
+    Raises ValueError, naming the field, for one that is unknown, of the wrong type, or out of bounds.
     """
     inputs = record.fields("inputs")
     elmo = None

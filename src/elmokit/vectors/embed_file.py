@@ -60,14 +60,14 @@ def embed_file(
 
     The ending of the output's name decides its layout: .h5, .hdf5, .npz, .npy or .safetensors.
 
-    layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, else their average.
-    raw_text: tokenise the lines; without it their tokens are separated by spaces.
-    resume: continue a job that was killed, whose finished lines are in `OUTPUT.partial`; the bytes are those of a job
-        that was not. Another model, other options, or other text in the finished lines are refused. A job started with
-        `resume` keeps its finished lines when it fails, too.
-    Raises ValueError for what is not text and OSError for files that cannot be read or written, naming file and line;
-    no file is left then. Another process that writes the same output is an InUseError, which is an OSError. While it
-    works, the folder of the output needs twice the output's size.
+    layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise their average.
+    raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
+    resume: whether to continue a job that was killed, whose finished lines are in `OUTPUT.partial`; the output has the
+        same bytes as if the job had not been killed. A different model, different options, or different text in the
+        finished lines are refused. A job that was started with `resume` keeps its finished lines also if it fails.
+    Raises ValueError for input that is not text, OSError for files that cannot be read or written, naming the file and
+    the line, and InUseError, an OSError, if another process writes the same output; then no output is left. While it
+    runs, the folder of the output needs twice the output's size.
     """
     output = Path(output_path)
     layout = format_to_write(output)
@@ -94,7 +94,7 @@ def embed_file(
                 for num_embedded in _embed_lines(elmo, encode, input_path, split, partial):
                     bar.update(num_embedded)
             if not partial.num_lines:
-                raise ValueError(f"{input_path} has no lines: there is nothing to embed")
+                raise ValueError(f"{input_path} has no lines; expected one sentence per line")
             layout.write(output, partial.stored())
         partial.remove()
         return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)

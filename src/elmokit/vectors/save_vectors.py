@@ -23,9 +23,9 @@ def save_vectors(
 
     layers: the vectors of each sentence in turn, (T,E) or (L,T,E); they are rounded to float16.
 
-    Raises ValueError for a path that does not end in `.npy`, a token with a space or a line break in it, vectors whose
-    shape is not that of their sentence, and numbers that float16 cannot hold; OSError if the disk is full, and
-    InUseError, one too, if another process writes these files.
+    Raises ValueError for a path that does not end in `.npy`, a token that is empty or has a space or line break in it,
+    vectors whose shape does not fit their sentence, and numbers that float16 cannot hold; OSError if the disk is full,
+    and InUseError, an OSError, if another process writes these files.
     """
     path = Path(path)
     if path.suffix != ".npy":

@@ -24,7 +24,7 @@ class SemanticRolesConfig:
     output_dropout_rate: float = 0.0
     """Dropout before the dense layer, of the same kind."""
     max_train_tokens: int = 100
-    """Longer sentences are left out of the training set; 0 keeps all."""
+    """Longer sentences of the training set are skipped; 0 keeps all."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.num_layers <= MAX_LAYERS:
