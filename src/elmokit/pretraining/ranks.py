@@ -79,9 +79,9 @@ class Ranks:
         dist.broadcast_object_list(box, src=0, device=self.device)
         return box[0]
 
-    def from_first(self, compute: Callable[[], Answer]) -> Answer:
+    def from_first(self, compute: Callable[[], Value]) -> Value:
         """What the first process computes, everywhere; when it raises ValueError or OSError, so do all of them."""
-        answer: Answer | None = None
+        answer: Value | None = None
         error: ValueError | OSError | None = None
         if self.first:
             try:
@@ -91,7 +91,7 @@ class Ranks:
         refusal, answer = self.broadcast_from_first((None if error is None else str(error), answer))
         if refusal is not None:
             raise error or ValueError(refusal)
-        return cast("Answer", answer)
+        return cast("Value", answer)
 
     def gather_state(self, state: BiLMState | None) -> BiLMState | None:
         """LSTM states of all streams in order, gathered from the processes."""
