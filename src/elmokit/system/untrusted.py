@@ -23,7 +23,7 @@ class FormatError(ValueError):
 
 
 def shown(text: str, *, most: int | None = _MAX_SHOWN) -> str:
-    r"""Text from an untrusted source, made safe to print: control characters and lone surrogates are escaped, such as `\x1b`.
+    r"""Text from an untrusted source, safe to print: control characters and lone surrogates are escaped (`\x1b`).
 
     most: characters that are shown; the rest is cut off. None shows them all.
     """
