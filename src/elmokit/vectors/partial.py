@@ -1,8 +1,8 @@
 """Vectors of the lines embedded so far, in a folder next to the output, so that a killed job can continue.
 
-`vectors` and `offsets` only ever grow, a block at a time. The first line of `journal.jsonl` is the job. Each block that
-is whole has a line after it: how far the vectors go with it, and a checksum of its bytes. A resumed job checks them all
-and continues after the last block that is as it was written.
+`vectors` and `offsets` only grow, a block at a time. The first line of `journal.jsonl` describes the job; then comes a
+line per complete block, with its end and a checksum of its bytes. A resumed job checks all blocks, and continues after
+the last one that is intact.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ class Block:
 class PartialVectors:
     """The folder of a job, new or resumed. `job` has everything that the vectors depend on; a different one is refused.
 
-    `num_lines`, `num_tokens` and `digest` (of the lines' text) describe what is finished. What does not have the
-    checksum that the journal has is not: it is cut off, with a warning.
+    `num_lines`, `num_tokens` and `digest` (of the lines' text) describe what is finished. What does not match
+    its checksum in the journal is cut off, with a warning.
     """
 
     def __init__(self, folder: Path, *, job: Mapping[str, object], shape: tuple[int, ...], resume: bool) -> None:
         self.folder = folder
         self.job = dict(job)
         self.shape = shape
-        """Of one token: (2D), or (L,2D) of all layers."""
+        """Shape of one token's vectors: (2D), or (L,2D) with all layers."""
         self._end = Block()
         if not (self._journal.exists() and self._continue(resume=resume)):
             self._start()
