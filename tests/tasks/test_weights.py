@@ -104,7 +104,7 @@ def test_weights_that_are_not_those_of_the_config_are_refused(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"learnt": ["a"], "fixed": []}, r"words.safetensors: tensor vectors: has 9 vectors, and words.json 2 words"),
+        ({"learnt": ["a"], "fixed": []}, r"words.safetensors: tensor vectors: has 9 vectors, but words.json 2 words"),
         ({"learnt": [*"abcdefg", "a"], "fixed": []}, r"words.json: has a word more than once"),
         ({"learnt": "abcdefgh", "fixed": []}, r"words.json: field learnt: is text; expected a list"),
         ({"learnt": [*"abcdefg", 8], "fixed": []}, r"words.json: field learnt\[7\]: is a number; expected text"),
