@@ -115,6 +115,8 @@ def test_errors_are_one_line_and_exit_with_2(
         (["embed", bad, "-o", tmp_path / "out.h5", "--model", model], "bad.txt, line 2"),
         (["embed", text, "-o", tmp_path / "out.h5", "--model", model, "--layers", "3"], "layers is 3"),
         (["embed", text, "-o", tmp_path / "out.h5", "--model", model, "--layers", "-1"], "layers is '-1'"),
+        (["embed", text, "-o", tmp_path / "out.h5", "--model", model, "--device", "x"], "device 'x' cannot be used"),
+        (["embed", text, "-o", tmp_path / "out.h5", "--model", model, "--device", "cuda:99"], "device 'cuda:99'"),
         (["embed", text, "-o", tmp_path / "out.txt", "--model", model], "unknown ending .txt"),
         (["embed", text, "-o", tmp_path / "out.h5", "--model", "nothing"], "no model 'nothing'"),
         (["inspect", tmp_path / "nothing"], "no model"),
@@ -161,6 +163,23 @@ def test_warnings_and_descriptions_are_escaped_too(
     warning, error = capsys.readouterr().err.splitlines()
     assert warning == r"elmokit: warning: of mo\x1bdel"
     assert len(error) < 2100
+
+
+def test_what_torch_says_of_a_device_is_one_line_and_any_other_mistake_a_traceback(
+    model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    arguments = ("embed", text, "-o", tmp_path / "out.h5", "--model", model)
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("elmokit.vectors.embed_file.embed_file", fail)
+    error = RuntimeError("CUDA error: out of memory\nCompile with TORCH_USE_CUDA_DSA")
+    assert run(*arguments) == 2
+    assert capsys.readouterr().err == "elmokit: error: CUDA error: out of memory\n"
+    error = RuntimeError("a mistake of ours")
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        run(*arguments)
 
 
 def test_debug_shows_the_traceback(tmp_path: Path):

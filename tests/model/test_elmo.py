@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,12 +83,29 @@ def test_strings_are_tokenised_and_one_string_gives_its_array():
 
 
 def test_refuses_what_is_not_a_sentence():
-    with pytest.raises(ValueError, match=r"sentence 1 contains 7 \(int\)"):
+    with pytest.raises(ValueError, match=r"token \d of sentence 1 is 7 \(int\)"):
         ELMO.encode([["a"], [7]])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="pooling is 'sum'"):
         ELMO.encode(SENTENCES, pooling="sum")  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="batch_size is 0"):
-        ELMO.encode(SENTENCES, batch_size=0)
+    for batch_size in (0, 2.5, "8", None):
+        with pytest.raises(ValueError, match=f"batch_size is {batch_size!r}; expected a whole number, at least 1"):
+            ELMO.encode(SENTENCES, batch_size=batch_size)  # pyright: ignore
+    for layers in (1.0, True, None, [0], np.bool_(True), -1, np.int64(3)):
+        with pytest.raises(ValueError, match="layers is "):
+            ELMO.encode(SENTENCES, layers=layers)  # pyright: ignore
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers():
+    numbers: list[Any] = [np.int64(1), np.uint8(1), np.array(1)]
+    for number in numbers:
+        assert_same(ELMO.encode(SENTENCES, layers=number), ELMO.encode(SENTENCES, layers=1))
+        assert_same(ELMO.encode(SENTENCES, batch_size=number), ELMO.encode(SENTENCES, batch_size=1))
+
+
+def test_a_device_that_is_not_there_is_refused():
+    for device in ("cuda:99", "nonsense"):
+        with pytest.raises(ValueError, match=f"device '{device}' cannot be used here; there is cpu"):
+            Elmo.from_pretrained(device=device)
 
 
 @pytest.mark.slow
@@ -148,7 +166,7 @@ def test_streams_carry_their_state_each_for_itself():
     assert_same(second, ELMO.encode_streams([one])[0])
     assert_same(second[:1], ELMO.encode(one)[:1])
     assert np.abs(second[1] - ELMO.encode(one)[1]).max() > 1e-3
-    with pytest.raises(ValueError, match="a stream is a list of sentences"):
+    with pytest.raises(ValueError, match="the sentences are 'the cat' .str.; expected a list of sentences"):
         ELMO.encode_streams(["the cat"])
 
 

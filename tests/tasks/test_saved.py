@@ -12,6 +12,7 @@ import pytest
 
 import elmokit
 from elmokit.cli.main import main
+from elmokit.model.elmo import Elmo
 from elmokit.model.formats.convert import convert
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.config import Splits, with_settings
@@ -143,7 +144,7 @@ def test_a_model_whose_bilm_was_trained_too_keeps_it(
 def test_what_is_no_trained_task_is_refused(toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
         load_task(tmp_path)
-    with pytest.raises(ValueError, match="not the config of a run that `elmokit train` started"):
+    with pytest.raises(ValueError, match="config.json is of a biLM: `Elmo.from_pretrained` opens it"):
         load_task(tiny_bilms[0])
     with pytest.raises(ValueError, match="no task 'toy'; the tasks are named-entities, semantic-roles"):
         load_task(run_dir)
@@ -168,6 +169,15 @@ def test_what_is_no_trained_task_is_refused(toy: Toy, run_dir: Path, tiny_bilms:
 
 def test_the_public_name_is_this_function():
     assert elmokit.load_task is load_task
+
+
+def test_a_run_of_a_task_is_not_taken_for_a_bilm(run_dir: Path):
+    for path in (run_dir, run_dir / "config.json"):
+        with pytest.raises(ValueError) as refusal:
+            Elmo.from_pretrained(path)
+        assert str(refusal.value) == (
+            f"{run_dir}: is a run of `elmokit train`: the model of a task, not a biLM; open it with load_task"
+        )
 
 
 @pytest.mark.slow

@@ -50,8 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             print(f"\nelmokit: interrupted{arguments.when_interrupted}", file=sys.stderr)
             return INTERRUPTED
-        except (ValueError, OSError) as error:
-            if getattr(arguments, "debug", False):
+        except (ValueError, OSError, RuntimeError) as error:
+            if getattr(arguments, "debug", False) or not _is_refusal(error):
                 raise
             print(f"elmokit: error: {_message(error)}", file=sys.stderr)
             return REFUSED
@@ -83,9 +83,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _message(error: ValueError | OSError) -> str:
-    """In one line; `[Errno 28] ...` of the operating system without its number, with the file first."""
-    text = str(error)
+def _is_refusal(error: Exception) -> bool:
+    """Whether the error is about what was given, or about a device; any other RuntimeError is a mistake of ours."""
+    if not isinstance(error, RuntimeError):
+        return True
+    from elmokit.layers.devices import is_about_devices
+
+    return is_about_devices(error)
+
+
+def _message(error: Exception) -> str:
+    """In one line; `[Errno 28] ...` of the operating system without its number, with the file first.
+
+    Of torch's complaints the first line, which is followed by advice to its developers.
+    """
+    text = str(error).partition("\n")[0] if isinstance(error, RuntimeError) else str(error)
     if isinstance(error, OSError) and error.strerror and error.errno:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return _one_line(text) or type(error).__name__

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, overload
+from typing import TYPE_CHECKING, Literal, SupportsIndex, cast, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from elmokit.layers.devices import find_device
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
 from elmokit.model.formats.read import read_bilm
 from elmokit.model.loaded import LoadedBiLM
+from elmokit.model.sentences import Sentence, tokens_of_each
 from elmokit.system.progress import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
-from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
 Layers = Literal["average", "all", "top"] | int
 Pooling = Literal["mean", "max"]
-Sentence = str | Sequence[str]
 
 TOKENS_PER_SENTENCE = 32
 """A batch has at most `batch_size` sentences and `batch_size` times this many tokens."""
@@ -68,7 +69,7 @@ class Elmo:
             sentences.
         Raises FileNotFoundError when there is no such model, and ValueError when a file is damaged or not a model.
         """
-        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        device = find_device(device)
 
         def read() -> tuple[BiLM, Vocabulary | None]:
             bilm, vocabulary = load_bilm(name_or_path, weights)
@@ -163,17 +164,18 @@ class Elmo:
             return self.encode(
                 [sentences], batch_size=batch_size, layers=layers, pooling=pooling, show_progress=show_progress
             )[0]
-        self._check_layers(layers)
+        layers = as_layers(layers, top=self.config.num_layers)
         if pooling not in (None, "mean", "max"):
             raise ValueError(f"pooling is {pooling!r}; expected None, 'mean' or 'max'")
-        if batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}; expected at least 1")
-        tokens = _tokens_of_each(sentences)
+        size = _as_int(batch_size)
+        if size is None or size < 1:
+            raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
+        tokens = tokens_of_each(sentences)
         self._warn_of_cut_tokens(tokens)
         packed = self._loaded.packed()
         vectors: list[Array] = [np.empty(0, np.float32)] * len(tokens)
         with progress_bar(unit="sentence", total=len(tokens), show=show_progress) as bar:
-            for batch in batches_by_length([len(sentence) for sentence in tokens], batch_size=batch_size):
+            for batch in batches_by_length([len(sentence) for sentence in tokens], batch_size=size):
                 group = [tokens[index] for index in batch]
                 activations, _ = packed.read(group, depth=self._depth(layers))
                 for index, array in zip(batch, _split(_select(activations, layers), group), strict=True):
@@ -190,8 +192,8 @@ class Elmo:
         given batches, stream k is row k of all its batches; its tool for whole files reads a single stream. `encode`
         does not carry the state.
         """
-        self._check_layers(layers)
-        texts = [_tokens_of_each(stream) for stream in streams]
+        layers = as_layers(layers, top=self.config.num_layers)
+        texts = [tokens_of_each(stream) for stream in streams]
         self._warn_of_cut_tokens([sentence for text in texts for sentence in text])
         packed = self._loaded.packed()
         vectors: list[list[Array]] = [[] for _ in texts]
@@ -211,14 +213,6 @@ class Elmo:
     def _depth(self, layers: Layers) -> int:
         """Number of the highest layer that is needed."""
         return layers if isinstance(layers, int) else self.config.num_layers
-
-    def _check_layers(self, layers: Layers) -> None:
-        top = self.config.num_layers
-        if isinstance(layers, int) and not isinstance(layers, bool):
-            if not 0 <= layers <= top:
-                raise ValueError(f"layers is {layers}; this model has layers 0 (token representation) to {top} (top)")
-        elif layers not in ("average", "all", "top"):
-            raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top' or a number from 0 to {top}")
 
     def _empty(self, layers: Layers) -> Array:
         depth = (self.config.num_layers + 1,) if layers == "all" else ()
@@ -262,20 +256,17 @@ def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[li
         yield batch
 
 
-def _tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
-    if isinstance(sentences, str):
-        raise ValueError("a stream is a list of sentences, not one string")
-    result: list[list[str]] = []
-    for number, sentence in enumerate(sentences):
-        tokens = tokenize(sentence) if isinstance(sentence, str) else list(cast("Iterable[object]", sentence))
-        for token in tokens:
-            if not isinstance(token, str):
-                raise ValueError(
-                    f"sentence {number} contains {token!r} ({type(token).__name__}); "
-                    "expected sentences to be strings or lists of tokens (str)"
-                )
-        result.append(cast("list[str]", tokens))
-    return result
+def as_layers(layers: Layers, *, top: int) -> Layers:
+    """The same for `layers` as a plain string or int, such as 1 for `numpy.int64(1)`.
+
+    Raises ValueError unless it is "average", "all", "top" or a number from 0 to `top`.
+    """
+    number = None if isinstance(layers, bool | str) else _as_int(layers)
+    if number is None and layers not in ("average", "all", "top"):
+        raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top' or a number from 0 to {top}")
+    if number is not None and not 0 <= number <= top:
+        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {top} (top)")
+    return layers if number is None else number
 
 
 def _select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float32[np.ndarray, "*L N E"]:
@@ -291,6 +282,14 @@ def _select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float32[n
 def _split(vectors: Float32[np.ndarray, "*L N E"], sentences: Sequence[Sequence[str]]) -> list[Array]:
     """Views of the vectors of each sentence."""
     return np.split(vectors, np.cumsum([len(sentence) for sentence in sentences])[:-1], axis=-2)
+
+
+def _as_int(value: object) -> int | None:
+    """None for what is not a whole number; those of NumPy are."""
+    try:
+        return operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        return None
 
 
 def _pool(vectors: Array, pooling: Pooling) -> Array:

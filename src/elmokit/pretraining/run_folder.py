@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elmokit.model.formats.native import CARD_NAME, FORMAT, VERSION, VOCABULARY_NAME
+from elmokit.model.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.runs.folder import CONFIG_NAME, checked_config, read_config, write_config
+from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, read_config, write_config
 from elmokit.system.files import atomic_write
 from elmokit.text.markdown import escape_markdown
 from elmokit.text.vocabulary import Vocabulary
@@ -60,7 +60,7 @@ def write_record(run_dir: Path, record: RunRecord) -> None:
     if record.started_from is not None:
         pretraining |= {START_KEY: record.started_from}
     values = {"bilm": settings.pop("bilm"), "pretraining": {**settings, **pretraining}}
-    write_config(run_dir, values, format=FORMAT, version=VERSION)
+    write_config(run_dir, values, format=BILM_FORMAT, version=VERSION)
 
 
 def read_record(run_dir: Path) -> RunRecord:
@@ -68,12 +68,12 @@ def read_record(run_dir: Path) -> RunRecord:
 
     Raises FileNotFoundError if the folder is not a run, and ValueError for a model that elmokit did not pretrain.
     """
-    return _record(read_config(run_dir, format=FORMAT, version=VERSION, verb="pretrain"), run_dir / CONFIG_NAME)
+    return _record(read_config(run_dir, format=BILM_FORMAT, version=VERSION, verb="pretrain"), run_dir / CONFIG_NAME)
 
 
 def record_of(config: Mapping[str, Any], where: str | Path) -> RunRecord:
     """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
-    return _record(checked_config(config, where=where, format=FORMAT, version=VERSION, verb="pretrain"), where)
+    return _record(checked_config(config, where=where, format=BILM_FORMAT, version=VERSION, verb="pretrain"), where)
 
 
 def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:

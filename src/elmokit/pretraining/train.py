@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 
 from elmokit.corpus.stream import SentenceStream
+from elmokit.layers.devices import find_device
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
@@ -123,11 +124,6 @@ def begin(
         ranks.wait()
         run.train(on_step)
     return run_dir
-
-
-def find_device(name: str | None) -> torch.device:
-    """The named device, or the GPU if there is one."""
-    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:

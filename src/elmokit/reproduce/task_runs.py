@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from elmokit.system.json_fields import Fields
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import config_to_json
-from elmokit.tasks.run_folder import FORMAT, TaskRecord, record_of
+from elmokit.tasks.run_folder import TaskRecord, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from elmokit.runs.logged_runs import LoggedRun
+    from elmokit.runs.folder import TASK_FORMAT
+from elmokit.runs.logged_runs import LoggedRun
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class TaskRun:
 
 def is_task_run(run: LoggedRun) -> bool:
     """Whether `elmokit train` wrote the run."""
-    return run.config is not None and run.config.get("format") == FORMAT
+    return run.config is not None and run.config.get("format") == TASK_FORMAT
 
 
 def read_task_run(run: LoggedRun) -> TaskRun:

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 CONFIG_NAME = "config.json"
 METRICS_NAME = "metrics.jsonl"
+BILM_FORMAT = "elmokit"
+TASK_FORMAT = "elmokit-task"
+"""What the field `format` of config.json says."""
+
+_WHAT_IT_IS = {
+    BILM_FORMAT: "a biLM: `Elmo.from_pretrained` opens it, `elmokit pretrain --resume` continues its run",
+    TASK_FORMAT: "a run of `elmokit train`: `load_task` opens its model, `elmokit train --resume` continues it",
+}
 
 
 @contextmanager
@@ -99,7 +107,10 @@ def checked_config(
     Raises ValueError for another format or a later version.
     """
     values = dict(config)
-    if values.pop("format", None) != format:
+    given = values.pop("format", None)
+    if given != format:
+        if isinstance(given, str) and given in _WHAT_IT_IS:
+            raise ValueError(f"{where} is of {_WHAT_IT_IS[given]}")
         raise ValueError(f"{where} is not the config of a run that `elmokit {verb}` started")
     found = values.pop("version", None)
     if earlier and found in earlier:

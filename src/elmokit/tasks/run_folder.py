@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.runs.folder import CONFIG_NAME, checked_config, read_config, write_config
+from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_config, write_config
 from elmokit.system.json_fields import Fields
 from elmokit.system.untrusted import FormatError
 from elmokit.tasks.all_tasks import find_task
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 BEST_FILE = "model.safetensors"
 CHECKPOINT_FILE = "checkpoint.safetensors"
-FORMAT = "elmokit-task"
 VERSION = 2
 SPLITS = ("train", "dev", "test")
 MAX_SYMBOLS = 1000
@@ -56,7 +55,7 @@ def write_record(run_dir: Path, record: TaskRecord) -> None:
         "files": {name: list(map(str, getattr(record.splits, name))) for name in SPLITS},
         "examples": record.counts,
     }
-    write_config(run_dir, values, format=FORMAT, version=VERSION)
+    write_config(run_dir, values, format=TASK_FORMAT, version=VERSION)
 
 
 def read_record(run_dir: Path, task: Task[Any, Any] | None = None) -> TaskRecord:
@@ -65,14 +64,14 @@ def read_record(run_dir: Path, task: Task[Any, Any] | None = None) -> TaskRecord
     task: the run's task, if it is not one of `TASKS`.
     Raises FileNotFoundError if the folder is not a run, ValueError for a run of another kind or of a later version.
     """
-    values = read_config(run_dir, format=FORMAT, version=VERSION, verb="train", earlier={1: from_version_1})
+    values = read_config(run_dir, format=TASK_FORMAT, version=VERSION, verb="train", earlier={1: from_version_1})
     return _record(values, run_dir / CONFIG_NAME, task)
 
 
 def record_of(config: Mapping[str, Any], where: str | Path) -> TaskRecord:
     """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
     earlier = {1: from_version_1}
-    values = checked_config(config, where=where, format=FORMAT, version=VERSION, verb="train", earlier=earlier)
+    values = checked_config(config, where=where, format=TASK_FORMAT, version=VERSION, verb="train", earlier=earlier)
     return _record(values, where, None)
 
 

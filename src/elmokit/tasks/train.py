@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from elmokit.layers.devices import find_device
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bundled import bundled_models, resolve_model
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run
@@ -59,6 +60,7 @@ def train(
     `DivergenceError`, a ValueError, for a loss that is not finite.
     """
     task = find_task(task) if isinstance(task, str) else task
+    device = find_device(device)
     run_dir = Path(run_dir)
     remains = [path for path in (run_dir / CHECKPOINT_FILE, run_dir / BEST_FILE) if path.exists()]
     with new_run(run_dir, remains=remains):
@@ -95,6 +97,7 @@ def resume_task(
 
     settings: only `max_epochs=N` and `patience=N`. Raises FileNotFoundError if the folder is not a run.
     """
+    device = find_device(device)
     run_dir = Path(run_dir)
     with existing_run(run_dir):
         before = read_record(run_dir, task)
@@ -136,7 +139,7 @@ def new_model(
         inputs = TokenInputs(record.config.inputs, words=words, elmo=elmo)
         torch.manual_seed(record.config.training.seed)
         model = task.build(record.config.model, inputs, record.symbols)
-    return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    return model.to(find_device(device))
 
 
 def check_elmo(record: TaskRecord, elmo: FrozenLayers | BiLM | None, run_dir: Path) -> None:

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.model.elmo import as_layers
 from elmokit.system.batches import batched
 from elmokit.system.files import check_output
 from elmokit.system.locks import lock
@@ -75,6 +76,7 @@ def embed_file(
     with lock(output):
         if layers is None:
             layers = layout.default_layers
+        layers = as_layers(layers, top=elmo.config.num_layers)
         job = {
             "version": 1,
             "model": elmo.fingerprint(),  # while its weights are still those that were read

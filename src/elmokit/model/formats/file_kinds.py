@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from elmokit.model.formats.containers.hdf5 import SIGNATURE
+from elmokit.runs.folder import BILM_FORMAT, TASK_FORMAT
 from elmokit.system.json_fields import MAX_BYTES, read_json_object
 from elmokit.system.safetensors import looks_like_safetensors
 from elmokit.system.untrusted import FormatError
@@ -17,8 +18,6 @@ from elmokit.text.lines import BYTE_ORDER_MARK, GZIP_MAGIC, XZ_MAGIC, read_chunk
 if TYPE_CHECKING:
     from pathlib import Path
 
-NATIVE_FORMAT = "elmokit"
-"""Value of the field `format` in a config.json of elmokit."""
 
 _HEAD_BYTES = 1024
 _TAR = (257, b"ustar")
@@ -30,6 +29,7 @@ class FileKind(Enum):
     """A kind of file; the value is a description for people."""
 
     NATIVE_CONFIG = "a config.json of elmokit"
+    TASK_CONFIG = "the config.json of a run of `elmokit train`"
     OPTIONS = "an options.json of bilm-tf"
     SAFETENSORS = "a safetensors file"
     HDF5 = "an HDF5 file"
@@ -129,8 +129,10 @@ def _kind_of_json(path: Path) -> FileKind:
         values = read_json_object(path)
     except FormatError:
         return FileKind.BROKEN_JSON
-    if values.get("format") == NATIVE_FORMAT:
+    if values.get("format") == BILM_FORMAT:
         return FileKind.NATIVE_CONFIG
+    if values.get("format") == TASK_FORMAT:
+        return FileKind.TASK_CONFIG
     if isinstance(values.get("lstm"), dict):
         return FileKind.OPTIONS
     if "config_path" in values:

@@ -60,6 +60,9 @@ class ModelFiles:
 
     def not_a_model(self) -> FormatError:
         """The refusal that says what was found instead of a model, and what to do with it."""
+        if FileKind.TASK_CONFIG in self.given.values():
+            reason = "is a run of `elmokit train`: the model of a task, not a biLM; open it with load_task"
+            return FormatError(self.folder, reason)
         for path, kind in self.given.items():
             if kind is FileKind.BROKEN_JSON:
                 read_json_object(path)  # raises an error that says what is wrong with it

@@ -22,7 +22,7 @@ from elmokit.model.formats.containers.safetensors import (
     write_tensors,
 )
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
-from elmokit.model.formats.file_kinds import NATIVE_FORMAT, FileKind, kind_of
+from elmokit.model.formats.file_kinds import FileKind, kind_of
 from elmokit.model.formats.folder import is_free, new_folder, write_text
 from elmokit.model.formats.format import Format, WriteSettings
 from elmokit.model.formats.sizes import config_of, fields_of
@@ -35,6 +35,7 @@ from elmokit.model.formats.stored import (
     StoredBiLM,
     wrong_shapes,
 )
+from elmokit.runs.folder import BILM_FORMAT
 from elmokit.system.json_fields import Fields, json_text, read_json_object
 from elmokit.system.locks import lock
 from elmokit.system.safetensors import TensorEntry
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from elmokit.model.formats.inspection import Inspection
     from elmokit.model.formats.model_files import ModelFiles
 
-FORMAT = NATIVE_FORMAT
 VERSION = 1
 CONFIG_NAME = "config.json"
 WEIGHTS_NAME = "model.safetensors"
@@ -74,8 +74,8 @@ def folder_of(path: Path) -> Path:
 def read_config(path: Path) -> NativeConfig:
     """Read and check a config.json. Raises FormatError, which names the field."""
     fields = Fields(path, read_json_object(path))
-    if fields.value("format") != FORMAT:
-        raise fields.error("format", f'is not "{FORMAT}"')
+    if fields.value("format") != BILM_FORMAT:
+        raise fields.error("format", f'is not "{BILM_FORMAT}"')
     version = fields.integer("version", least=1, most=1 << 31)
     if version != VERSION:
         raise fields.error("version", f"is {version}; this elmokit reads version {VERSION}, install a newer elmokit")
@@ -249,7 +249,7 @@ def _dtypes(header: dict[str, TensorEntry]) -> list[str]:
 
 
 def _config_text(path: Path, stored: StoredBiLM) -> str:
-    values: dict[str, object] = {"format": FORMAT, "version": VERSION, "bilm": fields_of(stored.config)}
+    values: dict[str, object] = {"format": BILM_FORMAT, "version": VERSION, "bilm": fields_of(stored.config)}
     if stored.pretraining is not None:
         values["pretraining"] = stored.pretraining
     return json_text(path, values)

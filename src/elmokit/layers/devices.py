@@ -1,0 +1,41 @@
+"""Where models compute: the device that the user names, or the GPU if there is one."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+_REFUSALS = (RuntimeError, AssertionError, NotImplementedError, ImportError, ValueError, TypeError)  # of torch
+_ABOUT_DEVICES = re.compile(
+    r"\b(devices?|CUDA|cuDNN|CUDNN_\w+|cuBLAS|CUBLAS_\w+|HIP|MPS|XPU|NCCL|DefaultCPUAllocator)\b"
+)
+
+
+def find_device(given: str | torch.device | None) -> torch.device:
+    """The device of that name (`cpu`, `cuda`, `cuda:1`, ...); by default the GPU if there is one, else the CPU.
+
+    Raises ValueError, which says what there is, for a device that is unknown or that this machine does not have.
+    """
+    if given is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(given)
+        if device.type == "cuda":  # nothing is computed: that would take memory of every GPU that is asked for
+            is_there = torch.cuda.is_available() and (device.index or 0) < torch.cuda.device_count()
+        else:
+            is_there = torch.zeros(1, device=device).item() == 0.0
+    except _REFUSALS:
+        is_there = False
+    else:
+        if is_there:
+            return device
+    gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    raise ValueError(f"device {str(given)!r} cannot be used here; there is {', '.join(['cpu', *gpus])}")
+
+
+def is_about_devices(error: RuntimeError) -> bool:
+    """Whether torch complains about a device: it is out of memory, has failed, or is not there."""
+    if isinstance(error, (torch.OutOfMemoryError, torch.AcceleratorError)):
+        return True
+    return _ABOUT_DEVICES.search(str(error)) is not None

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from elmokit.layers.devices import find_device, is_about_devices
+
+
+def test_the_cpu_is_always_there():
+    assert find_device("cpu") == find_device(torch.device("cpu")) == torch.device("cpu")
+
+
+def test_the_default_is_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch):
+    for has_gpu, expected in ((True, "cuda"), (False, "cpu")):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda has_gpu=has_gpu: has_gpu)
+        assert find_device(None) == torch.device(expected)
+
+
+@pytest.mark.parametrize("name", ["nonsense", "", "cuda:x", "cuda:99", "meta", "vulkan", "hpu", "opengl"])
+def test_a_device_that_is_not_there_is_one_sentence(name: str):
+    with pytest.raises(ValueError, match=f"^device '{name}' cannot be used here; there is cpu"):
+        find_device(name)
+
+
+def test_the_gpus_that_are_there_are_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert find_device("cuda:1") == torch.device("cuda", 1)
+    with pytest.raises(ValueError, match="^device 'cuda:2' cannot be used here; there is cpu, cuda:0, cuda:1$"):
+        find_device("cuda:2")
+
+
+def test_torch_complains_about_devices_in_many_words():
+    for text in ("CUDA error: device-side assert triggered", "DefaultCPUAllocator: can't allocate memory"):
+        assert is_about_devices(RuntimeError(text))
+    assert is_about_devices(torch.OutOfMemoryError("Tried to allocate 20.00 GiB"))
+    assert not is_about_devices(RuntimeError("mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)"))
