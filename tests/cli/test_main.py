@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VERBS = (
-    *("demo", "embed", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
+    *("demo", "embed", "cache", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
     *("train", "evaluate", "predict"),
     *("convert", "export", "inspect", "doctor"),
 )

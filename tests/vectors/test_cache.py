@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 import torch
 
 from elmokit.model.elmo import Elmo
-from elmokit.vectors.cache import Activations, default_cache
+from elmokit.vectors.cache import Activations
+from elmokit.vectors.cache_folder import cached_pieces
 from elmokit.vectors.save_vectors import save_vectors
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "cat"], [], ["a", "b", "c", "d"]]
@@ -199,9 +201,33 @@ def test_a_temporary_folder_goes_with_its_owner(elmo: Elmo):
     assert not root.exists()
 
 
-def test_the_default_folder_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "elmokit"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert default_cache() == tmp_path / ".cache" / "elmokit"
+def test_the_pieces_that_were_used_longest_ago_make_room_and_those_in_use_stay(elmo: Elmo, tmp_path: Path):
+    for number, sentence in enumerate(["a", "b", "c"]):
+        Activations(elmo, folder=tmp_path).add([[sentence] * 20])
+        for path in tmp_path.rglob("*.npy"):
+            if path.stat().st_mtime > 1000:
+                os.utime(path, (100 * number, 100 * number))
+    size = cached_pieces(tmp_path)[0].num_bytes
+    reads_the_oldest = Activations(elmo, folder=tmp_path)
+    reads_the_oldest.add([["a"] * 20])
+    before = reads_the_oldest([["a"] * 20, ["b"] * 20])
+    os.utime(cached_pieces(tmp_path)[-1].keys_path, (1, 1))  # which is the one in use, whatever its date
+    Activations(elmo, folder=tmp_path, max_bytes=3 * size).add([["d"] * 20])
+    assert len(cached_pieces(tmp_path)) == 3
+    assert torch.equal(reads_the_oldest([["a"] * 20, ["b"] * 20]), before)  # though b was removed
+    Activations(elmo, folder=tmp_path, max_bytes=0).add([["e"] * 20])
+    assert len(cached_pieces(tmp_path)) == 2  # a, which is still read, and e
+
+
+def test_a_piece_that_another_process_has_half_removed_is_made_again(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    for ending in (".offsets.npy", ".npy"):
+        piece = cached_pieces(tmp_path)[0].keys_path
+        piece.with_name(piece.name.replace(".keys.npy", ending)).unlink()
+        activations = Activations(elmo, folder=tmp_path)
+        activations.add(SENTENCES)
+        with monkeypatch.context() as patched:
+            forbid_encoding(elmo, patched)
+            activations(SENTENCES)

@@ -61,7 +61,7 @@ def _train(arguments: argparse.Namespace) -> None:
     _check_train(arguments)
     from elmokit.tasks.all_tasks import task_recipe
     from elmokit.tasks.train import resume_task, train
-    from elmokit.vectors.cache import default_cache
+    from elmokit.vectors.cache_folder import default_cache
 
     cache = None if arguments.no_cache else arguments.cache or default_cache()
     if arguments.resume:

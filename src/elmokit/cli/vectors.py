@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from elmokit.cli.verb import Verb
     from elmokit.model.elmo import Layers
+    from elmokit.vectors.cache_folder import CachedModel
 
 
 def _add_embed(parser: argparse.ArgumentParser) -> None:
@@ -82,4 +83,51 @@ def _layers(text: str) -> Layers:
     return int(text) if text.isdecimal() else text  # type: ignore[return-value]  # Elmo.encode refuses what is neither
 
 
-VERBS: Sequence[Verb] = (("embed", _add_embed, _embed),)
+def _add_cache(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action", nargs="?", choices=("show", "clear"), default="show", help="list it, or remove it (default: show)"
+    )
+    parser.add_argument("--cache", type=Path, metavar="DIR", help="folder of the cache (default: ~/.cache/elmokit)")
+    parser.add_argument(
+        "--model", metavar="F", default="", help="only of the model whose fingerprint starts with these characters"
+    )
+    parser.add_argument("--unused-days", type=float, metavar="N", help="clear only what has not been used for N days")
+
+
+def _cache(arguments: argparse.Namespace) -> None:
+    """Show or clear the cached activations of frozen biLMs."""
+    import math
+    import time
+
+    from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache, default_cache
+
+    folder = arguments.cache or default_cache()
+    if arguments.action == "clear":
+        days = arguments.unused_days
+        since = math.inf if days is None else time.time() - days * 86_400
+        freed = clear_cache(folder, model=arguments.model, unused_since=since)
+        print(f"{folder}: {freed / 1e6:,.1f} MB freed")
+    elif arguments.unused_days is not None:
+        raise ValueError("--unused-days belongs to elmokit cache clear")
+    else:
+        _show_cache(folder, cached_models(cached_pieces(folder), model=arguments.model))
+
+
+def _show_cache(folder: Path, models: Sequence[CachedModel]) -> None:
+    from datetime import datetime
+
+    from elmokit.system.untrusted import count
+    from elmokit.vectors.cache_folder import LIMIT_VARIABLE, cache_limit
+
+    size = sum(model.num_bytes for model in models) / 1e6
+    limit = cache_limit() / 1e6
+    print(f"{folder}: {size:,.1f} MB, at most {limit:,.1f} MB ({LIMIT_VARIABLE})")
+    for model in models:
+        first, last = (datetime.fromtimestamp(time) for time in (model.first_used, model.last_used))
+        print(
+            f"{model.fingerprint}  {model.num_bytes / 1e6:,.1f} MB in {count(model.num_pieces, 'piece')}, "
+            f"last used {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
+        )
+
+
+VERBS: Sequence[Verb] = (("embed", _add_embed, _embed), ("cache", _add_cache, _cache))

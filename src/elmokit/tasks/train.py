@@ -55,7 +55,7 @@ def train(
 ) -> Path:
     """Train on a folder's files, or on those that `data` names, into a new run folder; returns that folder.
 
-    cache: folder of the activations of frozen biLMs (`vectors.cache.default_cache()`); None computes them again.
+    cache: folder of the activations of frozen biLMs (`vectors.cache_folder.default_cache()`); None computes them again.
     Raises ValueError or OSError for files that cannot be read, ValueError for a folder that already holds a run, and
     `DivergenceError`, a ValueError, for a loss that is not finite.
     """

@@ -2,7 +2,8 @@
 
 The cache has a folder for each model, named by its fingerprint. Sentences that are added together are a piece of it:
 `NAME.npy` and `NAME.offsets.npy`, vectors as `save_vectors` writes them, and `NAME.keys.npy`, a 128-bit hash of each
-sentence's tokens. Pieces are never removed; a folder can be deleted at any time.
+sentence's tokens. When the cache would exceed its limit, the least recently used pieces are removed before another
+one is written.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +24,12 @@ from elmokit.system.batches import batched
 from elmokit.system.files import atomic_write
 from elmokit.system.progress import progress_bar
 from elmokit.vectors.arrays import fits_float16, map_npy, write_array
+from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, cache_limit, make_room
 from elmokit.vectors.npy import read_npy, write_sentences
 from elmokit.vectors.padded import padded_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
     from jaxtyping import Float, Float16
     from torch import Tensor
@@ -34,46 +37,52 @@ if TYPE_CHECKING:
     from elmokit.model.elmo import Elmo
     from elmokit.vectors.stored import FlatVectors
 
-VERSION = "activations-2"
 SENTENCES_PER_BATCH = 1024
 """Sentences that are encoded before they are written, which bounds the memory."""
 
 Key = bytes
 
-
-def default_cache() -> Path:
-    """The folder `~/.cache/elmokit`, or `elmokit` in the folder that XDG_CACHE_HOME names."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "elmokit"
+_ACTIVATIONS: weakref.WeakSet[Activations] = weakref.WeakSet()
+"""Of this process: what they use is not removed."""
 
 
 class Activations:
     """Sentences of tokens -> layer activations (L,B,T,2D) of a frozen biLM, rounded to float16.
 
-    folder: the cache, for any number of models and data sets; None uses a temporary one, with the same results.
+    folder: the cache, for any number of models, data sets and processes; None uses a temporary one, with the same
+        results.
+    max_bytes: largest size of the whole cache; None is `cache_limit()`. Pieces that this process uses always stay.
 
     A sentence's activations are those of the batch in which it was first encoded. Another batch would change nothing if
     `Elmo.same_in_any_batch`, and otherwise only the rounding.
     """
 
-    def __init__(self, elmo: Elmo, *, folder: Path | None) -> None:
+    def __init__(self, elmo: Elmo, *, folder: Path | None, max_bytes: int | None = None) -> None:
         self.elmo = elmo
         self.num_layers = elmo.config.num_layers + 1
         self.dim = elmo.config.output_dim
+        self.max_bytes = cache_limit() if max_bytes is None else max_bytes
         if folder is None:
             folder = Path(tempfile.mkdtemp(prefix="elmokit-"))
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.folder = folder / VERSION / elmo.fingerprint()
-        self._kept: dict[Key, tuple[FlatVectors, int]] = {}  # the piece that holds a sentence, and its number in it
-        self._pieces: set[Path] = set()
+        self._kept: dict[Key, tuple[Path, int]] = {}  # the piece that holds a sentence, and its number in it
+        self._pieces: dict[Path, FlatVectors] = {}
+        self._used: set[Path] = set()
+        _ACTIVATIONS.add(self)
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
         """Encode the sentences that the cache lacks, and add them to it as one piece."""
         self._open_pieces()
         new: dict[Key, Sequence[str]] = {}
+        used: set[Path] = set()
         for sentence in sentences:
             key = _key(sentence)
-            if key not in self._kept:
+            if key in self._kept:
+                used.add(self._kept[key][0])
+            else:
                 new.setdefault(key, sentence)
+        self._use(used)
         if new:
             self._write_piece(new)
             self._open_pieces()
@@ -98,8 +107,8 @@ class Activations:
         return [layers.astype(np.float16) for layers in encoded]
 
     def _read(self, key: Key) -> Float16[np.ndarray, "L T E"]:
-        piece, number = self._kept[key]
-        return piece[number]
+        keys_path, number = self._kept[key]
+        return self._pieces[keys_path][number]
 
     def _write_piece(self, new: dict[Key, Sequence[str]]) -> None:
         """Write a piece; its keys come last, so a piece without them does not count."""
@@ -108,11 +117,14 @@ class Activations:
         path = self.folder / f"{hashlib.blake2b(keys, digest_size=16).hexdigest()}.npy"
         lengths = [len(sentence) for sentence in new.values()]
         num_bytes = np.dtype(np.float16).itemsize * sum(lengths) * self.num_layers * self.dim
+        in_use = set[Path]().union(*(activations._used for activations in _ACTIVATIONS))
+        make_room(self.folder.parents[1], num_bytes=num_bytes, limit=self.max_bytes, in_use=in_use)
         label = f"activations ({num_bytes / 1e6:,.0f} MB)"
         with progress_bar(unit="sentence", total=len(lengths), label=label) as bar:
             write_sentences(path, self._encode_all(new.values(), bar.update), lengths=lengths)
         with atomic_write(_keys_path(path)) as unfinished, unfinished.open("wb") as file:
             write_array(file, np.frombuffer(keys, np.uint64).reshape(-1, 2))
+        self._used.add(_keys_path(path))
 
     def _encode_all(
         self, sentences: Iterable[Sequence[str]], when_done: Callable[[int], object]
@@ -121,24 +133,32 @@ class Activations:
             yield from self._encode(batch)
             when_done(len(batch))
 
+    def _use(self, keys_paths: Set[Path]) -> None:
+        """Note that this process reads these pieces, and when."""
+        for keys_path in keys_paths - self._used:
+            with suppress(OSError):  # removed by another process, or a cache that may only be read
+                os.utime(keys_path)
+        self._used |= keys_paths
+
     def _open_pieces(self) -> None:
-        for keys_path in sorted(self.folder.glob("[!.]*.keys.npy")):
+        for keys_path in sorted(self.folder.glob(f"[!.]*{KEYS_ENDING}")):
             if keys_path not in self._pieces:
-                self._open_piece(keys_path.with_name(keys_path.name.replace(".keys", "")), keys_path)
-                self._pieces.add(keys_path)
+                with suppress(FileNotFoundError):  # removed by another process meanwhile: its sentences are new again
+                    self._open_piece(keys_path.with_name(keys_path.name.replace(".keys", "")), keys_path)
 
     def _open_piece(self, path: Path, keys_path: Path) -> None:
         try:
             piece, keys = read_npy(path), map_npy(keys_path)
-        except (ValueError, FileNotFoundError) as error:
+        except ValueError as error:
             raise ValueError(f"{error}; delete {path.stem}.* in {self.folder} to compute them again") from None
         same_layers = (piece.num_layers, piece.dim) == (self.num_layers, self.dim)
         if keys.shape != (len(piece), 2) or keys.dtype != np.uint64 or not same_layers:
             raise ValueError(
                 f"{keys_path} does not fit {path.name}; delete {path.stem}.* in {self.folder} to compute them again"
             )
+        self._pieces[keys_path] = piece
         for number, key in enumerate(keys):
-            self._kept.setdefault(key.tobytes(), (piece, number))
+            self._kept.setdefault(key.tobytes(), (keys_path, number))
 
 
 def _key(sentence: Sequence[str]) -> Key:
@@ -146,4 +166,4 @@ def _key(sentence: Sequence[str]) -> Key:
 
 
 def _keys_path(path: Path) -> Path:
-    return path.with_suffix(".keys.npy")
+    return path.with_suffix(KEYS_ENDING)

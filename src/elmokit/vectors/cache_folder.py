@@ -1,0 +1,136 @@
+"""The folder of cached activations: what is in it, how large it may be, and clearing it.
+
+`activations-2/FINGERPRINT/` has the pieces of a model, three files each. A piece may be removed at any time: a process
+that has it open keeps reading it, and one that finds it incomplete makes it again.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+VERSION = "activations-2"
+LIMIT_VARIABLE = "ELMOKIT_CACHE_GB"
+"""The environment variable with the largest size of the cache, in GB; 0 keeps nothing that is not in use."""
+DEFAULT_LIMIT_GB = 20.0
+KEYS_ENDING = ".keys.npy"
+_ENDINGS = (KEYS_ENDING, ".offsets.npy", ".npy")  # in the order in which they are removed: without keys, no piece
+
+
+@dataclass(frozen=True)
+class CachedPiece:
+    """What was added to the cache at once."""
+
+    model: str
+    """Fingerprint."""
+    keys_path: Path
+    num_bytes: int
+    last_used: float
+    """Seconds since 1970."""
+
+    def remove(self) -> int:
+        """Remove its files, except for those that cannot be removed, and return the number of bytes freed."""
+        stem = self.keys_path.name.removesuffix(KEYS_ENDING)
+        freed = 0
+        for ending in _ENDINGS:
+            path = self.keys_path.with_name(stem + ending)
+            with suppress(OSError):  # removed by another process, or in use where that forbids it
+                size = path.stat().st_size
+                path.unlink()
+                freed += size
+        return freed
+
+
+@dataclass(frozen=True)
+class CachedModel:
+    """All pieces of a model."""
+
+    fingerprint: str
+    num_pieces: int
+    num_bytes: int
+    first_used: float
+    """Last use of its least recently used piece, in seconds since 1970."""
+    last_used: float
+    """Last use of its most recently used piece."""
+
+
+def default_cache() -> Path:
+    """The folder `~/.cache/elmokit`, or `elmokit` in the folder that XDG_CACHE_HOME names."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "elmokit"
+
+
+def cache_limit() -> int:
+    """Bytes that the cache may have: 20 GB, or what ELMOKIT_CACHE_GB says. ValueError if that is not a number."""
+    text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT_GB)
+    try:
+        gigabytes = float(text)
+    except ValueError:
+        gigabytes = math.nan
+    if not 0 <= gigabytes < math.inf:
+        raise ValueError(f"{LIMIT_VARIABLE} is {text[:80]!r}; expected a number of GB, such as 50")
+    return int(gigabytes * 1e9)
+
+
+def cached_pieces(folder: Path) -> list[CachedPiece]:
+    """All pieces of all models, the least recently used one first; none if there is no such folder."""
+    sizes: dict[Path, int] = defaultdict(int)
+    dates: dict[Path, float] = {}
+    for path in folder.glob("activations-*/*/[!.]*.npy"):
+        ending = next(ending for ending in _ENDINGS if path.name.endswith(ending))
+        keys_path = path.with_name(path.name.removesuffix(ending) + KEYS_ENDING)
+        with suppress(FileNotFoundError):  # removed by another process
+            found = path.stat()
+            sizes[keys_path] += found.st_size
+            if path == keys_path or keys_path not in dates:
+                dates[keys_path] = found.st_mtime
+    pieces = [CachedPiece(path.parent.name, path, size, dates[path]) for path, size in sizes.items()]
+    return sorted(pieces, key=lambda piece: (piece.last_used, piece.keys_path))
+
+
+def cached_models(pieces: Iterable[CachedPiece], *, model: str = "") -> list[CachedModel]:
+    """The models whose fingerprint starts with `model`, sorted by fingerprint."""
+    of_model: dict[str, list[CachedPiece]] = defaultdict(list)
+    for piece in pieces:
+        if piece.model.startswith(model):
+            of_model[piece.model].append(piece)
+    return [
+        CachedModel(
+            fingerprint,
+            len(found),
+            sum(piece.num_bytes for piece in found),
+            min(piece.last_used for piece in found),
+            max(piece.last_used for piece in found),
+        )
+        for fingerprint, found in sorted(of_model.items())
+    ]
+
+
+def clear_cache(folder: Path, *, model: str = "", unused_since: float = math.inf) -> int:
+    """Remove the pieces of models whose fingerprint starts with `model`, if last used before `unused_since`.
+
+    unused_since: seconds since 1970. Returns the number of bytes freed.
+    """
+    pieces = cached_pieces(folder)
+    return sum(p.remove() for p in pieces if p.model.startswith(model) and p.last_used < unused_since)
+
+
+def make_room(folder: Path, *, num_bytes: int, limit: int, in_use: Collection[Path]) -> None:
+    """Remove the least recently used pieces, until `num_bytes` more do not exceed the limit.
+
+    in_use: `keys_path` of the pieces that stay, even if the cache is too large with them.
+    """
+    pieces = cached_pieces(folder)
+    too_many = sum(piece.num_bytes for piece in pieces) + num_bytes - limit
+    for piece in pieces:
+        if too_many <= 0:
+            return
+        if piece.keys_path not in in_use:
+            too_many -= piece.remove()

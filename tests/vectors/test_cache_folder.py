@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.vectors.cache_folder import (
+    cache_limit,
+    cached_models,
+    cached_pieces,
+    clear_cache,
+    default_cache,
+    make_room,
+)
+
+DAY = 86_400
+
+
+def add_piece(folder: Path, model: str, name: str, *, days_ago: float, num_bytes: int = 100) -> Path:
+    """A piece of three files; the size is that of all."""
+    place = folder / "activations-2" / model
+    place.mkdir(parents=True, exist_ok=True)
+    for ending, size in ((".npy", num_bytes - 20), (".offsets.npy", 10), (".keys.npy", 10)):
+        (place / f"{name}{ending}").write_bytes(bytes(size))
+        os.utime(place / f"{name}{ending}", (time.time() - days_ago * DAY,) * 2)
+    return place / f"{name}.keys.npy"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    add_piece(tmp_path, "abc", "one", days_ago=3)
+    add_piece(tmp_path, "abc", "two", days_ago=1)
+    add_piece(tmp_path, "def", "three", days_ago=2)
+    (tmp_path / "activations-2" / "abc" / ".half.npy").write_bytes(b"unfinished")
+    return tmp_path
+
+
+def names(folder: Path) -> list[str]:
+    return [piece.keys_path.name.removesuffix(".keys.npy") for piece in cached_pieces(folder)]
+
+
+def test_pieces_come_with_the_oldest_first(folder: Path):
+    assert names(folder) == ["one", "three", "two"]
+    assert {piece.num_bytes for piece in cached_pieces(folder)} == {100}
+    assert cached_pieces(folder / "nothing") == []
+    (abc,) = cached_models(cached_pieces(folder), model="a")
+    assert (abc.fingerprint, abc.num_pieces, abc.num_bytes) == ("abc", 2, 200)
+    assert abc.last_used - abc.first_used == pytest.approx(2 * DAY, abs=10)
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"), [(400, ["one", "three", "two"]), (399, ["three", "two"]), (250, ["two"]), (0, [])]
+)
+def test_room_is_made_by_the_oldest_of_all_models(folder: Path, limit: int, kept: list[str]):
+    make_room(folder, num_bytes=100, limit=limit, in_use=())
+    assert names(folder) == kept
+
+
+def test_what_is_in_use_stays(folder: Path):
+    oldest = cached_pieces(folder)[0].keys_path
+    make_room(folder, num_bytes=100, limit=0, in_use={oldest})
+    assert names(folder) == ["one"]
+
+
+def test_what_a_killed_process_left_without_keys_goes_too(folder: Path):
+    (folder / "activations-2" / "abc" / "one.keys.npy").unlink()
+    assert names(folder) == ["one", "three", "two"]
+    assert clear_cache(folder, model="abc") == 190
+    assert names(folder) == ["three"]
+
+
+def test_it_is_cleared_by_model_and_by_age(folder: Path):
+    assert clear_cache(folder, model="x") == 0
+    assert clear_cache(folder, unused_since=time.time() - 2.5 * DAY) == 100
+    assert names(folder) == ["three", "two"]
+    assert clear_cache(folder, model="de") == 100
+    assert names(folder) == ["two"]
+    assert clear_cache(folder) == 100 and names(folder) == []
+
+
+def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ELMOKIT_CACHE_GB", raising=False)
+    assert cache_limit() == 20_000_000_000
+    monkeypatch.setenv("ELMOKIT_CACHE_GB", "0.5")
+    assert cache_limit() == 500_000_000
+    for wrong in ("much", "-1", "nan", "inf"):
+        monkeypatch.setenv("ELMOKIT_CACHE_GB", wrong)
+        with pytest.raises(ValueError, match=f"ELMOKIT_CACHE_GB is '{wrong}'; expected a number of GB"):
+            cache_limit()
+
+
+def test_the_default_folder_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_cache() == tmp_path / "elmokit"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert default_cache() == tmp_path / ".cache" / "elmokit"
+
+
+def test_the_verb_shows_and_clears(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["cache", "--cache", str(folder)]) == 0
+    first, abc, other = capsys.readouterr().out.splitlines()
+    assert first == f"{folder}: 0.0 MB, at most 20,000.0 MB (ELMOKIT_CACHE_GB)"
+    assert abc.startswith("abc  0.0 MB in 2 pieces, last used 2") and other.startswith("def  0.0 MB in 1 piece,")
+    assert main(["cache", "clear", "--cache", str(folder), "--unused-days", "1.5", "--model", "abc"]) == 0
+    assert names(folder) == ["three", "two"]
+    assert main(["cache", "clear", "--cache", str(folder)]) == 0
+    assert names(folder) == []
+    assert main(["cache", "--cache", str(folder), "--unused-days", "1"]) == 2
+    assert "--unused-days belongs to elmokit cache clear" in capsys.readouterr().err
