@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -110,6 +111,26 @@ def test_stopped_before_a_step_it_goes_on_from_the_model_not_from_chance(
     assert perplexity(str(tmp_path / "run"), list(shards)).mean == pytest.approx(
         perplexity(str(model), list(shards)).mean, rel=1e-6
     )
+
+
+@pytest.mark.parametrize("from_start", [False, True])
+@pytest.mark.parametrize("lost", ["damaged", "removed"])
+def test_a_run_that_has_lost_the_model_it_started_from_never_starts_from_chance(
+    model: Path, shards: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: str, from_start: bool
+) -> None:
+    run = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "train", lambda self, on_step: None)
+        finetune(str(model), [shards[1]], run_dir=run, settings=[*FAST, "softmax=full", "num_steps=3"])
+    first = run / "checkpoints" / "step-00000000"
+    if lost == "removed":
+        shutil.rmtree(first)
+        (run / "model.safetensors").unlink()
+    else:
+        (first / "training.json").write_text("{")
+    with pytest.raises(ValueError, match=f"no checkpoint that can be read: .*, or fine-tune {model} again"):
+        resume_pretraining(run, from_start=from_start)
+    assert not (run / "metrics.jsonl").exists()
 
 
 def test_a_new_vocabulary_keeps_the_encoder_and_the_rows_it_knows(

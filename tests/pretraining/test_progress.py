@@ -12,6 +12,7 @@ from elmokit.corpus.stream import CorpusPosition
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.evaluation import HeldOutPerplexity
 from elmokit.pretraining.progress import LossWindow, PretrainingProgress
+from elmokit.system.json_fields import Fields
 
 START = PackerState(CorpusPosition(), ([],))
 LATER = PackerState(CorpusPosition(epoch=1, shard=2, block=3, sentence=4), (["밥", "</S>"],))
@@ -45,17 +46,17 @@ def test_a_run_ends_after_its_last_step_or_when_patience_does() -> None:
 
 def test_progress_survives_its_json_except_for_the_times_of_the_window() -> None:
     measured = progress().evaluated(HeldOutPerplexity(9.0, 7.0))
-    read = PretrainingProgress.from_json(json.loads(json.dumps(measured.to_json())))
+    read = PretrainingProgress.from_json(Fields("training.json", json.loads(json.dumps(measured.to_json()))))
     assert read == replace(measured, window=LossWindow(((2.0, 4.0),)))
 
 
 def test_progress_of_the_first_checkpoints_had_no_best_perplexity() -> None:
     record = json.loads(json.dumps(progress().to_json()))
     del record["best"]
-    assert PretrainingProgress.from_json(record).best.perplexity is None
+    assert PretrainingProgress.from_json(Fields("training.json", record)).best.perplexity is None
     del record["packers"]
-    with pytest.raises(KeyError, match="packers"):
-        PretrainingProgress.from_json(record)
+    with pytest.raises(ValueError, match=r"training\.json: field packers: is missing"):
+        PretrainingProgress.from_json(Fields("training.json", record))
 
 
 def test_the_speed_after_resuming_is_that_of_the_steps_since() -> None:

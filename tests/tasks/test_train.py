@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
+import re
+import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 from elmokit.runs.training import DivergenceError
@@ -91,7 +94,7 @@ def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, toy:
         broken = tmp_path / f"broken-{stop}"
         assert (broken / "checkpoint.safetensors").exists() == (stop > 1)
         with (broken / "metrics.jsonl").open("a") as file:
-            file.write('{"epoch": 4, "loss": 0.0}\n{"epoch": 5, "lo')  # of a future that is made again
+            file.write(f'{{"epoch": {stop}, "loss": 0.0}}\n{{"epoch": {stop + 1}, "lo')  # is made again
         torch.manual_seed(stop)  # which is nobody's business
         assert contents(resume_task(broken, task=toy, cache=tmp_path / "cache", device="cpu")) == whole
 
@@ -174,6 +177,68 @@ def test_a_loss_that_is_not_finite_ends_the_run(run: Run, toy: Toy, tmp_path: Pa
     with pytest.raises(DivergenceError, match="epoch 1, step 0: the loss is not finite"):
         run("run", task=replace(toy, build=build))
     assert not (tmp_path / "run" / "model.safetensors").exists()
+
+
+def reject(damage: Callable[[Path], object], run_dir: Path, **settings: Any) -> str:
+    """What `resume` says of a damaged run, which it does not change."""
+    damage(run_dir)
+    before = {path: path.read_bytes() for path in run_dir.iterdir()}
+    with pytest.raises(ValueError) as refused:
+        resume_task(run_dir, ["max_epochs=3"], **settings)
+    assert {path: path.read_bytes() for path in run_dir.iterdir()} == before
+    return str(refused.value)
+
+
+def edit_checkpoint(change: Callable[[dict[str, torch.Tensor], dict[str, Any]], object]) -> Callable[[Path], None]:
+    def edit(run_dir: Path) -> None:
+        path = run_dir / "checkpoint.safetensors"
+        tensors, progress = load_file(path), asdict(read_progress(path))
+        change(tensors, progress)
+        save_file(tensors, path, metadata={"progress": json.dumps(progress)})
+
+    return edit
+
+
+def truncate(name: str) -> Callable[[Path], object]:
+    return lambda run_dir: os.truncate(run_dir / name, (run_dir / name).stat().st_size - 9)
+
+
+DAMAGE: list[tuple[Callable[[Path], object], str]] = [
+    (truncate("checkpoint.safetensors"), r"checkpoint\.safetensors: its tensors end at"),
+    (truncate("model.safetensors"), r"model\.safetensors: its tensors end at"),
+    (lambda run_dir: (run_dir / "model.safetensors").unlink(), r"model\.safetensors: there is no such file"),
+    (lambda run_dir: (run_dir / "checkpoint.safetensors").unlink(), "is missing, and the run has finished more than"),
+    (lambda run_dir: (run_dir / "checkpoint.safetensors").write_bytes(b"[" * 100_000), "is not a safetensors file"),
+    (edit_checkpoint(lambda tensors, _: tensors.pop("model.encode.weight")), "tensor encode.weight: is missing"),
+    (edit_checkpoint(lambda tensors, _: tensors.pop("optimizer.0.exp_avg")), "optimizer.0.exp_avg: is missing"),
+    (edit_checkpoint(lambda tensors, _: tensors.update({"x": torch.ones(1)})), "tensor x: does not belong"),
+    (
+        edit_checkpoint(lambda tensors, _: tensors.update({"model.encode.weight": torch.ones(2)})),
+        r"encode.weight: is torch.float32 of shape \(2,\); expected",
+    ),
+    (edit_checkpoint(lambda tensors, _: tensors["optimizer.0.exp_avg"].fill_(math.nan)), "not finite"),
+    (edit_checkpoint(lambda _, progress: progress.pop("step")), "field progress.step: is missing"),
+    (edit_checkpoint(lambda _, progress: progress.update(epoch="two")), "field progress.epoch: is text"),
+]
+
+
+def test_a_run_whose_checkpoint_is_damaged_is_neither_continued_nor_started_again(run: Run, toy: Toy, tmp_path: Path):
+    whole = run("whole", "max_epochs=2")
+    for number, (damage, message) in enumerate(DAMAGE):
+        damaged = Path(shutil.copytree(whole, tmp_path / f"damaged-{number}"))
+        said = reject(damage, damaged, task=toy, device="cpu")
+        assert re.search(message, said), said
+        assert "Nothing was changed; put back a copy of the file, or train again from the first epoch with" in said
+
+
+def test_a_damaged_run_is_trained_again_when_that_is_what_is_asked_for(run: Run, toy: Toy):
+    whole = run("whole", "max_epochs=2")
+    expected = contents(whole)
+    with pytest.raises(ValueError, match=r"checkpoint\.safetensors can be read: leave out --from-start"):
+        resume_task(whole, from_start=True, task=toy, device="cpu")
+    assert contents(whole) == expected
+    truncate("checkpoint.safetensors")(whole)
+    assert contents(resume_task(whole, from_start=True, task=toy, device="cpu")) == expected
 
 
 def test_files_without_examples_are_refused(toy: Toy, toy_data: Path, tmp_path: Path):

@@ -39,6 +39,11 @@ def _add_pretrain(parser: argparse.ArgumentParser) -> None:
         help="text for held-out perplexity, measured every evaluate_every steps and after the last",
     )
     parser.add_argument("--resume", type=Path, metavar="DIR", help="continue the run in this folder")
+    parser.add_argument(
+        "--from-start",
+        action="store_true",
+        help="with --resume: train again from the first step if no checkpoint can be read",
+    )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
     parser.set_defaults(when_interrupted="; elmokit pretrain --resume DIR continues from the last checkpoint")
 
@@ -50,7 +55,9 @@ def _pretrain(arguments: argparse.Namespace) -> None:
     from elmokit.pretraining.train import pretrain, resume_pretraining
 
     if arguments.resume:
-        run_dir = resume_pretraining(arguments.resume, arguments.set, device=arguments.device)
+        run_dir = resume_pretraining(
+            arguments.resume, arguments.set, from_start=arguments.from_start, device=arguments.device
+        )
     else:
         run_dir = pretrain(
             arguments.shards,
@@ -124,6 +131,8 @@ def _check_pretrain(arguments: argparse.Namespace) -> None:
         superfluous = [name for name, value in own.items() if value]
         if superfluous:
             raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
+    elif arguments.from_start:
+        raise ValueError("--from-start needs --resume DIR; a new run starts from its first step anyway")
     elif missing := [name for name, value in given.items() if not value]:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
 

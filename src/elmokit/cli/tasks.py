@@ -46,6 +46,11 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         help="continue the run in this folder (--set may change max_epochs and patience)",
     )
     parser.add_argument(
+        "--from-start",
+        action="store_true",
+        help="with --resume: train again from the first epoch if the checkpoint cannot be read",
+    )
+    parser.add_argument(
         "--cache",
         type=Path,
         metavar="DIR",
@@ -65,7 +70,9 @@ def _train(arguments: argparse.Namespace) -> None:
 
     cache = None if arguments.no_cache else arguments.cache or default_cache()
     if arguments.resume:
-        run_dir = resume_task(arguments.resume, arguments.set, cache=cache, device=arguments.device)
+        run_dir = resume_task(
+            arguments.resume, arguments.set, from_start=arguments.from_start, cache=cache, device=arguments.device
+        )
     else:
         own = {
             "inputs.elmo": arguments.elmo,
@@ -152,6 +159,8 @@ def _check_train(arguments: argparse.Namespace) -> None:
         superfluous = [name for name, value in (given | own).items() if value is not None]
         if superfluous:
             raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
+    elif arguments.from_start:
+        raise ValueError("--from-start needs --resume DIR; a new run starts from its first epoch anyway")
     elif missing := [name for name, value in given.items() if value is None]:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
     if arguments.cache and arguments.no_cache:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -19,14 +21,39 @@ from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.model.formats.native import WEIGHTS_NAME
-from elmokit.pretraining.optimizers import CombinedOptimizer
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.optimizers import CombinedOptimizer, parts_of
 from elmokit.pretraining.progress import PretrainingProgress
 from elmokit.runs.tensor_files import read_tensors, write_tensors
-from elmokit.runs.training import load_optimizer, optimizer_tensors, tensors_under
+from elmokit.runs.training import (
+    check_tensors,
+    expected_optimizer_tensors,
+    load_optimizer,
+    optimizer_tensors,
+    tensors_under,
+)
 from elmokit.system.files import atomic_write
+from elmokit.system.json_fields import Fields, read_json_object
+from elmokit.system.untrusted import FormatError
 
 TENSORS_FILE = "training.safetensors"
 PROGRESS_FILE = "training.json"
+MAX_PROGRESS_BYTES = 1 << 28
+"""It holds the rest of the sentence of every stream, and a line of text has at most 16 MiB."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """All of a checkpoint, checked."""
+
+    path: Path
+    weights: dict[str, Tensor]
+    """Of the biLM and, under `softmax.`, of the softmax."""
+    tensors: dict[str, Tensor]
+    """Of the optimiser, and the carried LSTM states."""
+    progress: PretrainingProgress
+    state: BiLMState | None
+    """The carried LSTM states of all streams; None before the first step."""
 
 
 def save_checkpoint(
@@ -44,7 +71,7 @@ def save_checkpoint(
     parent.mkdir(parents=True, exist_ok=True)
     for leftover in parent.glob(".writing-*"):
         shutil.rmtree(leftover)
-    final = parent / f"step-{progress.step:08d}"
+    final = parent / _name(progress.step)
     writing = parent / f".writing-{progress.step:08d}"
     writing.mkdir()
     try:
@@ -70,28 +97,82 @@ def save_checkpoint(
     return final
 
 
+def _name(step: int) -> str:
+    return f"step-{step:08d}"
+
+
 def checkpoints(run_dir: Path) -> list[Path]:
     """The checkpoints of a run, newest first."""
     return sorted((run_dir / "checkpoints").glob("step-*"), reverse=True)
 
 
-def load_checkpoint(
-    checkpoint: Path, *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer | CombinedOptimizer
-) -> tuple[PretrainingProgress, BiLMState | None]:
-    """Restore model, softmax and optimiser from a checkpoint; returns the progress and the carried LSTM states."""
-    weights = read_tensors(checkpoint / WEIGHTS_NAME).tensors
-    softmax.load_state_dict(tensors_under("softmax.", weights))
-    bilm.load_state_dict({name: tensor for name, tensor in weights.items() if not name.startswith("softmax.")})
-    tensors = read_tensors(checkpoint / TENSORS_FILE).tensors
-    load_optimizer(optimizer, tensors)
-    progress = PretrainingProgress.from_json(json.loads((checkpoint / PROGRESS_FILE).read_text(encoding="utf-8")))
-    return progress, _read_state(tensors, bilm)
+def newest_checkpoint(
+    run_dir: Path, read: Callable[[Path], Checkpoint]
+) -> tuple[Checkpoint | None, list[tuple[Path, str]]]:
+    """The newest checkpoint that `read` does not refuse, and the newer ones that it refuses, each with the reason."""
+    refused: list[tuple[Path, str]] = []
+    for path in checkpoints(run_dir):
+        try:
+            return read(path), refused
+        except (ValueError, OSError) as error:
+            refused.append((path, str(error)))
+    return None, refused
+
+
+def read_checkpoint(
+    path: Path,
+    *,
+    config: PretrainingConfig,
+    bilm: BiLM,
+    softmax: Softmax,
+    optimizer: torch.optim.Optimizer | CombinedOptimizer,
+) -> Checkpoint:
+    """Read and check a whole checkpoint; the modules and the new optimiser say what it holds, and stay as they are.
+
+    Raises ValueError, which names the file and what is wrong with it, and OSError for what cannot be read.
+    """
+    weights = read_tensors(path / WEIGHTS_NAME).tensors
+    check_tensors(path / WEIGHTS_NAME, weights, _weights(bilm, softmax))
+    progress = _read_progress(path / PROGRESS_FILE, config)
+    if path.name != _name(progress.step):
+        raise FormatError(path / PROGRESS_FILE, f"is {progress.step}, in the folder {path.name}", part="field step")
+    tensors = read_tensors(path / TENSORS_FILE).tensors
+    expected = expected_optimizer_tensors(parts_of(optimizer), tensors, every=progress.step > 0)
+    if progress.step > 0:  # before the first step there is no state
+        expected |= _expected_state(config)
+    check_tensors(path / TENSORS_FILE, tensors, expected)
+    return Checkpoint(path, weights, tensors, progress, _read_state(tensors, bilm))
+
+
+def fill(
+    checkpoint: Checkpoint, *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer | CombinedOptimizer
+) -> None:
+    """Give the weights and the optimiser's state of a checkpoint to what it was checked with."""
+    softmax.load_state_dict(tensors_under("softmax.", checkpoint.weights))
+    bilm.load_state_dict(
+        {name: tensor for name, tensor in checkpoint.weights.items() if not name.startswith("softmax.")}
+    )
+    load_optimizer(optimizer, checkpoint.tensors)
+
+
+def _read_progress(path: Path, config: PretrainingConfig) -> PretrainingProgress:
+    progress = PretrainingProgress.from_json(Fields(path, read_json_object(path, max_bytes=MAX_PROGRESS_BYTES)))
+    if [len(packer.rows) for packer in progress.packers] != [config.batch_size] * config.bilm.num_directions:
+        raise FormatError(
+            path, f"is not of {config.batch_size} streams in each direction of the model", part="field packers"
+        )
+    if any(len(losses) != config.bilm.num_directions for losses in progress.window.step_losses):
+        raise FormatError(path, "does not have a loss for each direction of the model", part="field unlogged_losses")
+    return progress
 
 
 def save_model(path: Path, bilm: BiLM, softmax: Softmax, *, step: int) -> None:
     """Write only the weights, as a native model's `model.safetensors`."""
-    of_softmax = {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
-    write_tensors(path, dict(bilm.state_dict()) | of_softmax, metadata={"step": str(step)})
+    write_tensors(path, _weights(bilm, softmax), metadata={"step": str(step)})
+
+
+def _weights(bilm: BiLM, softmax: Softmax) -> dict[str, Tensor]:
+    return dict(bilm.state_dict()) | {f"softmax.{name}": tensor for name, tensor in softmax.state_dict().items()}
 
 
 def _state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
@@ -102,6 +183,16 @@ def _state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
                 tensors[f"state.{direction}.{index}.cell"] = layer.cell
                 tensors[f"state.{direction}.{index}.output"] = layer.output
     return tensors
+
+
+def _expected_state(config: PretrainingConfig) -> dict[str, Tensor]:
+    widths = {"cell": config.bilm.lstm_dim, "output": config.bilm.projection_dim}
+    return {
+        f"state.{direction}.{layer}.{name}": torch.empty(config.batch_size, width, device="meta")
+        for direction in ("forward", "backward")[: config.bilm.num_directions]
+        for layer in range(config.bilm.num_layers)
+        for name, width in widths.items()
+    }
 
 
 def _read_state(tensors: dict[str, Tensor], bilm: BiLM) -> BiLMState | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import cast
 
 from elmokit.corpus.batches import PackerState
 from elmokit.corpus.stream import CorpusPosition
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.evaluation import BestSoFar, HeldOutPerplexity
+from elmokit.system.json_fields import Fields
 
 
 @dataclass(frozen=True)
@@ -97,15 +98,43 @@ class PretrainingProgress:
         }
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> PretrainingProgress:
-        """The progress that `to_json` wrote, also in versions without `best`. Raises KeyError if a field is missing."""
+    def from_json(cls, record: Fields) -> PretrainingProgress:
+        """The progress that `to_json` wrote, also in versions without `best`.
+
+        Raises FormatError, which names the field, for anything else.
+        """
         return cls(
-            step=record["step"],
-            num_tokens=record["num_tokens"],
-            seconds=record["seconds"],
+            step=record.integer("step"),
+            num_tokens=record.integer("num_tokens"),
+            seconds=record.number("seconds"),
             packers=tuple(
-                PackerState(CorpusPosition(**packer["position"]), tuple(packer["rows"])) for packer in record["packers"]
+                PackerState(_position(packer.fields("position")), _rows(packer))
+                for packer in record.list_of_fields("packers")
             ),
-            window=LossWindow(tuple(tuple(losses) for losses in record["unlogged_losses"])),
-            best=BestSoFar(**record.get("best", {})),
+            window=LossWindow(_step_losses(record)),
+            best=_best(record.fields("best")) if "best" in record else BestSoFar(),
         )
+
+
+def _position(record: Fields) -> CorpusPosition:
+    return CorpusPosition(*(record.integer(name) for name in ("epoch", "shard", "block", "sentence")))
+
+
+def _rows(record: Fields) -> tuple[list[str], ...]:
+    rows = record.items("rows")
+    for row in rows:
+        if not isinstance(row, list) or not all(isinstance(token, str) for token in cast("list[object]", row)):
+            raise record.error("rows", "holds something else than lists of words")
+    return tuple(cast("list[list[str]]", rows))
+
+
+def _step_losses(record: Fields) -> tuple[tuple[float, ...], ...]:
+    steps = record.items("unlogged_losses")
+    for losses in steps:
+        if not isinstance(losses, list) or not all(isinstance(loss, float) for loss in cast("list[object]", losses)):
+            raise record.error("unlogged_losses", "holds something else than lists of numbers")
+    return tuple(tuple(losses) for losses in cast("list[list[float]]", steps))
+
+
+def _best(record: Fields) -> BestSoFar:
+    return BestSoFar(record.number_or_none("perplexity"), record.integer("num_evaluations_since"))

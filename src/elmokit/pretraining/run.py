@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 import torch
-from safetensors import SafetensorError
 from torch import Tensor
 
 from elmokit.corpus.batches import Batch, Packer, PackerState, packed_batches
@@ -21,7 +20,15 @@ from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.model.formats.native import CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
-from elmokit.pretraining.checkpoints import checkpoints, load_checkpoint, publish, save_checkpoint, save_model
+from elmokit.pretraining.checkpoints import (
+    Checkpoint,
+    fill,
+    newest_checkpoint,
+    publish,
+    read_checkpoint,
+    save_checkpoint,
+    save_model,
+)
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.evaluation import HeldOutPerplexity, held_out_perplexity
 from elmokit.pretraining.gradients import LossAndGradients, StepResult
@@ -73,22 +80,56 @@ class Run:
         self.bilm.load_state_dict(bilm.state_dict())
         self.softmax.load_state_dict(softmax.state_dict())
 
-    def load_newest(self) -> None:
-        """Continue from the newest checkpoint that can be read; a damaged one is skipped with a warning."""
-        for checkpoint in checkpoints(self.run_dir):
-            try:
-                self._load(checkpoint)
-                if self.ranks.first:  # the run may have been killed between the checkpoint and this
-                    publish(checkpoint / WEIGHTS_NAME, self.run_dir / WEIGHTS_NAME)
-                break
-            except (OSError, ValueError, KeyError, SafetensorError) as error:
-                warnings.warn(f"{checkpoint} cannot be read ({error}); trying the one before", stacklevel=3)
+    def load_newest(self, *, started_from: str | None, from_start: bool) -> None:
+        """Continue from the newest checkpoint that can be read; damaged ones are passed over with a warning.
 
-    def _load(self, checkpoint: Path) -> None:
-        self.progress, state = load_checkpoint(
-            checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer
-        )
-        self.state = self.ranks.share_state(state)
+        A run that was stopped before its first checkpoint stays at its start. One whose checkpoints are lost does so
+        only with `from_start`, and without it raises ValueError, which says what is wrong with each of them; so does a
+        run that `started_from` a model in any case, and `from_start` where a checkpoint can be read.
+        """
+        checkpoint: Checkpoint | None = None
+
+        def find() -> Path | None:
+            nonlocal checkpoint
+            checkpoint = self._newest_checkpoint(started_from=started_from, from_start=from_start)
+            return None if checkpoint is None else checkpoint.path
+
+        path = self.ranks.from_first(find)  # so that all processes continue from the same one
+        if path is not None:
+            self._load(checkpoint or self._read(path))
+
+    def _newest_checkpoint(self, *, started_from: str | None, from_start: bool) -> Checkpoint | None:
+        checkpoint, refused = newest_checkpoint(self.run_dir, self._read)
+        if checkpoint is None:
+            if refused or started_from is not None or (self.run_dir / WEIGHTS_NAME).exists():
+                self._check_may_start_again(refused, started_from=started_from, from_start=from_start)
+            return None
+        if from_start:
+            raise ValueError(f"{checkpoint.path} can be read: leave out --from-start to continue from it")
+        for path, reason in refused:
+            warnings.warn(f"{path} cannot be read ({reason}); going back to {checkpoint.path.name}", stacklevel=2)
+        publish(checkpoint.path / WEIGHTS_NAME, self.run_dir / WEIGHTS_NAME)  # a kill may have come before that
+        return checkpoint
+
+    def _check_may_start_again(
+        self, refused: list[tuple[Path, str]], *, started_from: str | None, from_start: bool
+    ) -> None:
+        if from_start and started_from is None:
+            return
+        found = "; ".join(f"{path.name} ({reason})" for path, reason in refused) or "there is none"
+        if started_from is None:
+            advice = "put back a copy of one, or train again from the first step with --from-start"
+        else:
+            advice = f"put back a copy of one, or fine-tune {started_from} again into another folder"
+        raise ValueError(f"{self.run_dir} has no checkpoint that can be read: {found}. Nothing was changed; {advice}")
+
+    def _read(self, path: Path) -> Checkpoint:
+        return read_checkpoint(path, config=self.config, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer)
+
+    def _load(self, checkpoint: Checkpoint) -> None:
+        fill(checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer)
+        self.progress = checkpoint.progress
+        self.state = self.ranks.share_state(checkpoint.state)
         self.packers = [self._packer(index == 1, start) for index, start in enumerate(self.progress.packers)]
 
     def train(self, on_step: OnStep | None = None) -> None:

@@ -61,12 +61,21 @@ def pretrain(
 
 
 def resume_pretraining(
-    run_dir: Path, settings: Sequence[str] = (), *, device: str | None = None, on_step: OnStep | None = None
+    run_dir: Path,
+    settings: Sequence[str] = (),
+    *,
+    from_start: bool = False,
+    device: str | None = None,
+    on_step: OnStep | None = None,
 ) -> Path:
     """Continue a run from its newest checkpoint, or from its start if it has none yet.
 
     `settings` (`field=value`) may change anything except the model and the order of the text. The number of processes
-    may differ from before. `on_step` is as in `pretrain`. Raises FileNotFoundError if the folder is not a run.
+    may differ from before. `on_step` is as in `pretrain`.
+
+    A damaged checkpoint is passed over with a warning. If none can be read, ValueError says what is wrong with each
+    and nothing is changed; `from_start` trains such a run again from its first step, unless it was fine-tuned. Raises
+    FileNotFoundError if the folder is not a run, and InUseError, an OSError, if another process has it.
     """
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(existing_run(run_dir)))
@@ -74,7 +83,7 @@ def resume_pretraining(
         config = _changed(record.config, settings)
         vocabulary = read_vocabulary(run_dir / VOCABULARY_NAME)
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
-        run.load_newest()
+        run.load_newest(started_from=record.started_from, from_start=from_start)
         if ranks.first:
             write_record(run_dir, replace(record, config=config))
         run.train(on_step)

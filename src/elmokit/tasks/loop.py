@@ -18,9 +18,17 @@ from torch import Tensor, nn
 
 from elmokit.layers.scalar_mix import ScalarMix, TopLayer
 from elmokit.runs.folder import METRICS_NAME
-from elmokit.runs.metrics_log import append_json_line
+from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.tensor_files import read_tensors, write_tensors
-from elmokit.runs.training import DivergenceError, load_optimizer, optimizer_tensors, tensors_under
+from elmokit.runs.training import (
+    DivergenceError,
+    check_tensors,
+    expected_optimizer_tensors,
+    load_optimizer,
+    optimizer_tensors,
+    tensors_under,
+)
+from elmokit.system.json_fields import Fields, parse_json_object
 from elmokit.system.progress import progress_bar
 from elmokit.system.safetensors import read_layout
 from elmokit.tasks.batching import predict_all, training_batches
@@ -35,6 +43,10 @@ if TYPE_CHECKING:
     from elmokit.tasks.config import TrainingConfig
     from elmokit.tasks.task import Task
     from elmokit.tasks.task_model import TaskModel
+
+
+MODEL_PREFIX = "model."
+AVERAGE_PREFIX = "average."
 
 
 @dataclass(frozen=True)
@@ -93,6 +105,17 @@ class TaskProgress:
         return self.epoch >= config.max_epochs or self.epoch - self.best_epoch >= config.patience
 
 
+@dataclass(frozen=True)
+class _Checkpoint:
+    """All of a checkpoint, checked."""
+
+    progress: TaskProgress
+    weights: dict[str, Tensor]
+    """By the names of today."""
+    others: dict[str, Tensor]
+    """Of the optimiser, and the moving average."""
+
+
 class Training(Generic[E, P]):
     """A run in progress: `load` continues from the checkpoint in its folder, `run` trains to the end."""
 
@@ -118,16 +141,32 @@ class Training(Generic[E, P]):
         self.cuda_devices = list({value.device for value in self.parameters if value.is_cuda})
         self.average = [value.detach().clone() for value in self.parameters] if config.average_decay else []
 
-    def load(self) -> None:
-        """Continue after the last finished epoch, if there is one."""
-        path = self.run_dir / CHECKPOINT_FILE
-        if path.exists():
-            self.progress = read_progress(path)
-            tensors = read_tensors(path).tensors
-            self.model.load_state_dict(current_tensors(tensors_under("model.", tensors), self.model.inputs.config))
-            load_optimizer(self.optimizer, tensors)
-            average = tensors_under("average.", tensors)
-            self.average = [average[str(index)].to(old.device) for index, old in enumerate(self.average)]
+    def load(self, *, from_start: bool = False) -> None:
+        """Continue after the last finished epoch, if there is one.
+
+        Raises ValueError, and changes nothing, when the checkpoint or the weights of the best epoch cannot be read;
+        with `from_start` the run stays at its start instead, and a checkpoint that can be read is the ValueError.
+        """
+        try:
+            checkpoint = self._read_checkpoint()
+        except (ValueError, OSError) as error:
+            if from_start:
+                return
+            raise ValueError(
+                f"{error}. Nothing was changed; put back a copy of the file, or train again from the first epoch with "
+                "--from-start"
+            ) from error
+        if checkpoint is None:
+            return
+        if from_start:
+            raise ValueError(
+                f"{self.run_dir / CHECKPOINT_FILE} can be read: leave out --from-start to continue from it"
+            )
+        self.progress = checkpoint.progress
+        self.model.load_state_dict(checkpoint.weights)
+        load_optimizer(self.optimizer, checkpoint.others)
+        average = tensors_under(AVERAGE_PREFIX, checkpoint.others)
+        self.average = [average[str(index)].to(old.device) for index, old in enumerate(self.average)]
 
     def run(self) -> TaskProgress:
         """Train until the last epoch, or until patience runs out."""
@@ -207,9 +246,35 @@ class Training(Generic[E, P]):
         with _Swapped(self.parameters, self.average):
             write_tensors(self.run_dir / BEST_FILE, self.model.state_dict())
 
+    def _read_checkpoint(self) -> _Checkpoint | None:
+        """All of it, checked; None of a run that was stopped in its first epoch.
+
+        FormatError, a ValueError, and OSError name the file that is damaged or gone.
+        """
+        path = self.run_dir / CHECKPOINT_FILE
+        if not path.exists():
+            logged = read_log(self.run_dir / METRICS_NAME).records
+            if any(record.get("epoch", 0) > 1 for record in logged):  # an epoch is logged before its checkpoint
+                raise FileNotFoundError(f"{path} is missing, and the run has finished more than one epoch")
+            return None
+        progress = read_progress(path)
+        tensors = read_tensors(path).tensors
+        others = {name: tensor for name, tensor in tensors.items() if not name.startswith(MODEL_PREFIX)}
+        weights = self._checked_weights(path, tensors_under(MODEL_PREFIX, tensors))
+        average = {f"{AVERAGE_PREFIX}{index}": tensor for index, tensor in enumerate(self.average)}
+        check_tensors(path, others, average | expected_optimizer_tensors((self.optimizer,), others, every=False))
+        if progress.best_epoch:
+            self._checked_weights(self.run_dir / BEST_FILE, read_tensors(self.run_dir / BEST_FILE).tensors)
+        return _Checkpoint(progress, weights, others)
+
+    def _checked_weights(self, path: Path, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        weights = current_tensors(tensors, self.model.inputs.config)
+        check_tensors(path, weights, self.model.state_dict())
+        return weights
+
     def _save_checkpoint(self) -> None:
-        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
-        tensors |= {f"average.{index}": tensor for index, tensor in enumerate(self.average)}
+        tensors = {f"{MODEL_PREFIX}{name}": tensor for name, tensor in self.model.state_dict().items()}
+        tensors |= {f"{AVERAGE_PREFIX}{index}": tensor for index, tensor in enumerate(self.average)}
         tensors |= optimizer_tensors(self.optimizer)
         progress = {"progress": json.dumps(asdict(self.progress))}
         write_tensors(self.run_dir / CHECKPOINT_FILE, tensors, metadata=progress)
@@ -241,8 +306,19 @@ class Training(Generic[E, P]):
 
 
 def read_progress(path: Path) -> TaskProgress:
-    """Read the progress from a checkpoint's header."""
-    return TaskProgress(**json.loads(read_layout(path).metadata["progress"]))
+    """Read the progress from a checkpoint's header. Raises FileNotFoundError, and FormatError for a damaged one."""
+    metadata = Fields(path, read_layout(path).metadata)
+    fields = Fields(path, parse_json_object(metadata.text("progress"), where=path), prefix="progress.")
+    return TaskProgress(
+        epoch=fields.integer("epoch"),
+        step=fields.integer("step"),
+        rate_factor=fields.number("rate_factor"),
+        epochs_since_halving=fields.integer("epochs_since_halving"),
+        best_epoch=fields.integer("best_epoch"),
+        best_score=None if fields.value("best_score") is None else fields.number("best_score", least=-math.inf),
+        seconds=fields.number("seconds"),
+        processor_seconds=fields.number("processor_seconds") if "processor_seconds" in fields else 0.0,
+    )
 
 
 class _Swapped:

@@ -89,13 +89,17 @@ def resume_task(
     run_dir: str | Path,
     settings: Sequence[str] = (),
     *,
+    from_start: bool = False,
     task: Task[Any, Any] | None = None,
     cache: Path | None = None,
     device: str | torch.device | None = None,
 ) -> Path:
     """Continue a run after its last finished epoch; it ends as if it had never stopped.
 
-    settings: only `max_epochs=N` and `patience=N`. Raises FileNotFoundError if the folder is not a run.
+    settings: only `max_epochs=N` and `patience=N`.
+    from_start: train again from the first epoch if the checkpoint cannot be read.
+    Raises FileNotFoundError when the folder is not a run; ValueError when its checkpoint, or the weights of its best
+    epoch, cannot be read: nothing is changed then; InUseError, an OSError, when another process has the run.
     """
     device = find_device(device)
     run_dir = Path(run_dir)
@@ -108,7 +112,7 @@ def resume_task(
         elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
         check_elmo(record, elmo, run_dir)
         loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
-        loop.load()
+        loop.load(from_start=from_start)
         if record != before:
             write_record(run_dir, record)
         _finish(loop, record, examples)

@@ -1,0 +1,182 @@
+"""Checkpoints: read whole or not at all; a damaged one is passed over, and a run that has lost all of them is left."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from elmokit.cli.main import main
+from elmokit.pretraining.checkpoints import read_checkpoint
+from elmokit.pretraining.config import with_settings
+from elmokit.pretraining.ranks import Ranks
+from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.run import Run
+from elmokit.pretraining.run_folder import read_record
+from elmokit.pretraining.train import pretrain, resume_pretraining
+from elmokit.text.vocabulary import Vocabulary
+from run_contents import contents_of_run
+
+TEXT = "the boat lay by the bank of the river\nshe put the money in the bank\nthey play a game of ball\n"
+SETTINGS = ("num_steps=7", "checkpoint_every=3", "log_every=2", "precision=float32", "lstm_dim=40", "batch_size=2")
+
+Damage = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run with checkpoints of the steps 6 and 7."""
+    folder = tmp_path_factory.mktemp("text")
+    (folder / "shard.txt").write_text(TEXT)
+    Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys(TEXT.split())]).write(folder / "vocabulary.txt")
+    config = with_settings(recipe("tiny"), SETTINGS)
+    shards, vocabulary_path = [folder / "shard.txt"], folder / "vocabulary.txt"
+    return pretrain(shards, vocabulary_path=vocabulary_path, run_dir=folder / "run", config=config)
+
+
+@pytest.fixture
+def run(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "run"))
+
+
+def truncate(name: str) -> Damage:
+    return lambda checkpoint: os.truncate(checkpoint / name, (checkpoint / name).stat().st_size - 5)
+
+
+def remove(name: str) -> Damage:
+    return lambda checkpoint: (checkpoint / name).unlink()
+
+
+def write(name: str, content: bytes) -> Damage:
+    return lambda checkpoint: (checkpoint / name).write_bytes(content)
+
+
+def tensors(name: str, change: Callable[[dict[str, torch.Tensor]], object]) -> Damage:
+    def edit(checkpoint: Path) -> None:
+        found = load_file(checkpoint / name)
+        change(found)
+        (checkpoint / name).unlink()  # the run's model is the same file
+        save_file(found, checkpoint / name)
+
+    return edit
+
+
+def progress(change: Callable[[dict[str, Any]], object]) -> Damage:
+    def edit(checkpoint: Path) -> None:
+        record = json.loads((checkpoint / "training.json").read_text())
+        change(record)
+        (checkpoint / "training.json").write_text(json.dumps(record))
+
+    return edit
+
+
+FILES = ("model.safetensors", "training.safetensors", "training.json")
+WEIGHTS, STATE, PROGRESS = FILES
+BIAS = "forward_lstm.layers.0.bias"
+DAMAGE: dict[str, tuple[Damage, str]] = {
+    **{f"{name} cut short": (truncate(name), name) for name in FILES},
+    **{f"{name} removed": (remove(name), "there is no such file") for name in FILES},
+    "a header of nothing": (write(STATE, bytes(100)), "is not a safetensors file"),
+    "a weight removed": (tensors(WEIGHTS, lambda found: found.pop(BIAS)), f"tensor {BIAS}: is missing"),
+    "a weight added": (tensors(WEIGHTS, lambda found: found.update(x=torch.ones(1))), "tensor x: does not belong"),
+    "a weight of another shape": (
+        tensors(WEIGHTS, lambda found: found.update({BIAS: torch.ones(3)})),
+        r"is torch.float32 of shape \(3,\); expected torch.float32 of shape \(160,\)",
+    ),
+    "a weight of whole numbers": (
+        tensors(WEIGHTS, lambda found: found.update({BIAS: torch.ones(160, dtype=torch.int32)})),
+        "is torch.int32 of shape",
+    ),
+    "a weight that is not a number": (
+        tensors(WEIGHTS, lambda found: found[BIAS].fill_(math.nan)),
+        f"tensor {BIAS}: has a number that is not finite",
+    ),
+    "a slot removed": (tensors(STATE, lambda found: found.pop("optimizer.2.step")), "optimizer.2.step: is missing"),
+    "all slots removed": (
+        tensors(STATE, lambda found: [found.pop(name) for name in list(found) if name.startswith("optimizer")]),
+        r"tensor optimizer\.0\.step: is missing",
+    ),
+    "a state removed": (tensors(STATE, lambda found: found.pop("state.forward.1.cell")), "1.cell: is missing"),
+    "JSON nested too deeply": (write(PROGRESS, b"[" * 100_000), "is nested too deeply"),
+    "JSON of nothing": (write(PROGRESS, b"null"), "holds null; expected an object"),
+    "a field removed": (progress(lambda record: record.pop("packers")), "field packers: is missing"),
+    "a field of another type": (progress(lambda record: record.update(step="7")), "field step: is text"),
+    "a field of another step": (progress(lambda record: record.update(step=5)), "field step: is 5, in the folder"),
+    "a row removed": (progress(lambda record: record["packers"][0]["rows"].pop()), "is not of 2 streams"),
+    "a row of numbers": (progress(lambda record: record["packers"][0]["rows"][0].append(3)), "else than lists of w"),
+    "a position of nothing": (progress(lambda record: record["packers"][1].update(position=[])), "position: is a list"),
+    "a loss of one direction": (progress(lambda record: record["unlogged_losses"].append([1.0])), "does not have a l"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_checkpoint_is_passed_over_for_the_one_before_and_named(run: Path, whole: Path, kind: str) -> None:
+    damage, message = DAMAGE[kind]
+    damage(run / "checkpoints" / "step-00000007")
+    with pytest.warns(UserWarning, match=rf"step-00000007 cannot be read \(.*{message}.*going back to step-00000006"):
+        resume_pretraining(run)
+    assert contents_of_run(run) == contents_of_run(whole)
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_checkpoint_leaves_nothing_half_loaded(run: Path, kind: str) -> None:
+    DAMAGE[kind][0](run / "checkpoints" / "step-00000007")
+    record = read_record(run)
+    vocabulary = Vocabulary.read(run / "vocabulary.txt")
+    new, other = (
+        Run(run, record.config, record.shards, vocabulary, ranks=Ranks(torch.device("cpu"))) for _ in range(2)
+    )
+    with pytest.raises((ValueError, OSError)):
+        read_checkpoint(
+            run / "checkpoints" / "step-00000007",
+            config=record.config,
+            bilm=new.bilm,
+            softmax=new.softmax,
+            optimizer=new.optimizer,
+        )
+    for one, untouched in zip(new.parameters, other.parameters, strict=True):
+        assert torch.equal(one, untouched)
+    assert str(new.optimizer.state_dict()) == str(other.optimizer.state_dict())
+
+
+def test_a_run_without_a_readable_checkpoint_is_left_as_it_is(
+    run: Path, capsys: pytest.CaptureFixture[str], whole: Path
+) -> None:
+    for checkpoint in (run / "checkpoints").iterdir():
+        truncate("training.safetensors")(checkpoint)
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    assert main(["pretrain", "--resume", str(run), "--set", "num_steps=9"]) == 2
+    error = capsys.readouterr().err
+    assert f"{run} has no checkpoint that can be read: step-00000007 ({run}" in error
+    assert "; step-00000006 (" in error and "Nothing was changed; put back a copy of one, or train again" in error
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    assert main(["pretrain", "--resume", str(run), "--from-start"]) == 0
+    assert contents_of_run(run) == contents_of_run(whole)
+
+
+def test_weights_whose_checkpoints_are_gone_are_not_overwritten(run: Path) -> None:
+    shutil.rmtree(run / "checkpoints")
+    before = (run / "model.safetensors").read_bytes()
+    with pytest.raises(ValueError, match="has no checkpoint that can be read: there is none. Nothing was changed"):
+        resume_pretraining(run)
+    assert (run / "model.safetensors").read_bytes() == before
+
+
+def test_a_checkpoint_that_can_be_read_is_not_thrown_away(run: Path, whole: Path) -> None:
+    with pytest.raises(ValueError, match="step-00000007 can be read: leave out --from-start to continue from it"):
+        resume_pretraining(run, from_start=True)
+    assert contents_of_run(run) == contents_of_run(whole)
+
+
+def test_from_start_is_for_runs_that_are_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("pretrain", "train"):
+        assert main([verb, "--from-start"]) == 2
+        assert "--from-start needs --resume DIR" in capsys.readouterr().err
