@@ -89,3 +89,16 @@ def test_values_of_an_earlier_version_are_turned_into_todays(tmp_path: Path):
     write_config(tmp_path, {}, format="toy", version=1)
     with pytest.raises(ValueError, match=r"config.json is not what `elmokit play` writes: KeyError\('speed'\)"):
         read_config(tmp_path, **settings)
+
+
+def test_a_place_where_no_run_can_be_written_is_refused_at_once(tmp_path: Path):
+    read_only = Path("/proc/self/run")  # not even the superuser writes there
+    with pytest.raises(OSError) as refusal, new_run(read_only):
+        pytest.fail("nothing should be computed")
+    assert refusal.value.filename == str(read_only)
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    for name in ("file", "link"):
+        with pytest.raises(NotADirectoryError, match=f"{name} is not a folder"), new_run(tmp_path / name):
+            pytest.fail("nothing should be computed")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]

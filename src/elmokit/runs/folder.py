@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.system.files import atomic_write
+from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.system.json_fields import read_json_object
 from elmokit.system.locks import lock
 
@@ -32,10 +33,11 @@ _WHAT_IT_IS = {
 def new_run(run_dir: Path, *, remains: Iterable[Path] = ()) -> Generator[None]:
     """Hold the lock of a folder that is free for a new run; it need not exist.
 
-    Raises InUseError, an OSError, when another process has the folder, and ValueError when it holds a
-    run already: its config.json, or `remains` of it, such as a checkpoint.
+    Raises InUseError, an OSError, when another process has the folder, OSError when the folder cannot be made or
+    written, and ValueError when it holds a run already: its config.json, or `remains` of it, such as a checkpoint.
     """
     run_dir.parent.mkdir(parents=True, exist_ok=True)
+    _check_can_be_written(run_dir)
     with lock(run_dir):
         _check_is_free(run_dir, remains=remains)
         yield
@@ -50,6 +52,13 @@ def existing_run(run_dir: Path) -> Generator[None]:
     _check_is_run(run_dir)
     with lock(run_dir):
         yield
+
+
+def _check_can_be_written(run_dir: Path) -> None:
+    if os.path.lexists(run_dir) and not run_dir.is_dir():
+        raise NotADirectoryError(f"{run_dir} is not a folder; expected a new folder for the run")
+    with temporary_folder(run_dir / CONFIG_NAME if run_dir.is_dir() else run_dir, named=run_dir):
+        pass
 
 
 def _check_is_free(run_dir: Path, *, remains: Iterable[Path]) -> None:
