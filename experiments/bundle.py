@@ -1,9 +1,9 @@
 """Make a bundled model from a run: float16 weights, split softmax, perplexities of held-out text, sense rates, card.
 
-    python experiments/bundle.py mini-ko RUN HELDOUT_FOLDER RESULTS_FOLDER [--homonyms FOLDER]
+    python experiments/bundle.py mini-ko RUN HELDOUT_FOLDER RESULTS_FOLDER [--earlier RUN ...] [--homonyms FOLDER]
 
 This measures the bundled float16 weights, not those of the run, and writes `results.json` and `runs.jsonl` (settings
-and log of the run) into the results folder. HELDOUT_FOLDER contains `heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl,
+and log of the run, and of earlier runs that it continues) into the results folder. HELDOUT_FOLDER contains `heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl,
 test.jsonl) are for Korean.
 """
 
@@ -76,6 +76,7 @@ def main() -> None:
     parser.add_argument("heldout", type=Path)
     parser.add_argument("results", type=Path)
     parser.add_argument("--homonyms", type=Path)
+    parser.add_argument("--earlier", nargs="+", type=Path, default=[], metavar="RUN")
     arguments = parser.parse_args()
     target = BUNDLED / arguments.name
     if target.exists():
@@ -106,7 +107,8 @@ def main() -> None:
     (arguments.results / "results.json").write_text(text + "\n", encoding="utf-8")
     (run,) = read_runs([arguments.run])
     config = json.loads((target / "config.json").read_text(encoding="utf-8"))  # without local paths
-    write_runs([replace(run, name=arguments.name, config=config)], arguments.results / "runs.jsonl")
+    runs = [*read_runs(arguments.earlier), replace(run, name=arguments.run.name, config=config)]
+    write_runs(runs, arguments.results / "runs.jsonl")
     card = _card(arguments.name, results, target, arguments.results.name)
     (target / "README.md").write_text(card, encoding="utf-8")
     print(text)
@@ -150,7 +152,10 @@ def _homonyms(model: Path, folder: Path) -> dict[str, Any]:
 
 def _forget_local_paths(config: Path) -> None:
     record = json.loads(config.read_text(encoding="utf-8"))
-    record["pretraining"]["shards"] = [Path(shard).name for shard in record["pretraining"]["shards"]]
+    settings = record["pretraining"]
+    settings["shards"] = [Path(shard).name for shard in settings["shards"]]
+    if "started_from" in settings:
+        settings["started_from"] = Path(settings["started_from"]).name
     config.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
