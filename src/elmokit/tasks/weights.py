@@ -8,7 +8,6 @@ import torch
 
 from elmokit.layers.meta_device import on_meta_device
 from elmokit.runs.tensor_files import read_tensors
-from elmokit.runs.training import tensors_under
 from elmokit.system.safetensors import read_layout
 from elmokit.system.untrusted import FormatError
 from elmokit.tasks.inputs import TokenInputs
@@ -32,17 +31,14 @@ def check_shapes(
     record: TaskRecord,
     words: WordTable | None,
     elmo: FrozenLayers | BiLM | None,
-    *,
-    prefix: str = "",
 ) -> None:
-    """Compare the file's header with the model of the record, which is built without memory.
+    """Compare the file's header with the model that the record describes, which is built without memory.
 
-    prefix: of the model's tensors; all others in the file are passed over. FormatError, which names file and tensor,
-    for a model that cannot be built, and for tensors that it lacks or that have other shapes.
+    Raises FormatError, which names the file and the tensor, for a model that cannot be built, and for tensors that the
+    file lacks, has in addition, or has in another shape.
     """
-    layout = read_layout(path)
-    named = {name: entry.shape for name, entry in layout.tensors.items() if name.startswith(prefix)}
-    found = current_tensors({name.removeprefix(prefix): shape for name, shape in named.items()}, record.config.inputs)
+    shapes = {name: entry.shape for name, entry in read_layout(path).tensors.items()}
+    found = current_tensors(shapes, record.config.inputs)
     try:
         with on_meta_device():
             inputs = TokenInputs(record.config.inputs, words=words, elmo=elmo)
@@ -60,12 +56,12 @@ def check_shapes(
             raise FormatError(path, reason, part=f"tensor {name}")
 
 
-def read_weights(path: Path, record: TaskRecord, *, prefix: str = "") -> dict[str, Tensor]:
-    """The weights in a file, by the names of today; `check_shapes` has compared them with the model.
+def read_weights(path: Path, record: TaskRecord) -> dict[str, Tensor]:
+    """Read the weights in a file, under today's names; `check_shapes` has compared them with the model.
 
-    FormatError for numbers that are not finite.
+    Raises FormatError for numbers that are not finite.
     """
-    weights = tensors_under(prefix, read_tensors(path).tensors)
+    weights = read_tensors(path).tensors
     for name, tensor in weights.items():
         if not bool(torch.isfinite(tensor).all()):
             raise FormatError(path, "has numbers that are not finite", part=f"tensor {name}")
