@@ -1,7 +1,9 @@
 """The command as a process of its own, interrupted while it is still importing and reading its arguments."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +29,12 @@ def test_an_interrupt_in_the_first_moments_is_one_line(module: str):
 def test_the_module_is_the_command():
     done = subprocess.run([sys.executable, "-m", "elmokit", "--version"], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout.startswith("elmokit ")
+
+
+def test_a_name_that_is_not_utf_8_is_printed_as_it_is(tmp_path: Path):
+    (tmp_path / "shard").write_text("one two\n")
+    output = bytes(tmp_path) + b"/\xff.txt"
+    command = [sys.executable, "-m", "elmokit", "vocabulary", tmp_path / "shard", "-o", output]
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}  # as with most people's locale
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"") and output in done.stdout

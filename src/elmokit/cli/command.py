@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 
 from elmokit.cli.exit_codes import INTERRUPTED
@@ -9,6 +10,8 @@ from elmokit.cli.exit_codes import INTERRUPTED
 
 def command() -> int:
     """Run the verb of the command line, and return the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")  # names of files that are not UTF-8 are printed byte by byte
     try:
         from elmokit.cli.main import main
 
