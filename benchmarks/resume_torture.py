@@ -246,8 +246,8 @@ class Runs:
         process = self._fork(["pretrain", "--resume", str(run_dir)])
         process.join()
         said = _log(run_dir).read_text(encoding="utf-8")
-        if process.exitcode != 2 or "is no run: it has no config.json" not in said:
-            raise DoesNotGoOnError(f"{run_dir} holds no run, but --resume said {said!r}")
+        if process.exitcode != 2 or "is not a run folder" not in said:
+            raise DoesNotGoOnError(f"{run_dir} is not a run folder, but --resume said {said!r}")
 
     def _start(self, run_dir: Path) -> list[str]:
         shards = map(str, self.shards)
