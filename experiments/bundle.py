@@ -3,8 +3,8 @@
     python experiments/bundle.py mini-ko RUN HELDOUT_FOLDER RESULTS_FOLDER [--earlier RUN ...] [--homonyms FOLDER]
 
 This measures the bundled float16 weights, not those of the run, and writes `results.json` and `runs.jsonl` (settings
-and log of the run, and of earlier runs that it continues) into the results folder. HELDOUT_FOLDER contains `heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl,
-test.jsonl) are for Korean.
+and log of the run, and of earlier runs that it continues) into the results folder. HELDOUT_FOLDER contains
+`heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl, test.jsonl) are for Korean.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from elmokit.tasks.run_folder import TaskRecord, record_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from elmokit.runs.folder import TASK_FORMAT
 from elmokit.runs.logged_runs import LoggedRun
+from elmokit.runs.folder import TASK_FORMAT
 
 
 @dataclass(frozen=True)
