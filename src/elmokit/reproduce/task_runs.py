@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elmokit.runs.folder import TASK_FORMAT
+from elmokit.runs.logged_runs import LoggedRun
 from elmokit.system.json_fields import Fields
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import config_to_json
@@ -14,9 +16,6 @@ from elmokit.tasks.run_folder import TaskRecord, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-from elmokit.runs.logged_runs import LoggedRun
-from elmokit.runs.folder import TASK_FORMAT
 
 
 @dataclass(frozen=True)
