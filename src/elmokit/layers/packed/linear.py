@@ -61,6 +61,7 @@ MakeKernel: TypeAlias = "Callable[[Float[Tensor, 'M K'], Float[Tensor, ' M'] | N
 
 
 def check_precision(precision: str) -> None:
+    """Raise ValueError, naming those there are, for a precision that is not known."""
     if precision not in PRECISIONS:
         raise ValueError(f"precision is {precision!r}; expected one of {', '.join(PRECISIONS)}")
 
@@ -133,6 +134,8 @@ def _pieces(matrix: Tensor) -> list[Tensor]:
 
 
 class Transposed:
+    """Float32 products with a transposed weight, by torch's public operators."""
+
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.weight = weight.t().contiguous()
         self.bias = bias
@@ -145,6 +148,8 @@ class Transposed:
 
 
 class PlainBFloat16:
+    """Bfloat16 products by torch's public operators; sums are in float32."""
+
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.weight = weight.bfloat16()
         self.bias = bias
@@ -154,6 +159,8 @@ class PlainBFloat16:
 
 
 class BlockedBFloat16:
+    """Bfloat16 products with a weight in oneDNN's blocked layout, through a private operator of torch."""
+
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.weight = _onednn._reorder_linear_weight(weight.bfloat16(), TYPICAL_ROWS)
         self.bias = bias
@@ -165,6 +172,8 @@ class BlockedBFloat16:
 
 
 class Float16:
+    """Products with a float16 weight and float32 inputs by FBGEMM, for processors without bfloat16."""
+
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self.weight = _fbgemm.linear_prepack_fp16(weight.clamp(-LARGEST_FLOAT16, LARGEST_FLOAT16).contiguous(), bias)
 

@@ -51,6 +51,7 @@ def write_tensors(path: Path, tensors: dict[str, Array], *, dtype: str) -> None:
 
 
 def require_float16(path: Path, tensors: dict[str, Array]) -> None:
+    """Raise FormatError, naming the file and the tensor, for a value that float16 cannot hold."""
     for name, array in tensors.items():
         largest = max(float(array.max(initial=0)), -float(array.min(initial=0)))
         if largest > LARGEST_FLOAT16:
