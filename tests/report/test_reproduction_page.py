@@ -10,7 +10,7 @@ import pytest
 from elmokit.metrics.statistic import Statistic
 from elmokit.report.reproduction_page import reproduction_page
 from elmokit.reproduce.paper import FIGURE_2, PaperTable, Printed
-from elmokit.reproduce.reproduction import OurRow, Reproduction
+from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
 
 TOY = PaperTable(
     name="Table 0",
@@ -51,6 +51,25 @@ def test_our_rows_are_under_those_of_the_paper(tmp_path: Path):
         "",
         "- Cats have more.",
     ]
+
+
+def test_rows_that_the_paper_does_not_have_and_our_own_tables_come_last():
+    rows = [OurRow("ant", "1 ant", (Statistic((6.0,)), None), is_extra=True), OurRow("cat", "1 cat", (None, "seen"))]
+    details = [OurTable("By leg", "Left and right.", ("left",), {"cat": (Statistic((2.0,)),)})]
+    lines = reproduction_page(REPRODUCTION, rows, details, command="x").splitlines()
+    assert [line for line in lines if line.startswith(("| cat", "| ant", "| hen", "##"))] == [
+        "| cat | paper | 4.0 ± 0.1 | – |",
+        "| cat | 1 cat | – | seen |",
+        "| hen | paper | 2 ? | a\\_b |",
+        "| ant | 1 ant | 6.00 | – |",
+        "## By leg",
+        "| cat | 2.00 |",
+    ]
+
+
+def test_a_table_of_somebody_else_names_its_source():
+    theirs = replace(TOY, source="Pilehvar et al. (2019)", section="")
+    assert "\nPilehvar et al. (2019). Legs" in reproduction_page(replace(REPRODUCTION, paper=theirs), [], command="x")
 
 
 def test_a_figure_without_printed_numbers_has_its_statements():

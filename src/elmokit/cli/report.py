@@ -32,16 +32,47 @@ def _report(arguments: argparse.Namespace) -> None:
 
 
 def _add_reproduce(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("table", metavar="TABLE", help="table or figure of the paper, such as table1")
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="what it is made from; runs for table1")
+    parser.add_argument("table", metavar="TABLE", help="table or figure, such as table1")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        type=Path,
+        metavar="PATH",
+        help="what it is made from: runs for table1, results.jsonl for a table that is computed from data (default: "
+        "compute it)",
+    )
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="M",
+        help="what is measured: a model, random:M for one of its size with random weights, a file of vectors, or "
+        "static:FILE for word vectors; can be repeated (default: what the table compares)",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(".data"),
+        metavar="DIR",
+        help="folder of the data, see CONTRIBUTING.md (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of the results that are computed; those that are there are kept (default: runs/TABLE)",
+    )
     _add_output(parser, "TABLE.md")
 
 
 def _reproduce(arguments: argparse.Namespace) -> None:
-    """Write a table of the paper with our numbers next to the printed ones."""
+    """Write a table or figure of a paper with our numbers next to the printed ones; compute them if need be."""
     from elmokit.report.pages import write_reproduction
+    from elmokit.reproduce.reproduction import Request
 
-    print(write_reproduction(arguments.table, arguments.paths, arguments.output))
+    results_dir = arguments.results or Path("runs") / arguments.table
+    request = Request(arguments.data, results_dir, tuple(arguments.model))
+    print(write_reproduction(arguments.table, arguments.paths, arguments.output, request=request))
 
 
 def _add_output(parser: argparse.ArgumentParser, files: str) -> None:

@@ -16,6 +16,7 @@ from elmokit.report.training_curve import check_is_long_enough, training_curve
 from elmokit.report.training_page import NO_PICTURE, training_page
 from elmokit.reproduce.all_reproductions import find_reproduction
 from elmokit.reproduce.comparisons import compare_runs
+from elmokit.reproduce.reproduction import Request, paths_of
 from elmokit.reproduce.task_runs import is_task_run
 from elmokit.runs.logged_runs import LoggedRun, read_runs
 from elmokit.system.files import atomic_write
@@ -42,14 +43,17 @@ def write_report(paths: Sequence[Path], folder: Path) -> list[Path]:
     return _write(texts, folder)
 
 
-def write_reproduction(name: str, paths: Sequence[Path], folder: Path) -> Path:
-    """Write a table of the paper with our rows, `table1.md`; returns its path.
+def write_reproduction(name: str, paths: Sequence[Path], folder: Path, *, request: Request) -> Path:
+    """Write a table of a paper with our rows, `table1.md`; returns its path.
 
-    Raises ValueError for an unknown name, and what the table's `measure` raises; then nothing is written.
+    paths: what it is made from; if there are none, `request` says what is computed first.
+    Raises ValueError for an unknown name, and what the table's functions raise; then no page is written.
     """
     reproduction = find_reproduction(name)
-    command = shlex.join(["elmokit", "reproduce", name, *map(str, paths), "-o", str(folder)])
-    page = reproduction_page(reproduction, reproduction.measure(paths), command=command)
+    found = paths_of(reproduction, paths, request)
+    command = shlex.join(["elmokit", "reproduce", name, *map(str, found), "-o", str(folder)])
+    details = reproduction.details(found) if reproduction.details else ()
+    page = reproduction_page(reproduction, reproduction.measure(found), details, command=command)
     return _write({f"{name}.md": page}, folder)[0]
 
 

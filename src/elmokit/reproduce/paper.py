@@ -54,6 +54,8 @@ class PaperTable:
     """Cells of each row by the row's name, in the paper's order."""
     statements: tuple[str, ...] = ()
     """What the text says about it besides the cells."""
+    source: str = "Peters et al. (2018)"
+    """Who has measured it."""
 
     def __post_init__(self) -> None:
         for name, cells in self.rows.items():

@@ -1,4 +1,4 @@
-"""How a table or figure of the paper is reproduced: the record that each file `tableN.py` defines.
+"""How a table or figure of a paper is reproduced: the record that each file `tableN.py` defines.
 
 A new table costs a file `tableN.py` with a `REPRODUCTION`, and a line in `all_reproductions.py`.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from elmokit.metrics.statistic import Statistic
@@ -26,11 +26,38 @@ class OurRow:
     """The data, the model and the number of seeds, and how they differ from the paper's."""
     cells: tuple[Statistic | str | None, ...]
     """Our cells in the order of the paper's columns; None for what we have not measured."""
+    is_extra: bool = False
+    """Whether the paper has no such row: a control, or a system that it does not have. These rows come last."""
+
+
+@dataclass(frozen=True)
+class OurTable:
+    """Numbers of ours that the paper's table has no columns for."""
+
+    title: str
+    about: str
+    """What is measured, on which data, in which unit."""
+    columns: tuple[str, ...]
+    """Headings of the columns, without that of the rows' names."""
+    rows: Mapping[str, tuple[Statistic | str | None, ...]]
+    """Cells of each row by the row's name."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a reproduction computes, and where its results go."""
+
+    data_dir: Path
+    """The folder with the data, as CONTRIBUTING.md describes it."""
+    results_dir: Path
+    """The folder of the results: what is there already is not computed again."""
+    models: tuple[str, ...] = ()
+    """Models or files of vectors to measure; none stands for the choice of the reproduction."""
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """How a table of the paper is reproduced."""
+    """How a table of a paper is reproduced: from what the user gives, or from what `compute` makes of data."""
 
     name: str
     """Name on the command line: table1."""
@@ -40,3 +67,25 @@ class Reproduction:
     """What the paths given to `measure` are, in words: `runs of elmokit train`."""
     measure: Callable[[Sequence[Path]], Sequence[OurRow]]
     """Paths -> our rows. Raises FileNotFoundError or ValueError for what cannot be read."""
+    details: Callable[[Sequence[Path]], Sequence[OurTable]] | None = None
+    """Paths -> tables that the page shows below the paper's."""
+    compute: Callable[[Request], Sequence[Path]] | None = None
+    """Computes what the results folder lacks, and returns the paths for `measure`; None if paths have to be given.
+
+    Raises FileNotFoundError, naming the path, for data that are not there.
+    """
+
+
+def paths_of(reproduction: Reproduction, paths: Sequence[Path], request: Request) -> Sequence[Path]:
+    """The paths that were given, or, if there are none, those of the results that the reproduction computes.
+
+    Raises ValueError if there are none and it computes nothing, or if there are some and models to compute from.
+    """
+    if paths and request.models:
+        raise ValueError("give either the paths of results or the models to measure, not both")
+    if paths:
+        return paths
+    if reproduction.compute is None:
+        raise ValueError(f"{reproduction.name} is made from {reproduction.reads}; give their paths")
+    request.results_dir.mkdir(parents=True, exist_ok=True)
+    return reproduction.compute(request)
