@@ -1,0 +1,60 @@
+"""Word vectors (GloVe, word2vec, fastText) as frozen layers: one layer, in which a word is the same everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
+from elmokit.vectors.padded import padded_layers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from jaxtyping import Float, Float32
+    from torch import Tensor
+
+
+class StaticLayers:
+    """Sentences -> one layer (1,B,T,E) of word vectors from a file.
+
+    A word that the file lacks has the vector of its lower-case form; if the file lacks that too, it is zero. Raises
+    OSError and ValueError as `read_word_vectors` does.
+    """
+
+    num_layers = 1
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.dim = word_vector_dim(path)
+        self._vectors: dict[str, Float32[np.ndarray, " E"]] = {}
+
+    def add(self, sentences: Iterable[Sequence[str]]) -> None:
+        """Read the vectors of all words that have not been read yet: the file is read once for each call with some."""
+        new = {token for sentence in sentences for token in sentence} - self._vectors.keys()
+        if not new:
+            return
+        found = read_word_vectors(self.path, new | {token.lower() for token in new})
+        known = dict(zip(found.words, found.matrix, strict=True))
+        absent = np.zeros(self.dim, np.float32)
+        for token in new:
+            self._vectors[token] = known.get(token, known.get(token.lower(), absent))
+
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "L B T E"]:
+        """Layers in float32 on the CPU, zero at padding."""
+        self.add(sentences)
+        arrays = [self._array(sentence) for sentence in sentences]
+        return padded_layers(arrays, num_layers=1, dim=self.dim)
+
+    def fingerprint(self) -> str:
+        """A hash of the file."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+
+    def _array(self, sentence: Sequence[str]) -> Float32[np.ndarray, "1 T E"]:
+        if not sentence:
+            return np.empty((1, 0, self.dim), np.float32)
+        return np.stack([self._vectors[token] for token in sentence])[None]
