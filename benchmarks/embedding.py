@@ -31,12 +31,12 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 import numpy as np
 import onnxruntime
 import torch
-from plain_bilm import PlainBiLM
-from random_checkpoint import write_random_checkpoint
 
 from elmokit.integrations.onnx_export import export_onnx
 from elmokit.model.elmo import Elmo
 from elmokit.text.characters import batch_character_ids
+from plain_bilm import PlainBiLM
+from random_checkpoint import write_random_checkpoint
 
 HELD_OUT = Path(__file__).parents[1] / ".data/en"
 PRECISIONS = ("float32", "bfloat16", "int8")

@@ -31,9 +31,8 @@ import torch
 import transformers
 
 sys.path.insert(0, str(Path(__file__).parent))
-from embedding import Encode, checkpoint, cpu_seconds, elmo_encoder, held_out, plain_encoder, processor
-
 from elmokit.model.elmo import Elmo
+from embedding import Encode, checkpoint, cpu_seconds, elmo_encoder, held_out, plain_encoder, processor
 
 BATCH = 32
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from attacks.limited_disk import files_of_at_most
 from elmokit.cli.main import main
-from limited_disk import files_of_at_most
 
 TOO_LARGE = "File too large"
 

@@ -17,6 +17,7 @@ from typing import ClassVar
 import pytest
 import torch
 
+from attacks.limited_disk import files_of_at_most
 from elmokit.corpus.batches import packed_batches
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.ranks import Ranks
@@ -26,7 +27,6 @@ from elmokit.pretraining.train import pretrain, resume_pretraining
 from elmokit.runs.training import DivergenceError
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
-from limited_disk import files_of_at_most
 
 SENTENCES = """the boat lay by the bank of the river
 she put the money in the bank

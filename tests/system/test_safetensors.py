@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from attacks.limited_disk import files_of_at_most
 from elmokit.system import safetensors
 from elmokit.system.safetensors import DTYPES, read_arrays, read_layout, write_arrays
 from elmokit.system.untrusted import FormatError
-from limited_disk import files_of_at_most
 
 
 def arrays_of_every_type() -> dict[str, np.ndarray]:

@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from attacks.limited_disk import files_of_at_most
 from elmokit.runs.training import DivergenceError
 from elmokit.tasks.batching import num_tokens, predict_all, training_batches
 from elmokit.tasks.config import (
@@ -29,7 +30,6 @@ from elmokit.tasks.loop import Clock, TaskProgress, Training, read_progress
 from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.task import Task
 from elmokit.tasks.train import resume_task, train
-from limited_disk import files_of_at_most
 from run_contents import contents_of_run
 
 Toy = Task[Any, Any]

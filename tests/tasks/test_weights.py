@@ -14,12 +14,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from attacks.limited_child import limit_memory
+from attacks.mutations import mutants
 from elmokit.cli.main import main
 from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.named_entities.task import TASK
 from elmokit.tasks.saved import load_task
 from elmokit.tasks.train import train
-from mutants import limit_memory, mutants
 
 SENTENCES = "Jane B-PER\nlives O\nin O\nSeoul B-LOC\n\nThe O\nbank O\nof O\nKorea B-LOC\n"
 FILES = ("config.json", "words.json", "words.safetensors", "model.safetensors")
@@ -155,9 +156,10 @@ def attack(run_dir: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
 def test_a_damaged_run_is_refused_by_name_or_predicts(run_dir: Path):
-    tests = str(Path(__file__).parent)
+    tests = Path(__file__).parent
+    paths = [str(tests), str(tests.parent), str(tests.parents[1] / "benchmarks")]
     done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = [{tests!r}, {str(Path(tests).parent)!r}]{SCRIPT}", run_dir],
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {paths!r}{SCRIPT}", run_dir],
         capture_output=True,
         text=True,
         check=False,

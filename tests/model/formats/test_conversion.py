@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from attacks.limited_disk import files_of_at_most
 from elmokit.model.formats.bilm_tf import write_bilm_tf
 from elmokit.model.formats.convert import convert
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.recognise import read_stored
 from elmokit.model.formats.stored import StoredBiLM
 from elmokit.system.untrusted import FormatError
-from limited_disk import files_of_at_most
 
 Make = Callable[..., StoredBiLM]
 Equal = Callable[[StoredBiLM, StoredBiLM], None]

@@ -1,0 +1,198 @@
+"""Calls in forked children with limits on memory and time: what a call does to its process is an outcome, not an end.
+
+The process that forks has imported torch and the package, so a call costs little more than its own work. A child runs
+one call after the other; when one of them kills it, the next one has a new child.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from attacks.outcome import Outcome
+from elmokit.layers.devices import is_about_devices
+
+CALLS_PER_CHILD = 200
+"""After so many calls a child is replaced, so that what libraries leave behind does not add up."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one call may take."""
+
+    seconds: float = 10.0
+    """Wall-clock time, and as much CPU time."""
+    address_space: int = 1 << 30
+    """Bytes in addition to what the process has; beyond it, allocations fail."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a call ended."""
+
+    outcome: Outcome
+    said: str = ""
+    """The error, in one line; of a traceback with the place."""
+    memory: int = 0
+    """Bytes of memory that the call took at most, in addition to what its process had."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a child runs: `prepare` freely, then `run` within the limits."""
+
+    run: Callable[[], object]
+    """Returns, raises ValueError, OSError or `RefusedError` (a refusal), `WrongError`, or anything else."""
+    prepare: Callable[[], object] = lambda: None
+
+
+class RefusedError(Exception):
+    """Raised by a call that has found out by itself that something was refused as it should be."""
+
+
+class WrongError(Exception):
+    """Raised by a call that has found a result that is not what it should be."""
+
+
+def run_limited(calls: Sequence[Call], limits: Limits | None = None) -> Iterator[Ending]:
+    """Run each call in a child, and yield how it ended, in order."""
+    limits = limits or Limits()
+    done = 0
+    while done < len(calls):
+        for ending in _one_child(calls[done : done + CALLS_PER_CHILD], limits):
+            done += 1
+            yield ending
+
+
+def _one_child(calls: Sequence[Call], limits: Limits) -> Iterator[Ending]:
+    """Endings of the calls up to the first one that kills the child."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reading)
+        _be_child(calls, limits, writing)
+    os.close(writing)
+    ended = 0
+    try:
+        with os.fdopen(reading, "rb", buffering=0) as pipe:
+            buffer = b""
+            while ended < len(calls):
+                *lines, buffer = buffer.split(b"\n")
+                for line in lines:
+                    ended += 1
+                    yield _ending(line)
+                if ended == len(calls):
+                    break
+                if not select.select([pipe], [], [], limits.seconds)[0]:
+                    yield Ending(Outcome.HANG, f"no answer after {limits.seconds:g} seconds", seconds=limits.seconds)
+                    return
+                more = pipe.read(1 << 16)
+                if not more:
+                    yield _death(pid)
+                    return
+                buffer += more
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+
+
+def _ending(line: bytes) -> Ending:
+    record = json.loads(line)
+    return Ending(Outcome(record["outcome"]), record["said"], record["memory"], record["seconds"])
+
+
+def _death(pid: int) -> Ending:
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if code == -signal.SIGXCPU:
+        return Ending(Outcome.HANG, "used up its CPU seconds")
+    name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return Ending(Outcome.CRASH, name)
+
+
+def _be_child(calls: Sequence[Call], limits: Limits, pipe: int) -> None:
+    """Run the calls, and write a line of JSON for each. Does not return."""
+    try:
+        silence = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(silence, descriptor)
+        limit_memory(limits.address_space)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        for call in calls:
+            _limit_processor(limits.seconds)
+            record = json.dumps(_run(call)).encode() + b"\n"
+            while record:
+                record = record[os.write(pipe, record) :]
+    finally:
+        os._exit(0)
+
+
+def limit_memory(num_bytes: int = Limits.address_space) -> None:
+    """Let this process take so many bytes more; beyond that Python and torch raise errors that nobody expects."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + num_bytes
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _limit_processor(seconds: float) -> None:
+    used = time.process_time()
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used + seconds) + 1, hard))
+
+
+def _run(call: Call) -> dict[str, object]:
+    call.prepare()
+    before = _start_of_memory()
+    began = time.monotonic()
+    outcome, said = Outcome.OK, ""
+    try:
+        call.run()
+    except MemoryError as error:
+        outcome, said = Outcome.MEMORY, _place(error)
+    except WrongError as error:
+        outcome, said = Outcome.WRONG, str(error)
+    except (RefusedError, ValueError, OSError) as error:
+        outcome, said = Outcome.REFUSED, f"{type(error).__name__}: {error}"
+    except BaseException as error:
+        refused = isinstance(error, RuntimeError) and is_about_devices(error)
+        outcome, said = (Outcome.REFUSED, str(error)) if refused else (Outcome.TRACEBACK, _place(error))
+    seconds = time.monotonic() - began
+    return {"outcome": outcome, "said": said[:400], "memory": _peak() - before, "seconds": seconds}
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-3:]]
+    return f"{type(error).__name__}: {str(error)[:150]} ({' > '.join(places)})"
+
+
+def _start_of_memory() -> int:
+    """Forget the peak so far, and return the memory in use, in bytes."""
+    with suppress(OSError):  # where that is forbidden, peaks are those of the whole child
+        Path("/proc/self/clear_refs").write_text("5")
+    return _memory("VmRSS")
+
+
+def _peak() -> int:
+    return _memory("VmHWM")
+
+
+def _memory(field: str) -> int:
+    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return int(found[1]) * 1024

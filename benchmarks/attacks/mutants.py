@@ -1,0 +1,73 @@
+"""Damaged files of every kind that we read: each is read, or refused with one line that names it.
+
+Two thirds of the attempts are on weights. Reading takes at most twice the memory that the files have bytes, and 64 MiB.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from attacks.limited_child import Call, Ending, run_limited
+from attacks.mutations import damage
+from attacks.outcome import Attempt, Outcome, Part
+from attacks.targets import Target
+from attacks.weights import weights_targets
+
+MEMORY_PER_BYTE = 2
+MEMORY = 64 << 20
+"""Bytes that reading the smallest file may take: a line of text has up to 16 MiB, and is decoded."""
+_CALLS_AT_ONCE = 1000
+
+
+def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
+    """Damage files and read them, one attempt for each number."""
+    folder = Path(tempfile.mkdtemp(prefix="attack-", dir=_fast_disk()))
+    try:
+        weights = list(weights_targets(folder / "made"))
+        place = folder / "damaged"
+        left = iter(numbers)
+        while some := list(islice(left, _CALLS_AT_ONCE)):
+            targets = [_target_of(number, weights, weights) for number in some]
+            calls = [_call(target, seed, number, place) for target, number in zip(targets, some, strict=True)]
+            for target, number, ending in zip(targets, some, run_limited(calls), strict=True):
+                yield _attempt(target, ending, where=f"--seed {seed}, attempt {number}", place=place)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _target_of(number: int, weights: list[Target], others: list[Target]) -> Target:
+    turn, kind = divmod(number, 3)
+    return others[turn % len(others)] if kind == 2 else weights[(2 * turn + kind) % len(weights)]
+
+
+def _call(target: Target, seed: int, number: int, place: Path) -> Call:
+    def prepare() -> None:
+        damage(target.files, random.Random(f"{seed}/{number}"))(place)
+
+    return Call(run=partial(target.use, place), prepare=prepare)
+
+
+def _attempt(target: Target, ending: Ending, *, where: str, place: Path) -> Attempt:
+    outcome, said = ending.outcome, ending.said
+    most = MEMORY_PER_BYTE * target.num_bytes + MEMORY
+    if ending.memory > most:
+        outcome, said = Outcome.MEMORY, f"{ending.memory / 2**20:.0f} MiB, {said}"
+    elif outcome is Outcome.REFUSED and str(place) not in said:
+        outcome, said = Outcome.WRONG, f"the file is not named: {said}"
+    note = f"{where}: {said}" if outcome.is_defect else ""
+    measured = {"seconds": ending.seconds, "MiB beyond twice the files": (ending.memory - 2 * target.num_bytes) / 2**20}
+    return Attempt(target.name, outcome, note, measured=measured)
+
+
+def _fast_disk() -> str | None:
+    """A disk in memory, if there is one."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+PART = Part("mutants", "damaged files", attempts, count=150_000, small_count=200)

@@ -1,0 +1,93 @@
+"""Targets: models in every format that we read, small ones and ones of some megabytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import h5py
+import numpy as np
+import torch
+
+from attacks.targets import Target, target
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.model.elmo import Elmo
+from elmokit.model.formats.all_formats import FORMATS
+from elmokit.model.formats.bilm_tf import BILM_TF
+from elmokit.model.formats.format import Format, WriteSettings
+from elmokit.model.formats.inspect import inspect
+from elmokit.model.formats.read import from_stored, to_stored
+from elmokit.model.formats.recognise import read_stored
+from elmokit.model.formats.stored import StoredBiLM
+from elmokit.text.vocabulary import Vocabulary
+
+SMALL = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
+LARGE = replace(SMALL, projection_dim=128, lstm_dim=1024)
+"""Of 10 MB: its memory is that of its weights, not that of the interpreter."""
+WORDS = ("the", "cat", "sat", "on", "a", "mat", ".", "Seoul")
+SPECIALS = ("<S>", "</S>", "<UNK>")
+
+
+def stored_bilm(config: BiLMConfig = SMALL, *, num_words: int = 0) -> StoredBiLM:
+    """A model of random weights, with softmax and vocabulary; `num_words` more than a sentence needs."""
+    torch.manual_seed(1)
+    vocabulary = Vocabulary([*SPECIALS, *WORDS, *map(str, range(num_words))])
+    softmax = Softmax(num_tokens=len(vocabulary), dim=config.projection_dim)
+    return to_stored(BiLM(config), softmax, vocabulary, pretraining={"steps": 3, "text": ["a", "b"]})
+
+
+def weights_targets(folder: Path) -> Iterator[Target]:
+    """Every format, in every way in which it can be written."""
+    small, large = stored_bilm(), stored_bilm(LARGE)
+    for known in FORMATS:
+        if known.write is None:
+            continue
+        models = [(dtype, small, WriteSettings(dtype=dtype)) for dtype in known.dtypes]
+        models.append(("of 10 MB", large, WriteSettings()))
+        if known.splits_files:
+            models.append(("in parts", stored_bilm(num_words=2500), WriteSettings(max_file_bytes=40_000)))
+        for what, model, settings in models:
+            make = partial(_write, known, model, settings)
+            yield target(f"{known.name} {what}", folder, make, use_model)
+    for compression, libver in (("gzip", "earliest"), ("gzip", "latest"), (None, "latest")):
+        make = partial(_write_packed, small, compression, libver)
+        yield target(f"bilm_tf {compression or 'plain'} {libver}", folder, make, use_model)
+
+
+def _write(known: Format, model: StoredBiLM, settings: WriteSettings, folder: Path) -> None:
+    assert known.write is not None
+    known.write(folder, model, settings)
+
+
+def _write_packed(model: StoredBiLM, compression: str | None, libver: str, folder: Path) -> None:
+    _write(BILM_TF, model, WriteSettings(), folder)
+    pack_hdf5(folder / "weights.hdf5", compression=compression, libver=libver)
+
+
+def use_model(folder: Path) -> None:
+    """What `inspect`, `convert` and `embed` do with a model."""
+    refused: ValueError | OSError | None = None
+    try:
+        inspect(folder)
+    except (ValueError, OSError) as error:
+        refused = error
+    stored = read_stored(folder, with_softmax=None)
+    if refused is not None:
+        raise refused
+    from_stored(stored)
+    Elmo.from_pretrained(folder, device="cpu").encode([["a", "cat"], []], layers="all", show_progress=False)
+
+
+def pack_hdf5(path: Path, *, compression: str | None, libver: str) -> None:
+    """Write the file again, with chunks and filters or in the library's newest layout."""
+    arrays: dict[str, np.ndarray] = {}
+    with h5py.File(path, "r") as old:
+        old.visititems(lambda name, item: arrays.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+    with h5py.File(path, "w", libver=libver) as new:
+        for name, array in arrays.items():
+            packed = {} if compression is None else {"compression": compression, "shuffle": True}
+            new.create_dataset(name, data=array, **packed)

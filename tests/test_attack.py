@@ -1,0 +1,94 @@
+"""A little of benchmarks/attack.py: nothing that is attacked may end otherwise than whole or refused in one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from attack import main
+from attacks.limited_child import Call, Ending, Limits, RefusedError, WrongError, run_limited
+from attacks.outcome import Outcome, Result, read_results, write_results
+
+ATTACK = Path(__file__).parents[1] / "benchmarks" / "attack.py"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
+def test_a_little_of_each_attack_finds_nothing(tmp_path: Path):
+    output = tmp_path / "attack.json"
+    done = subprocess.run(
+        [sys.executable, str(ATTACK), "small", "--output", str(output)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for result in read_results(output):
+        assert sum(sum(outcomes.values()) for outcomes in result.counts.values()) > 0, result.part
+
+
+def hang() -> None:
+    while True:
+        pass
+
+
+def kill_itself() -> None:
+    import os
+
+    os.abort()
+
+
+def raise_(error: BaseException) -> Call:
+    def run() -> None:
+        raise error
+
+    return Call(run)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
+def test_every_ending_of_a_call_is_told_apart_and_the_calls_after_it_run():
+    calls = [
+        Call(lambda: None),
+        raise_(ValueError("no")),
+        raise_(RefusedError("no")),
+        raise_(WrongError("other bits")),
+        raise_(KeyError("x")),
+        Call(kill_itself),
+        Call(hang),
+        Call(lambda: bytearray(1 << 40)),
+        Call(lambda: bytearray(50 << 20)),
+    ]
+    endings = list(run_limited(calls, Limits(seconds=1.0)))
+    assert [ending.outcome for ending in endings] == [
+        Outcome.OK,
+        Outcome.REFUSED,
+        Outcome.REFUSED,
+        Outcome.WRONG,
+        Outcome.TRACEBACK,
+        Outcome.CRASH,
+        Outcome.HANG,
+        Outcome.MEMORY,
+        Outcome.OK,
+    ]
+    assert endings[5] == Ending(Outcome.CRASH, "SIGABRT")
+    assert 45 << 20 <= endings[8].memory < 60 << 20 and endings[0].memory < 1 << 20
+
+
+def result(part: str, seed: int, **counts: int) -> Result:
+    command = f"attack {seed}"
+    return Result(part, [command], "machine", "1.0", 2.0, {"model": counts}, {"seconds": seed}, [])
+
+
+def test_results_of_several_runs_add_up_by_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    paths = [tmp_path / "1.json", tmp_path / "2.json", tmp_path / "all.json"]
+    write_results(paths[0], [result("mutants", 1, ok=2, crash=1), result("text", 1, ok=5)])
+    write_results(paths[1], [result("mutants", 2, ok=3)])
+    command = ["report", *map(str, paths[:2]), "--output", str(paths[2])]
+    assert main(command) == 1  # for the crash
+    together = {found.part: found for found in read_results(paths[2])}
+    assert together["mutants"].counts == {"model": {"crash": 1, "ok": 5}}
+    assert together["mutants"].commands == ["attack 1", "attack 2"]
+    assert (together["mutants"].largest, together["mutants"].num_defects) == ({"seconds": 2}, 1)
+    assert together["text"].counts == {"model": {"ok": 5}}
+    assert "mutants: 1 defects" in capsys.readouterr().out
