@@ -6,6 +6,7 @@ import os
 import random
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -27,6 +28,7 @@ from elmokit.tasks.config import (
     with_settings,
 )
 from elmokit.tasks.loop import Clock, TaskProgress, Training, read_progress
+from elmokit.tasks.reading import read_data
 from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.task import Task
 from elmokit.tasks.train import resume_task, train
@@ -166,6 +168,26 @@ def test_a_share_of_the_training_set_is_chosen_by_the_seed(run: Run):
     assert lines(run_dir)[0]["dev"]["accuracy"] % 20 == 0  # of five
     config = json.loads((run_dir / "config.json").read_text())
     assert config["examples"]["train"] == {"examples": 40, "without a label": 1, "used": 9}
+
+
+def test_a_smaller_share_of_the_training_set_is_part_of_a_larger_one(toy: Toy, toy_data: Path):
+    def chosen(*settings: str) -> list[str]:
+        config = with_settings(toy.recipes["cpu"](), settings)
+        return [f"{example.label} {example.tokens}" for example in read_data(toy, toy.find(toy_data), config).train]
+
+    tenth, half, other = (chosen("train_share=0.1"), chosen("train_share=0.5"), chosen("train_share=0.1", "seed=1"))
+    assert (len(tenth), len(half)) == (4, 20)
+    assert Counter(tenth) < Counter(half) < Counter(chosen())
+    assert tenth != other
+
+
+def test_gamma_stays_at_one_unless_it_is_trained(run: Run):
+    settings = ("elmo=both", "elmo.layers=top", "max_epochs=1")
+    learnt, fixed = (
+        lines(run(name, *settings, *more))[-1]["mixes"]["input"]["gamma"]
+        for name, more in (("learnt", ()), ("fixed", ("elmo.train_gamma=false",)))
+    )
+    assert fixed == 1 != learnt
 
 
 def test_a_loss_that_is_not_finite_ends_the_run(run: Run, toy: Toy, tmp_path: Path):

@@ -41,6 +41,8 @@ class ElmoInput:
     """lambda of the paper: this times `||w||^2` of the mixes is added to the loss."""
     train: bool = False
     """Train the biLM too; it then runs in every step instead of once per data set."""
+    train_gamma: bool = True
+    """Train gamma, the scale of each mix; false keeps it at 1, as in appendix A.2 of the paper."""
 
     def __post_init__(self) -> None:
         if self.position not in POSITIONS:
@@ -136,6 +138,8 @@ class TrainingConfig:
     """L2 penalty on all weights except those of the scalar mixes."""
     max_train_examples: int = 0
     """Number of training examples used, chosen by the seed; 0 means all."""
+    train_share: float = 1.0
+    """Share of the training examples used, chosen by the seed; smaller shares are parts of larger ones."""
     max_dev_examples: int = 0
     """Number of examples, from the start of the development set, used while training; 0 means all."""
     seed: int = 0
@@ -156,6 +160,8 @@ class TrainingConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
         if not 0 <= self.average_decay < 1:
             raise ValueError(f"average_decay is {self.average_decay}; it must be at least 0 and below 1")
+        if not 0 < self.train_share <= 1:
+            raise ValueError(f"train_share is {self.train_share}; it must be above 0 and at most 1")
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ class _CharacterCNN(nn.Module):
 
 
 def _new_embedding(config: ElmoInput, layers: FrozenLayers | BiLM) -> ElmoEmbedding:
-    return ElmoEmbedding(
+    embedding = ElmoEmbedding(
         layers,
         num_mixes=len(config.positions),
         dropout_rate=config.dropout_rate,
@@ -144,3 +144,7 @@ def _new_embedding(config: ElmoInput, layers: FrozenLayers | BiLM) -> ElmoEmbedd
         encode_distinct=False,  # keeps the order of sums, and so the bits, of runs that train the biLM
         requires_grad=config.train,
     )
+    if not config.train_gamma:
+        for mix in cast("Iterable[ScalarMix | TopLayer]", embedding.mixes):
+            mix.gamma.requires_grad_(False)
+    return embedding

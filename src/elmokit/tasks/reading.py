@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from elmokit.tasks.config import Splits, TaskConfig
+    from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
     from elmokit.tasks.task import Task
 
 Sentences = list[tuple[str, ...]]
@@ -44,12 +44,9 @@ def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskData[
     }
     counts = {"train": _counts(train), "dev": _counts(dev)}
     counts |= {f"test {name}": _counts(reading) for name, reading in test.items()}
-    used = train.examples
-    limit = config.training.max_train_examples
-    if 0 < limit < len(used):
-        chosen = sorted(random.Random(config.training.seed).sample(range(len(used)), limit))
-        used = [used[index] for index in chosen]
-        counts["train"]["used"] = limit
+    used = _used(train.examples, config.training)
+    if len(used) < len(train.examples):
+        counts["train"]["used"] = len(used)
     return TaskData(used, dev.examples, {name: reading.examples for name, reading in test.items()}, counts)
 
 
@@ -68,6 +65,18 @@ def read_files(
     if not together.examples:
         raise ValueError(f"no examples in {', '.join(map(str, files)) or f'{name}: it has no files'}")
     return together
+
+
+def _used(examples: list[E], config: TrainingConfig) -> list[E]:
+    """The examples of the share, and of these at most `max_train_examples`, in the order of the file."""
+    if config.train_share < 1:
+        order = list(range(len(examples)))
+        random.Random(f"share {config.seed}").shuffle(order)
+        examples = [examples[index] for index in sorted(order[: max(1, round(config.train_share * len(order)))])]
+    if 0 < config.max_train_examples < len(examples):
+        chosen = random.Random(config.seed).sample(range(len(examples)), config.max_train_examples)
+        examples = [examples[index] for index in sorted(chosen)]
+    return examples
 
 
 def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Sentences]:

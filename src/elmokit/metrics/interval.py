@@ -1,0 +1,98 @@
+"""Intervals of the difference between two systems: paired bootstrap over test items, or Student's t over seeds.
+
+The bootstrap is that of Efron and Tibshirani (1993), used for language systems by Koehn (2004): test items are drawn
+with replacement, the same ones for both systems, and the interval holds the middle of the differences.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Counts = tuple[float, ...]
+    """What one test item adds to the sums that a score is computed from, such as correct, predicted and gold spans."""
+
+CONFIDENCE = 0.95
+RESAMPLES = 1000
+_T_QUANTILES = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+)
+"""The 97.5 % quantiles of Student's t for 1 to 20 degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A difference and its 95 % interval, in the unit of the score."""
+
+    estimate: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """The difference and its bounds, such as `+1.54 [0.80, 2.31]`."""
+        return f"{self.estimate:+.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def paired_bootstrap(
+    first: Sequence[Sequence[Counts]],
+    second: Sequence[Sequence[Counts]],
+    *,
+    score: Callable[[Counts], float],
+    resamples: int = RESAMPLES,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> Interval:
+    """The gain of the second system over the first, with the interval of a percentile bootstrap over test items.
+
+    first, second: the counts of every test item, for each run of a system (one per seed); all runs have the same items.
+    score: turns the sums of the counts into a score; that of a system is the mean over its runs.
+    Raises ValueError for no items, and for runs with different numbers of items.
+    """
+    runs = [*first, *second]
+    sizes = {len(items) for items in runs}
+    if not first or not second or len(sizes) != 1 or sizes == {0}:
+        raise ValueError(f"runs with {sorted(sizes)} test items; expected the same items, at least one, for all runs")
+    rows = [tuple(number for item in items for number in item) for items in zip(*runs, strict=True)]
+    widths = [len(items[0]) for items in runs]
+
+    def gain(chosen: Sequence[Counts]) -> float:
+        sums = [math.fsum(column) for column in zip(*chosen, strict=True)]
+        scores: list[float] = []
+        for width in widths:
+            scores.append(score(tuple(sums[:width])))
+            del sums[:width]
+        return statistics.fmean(scores[len(first) :]) - statistics.fmean(scores[: len(first)])
+
+    randomness = random.Random(seed)
+    gains = sorted(gain(randomness.choices(rows, k=len(rows))) for _ in range(resamples))
+    outside = (1 - confidence) / 2
+    return Interval(gain(rows), _quantile(gains, outside), _quantile(gains, 1 - outside))
+
+
+def paired_t(differences: Sequence[float]) -> Interval | None:
+    """The mean of differences between runs of the same seed, with Student's interval; None for a single difference.
+
+    Raises ValueError for none, and for more than 21.
+    """
+    if not 0 < len(differences) <= len(_T_QUANTILES) + 1:
+        raise ValueError(f"{len(differences)} differences; expected 1 to {len(_T_QUANTILES) + 1}")
+    if len(differences) == 1:
+        return None
+    mean = statistics.fmean(differences)
+    margin = _T_QUANTILES[len(differences) - 2] * statistics.stdev(differences) / math.sqrt(len(differences))
+    return Interval(mean, mean - margin, mean + margin)
+
+
+def _quantile(numbers: Sequence[float], share: float) -> float:
+    """Linear interpolation between the two nearest of the sorted numbers."""
+    place = share * (len(numbers) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(numbers) - 1)
+    return numbers[below] + (place - below) * (numbers[above] - numbers[below])
