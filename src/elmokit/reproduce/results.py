@@ -1,0 +1,64 @@
+"""What reproductions measure, kept as lines of JSON: `results.jsonl`, one record for each system or text measured.
+
+A record has the name of its reproduction, what was measured, and where it comes from: version, commit, machine, date.
+"""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elmokit import __version__
+from elmokit.runs.metrics_log import append_json_line, read_log
+from elmokit.system.json_fields import Fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+RESULTS_NAME = "results.jsonl"
+FIELD = "reproduction"
+
+
+def append_result(folder: Path, reproduction: str, values: Mapping[str, Any]) -> None:
+    """Add a record to the `results.jsonl` of a folder, which is made if it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    append_json_line(folder / RESULTS_NAME, {FIELD: reproduction, **values, **_provenance()})
+
+
+def read_results(paths: Sequence[Path], reproduction: str) -> list[Fields]:
+    """The records of a reproduction, as fields that name their file and line in errors.
+
+    paths: files of records, or folders that have a `results.jsonl`, themselves or in the folders in them; other paths
+        have no records. Raises ValueError for a file that is not lines of JSON objects.
+    """
+    found: list[Fields] = []
+    for file in dict.fromkeys(file for path in paths for file in _files(path)):
+        for number, record in enumerate(read_log(file).records, start=1):
+            if record.get(FIELD) == reproduction:
+                found.append(Fields(f"{file}, line {number}", record))
+    return found
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        return [file for file in (path / RESULTS_NAME, *sorted(path.glob(f"*/{RESULTS_NAME}"))) if file.is_file()]
+    return [path] if path.name.endswith(RESULTS_NAME) and path.is_file() else []
+
+
+def _provenance() -> dict[str, str]:
+    machine = f"{platform.machine()}, Python {platform.python_version()}"
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return {"version": __version__, "commit": commit_of(Path(__file__).parent), "machine": machine, "date": date}
+
+
+def commit_of(folder: Path) -> str:
+    """The commit of the repository that a folder is in, with a plus if tracked files differ; `unknown` without one."""
+    command = ("git", "-C", str(folder), "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*")
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:  # no git
+        return "unknown"
+    return done.stdout.strip() or "unknown"
