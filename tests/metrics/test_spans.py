@@ -3,7 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elmokit.metrics.score import Accuracy, Score
-from elmokit.metrics.spans import Span, SpanScore, convert_tags, score_spans, spans_from_tags, tags_from_spans
+from elmokit.metrics.spans import (
+    Span,
+    SpanScore,
+    convert_tags,
+    score_spans,
+    spans_from_tags,
+    tagging_scheme,
+    tags_from_spans,
+)
 
 SCHEMES = ["IOB1", "BIO", "BIOUL", "IOBES"]
 LABELS = st.sampled_from(["PER", "LOC", "ORG-X"])
@@ -116,6 +124,15 @@ def test_spans_survive_every_conversion(sentence: tuple[list[Span], int], source
 def test_a_conversion_refuses_illegal_tags(scheme: str, tags: str, message: str):
     with pytest.raises(ValueError, match=message):
         convert_tags(tags.split(), source=scheme, target="BIO")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_scheme_is_recognised_by_what_it_alone_allows(scheme: str):
+    spans = [Span("PER", 0, 1), Span("PER", 2, 2), Span("LOC", 4, 6)]
+    odd_one = ["O", "I-PER", "O"]  # legal in IOB1 alone
+    tags = tags_from_spans(spans, num_tokens=7, scheme=scheme)
+    assert tagging_scheme([tags, odd_one, tags]) == scheme
+    assert tagging_scheme([["O"]]) == "BIO"
 
 
 def test_refuses_an_unknown_scheme():

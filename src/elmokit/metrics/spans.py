@@ -133,6 +133,18 @@ def tags_from_spans(spans: Iterable[Span], *, num_tokens: int, scheme: str) -> l
     return tags
 
 
+def tagging_scheme(sentences: Iterable[Sequence[str]]) -> str:
+    """The scheme in which most of the sentences' tags are legal; the earlier of `BIO`, `IOB1`, `BIOUL`, `IOBES` if
+    several are equal. Raises ValueError for a tag without a known prefix.
+    """
+    legal = dict.fromkeys(("BIO", "IOB1", "BIOUL", "IOBES"), 0)
+    for tags in sentences:
+        spans = spans_from_tags(tags)
+        for scheme in legal:
+            legal[scheme] += tags_from_spans(spans, num_tokens=len(tags), scheme=scheme) == list(tags)
+    return max(legal, key=lambda scheme: legal[scheme])
+
+
 def convert_tags(tags: Sequence[str], *, source: str, target: str) -> list[str]:
     """The tags of one sentence in another scheme (for the names of schemes see `tags_from_spans`).
 

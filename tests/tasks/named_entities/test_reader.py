@@ -25,29 +25,35 @@ def read(path: Path, **options: str) -> list[TaggedSentence]:
 
 def test_reads_conll2003_and_its_iob1(write):
     assert read(write(CONLL2003)) == [
-        TaggedSentence(["Ann", "Lee", "Bo", "sings"], ["B-PER", "L-PER", "U-PER", "O"]),
-        TaggedSentence(["Seoul"], ["U-LOC"]),
+        TaggedSentence(
+            ["Ann", "Lee", "Bo", "sings"], ["B-PER", "L-PER", "U-PER", "O"], ["I-PER", "I-PER", "B-PER", "O"]
+        ),
+        TaggedSentence(["Seoul"], ["U-LOC"], ["I-LOC"]),
     ]
     assert read(write(CONLL2003), scheme="BIO")[0].tags == ["B-PER", "I-PER", "B-PER", "O"]
 
 
 def test_reads_conll2002_whose_documents_begin_without_a_blank_line(write):
     path = write("-DOCSTART- -DOCSTART- O\nIn Prep O\nGent N B-LOC\n-DOCSTART- -DOCSTART- O\nJan N B-PER\n")
-    assert read(path) == [TaggedSentence(["In", "Gent"], ["O", "U-LOC"]), TaggedSentence(["Jan"], ["U-PER"])]
+    assert [(sentence.tokens, sentence.tags) for sentence in read(path)] == [
+        (["In", "Gent"], ["O", "U-LOC"]),
+        (["Jan"], ["U-PER"]),
+    ]
 
 
 def test_reads_wnut17_with_a_tab_between_sentences(write):
     path = write("#Up\tB-creative-work\n@x\tI-creative-work\n\t\nhi\tO\n")
-    assert read(path) == [
-        TaggedSentence(["#Up", "@x"], ["B-creative-work", "L-creative-work"]),
-        TaggedSentence(["hi"], ["O"]),
+    assert [(sentence.tokens, sentence.tags) for sentence in read(path)] == [
+        (["#Up", "@x"], ["B-creative-work", "L-creative-work"]),
+        (["hi"], ["O"]),
     ]
 
 
 def test_reads_klue_and_compressed_files(tmp_path: Path):
     path = tmp_path / "train.conll"
     path.write_bytes(gzip.compress("저우쉰과\tB-PS\n두\tB-QT\n사람이\tI-QT\n".encode()))
-    assert read(path) == [TaggedSentence(["저우쉰과", "두", "사람이"], ["U-PS", "B-QT", "L-QT"])]
+    (sentence,) = read(path)
+    assert (sentence.tokens, sentence.tags) == (["저우쉰과", "두", "사람이"], ["U-PS", "B-QT", "L-QT"])
 
 
 TOKENS = st.lists(
@@ -77,7 +83,9 @@ def test_gives_what_was_written_in_any_scheme(write, written, scheme: str, separ
         tags = tags_from_spans(spans, num_tokens=len(tokens), scheme=scheme)
         lines += [f"{token}{separator}{tag}" for token, tag in zip(tokens, tags, strict=True)] + [""]
     expected = [
-        TaggedSentence(tokens, tags_from_spans(spans, num_tokens=len(tokens), scheme="BIOUL"))
+        TaggedSentence(
+            tokens, *(tags_from_spans(spans, num_tokens=len(tokens), scheme=each) for each in ("BIOUL", scheme))
+        )
         for tokens, spans in written
     ]
     assert read(write("\n".join(lines))) == expected

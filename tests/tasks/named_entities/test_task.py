@@ -36,7 +36,8 @@ def test_a_folder_without_data_is_refused_with_the_names_that_would_do(tmp_path:
 
 def test_reads_builds_and_predicts(write, stand_in_inputs):
     reading = TASK.read(write("Jane I-PER\nLee I-PER\nlives O\nin O\nSeoul I-LOC\n"), None, True)
-    assert (reading.examples, reading.skipped) == ([JANE], {})
+    (example,) = reading.examples
+    assert (example.tokens, example.tags, reading.skipped) == (JANE.tokens, JANE.tags, {})
     assert TASK.sentences(JANE) == [JANE.tokens]
     labels = TASK.symbols(reading.examples)
     assert labels == ["O", "B-LOC", "I-LOC", "L-LOC", "U-LOC", "B-PER", "I-PER", "L-PER", "U-PER"]
@@ -55,6 +56,17 @@ def test_scores_as_conlleval():
     assert scores["precision"] == pytest.approx(100 / 3)
     assert (scores["recall"], scores["token_accuracy"]) == (50, 60)
     assert (scores["f1_LOC"], scores["f1_PER"]) == (100, 0)
+
+
+@pytest.mark.parametrize(
+    ("written", "accuracy"),
+    [("B-PER I-PER O O B-LOC", 70), ("I-PER I-PER O O I-LOC", 80), ("B-PER L-PER O O U-LOC", 60)],
+    ids=["BIO", "IOB1", "BIOUL"],
+)
+def test_tokens_are_compared_in_the_tags_of_the_file(written: str, accuracy: float):
+    example = TaggedSentence(JANE.tokens, JANE.tags, written.split())
+    guesses = [["O", "U-PER", "O", "O", "U-LOC"], ["U-PER", "O", "O", "O", "U-LOC"]]
+    assert TASK.score([example, example], guesses)["token_accuracy"] == accuracy
 
 
 def test_takes_raw_text_and_json():

@@ -25,7 +25,8 @@ class CoreferenceDocument:
     """Sentences, and clusters of mentions that refer to the same thing.
 
     A mention is its first and last token, both included, counted through the document. The mentions of a cluster are
-    sorted, and so are the clusters by their first mention. Clusters of a single mention are kept if the file has them.
+    sorted. The clusters are in the order in which the official scorer meets them, which counts a mention of several
+    clusters for the last of them. Clusters of a single mention are kept if the file has them.
     """
 
     name: str
@@ -43,7 +44,8 @@ def read_coreference_documents(path: str | os.PathLike[str]) -> Iterator[Corefer
     their sentence, anything else in the last column, and documents that are empty or do not end.
     """
     for document in conll2012.read_conll2012(read_lines(path), name=os.fspath(path)):
-        entities: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        names = [name for sentence in document.sentences for name in _entities(sentence)]
+        entities: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
         start = 0
         for sentence in document.sentences:
             for entity, first, last in _mentions(sentence):
@@ -54,7 +56,7 @@ def read_coreference_documents(path: str | os.PathLike[str]) -> Iterator[Corefer
             part=document.part,
             sentences=[conll2012.plain_tokens(sentence) for sentence in document.sentences],
             speakers=[speaker for sentence in document.sentences for speaker in conll2012.speakers(sentence)],
-            clusters=sorted(sorted(mentions) for mentions in entities.values()),
+            clusters=[sorted(mentions) for mentions in entities.values()],
         )
 
 
@@ -64,6 +66,13 @@ def genre(name: str) -> str:
         return name.split("/", 1)[0]
     parts = name.split("_", 2)
     return parts[1] if len(parts) == 3 else ""
+
+
+def _entities(sentence: ColumnSentence) -> Iterator[str]:
+    """The entities of the mentions that begin at each token; first those of one token, as the scorer reads a cell."""
+    for cell in conll2012.coreference_column(sentence):
+        mentions = [bracket for bracket in _BRACKET.finditer(cell) if bracket["opens"]]
+        yield from (bracket["entity"] for bracket in sorted(mentions, key=lambda bracket: bracket["closes"] is None))
 
 
 def _mentions(sentence: ColumnSentence) -> Iterator[tuple[str, int, int]]:

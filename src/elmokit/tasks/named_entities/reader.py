@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from elmokit.metrics.spans import spans_from_tags, tags_from_spans
@@ -24,6 +24,8 @@ class TaggedSentence:
 
     tokens: list[str]
     tags: list[str]
+    written: list[str] = field(default_factory=list[str])
+    """The same tags as the file writes them, in its own scheme; empty for text that is not from a file of tags."""
 
 
 def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL") -> Iterator[TaggedSentence]:
@@ -39,12 +41,13 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
     for sentence in column_sentences(read_lines(path), name=name, separator=_DOCUMENT_START):
         first = first or sentence
         _check_columns(sentence, first)
+        written = sentence.column(-1)
         try:
-            spans = spans_from_tags(sentence.column(-1))
+            spans = spans_from_tags(written)
         except ValueError as error:
             raise ValueError(f"{sentence.where}, {error}") from None
         tags = tags_from_spans(spans, num_tokens=len(sentence.rows), scheme=scheme)
-        yield TaggedSentence(tokens=sentence.column(0), tags=tags)
+        yield TaggedSentence(tokens=sentence.column(0), tags=tags, written=written)
     if first is None:
         raise ValueError(f"{name} has no sentence; expected a token and its tag on each line")
 

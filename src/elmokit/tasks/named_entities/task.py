@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from elmokit.metrics.spans import score_spans, spans_from_tags, tags_from_spans
+from elmokit.metrics.spans import score_spans, spans_from_tags, tagging_scheme, tags_from_spans
 from elmokit.system.json_fields import Fields
 from elmokit.tasks.named_entities.config import NamedEntitiesConfig
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
@@ -53,8 +53,13 @@ def build(config: NamedEntitiesConfig, inputs: TokenInputs, symbols: Sequence[st
 
 
 def score(examples: Sequence[TaggedSentence], predictions: Sequence[Sequence[str]]) -> dict[str, float]:
-    """The overall scores of conlleval, and the F1 of each kind of entity."""
-    result = score_spans(gold=[example.tags for example in examples], predicted=predictions)
+    """The overall scores of conlleval, and the F1 of each kind of entity.
+
+    Tags are compared in the scheme of the file that the examples are from, which decides the accuracy of tokens.
+    """
+    gold = [example.written or example.tags for example in examples]
+    scheme = tagging_scheme(gold)
+    result = score_spans(gold=gold, predicted=[_in_scheme(tags, scheme) for tags in predictions])
     return {
         "f1": result.overall.f1,
         "precision": result.overall.precision,
@@ -81,7 +86,8 @@ def from_json(fields: Mapping[str, Any]) -> TaggedSentence:
 
 def to_text(example: TaggedSentence, prediction: Sequence[str]) -> str:
     """Lines as conlleval reads them: a token, its gold tag if there is one, and the predicted tag, in BIO."""
-    columns = [example.tokens, *([_as_bio(example.tags)] if example.tags else []), _as_bio(prediction)]
+    tags = [example.tags, prediction] if example.tags else [prediction]
+    columns = [example.tokens, *(_in_scheme(each, "BIO") for each in tags)]
     return "".join(" ".join(row) + "\n" for row in zip(*columns, strict=True))
 
 
@@ -89,7 +95,7 @@ def to_json(example: TaggedSentence, prediction: Sequence[str]) -> dict[str, Any
     """Tokens, BIO tags and entities. `first` and `last` are positions of tokens, both part of the entity."""
     return {
         "tokens": example.tokens,
-        "tags": _as_bio(prediction),
+        "tags": _in_scheme(prediction, "BIO"),
         "entities": [
             {
                 "label": span.label,
@@ -102,8 +108,8 @@ def to_json(example: TaggedSentence, prediction: Sequence[str]) -> dict[str, Any
     }
 
 
-def _as_bio(tags: Sequence[str]) -> list[str]:
-    return tags_from_spans(spans_from_tags(tags), num_tokens=len(tags), scheme="BIO")
+def _in_scheme(tags: Sequence[str], scheme: str) -> list[str]:
+    return tags_from_spans(spans_from_tags(tags), num_tokens=len(tags), scheme=scheme)
 
 
 TASK: Task[TaggedSentence, list[str]] = Task(
