@@ -17,7 +17,7 @@ from elmokit.model.formats.convert import convert
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.saved import TrainedTask, load_task
-from elmokit.tasks.task import Task
+from elmokit.tasks.task import Reading, Task, TextBlocks
 from elmokit.tasks.train import resume_task, train
 
 Toy = Task[Any, Any]
@@ -92,6 +92,20 @@ def test_a_txt_file_of_a_data_set_that_the_task_knows_is_data(trained: TrainedTa
         (tmp_path / name).write_text("a\tcow ant\n")
         (line,) = known.predict_file(tmp_path / name)
         assert line.split("\t")[1] == tokens
+
+
+def test_a_task_whose_format_has_blocks_writes_its_text_in_them(trained: TrainedTask, tmp_path: Path):
+    (tmp_path / "data.tsv").write_text("a\tcow ant\nb\tbear\n?\tdog\n")
+
+    def read(path: Path, config: Any) -> Reading[Any]:
+        return Reading([trained.task.from_text(line.split("\t")[1]) for line in path.read_text().splitlines()])
+
+    blocks = TextBlocks[Any, Any](read, lambda pairs: iter([" ".join(label for _, label in pairs)]))
+    task = replace(trained.task, blocks=blocks)
+    in_blocks = TrainedTask(task, trained.record, trained.model)
+    (text,) = in_blocks.predict_file(tmp_path / "data.tsv")
+    assert text.startswith("c b ") and len(text.split()) == 3
+    assert len(list(in_blocks.predict_file(tmp_path / "data.tsv", form="json"))) == 2
 
 
 def test_a_bad_line_is_named(trained: TrainedTask, tmp_path: Path):

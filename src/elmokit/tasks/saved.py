@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import torch
 
     from elmokit.tasks.run_folder import TaskRecord
-    from elmokit.tasks.task import Task
+    from elmokit.tasks.task import Task, TextBlocks
     from elmokit.tasks.task_model import TaskModel
 
 INPUT_KINDS = ("text", "json", "data")
@@ -64,12 +64,16 @@ class TrainedTask:
         """
         if form not in ("text", "json"):
             raise ValueError(f"form is {form!r}; expected 'text' or 'json'")
-        for group in batched(self._read(path, kind or self._kind_of(Path(path))), size=EXAMPLES_AT_ONCE):
-            for example, prediction in zip(group, self._predict(group), strict=True):
-                if form == "json":
-                    yield json.dumps(self.task.to_json(example, prediction), ensure_ascii=False)
-                else:
-                    yield self.task.to_text(example, prediction)
+        blocks = self.task.blocks if form == "text" else None
+        predictions = self._predictions(self._read(path, kind or self._kind_of(Path(path)), blocks))
+        if blocks is not None:
+            yield from blocks.to_text(predictions)
+            return
+        for example, prediction in predictions:
+            if form == "json":
+                yield json.dumps(self.task.to_json(example, prediction), ensure_ascii=False)
+            else:
+                yield self.task.to_text(example, prediction)
 
     def evaluate(self, path: str | Path) -> dict[str, float]:
         """The scores on a file in the format of the training data, as the official scorer computes them."""
@@ -82,6 +86,10 @@ class TrainedTask:
             return [Path(path)]
         splits = self.task.find(Path(path))
         return [*splits.dev, *splits.test]
+
+    def _predictions(self, examples: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        for group in batched(examples, size=EXAMPLES_AT_ONCE):
+            yield from zip(group, self._predict(group), strict=True)
 
     def _predict(self, examples: Sequence[Any]) -> list[Any]:
         batch_size = self.record.config.training.batch_size
@@ -113,11 +121,12 @@ class TrainedTask:
     def _read_data(self, path: str | Path) -> list[Any]:
         return read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
 
-    def _read(self, path: str | Path, kind: str) -> Iterator[Any]:
+    def _read(self, path: str | Path, kind: str, blocks: TextBlocks[Any, Any] | None) -> Iterator[Any]:
         if kind not in INPUT_KINDS:
             raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
         if kind == "data":
-            yield from self._read_data(path)
+            model = self.record.config.model
+            yield from self._read_data(path) if blocks is None else blocks.read(Path(path), model).examples
             return
         for number, line in enumerate(read_lines(path), start=1):
             if line.strip():

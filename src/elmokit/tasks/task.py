@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from elmokit.tasks.config import Splits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from elmokit.tasks.config import TaskConfig
@@ -26,6 +26,16 @@ class Reading(Generic[E]):
 
     examples: list[E]
     skipped: Counter[str] = field(default_factory=lambda: Counter[str]())
+
+
+@dataclass(frozen=True)
+class TextBlocks(Generic[E, P]):
+    """The text of a task whose format has one block for several examples, such as the predicates of a sentence."""
+
+    read: Callable[[Path, Any], Reading[E]]
+    """(file, model config) -> the examples, with one that asks for nothing for each block that has none."""
+    to_text: Callable[[Iterable[tuple[E, P]]], Iterator[str]]
+    """Formats examples and their predictions, those of a block one after the other, as `Task.to_text` does."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,8 @@ class Task(Generic[E, P]):
     one. If a blank line ends a sentence, it is the last line."""
     to_json: Callable[[E, P], dict[str, Any]]
     """Turns an example and its prediction into a JSON object."""
+    blocks: TextBlocks[E, P] | None = None
+    """None if the text of each example is a block of its own."""
 
 
 def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_name: str) -> Splits:

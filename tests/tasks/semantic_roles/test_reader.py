@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from elmokit.metrics.roles import props_from_tags
 from elmokit.metrics.spans import Span, tags_from_spans
-from elmokit.tasks.semantic_roles.reader import Proposition, RoleSentence, read_role_sentences
+from elmokit.tasks.semantic_roles.reader import Lemma, Proposition, RoleSentence, read_role_sentences
 
 CONLL2012 = """#begin document (bc/x); part 000
 bc/x   0   0   Ann     NNP   (TOP*   -      -    -   -   *   (ARG0*)   (ARG0*)   (1)
@@ -25,7 +25,9 @@ down   RB    *))      *      -    -       (AM-DIR*)
 
 ``     ``    (S*)     *      -    -
 """
-SAT = RoleSentence(["The", "cat", "sat", "down"], [Proposition(2, ["B-A0", "I-A0", "B-V", "B-AM-DIR"])])
+SAT = RoleSentence(
+    ["The", "cat", "sat", "down"], [Proposition(2, ["B-A0", "I-A0", "B-V", "B-AM-DIR"], Lemma(2, "sit"))]
+)
 
 
 def conll2012(*rows: str) -> str:
@@ -42,8 +44,8 @@ def test_reads_conll2012(write):
         RoleSentence(
             ["Ann", "tried", "to", "sing"],
             [
-                Proposition(1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"]),
-                Proposition(3, ["B-ARG0", "O", "O", "B-V"]),
+                Proposition(1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"], Lemma(1, "try")),
+                Proposition(3, ["B-ARG0", "O", "O", "B-V"], Lemma(3, "sing")),
             ],
         ),
         RoleSentence(["("], []),
@@ -65,7 +67,8 @@ def test_a_word_of_asterisks_is_a_word(write):
 
 def test_the_predicate_is_where_v_begins_whatever_the_lemma_says(write):
     path = write("give give *\nit - (A1*)\nup - (V*)\n")
-    assert read(path)[0].propositions[0].predicate == 2
+    (proposition,) = read(path)[0].propositions
+    assert (proposition.predicate, proposition.lemma) == (2, Lemma(0, "give"))
 
 
 def test_continued_and_referring_arguments_stay_as_they_are(write):
@@ -95,7 +98,8 @@ def role_sentences(draw: st.DrawFn) -> RoleSentence:
             )
         if predicate + 1 < num_tokens and draw(st.booleans()):
             spans.append(Span("A1", predicate + 1, num_tokens - 1))
-        propositions.append(Proposition(predicate, tags_from_spans(spans, num_tokens=num_tokens, scheme="BIO")))
+        tags = tags_from_spans(spans, num_tokens=num_tokens, scheme="BIO")
+        propositions.append(Proposition(predicate, tags, Lemma(predicate, "do")))
     return RoleSentence([f"w{number}" for number in range(num_tokens)], propositions)
 
 
@@ -104,12 +108,13 @@ def test_gives_what_was_written(write, sentences: list[RoleSentence], in_conll20
     lines = ["#begin document (x); part 000"] if in_conll2012 else []
     for sentence in [*sentences, SAT]:
         columns = [props_from_tags(proposition.tags) for proposition in sentence.propositions]
-        predicates = [proposition.predicate for proposition in sentence.propositions]
         for row, token in enumerate(sentence.tokens):
             roles = [column[row] for column in columns]
-            lemma = "do" if row in predicates else "-"
+            lemmas = [each.lemma.text for each in sentence.propositions if each.lemma and each.lemma.token == row]
+            lemma, frameset = (lemmas[0], "01") if lemmas else ("-", "-")
             if in_conll2012:
-                lines.append(" ".join(["x", "0", str(row), token, "NN", "*", lemma, "01", "-", "-", "*", *roles, "-"]))
+                cells = ["x", "0", str(row), token, "NN", "*", lemma, frameset, "-", "-", "*", *roles, "-"]
+                lines.append(" ".join(cells))
             else:
                 lines.append(" ".join([token, "NN", "(S*", "*", "-", lemma, *roles]))
         lines.append("")

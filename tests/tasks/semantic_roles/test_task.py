@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
-from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_role_sentences
+from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_role_sentences
 from elmokit.tasks.semantic_roles.task import (
     TASK,
     from_json,
     from_text,
     read,
+    read_sentences,
     score,
     symbols,
+    to_blocks,
     to_json,
     to_text,
 )
@@ -31,13 +35,18 @@ SING = PredicateInSentence(TOKENS, 3, ["B-ARG0", "O", "O", "B-V"])
 WITHOUT_V = PredicateInSentence(TOKENS, None, ["B-ARG0", "O", "O", "O"])
 
 
+def read_from(example: PredicateInSentence) -> PredicateInSentence:
+    """The example as the reader gives it; the columns have three of roles, and only two lemmas."""
+    return replace(example, sentence=0)
+
+
 def test_an_example_for_each_predicate_and_what_is_left_out_is_counted(write):
     path = write(COLUMNS)
     training = read(path, SemanticRolesConfig(), True)
-    assert training.examples == [TRIED, SING]
+    assert training.examples == [read_from(TRIED), read_from(SING)]
     assert training.skipped == {"predicates without a V": 1, "sentences without a predicate": 1}
     scoring = read(path, SemanticRolesConfig(), False)
-    assert scoring.examples == [TRIED, SING, WITHOUT_V]
+    assert scoring.examples == [read_from(example) for example in (TRIED, SING, WITHOUT_V)]
     assert scoring.skipped == {"sentences without a predicate": 1}
 
 
@@ -114,6 +123,57 @@ def test_writes_columns_that_its_reader_reads(write):
     assert [sentence.tokens for sentence in read_again] == [TOKENS] * 3
     assert [sentence.propositions[0].tags for sentence in read_again[:2]] == [TRIED.tags, SING.tags]
     assert read_again[2].propositions == []
+
+
+GOLD = """#begin document (bc/x); part 000
+bc/x   0   0   Ann     NNP   *   -      -    -   -   *   (ARG0*)   (ARG0*)   -
+bc/x   0   1   tried   VBD   *   try    01   -   -   *   (V*)      *         -
+bc/x   0   2   -LRB-   TO    *   sense  -    -   -   *   (ARG1*    *         -
+bc/x   0   3   sang    VB    *   sing   02   -   -   *   *)        (V*)      -
+
+bc/x   0   0   !       .     *   -      -    -   -   *   -
+
+bc/x   0   0   Up      RB    *   give   01   -   -   *   *         -
+bc/x   0   1   gave    VBD   *   -      -    -   -   *   (V*)      -
+
+#end document
+"""
+PROPS = """-	(ARG0*)	(ARG0*)
+try	(V*)	*
+-	(ARG1*	*
+sing	*)	(V*)
+
+-
+
+give	*
+-	(V*)
+
+"""
+"""What srl-eval.pl reads as the gold of these columns: lemmas and roles, one block per sentence."""
+
+
+def test_writes_props_that_srl_eval_scores_as_perfect(write):
+    examples = read_sentences(write(GOLD), SemanticRolesConfig()).examples
+    blocks = list(to_blocks((example, example.tags or ["O"] * len(example.tokens)) for example in examples))
+    assert len(blocks) == 3 and blocks[0].startswith("Ann\t-\t")
+    lines = "".join(f"{block}\n" for block in blocks).splitlines()
+    assert "".join(line.partition("\t")[2] + "\n" for line in lines) == PROPS
+
+
+def test_predicates_of_different_texts_are_blocks_of_their_own_with_words_for_lemmas():
+    tags = {"sat": ["B-A0", "B-V"], "ran": ["O", "B-V"]}
+    examples = [(from_text(f"Ann *{verb}*"), tags[verb]) for verb in ("sat", "ran")]
+    assert list(to_blocks(examples)) == ["Ann\t-\t(A0*)\nsat\tsat\t(V*)\n", "Ann\t-\t*\nran\tran\t(V*)\n"]
+
+
+def test_a_lemma_belongs_to_its_example(write):
+    examples = read_sentences(write(GOLD), SemanticRolesConfig()).examples
+    assert [(example.sentence, example.lemma) for example in examples] == [
+        (0, Lemma(1, "try")),
+        (0, Lemma(3, "sing")),
+        (1, None),
+        (2, Lemma(0, "give")),
+    ]
 
 
 def test_writes_json_that_its_reader_reads():

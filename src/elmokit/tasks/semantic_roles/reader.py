@@ -20,12 +20,22 @@ _NONE = "-"
 
 
 @dataclass(frozen=True, slots=True)
+class Lemma:
+    """The lemma of a predicate, and the token in whose row it is written."""
+
+    token: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Proposition:
     """A predicate and the BIO tags of its roles, including V."""
 
     predicate: int | None
     """Index of the token at which V begins; None if the column has no V, as some columns of OntoNotes."""
     tags: list[str]
+    lemma: Lemma | None = None
+    """None if the file does not give one lemma for each column of roles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,10 @@ class PredicateInSentence:
     """Index of the predicate's token; None if a corpus has roles without a V, for which nothing is predicted."""
     tags: list[str]
     """BIO tags of the predicate's roles, including V; empty if they are not known."""
+    lemma: Lemma | None = None
+    """The predicate's lemma, as its file gives it."""
+    sentence: int | None = None
+    """Number of the sentence in its file, which its predicates share; None for a sentence from elsewhere."""
 
 
 def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
@@ -66,15 +80,16 @@ def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
 def _conll2012(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
     for document in conll2012.read_conll2012(lines, name=name):
         for sentence in document.sentences:
-            yield _role_sentence(sentence, conll2012.plain_tokens(sentence), conll2012.role_columns(sentence))
+            tokens, props = conll2012.plain_tokens(sentence), conll2012.role_columns(sentence)
+            yield _role_sentence(sentence, tokens, props, lemmas=conll2012.predicate_lemmas(sentence))
 
 
 def _conll2005(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
     num_predicates = 0
     for sentence in column_sentences(lines, name=name):
-        props = _props(sentence)
+        lemmas, props = _props(sentence)
         num_predicates += len(props)
-        yield _role_sentence(sentence, [plain_token(word) for word in sentence.column(0)], props)
+        yield _role_sentence(sentence, [plain_token(word) for word in sentence.column(0)], props, lemmas=lemmas)
     if not num_predicates:
         raise ValueError(
             f"{name} has no predicate; expected the columns of CoNLL-2005, or those of CoNLL-2012 after a line "
@@ -82,25 +97,31 @@ def _conll2005(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
         )
 
 
-def _props(sentence: ColumnSentence) -> list[list[str]]:
-    """The columns of brackets, which come after the predicates' column, the last one that has a cell without `*`."""
+def _props(sentence: ColumnSentence) -> tuple[list[tuple[int, str]], list[list[str]]]:
+    """Row and lemma of each predicate, and the columns of brackets.
+
+    The column of lemmas is the last one that has a cell without `*`; those of brackets come after it.
+    """
     columns = [sentence.column(index) for index in range(sentence.num_columns)]
-    lemmas = next((index for index in reversed(range(1, len(columns))) if any("*" not in c for c in columns[index])), 0)
-    if lemmas == 0:
+    last = next((index for index in reversed(range(1, len(columns))) if any("*" not in c for c in columns[index])), 0)
+    if last == 0:
         raise ValueError(f"{sentence.line(0)}: {' '.join(sentence.rows[0])[:80]!r} has no column of predicates")
-    num_predicates = sum(cell != _NONE for cell in columns[lemmas])
-    props = columns[lemmas + 1 :]
-    if num_predicates != len(props):
+    lemmas = [(row, cell) for row, cell in enumerate(columns[last]) if cell != _NONE]
+    props = columns[last + 1 :]
+    if len(lemmas) != len(props):
         raise ValueError(
-            f"{sentence.where}: {num_predicates} predicates in column {lemmas + 1}, but {len(props)} columns of "
+            f"{sentence.where}: {len(lemmas)} predicates in column {last + 1}, but {len(props)} columns of "
             "roles after it; expected one column per predicate"
         )
-    return props
+    return lemmas, props
 
 
-def _role_sentence(sentence: ColumnSentence, tokens: list[str], columns: list[list[str]]) -> RoleSentence:
+def _role_sentence(
+    sentence: ColumnSentence, tokens: list[str], columns: list[list[str]], *, lemmas: list[tuple[int, str]]
+) -> RoleSentence:
     propositions: list[Proposition] = []
-    for number, column in enumerate(columns, start=1):
+    of_columns = [Lemma(*lemma) for lemma in lemmas] if len(lemmas) == len(columns) else [None] * len(columns)
+    for number, (column, lemma) in enumerate(zip(columns, of_columns, strict=True), start=1):
         where = f"{sentence.where}, predicate {number}"
         try:
             tags = tags_from_props(column)
@@ -114,5 +135,5 @@ def _role_sentence(sentence: ColumnSentence, tokens: list[str], columns: list[li
             raise ValueError(
                 f"{sentence.line(predicate)}: {tokens[predicate]!r} is V of predicate {number} and of another one"
             )
-        propositions.append(Proposition(predicate, tags))
+        propositions.append(Proposition(predicate, tags, lemma))
     return RoleSentence(tokens, propositions)

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Any
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
 from elmokit.system.json_fields import Fields
 from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
-from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_role_sentences
+from elmokit.tasks.semantic_roles.reader import (
+    Lemma,
+    PredicateInSentence,
+    Proposition,
+    RoleSentence,
+    read_role_sentences,
+)
 from elmokit.tasks.semantic_roles.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, find_splits
+from elmokit.tasks.task import Reading, Task, TextBlocks, find_splits
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from elmokit.tasks.inputs import TokenInputs
@@ -34,7 +40,7 @@ _MARK = "*"
 def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[PredicateInSentence]:
     """Read one example per predicate. For training only, predicates without V and long sentences are skipped."""
     reading = Reading[PredicateInSentence]([])
-    for sentence in read_role_sentences(path):
+    for number, sentence in enumerate(read_role_sentences(path)):
         if not sentence.propositions:
             reading.skipped["sentences without a predicate"] += 1
         for proposition in sentence.propositions:
@@ -43,8 +49,20 @@ def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[Pre
             elif training and 0 < config.max_train_tokens < len(sentence.tokens):
                 reading.skipped[f"predicates in sentences of more than {config.max_train_tokens} tokens"] += 1
             else:
-                reading.examples.append(PredicateInSentence(sentence.tokens, proposition.predicate, proposition.tags))
+                reading.examples.append(_example(sentence, proposition, number))
     return reading
+
+
+def read_sentences(path: Path, config: SemanticRolesConfig) -> Reading[PredicateInSentence]:
+    """Read one example per predicate, and one without a predicate for each sentence that has none."""
+    without = [Proposition(None, [])]
+    return Reading(
+        [
+            _example(sentence, proposition, number)
+            for number, sentence in enumerate(read_role_sentences(path))
+            for proposition in sentence.propositions or without
+        ]
+    )
 
 
 def sentences(example: PredicateInSentence) -> Sequence[Sequence[str]]:
@@ -109,14 +127,39 @@ def from_json(fields: Mapping[str, Any]) -> PredicateInSentence:
 
 
 def to_text(example: PredicateInSentence, prediction: Sequence[str]) -> str:
-    """Columns of CoNLL-2005: words, the predicate (as spelt, instead of its lemma), and its roles."""
-    if example.predicate is None:
-        return "".join(f"{token}\t-\n" for token in example.tokens)
-    lemmas = ["-"] * len(example.tokens)
-    lemmas[example.predicate] = example.tokens[example.predicate]
-    return "".join(
-        "\t".join(row) + "\n" for row in zip(example.tokens, lemmas, props_from_tags(prediction), strict=True)
-    )
+    """The block of a sentence with a single predicate (see `to_blocks`)."""
+    return _block([(example, prediction)])
+
+
+def to_blocks(predictions: Iterable[tuple[PredicateInSentence, Sequence[str]]]) -> Iterator[str]:
+    """Blocks of CoNLL-2005 columns, one per sentence: words, the predicates' lemmas, a column of roles per predicate.
+
+    Without the words (`cut -f2-`), these are the props that srl-eval.pl scores. A lemma is that of the input; where it
+    has none, the predicate's word as spelt. The predicates of a sentence must follow each other.
+    """
+    block: list[tuple[PredicateInSentence, Sequence[str]]] = []
+    for example, prediction in predictions:
+        if block and (example.sentence is None or example.sentence != block[-1][0].sentence):
+            yield _block(block)
+            block = []
+        block.append((example, prediction))
+    if block:
+        yield _block(block)
+
+
+def _block(predictions: Sequence[tuple[PredicateInSentence, Sequence[str]]]) -> str:
+    tokens = predictions[0][0].tokens
+    columns: dict[Lemma, list[str]] = {}
+    for example, tags in predictions:
+        lemma = example.lemma
+        if lemma is None and example.predicate is not None:
+            lemma = Lemma(example.predicate, tokens[example.predicate])
+        if lemma is not None:
+            columns[lemma] = props_from_tags(tags)
+    in_order = sorted(columns, key=lambda lemma: lemma.token)
+    lemmas = {lemma.token: lemma.text for lemma in in_order}
+    rows = zip(tokens, *(columns[lemma] for lemma in in_order), strict=True)
+    return "".join("\t".join([row[0], lemmas.get(number, "-"), *row[1:]]) + "\n" for number, row in enumerate(rows))
 
 
 def to_json(example: PredicateInSentence, prediction: Sequence[str]) -> dict[str, Any]:
@@ -136,6 +179,12 @@ def to_json(example: PredicateInSentence, prediction: Sequence[str]) -> dict[str
     }
 
 
+def _example(sentence: RoleSentence, proposition: Proposition, number: int) -> PredicateInSentence:
+    return PredicateInSentence(
+        sentence.tokens, proposition.predicate, proposition.tags, lemma=proposition.lemma, sentence=number
+    )
+
+
 TASK: Task[PredicateInSentence, list[str]] = Task(
     name="semantic-roles",
     metric="f1",
@@ -151,4 +200,5 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     from_json=from_json,
     to_text=to_text,
     to_json=to_json,
+    blocks=TextBlocks(read=read_sentences, to_text=to_blocks),
 )

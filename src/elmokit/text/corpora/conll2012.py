@@ -16,7 +16,8 @@ BEGIN = "#begin document"
 
 _END = "#end document"
 _HEAD = re.compile(r"#begin document \((?P<name>.*)\);?(?: part (?P<part>\d+))?\s*")
-_WORD, _SPEAKER, _FIRST_ROLE = 3, 9, 11
+_WORD, _LEMMA, _FRAMESET, _SPEAKER, _FIRST_ROLE = 3, 6, 7, 9, 11
+_NONE = "-"
 _WITHOUT_WORD = "[WORD]"
 
 
@@ -74,6 +75,12 @@ def speakers(sentence: ColumnSentence) -> list[str]:
 def role_columns(sentence: ColumnSentence) -> list[list[str]]:
     """For each predicate of a sentence, its column of brackets (see `metrics.roles.tags_from_props`)."""
     return [sentence.column(index) for index in range(_FIRST_ROLE, sentence.num_columns - 1)]
+
+
+def predicate_lemmas(sentence: ColumnSentence) -> list[tuple[int, str]]:
+    """Row and lemma of each predicate, which is a row with a frameset; other rows have a lemma for their word sense."""
+    cells = [(row, cells[_LEMMA]) for row, cells in enumerate(sentence.rows) if cells[_FRAMESET] != _NONE]
+    return [(row, lemma) for row, lemma in cells if lemma != _NONE]
 
 
 def coreference_column(sentence: ColumnSentence) -> list[str]:
