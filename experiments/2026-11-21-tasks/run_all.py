@@ -73,7 +73,7 @@ def run(comparison: Comparison, place: str, seed: int, *, folder: Path) -> None:
             command = [*verb, "--resume", run_dir]
         else:
             command = [*verb, comparison.task, "--data", DATA / comparison.data, "--run", run_dir]
-            command += ["--recipe", comparison.recipe, "--elmo", place, "--seed", str(seed)]
+            command += ["--recipe", comparison.recipe, "--elmo", place, "--seed", str(seed), "--test"]
             command += ["--set", *comparison.settings] if comparison.settings else []
         environment = os.environ | {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
         with log.open("a") as output:

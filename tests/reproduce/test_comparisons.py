@@ -68,6 +68,13 @@ def test_runs_of_several_machines_are_compared(tmp_path: Path):
     assert len(compare(here, there).comparisons) == 1
 
 
+def test_runs_without_test_scores_are_compared_by_the_development_set_and_named(tmp_path: Path):
+    runs = [make_run(tmp_path / elmo, f"elmo={elmo}", test=None, dev=60) for elmo in ("none", "input")]
+    results = compare_runs(read_runs(runs))
+    assert results.comparisons[0].test_sets == [None]
+    assert results.notes == [f"{run} has no test scores; `elmokit train --resume RUN --test` adds them" for run in runs]
+
+
 def test_two_runs_of_one_seed_are_refused(folder: Path):
     make_run(folder / "again", "elmo=none", "seed=1", test=99)
     with pytest.raises(ValueError, match=r"again and .*ner-none-1 are runs of the same settings and the same seed, 1"):

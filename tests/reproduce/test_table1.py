@@ -25,6 +25,15 @@ def test_data_that_the_paper_does_not_have_make_no_row(tmp_path: Path):
     assert our_rows(runs) == []
 
 
+def test_runs_without_test_scores_make_a_row_that_says_so(tmp_path: Path):
+    runs = [make_run(tmp_path / elmo, f"elmo={elmo}", test=None) for elmo in ("none", "input")]
+    (row,) = our_rows(runs)
+    assert row.row == "NER" and set(row.cells) == {None}
+    assert "runs without test scores; `elmokit train --resume RUN --test` adds them" in row.measured_on
+    runs[0] = make_run(tmp_path / "scored", "elmo=none", test=80)
+    assert our_rows(runs) == [row]
+
+
 def test_counterparts_are_rows_of_the_table_for_tasks_that_exist():
     assert {counterpart.row for counterpart in COUNTERPARTS.values()} == set(TABLE_1.rows)
     assert {task for task, _ in COUNTERPARTS} == set(TASKS)

@@ -73,6 +73,11 @@ def test_frozen_vectors_have_no_gradient_and_no_random_rows(vectors: str):
     assert [parameter for parameter in inputs.parameters() if parameter.requires_grad] == []
 
 
+def test_vectors_of_the_file_can_have_length_one(vectors: str):
+    inputs = make(PLAIN, word_vectors=vectors, train_word_vectors=False, unit_word_vectors=True)
+    assert inputs([["cat", "sat"]]).inputs.flatten().tolist() == pytest.approx([0.5**0.5, 0.5**0.5, 0, 0])
+
+
 def test_rare_words_that_the_file_lacks_share_the_unknown_words_vector(vectors: str):
     inputs = make(PLAIN, word_vectors=vectors, min_word_count=2)
     assert inputs.words is not None

@@ -35,7 +35,7 @@ def run_dir(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path_fa
         "average_decay=0.5",
     ]
     config = with_settings(toy.recipes["cpu"](), settings)
-    return train(toy, toy_data, run_dir=folder, config=config, device="cpu")
+    return train(toy, toy_data, run_dir=folder, config=config, test=True, device="cpu")
 
 
 @pytest.fixture(scope="module")

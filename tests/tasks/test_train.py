@@ -45,9 +45,10 @@ EVERYTHING = (
 
 @pytest.fixture
 def run(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path) -> Run:
-    def start(name: str, *settings: str, task: Toy = toy) -> Path:
+    def start(name: str, *settings: str, task: Toy = toy, test: bool = False) -> Path:
         config = with_settings(task.recipes["cpu"](), ["elmo=none", f"elmo.model={tiny_bilms[0]}", *settings])
-        return train(task, toy_data, run_dir=tmp_path / name, config=config, cache=tmp_path / "cache", device="cpu")
+        given: dict[str, Any] = {"cache": tmp_path / "cache", "device": "cpu", "test": test}
+        return train(task, toy_data, run_dir=tmp_path / name, config=config, **given)
 
     return start
 
@@ -62,7 +63,7 @@ def contents(run_dir: Path) -> dict[str, object]:
 
 
 def test_a_run_learns_and_writes_what_it_did(run: Run, capsys: pytest.CaptureFixture[str]):
-    run_dir = run("run", "max_epochs=6", "learning_rate=0.05")
+    run_dir = run("run", "max_epochs=6", "learning_rate=0.05", test=True)
     *epochs, result = lines(run_dir)
     assert [line["epoch"] for line in epochs] == [1, 2, 3, 4, 5, 6]
     assert [line["step"] for line in epochs] == [10, 20, 30, 40, 50, 60]
@@ -71,11 +72,27 @@ def test_a_run_learns_and_writes_what_it_did(run: Run, capsys: pytest.CaptureFix
     assert result["result"] and result["best_epoch"] == best["epoch"]
     assert result["dev"] == best["dev"] and result["dev"]["accuracy"] > 80
     assert list(result["test"]) == ["test.tsv"] and result["test"]["test.tsv"]["accuracy"] > 80
+    assert result["converged"] is False  # it hit the largest number of epochs
     config = json.loads((run_dir / "config.json").read_text())
     assert config["task"] == "toy" and config["symbols"] == ["a", "b", "c"]
     assert config["examples"]["train"] == {"examples": 40, "without a label": 1}
     shown = capsys.readouterr().err
     assert "train: skipped 1: without a label" in shown and "epoch 6: loss" in shown
+
+
+def test_the_test_set_is_scored_only_when_that_is_asked_for(run: Run, toy: Toy, tmp_path: Path):
+    settings: dict[str, Any] = {"task": toy, "cache": tmp_path / "cache", "device": "cpu"}
+    asked = lines(run("asked", "elmo=both", "max_epochs=2", test=True))[-1]
+    run_dir = run("run", "elmo=both", "max_epochs=2")
+    before = lines(run_dir)
+    assert before[-1]["test"] == {} and asked["test"]["test.tsv"]
+    resume_task(run_dir, **settings)
+    assert lines(run_dir) == before
+    for test in (True, False):  # once there, the scores stay
+        resume_task(run_dir, test=test, **settings)
+        *epochs, result = lines(run_dir)
+        assert epochs == before[:-1]
+        assert {name: result[name] for name in ("dev", "test")} == {name: asked[name] for name in ("dev", "test")}
 
 
 @pytest.mark.slow
@@ -134,7 +151,7 @@ def test_a_finished_run_that_is_resumed_stays_as_it_is_and_may_get_more_epochs(r
     resume_task(short, ["max_epochs=5"], **settings)
     long = contents(run("long", *EVERYTHING))
     assert {name for name, content in contents(short).items() if content != long[name]} == set()
-    with pytest.raises(ValueError, match="keeps its settings, except max_epochs and patience"):
+    with pytest.raises(ValueError, match="keeps its settings, except max_epochs, patience, min_steps"):
         resume_task(short, ["learning_rate=1"], **settings)
 
 
@@ -310,6 +327,26 @@ def test_training_ends_when_patience_does(toy: Toy, tmp_path: Path):
     assert best["weight"].tolist() == [-2, -2]  # of the second epoch
 
 
+def test_patience_does_not_end_training_before_the_least_number_of_steps(toy: Toy, tmp_path: Path):
+    scores = [30, 20, 25, 20, 10, 99]
+    progress = lone_training(toy, tmp_path, scores, patience=2, min_steps=5).run()
+    assert (progress.epoch, progress.step, progress.best_epoch) == (5, 5, 1)
+    config = TrainingConfig(patience=2, min_steps=5, max_epochs=9)
+    assert progress.converged(config)
+    assert not progress.converged(replace(config, min_steps=6))
+
+
+def test_a_small_training_set_is_read_as_often_as_an_epoch_needs(toy: Toy, tmp_path: Path):
+    training = lone_training(toy, tmp_path, [10, 30], min_epoch_steps=3)
+    assert (training.run().step, training.model.get_parameter("weight").tolist()) == (6, [-6, -6])
+    many = lone_training(toy, tmp_path, [1], min_epoch_steps=9, batch_size=2)
+    many.train = list(range(7))
+    epoch = many._batches()
+    assert len(epoch) == 12  # three times all of them, each time in another order
+    passes = [sorted(example for batch in epoch[start : start + 4] for example in batch) for start in (0, 4, 8)]
+    assert passes == [list(range(7))] * 3 and len({str(epoch[start : start + 4]) for start in (0, 4, 8)}) == 3
+
+
 def test_the_rate_is_halved_while_the_score_gets_no_better(toy: Toy, tmp_path: Path):
     lone_training(toy, tmp_path, [10, 9, 9, 9, 20, 9, 9], patience=9, halve_after=2).run()
     rates = [line["learning_rate"] for line in lines(tmp_path)]
@@ -347,6 +384,27 @@ def test_the_moving_average_is_evaluated_and_kept_and_training_goes_on_with_the_
     assert seen == pytest.approx([first, second])
     assert load_file(tmp_path / "model.safetensors")["weight"].tolist() == pytest.approx([second] * 2)
     assert training.model.get_parameter("weight").tolist() == [-2, -2]
+
+
+def test_an_average_without_warm_up_keeps_a_trace_of_the_first_weights(toy: Toy, tmp_path: Path):
+    lone_training(toy, tmp_path, [1], average_decay=0.75, average_warm_up=False).run()
+    assert load_file(tmp_path / "model.safetensors")["weight"].tolist() == [-0.25, -0.25]
+
+
+def test_adadelta_has_the_epsilon_of_the_config(toy: Toy, tmp_path: Path):
+    training = lone_training(toy, tmp_path, [1], optimizer="adadelta", adadelta_epsilon=1e-8)
+    training.run()
+    expected = (1e-8 / (0.05 + 1e-8)) ** 0.5  # the size of Adadelta's first step for a gradient of 1
+    assert training.model.get_parameter("weight").tolist() == pytest.approx([-expected] * 2)
+
+
+def test_weight_decay_may_leave_biases_alone(run: Run):
+    settings = ("optimizer=sgd", "learning_rate=1e-6", "weight_decay=1e6", "max_epochs=1")
+    both, without = (
+        load_file(run(name, *settings, f"decay_biases={name}") / "model.safetensors") for name in ("true", "false")
+    )
+    assert both["encode.bias"].abs().max() < 1e-3 < without["encode.bias"].abs().max()
+    assert without["encode.weight"].abs().max() < 1e-3
 
 
 def test_weight_decay_leaves_the_mixes_alone(run: Run):

@@ -35,6 +35,11 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--word-vectors", metavar="FILE", help="word vectors of GloVe, word2vec or fastText (default: as in the recipe)"
     )
+    parser.add_argument(
+        "--test",
+        action="store_true",
+        help="score the test set at the end, or now if the run to be resumed has ended (default: evaluate does it)",
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="seed for weights, order and dropout (default: 0)")
     parser.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="override settings of the recipe"
@@ -43,7 +48,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "--resume",
         type=Path,
         metavar="DIR",
-        help="continue the run in this folder (--set may change max_epochs and patience)",
+        help="continue the run in this folder (--set may change max_epochs, patience and min_steps)",
     )
     parser.add_argument(
         "--from-start",
@@ -71,7 +76,12 @@ def _train(arguments: argparse.Namespace) -> None:
     cache = None if arguments.no_cache else arguments.cache or default_cache()
     if arguments.resume:
         run_dir = resume_task(
-            arguments.resume, arguments.set, from_start=arguments.from_start, cache=cache, device=arguments.device
+            arguments.resume,
+            arguments.set,
+            from_start=arguments.from_start,
+            test=arguments.test,
+            cache=cache,
+            device=arguments.device,
         )
     else:
         own = {
@@ -87,6 +97,7 @@ def _train(arguments: argparse.Namespace) -> None:
             arguments.data,
             run_dir=arguments.run_dir,
             config=config,
+            test=arguments.test,
             cache=cache,
             device=arguments.device,
         )

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from elmokit.runs.logged_runs import LoggedRun
 
 
+ADD_TEST_SCORES = "`elmokit train --resume RUN --test` adds them"
+
+
 @dataclass(frozen=True)
 class Arm:
     """Finished runs that differ only in their seed, sorted by it."""
@@ -69,8 +72,11 @@ class Comparison:
 
     @property
     def test_sets(self) -> list[str | None]:
-        """Names of the test files; a single None, for the development set, if there are no test files."""
-        return list(self.baseline.results[0].test) or [None]
+        """Names of the test files that both arms have scores of; a single None, for the development set, if none is."""
+        of_baseline, of_elmo = (
+            dict.fromkeys(name for result in arm.results for name in result.test) for arm in (self.baseline, self.elmo)
+        )
+        return [name for name in of_baseline if name in of_elmo] or [None]
 
 
 @dataclass(frozen=True)
@@ -97,6 +103,7 @@ def compare_runs(logged: Sequence[LoggedRun]) -> Results:
     """
     runs = [read_task_run(run) for run in logged]
     notes = [f"{run.where} has not ended" for run in runs if run.result is None]
+    notes += [f"{run.where} has no test scores; {ADD_TEST_SCORES}" for run in runs if run.lacks_test_scores]
     groups: dict[str, list[TaskRun]] = {}
     for run in runs:
         if run.result is not None:

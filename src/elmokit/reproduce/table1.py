@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elmokit.metrics.statistic import Statistic
-from elmokit.reproduce.comparisons import compare_runs, gain
+from elmokit.reproduce.comparisons import ADD_TEST_SCORES, compare_runs, gain
 from elmokit.reproduce.paper import TABLE_1
 from elmokit.reproduce.reproduction import OurRow, Reproduction
 from elmokit.runs.logged_runs import read_runs
@@ -71,9 +71,13 @@ def counterpart(comparison: Comparison, test_set: str | None) -> Counterpart | N
 
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
-    """One row per comparison that has a counterpart, from the runs that `read_runs` finds."""
+    """One row per comparison that has a counterpart, from the runs that `read_runs` finds.
+
+    A comparison of runs without test scores is a row without numbers, which says so.
+    """
     rows: list[OurRow] = []
     for comparison in compare_runs(read_runs(paths)).comparisons:
+        rows += _without_numbers(comparison)
         for test_set in comparison.test_sets:
             paper = counterpart(comparison, test_set)
             baseline = comparison.baseline.score(comparison.metric, test_set=test_set)
@@ -84,6 +88,14 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
                 where = f"{comparison.data}, ELMo at {comparison.elmo_name}, {len(elmo.values)} seeds"
                 rows.append(OurRow(paper.row, where, (None, None, baseline, elmo, *gains)))
     return rows
+
+
+def _without_numbers(comparison: Comparison) -> list[OurRow]:
+    """The rows that the comparison would have if both arms had scores of their test files."""
+    names = [path.name for path in comparison.baseline.runs[0].record.splits.test]
+    papers = [counterpart(comparison, name) for name in names if name not in comparison.test_sets]
+    where = f"{comparison.data}, ELMo at {comparison.elmo_name}: runs without test scores; {ADD_TEST_SCORES}"
+    return [OurRow(paper.row, where, (None,) * len(TABLE_1.columns)) for paper in papers if paper is not None]
 
 
 REPRODUCTION = Reproduction(

@@ -34,7 +34,7 @@ class RunResult:
 
     dev: Mapping[str, float]
     test: Mapping[str, Mapping[str, float]]
-    """Scores by the name of the test file."""
+    """Scores by the name of the test file; empty if the run was not asked for them."""
     best_epoch: int
     seconds: float
     """Seconds of training and of evaluating after each epoch."""
@@ -42,6 +42,8 @@ class RunResult:
     """The same in CPU seconds; None if the run did not record it."""
     machine: str | None
     """The hardware; None if the run did not record it."""
+    converged: bool | None
+    """Whether training ended because the score got no better; None if the run did not record it."""
     mixes: Mapping[str, LearntMix]
     """The mixes by position, input or output; empty without ELMo."""
 
@@ -65,6 +67,11 @@ class TaskRun:
     def data(self) -> str:
         """Name of the folder of the training data."""
         return self.record.splits.train[0].parent.name
+
+    @property
+    def lacks_test_scores(self) -> bool:
+        """Whether the run has ended and has test files, but no scores of them."""
+        return self.result is not None and bool(self.record.splits.test) and not self.result.test
 
     def settings(self) -> dict[str, Any]:
         """Settings except the seed and ELMo's, by name: `training.max_epochs`; word vectors without their path."""
@@ -107,6 +114,7 @@ def _result(run: LoggedRun, metric: str) -> RunResult | None:
         seconds=line.number("seconds"),
         processor_seconds=line.number_or_none("processor_seconds"),
         machine=line.text("machine") if "machine" in line else None,
+        converged=line.boolean("converged") if "converged" in line else None,
         mixes=_mixes(line.fields("mixes")) if "mixes" in line else {},
     )
 

@@ -70,6 +70,8 @@ class InputConfig:
     """Width of the word vectors; 0 uses none. A file of word vectors overrides it."""
     train_word_vectors: bool = True
     """Whether the vectors of the training set's words are trained."""
+    unit_word_vectors: bool = False
+    """Whether the vectors of the file are divided by their length."""
     lower_case: bool = True
     """Whether words are lower-cased, as GloVe's 6B vectors are; characters never are."""
     min_word_count: int = 1
@@ -112,15 +114,22 @@ class TrainingConfig:
     """How a task model is trained."""
 
     optimizer: str = "adam"
-    """adam, adamw, adadelta (rho 0.95, epsilon 1e-6) or sgd."""
+    """adam, adamw, adadelta (rho 0.95) or sgd."""
+    adadelta_epsilon: float = 1e-6
+    """Epsilon of adadelta; the others have torch's own."""
     learning_rate: float = 0.001
     """Learning rate of the first step."""
     batch_size: int = 32
     """Examples per step, of similar length."""
     max_epochs: int = 20
-    """Epochs after which training ends in any case."""
+    """Epochs after which training ends in any case, converged or not."""
     patience: int = 5
-    """Training ends after this many epochs in a row without a better score on the development set."""
+    """Training ends, converged, after this many epochs in a row without a better score on the development set."""
+    min_steps: int = 0
+    """Number of steps before which patience does not end training."""
+    min_epoch_steps: int = 0
+    """Smallest number of steps of an epoch: a small training set is read as often as that takes, so that patience has
+    steps to wait for. 0 reads it once."""
     halve_after: int = 0
     """The learning rate is halved after this many epochs in a row without a better score; 0 never halves it."""
     decay: float = 1.0
@@ -132,10 +141,14 @@ class TrainingConfig:
     clip_value: float = 0.0
     """Largest absolute value of each element of the gradient; 0 does not clip it."""
     average_decay: float = 0.0
-    """Decay (for example 0.999) of the moving average of the weights that is evaluated and kept; the first steps use a
-    smaller decay. 0 uses the weights themselves."""
+    """Decay (for example 0.999) of the moving average of the weights that is evaluated and kept; 0 uses the weights
+    themselves."""
+    average_warm_up: bool = True
+    """Whether the first steps use a smaller decay, so that the initial weights leave no trace."""
     weight_decay: float = 0.0
-    """L2 penalty on all weights except those of the scalar mixes."""
+    """L2 penalty on all weights except those of the scalar mixes: this times the weight is added to its gradient."""
+    decay_biases: bool = True
+    """Whether biases have that penalty too."""
     max_train_examples: int = 0
     """Number of training examples used, chosen by the seed; 0 means all."""
     train_share: float = 1.0
@@ -148,14 +161,14 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if self.optimizer not in OPTIMIZERS:
             raise ValueError(f"optimizer is {self.optimizer!r}; expected {', '.join(OPTIMIZERS)}")
-        for name in ("learning_rate", "decay"):
+        for name in ("learning_rate", "decay", "adadelta_epsilon"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
         for name in ("batch_size", "max_epochs", "patience", "decay_steps"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         amounts = ("halve_after", "clip_norm", "clip_value", "weight_decay", "seed")
-        for name in (*amounts, "max_train_examples", "max_dev_examples"):
+        for name in (*amounts, "max_train_examples", "max_dev_examples", "min_steps", "min_epoch_steps"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
         if not 0 <= self.average_decay < 1:

@@ -100,9 +100,13 @@ class TaskProgress:
             return replace(done, epochs_since_halving=0, rate_factor=self.rate_factor / 2)
         return replace(done, epochs_since_halving=waited)
 
+    def converged(self, config: TrainingConfig) -> bool:
+        """Whether the score has not improved for `patience` epochs, after at least `min_steps` steps."""
+        return self.epoch - self.best_epoch >= config.patience and self.step >= config.min_steps
+
     def finished(self, config: TrainingConfig) -> bool:
-        """Whether the last epoch is done, or the score has not improved for `patience` epochs."""
-        return self.epoch >= config.max_epochs or self.epoch - self.best_epoch >= config.patience
+        """Whether the last epoch is done, or the run has converged."""
+        return self.epoch >= config.max_epochs or self.converged(config)
 
 
 @dataclass(frozen=True)
@@ -185,8 +189,7 @@ class Training(Generic[E, P]):
 
     def _one_epoch(self) -> tuple[float, int]:
         """Train for an epoch; the mean loss of its batches, and the number of steps so far."""
-        seed = f"{self.config.seed} {self.progress.epoch}"
-        groups = training_batches(self.task, self.train, size=self.config.batch_size, seed=seed)
+        groups = self._batches()
         step = self.progress.step
         total = 0.0
         self.model.train()
@@ -201,6 +204,16 @@ class Training(Generic[E, P]):
                 bar.set_postfix_str(f"loss {total / number:.4f}", refresh=False)
                 bar.update()
         return total / len(groups), step
+
+    def _batches(self) -> list[list[E]]:
+        """The batches of an epoch: all examples once, or as often as `min_epoch_steps` takes."""
+        seed = f"{self.config.seed} {self.progress.epoch}"
+        groups = training_batches(self.task, self.train, size=self.config.batch_size, seed=seed)
+        once = len(groups)
+        while len(groups) < self.config.min_epoch_steps:
+            again = f"{seed} {len(groups) // once}"
+            groups += training_batches(self.task, self.train, size=self.config.batch_size, seed=again)
+        return groups
 
     def _one_step(self, examples: list[E], step: int) -> float:
         config = self.config
@@ -228,9 +241,11 @@ class Training(Generic[E, P]):
 
     @torch.no_grad()
     def _update_average(self, step: int) -> None:
-        """The decay grows with the steps, like TensorFlow's with `num_updates`, so the first weights leave no trace."""
+        """With the warm-up, the decay grows with the steps, like TensorFlow's with `num_updates`."""
         if self.average:
-            decay = min(self.config.average_decay, (1 + step) / (10 + step))
+            decay = self.config.average_decay
+            if self.config.average_warm_up:
+                decay = min(decay, (1 + step) / (10 + step))
             for average, parameter in zip(self.average, self.parameters, strict=True):
                 average.lerp_(parameter, 1 - decay)
 
@@ -342,16 +357,18 @@ class _Swapped:
 
 
 def _new_optimizer(module: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
-    mixes = {
+    undecayed = {
         id(value) for part in module.modules() if isinstance(part, ScalarMix | TopLayer) for value in part.parameters()
     }
+    if not config.decay_biases:
+        undecayed |= {id(value) for value in module.parameters() if value.ndim < 2}
     trained = [value for value in module.parameters() if value.requires_grad]
     groups: list[dict[str, Any]] = [
-        {"params": [value for value in trained if id(value) not in mixes], "weight_decay": config.weight_decay},
-        {"params": [value for value in trained if id(value) in mixes], "weight_decay": 0.0},
+        {"params": [value for value in trained if id(value) not in undecayed], "weight_decay": config.weight_decay},
+        {"params": [value for value in trained if id(value) in undecayed], "weight_decay": 0.0},
     ]
     if config.optimizer == "adadelta":
-        return torch.optim.Adadelta(groups, lr=config.learning_rate, rho=0.95, eps=1e-6)
+        return torch.optim.Adadelta(groups, lr=config.learning_rate, rho=0.95, eps=config.adadelta_epsilon)
     if config.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=config.learning_rate)
     kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam

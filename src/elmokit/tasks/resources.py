@@ -57,6 +57,7 @@ def read_words(config: InputConfig, training: Sentences, others: Sentences, *, s
         training,
         others,
         path=config.word_vectors,
+        unit_length=config.unit_word_vectors,
         dim=config.word_dim,
         trainable=config.train_word_vectors,
         lower_case=config.lower_case,

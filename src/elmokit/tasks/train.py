@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.words import WordTable
 
 EXAMPLES_FOR_SCALES = 500
-RESUMABLE = ("max_epochs", "patience")
+RESUMABLE = ("max_epochs", "patience", "min_steps")
 """Settings that may change when a run is resumed."""
 
 
@@ -50,11 +50,14 @@ def train(
     *,
     run_dir: str | Path,
     config: TaskConfig,
+    test: bool = False,
     cache: Path | None = None,
     device: str | torch.device | None = None,
 ) -> Path:
     """Train on a folder's files, or on those that `data` names, into a new run folder; returns that folder.
 
+    test: score the test files at the end. Settings are chosen by the development set, so this is for the last run.
+        Without it, the test files only add their words to those whose vectors are kept (see `new_word_table`).
     cache: folder of the activations of frozen biLMs (`vectors.cache_folder.default_cache()`); None computes them again.
     Raises ValueError or OSError for files that cannot be read, ValueError for a folder that already holds a run, and
     `DivergenceError`, a ValueError, for a loss that is not finite.
@@ -81,6 +84,7 @@ def train(
             counts=examples.counts,
         )
         _create(run_dir, record, words)
+        examples = examples if test else replace(examples, test={})
         _finish(_new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device), record, examples)
     return run_dir
 
@@ -90,13 +94,15 @@ def resume_task(
     settings: Sequence[str] = (),
     *,
     from_start: bool = False,
+    test: bool = False,
     task: Task[Any, Any] | None = None,
     cache: Path | None = None,
     device: str | torch.device | None = None,
 ) -> Path:
     """Continue a run after its last finished epoch; it ends as if it had never stopped.
 
-    settings: only `max_epochs=N` and `patience=N`.
+    settings: only `max_epochs=N`, `patience=N` and `min_steps=N`.
+    test: score the test files at the end, even if the run had ended before.
     from_start: train again from the first epoch if the checkpoint cannot be read.
     Raises FileNotFoundError when the folder is not a run; ValueError when its checkpoint, or the weights of its best
     epoch, cannot be read: nothing is changed then; InUseError, an OSError, when another process has the run.
@@ -108,6 +114,7 @@ def resume_task(
         task = task or find_task(before.task)
         record = replace(before, config=_changed(before.config, settings))
         examples = read_data(task, record.splits, record.config)
+        examples = examples if test else replace(examples, test={})
         words = load_word_table(run_dir) if record.config.inputs.word_dim else None
         elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
         check_elmo(record, elmo, run_dir)
@@ -122,7 +129,7 @@ def resume_task(
 def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:
     config = with_settings(before, settings)
     if config != replace(before, training=replace(before.training, **_resumable(config))):
-        raise ValueError(f"a resumed run keeps its settings, except {' and '.join(RESUMABLE)}")
+        raise ValueError(f"a resumed run keeps its settings, except {', '.join(RESUMABLE)}")
     return config
 
 
@@ -178,23 +185,36 @@ def _new_loop(
 
 
 def _finish(loop: Training[E, P], record: TaskRecord, examples: TaskData[E]) -> None:
-    """Train to the end, and log the scores of the best weights."""
-    task, model, config = loop.task, loop.model, loop.config
-    done_before = loop.progress.finished(config)
+    """Train to the end, and log the scores of the best weights, unless the log has them already."""
+    done_before = loop.progress.finished(loop.config)
     metrics = loop.run_dir / METRICS_NAME
     last_epoch = loop.progress.epoch
     keep_records(metrics, lambda record: record["epoch"] <= last_epoch and (done_before or "result" not in record))
-    progress = loop.run()
-    if not (done_before and any("result" in record for record in read_log(metrics).records)):
+    loop.run()
+    results = [record for record in read_log(metrics).records if "result" in record]
+    if not results or (examples.test and not results[-1].get("test")):
+        model = loop.model
         model.load_state_dict(current_tensors(read_tensors(loop.run_dir / BEST_FILE).tensors, record.config.inputs))
-        result: dict[str, object] = {"epoch": progress.epoch, "best_epoch": progress.best_epoch, "result": True}
-        result["dev"] = _scores(task, model, examples.dev, config.batch_size)
-        result["test"] = {name: _scores(task, model, part, config.batch_size) for name, part in examples.test.items()}
-        result["mixes"] = _mixes(model.inputs)
-        result["seconds"] = round(progress.seconds, 1)
-        result["processor_seconds"] = round(progress.processor_seconds, 1)
-        result["machine"] = _machine(model)
+        result = _result(loop, examples)
+        keep_records(metrics, lambda record: "result" not in record)
         append_json_line(metrics, result)
+
+
+def _result(loop: Training[E, P], examples: TaskData[E]) -> dict[str, object]:
+    """The last line of the log; the loop's model has the weights of the best epoch."""
+    task, model, progress, batch_size = loop.task, loop.model, loop.progress, loop.config.batch_size
+    return {
+        "epoch": progress.epoch,
+        "best_epoch": progress.best_epoch,
+        "result": True,
+        "converged": progress.converged(loop.config),
+        "dev": _scores(task, model, examples.dev, batch_size),
+        "test": {name: _scores(task, model, part, batch_size) for name, part in examples.test.items()},
+        "mixes": _mixes(model.inputs),
+        "seconds": round(progress.seconds, 1),
+        "processor_seconds": round(progress.processor_seconds, 1),
+        "machine": _machine(model),
+    }
 
 
 def _for_scales(task: Task[E, P], examples: Sequence[E]) -> list[Sequence[str]]:

@@ -44,6 +44,7 @@ def new_word_table(
     others: Iterable[Sequence[str]] = (),
     *,
     path: str = "",
+    unit_length: bool = False,
     dim: int,
     trainable: bool = True,
     lower_case: bool = True,
@@ -54,6 +55,7 @@ def new_word_table(
     """Words with vectors: those of the training set that the file has or, if `trainable`, that occur `min_count` times.
 
     path: GloVe, word2vec or fastText file, whose width replaces `dim`; "" starts all words at random.
+    unit_length: whether the vectors of the file are divided by their length.
     others: sentences that are predicted later, such as the development and test sets. Their words, and the first
         `num_extra` of the file, get the file's vectors, as if the whole file were kept; these vectors are not learnt.
     A word that the file lacks starts at random, with the mean and spread of the file's vectors; the unknown word at
@@ -70,9 +72,12 @@ def new_word_table(
         found = read_word_vectors(path, wanted, first=num_extra)
         if not found.words:
             raise ValueError(f"{path} has none of the {len(wanted):,} words of the data; is it for another language?")
-        read = dict(zip(found.words, found.matrix, strict=True))
-        dim = found.matrix.shape[1]
-        mean, deviation = float(found.matrix.mean()), float(found.matrix.std())
+        matrix = found.matrix
+        if unit_length:
+            matrix = matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        read = dict(zip(found.words, matrix, strict=True))
+        dim = matrix.shape[1]
+        mean, deviation = float(matrix.mean()), float(matrix.std())
     learnt = [word for word in by_count if trainable and (word in read or counts[word] >= min_count)]
     is_learnt = set(learnt)
     fixed = [word for word in read if word not in is_learnt]

@@ -35,6 +35,7 @@ def paper() -> TaskConfig:
         inputs=InputConfig(
             word_dim=300,  # Lee, section 7.1
             train_word_vectors=False,  # Lee's code
+            unit_word_vectors=True,  # Lee's code
             lower_case=False,  # Lee's code
             character_dim=8,  # Lee, section 7.1
             character_filters=((3, 50), (4, 50), (5, 50)),  # Lee, section 7.1
@@ -76,6 +77,7 @@ def cpu() -> TaskConfig:
         inputs=replace(
             recipe.inputs,
             word_dim=50,
+            unit_word_vectors=False,
             lower_case=True,
             character_filters=((3, 30), (4, 30), (5, 30)),
             max_characters=20,

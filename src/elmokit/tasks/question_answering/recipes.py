@@ -37,11 +37,13 @@ def paper() -> TaskConfig:
         ),
         training=TrainingConfig(
             optimizer="adadelta",  # O
+            adadelta_epsilon=1e-8,  # O
             learning_rate=1.0,  # O
             batch_size=45,  # O
             max_epochs=24,  # O with ELMo; 26 without
             patience=24,
             average_decay=0.999,  # O
+            average_warm_up=False,  # O
         ),
     )
 
@@ -66,6 +68,8 @@ def cpu() -> TaskConfig:
         training=replace(
             recipe.training,
             optimizer="adam",
+            adadelta_epsilon=1e-6,
+            average_warm_up=True,
             learning_rate=0.004,
             batch_size=32,
             max_epochs=6,
