@@ -169,7 +169,7 @@ def ours(folder: Path) -> dict[str, Encode]:
 def elmo_encoder(elmo: Elmo) -> Encode:
     def encode(sentences: Sequence[list[str]]) -> list[np.ndarray]:
         elmo.forget_tokens()
-        return elmo.encode(sentences, layers="all", show_progress=False)
+        return elmo.encode(sentences, layers="all", show_progress_bar=False)
 
     return encode
 
@@ -249,7 +249,7 @@ def alone(folder: str, precision: str, sentences: list[list[str]]) -> dict[str, 
     elmo = Elmo.from_pretrained(folder, precision=precision)  # type: ignore[arg-type]
     elmo.encode([["a"]])
     loading = time.perf_counter() - began
-    vectors = elmo.encode(sentences, layers="all", show_progress=False)
+    vectors = elmo.encode(sentences, layers="all", show_progress_bar=False)
     peak = resident_megabytes("VmHWM") - before
     output = sum(array.nbytes for array in vectors) / 1e6
     del vectors
@@ -260,7 +260,7 @@ def alone(folder: str, precision: str, sentences: list[list[str]]) -> dict[str, 
             torch.set_num_threads(num_threads)
             elmo.forget_tokens()
             began = time.perf_counter()
-            elmo.encode(sentences, layers="all", show_progress=False)
+            elmo.encode(sentences, layers="all", show_progress_bar=False)
             values.append(time.perf_counter() - began)
     return {
         "loading_seconds": round(loading, 2),

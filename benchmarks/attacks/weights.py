@@ -79,7 +79,7 @@ def use_model(folder: Path) -> None:
     if refused is not None:
         raise refused
     from_stored(stored)
-    Elmo.from_pretrained(folder, device="cpu").encode([["a", "cat"], []], layers="all", show_progress=False)
+    Elmo.from_pretrained(folder, device="cpu").encode([["a", "cat"], []], layers="all", show_progress_bar=False)
 
 
 def pack_hdf5(path: Path, *, compression: str | None, libver: str) -> None:

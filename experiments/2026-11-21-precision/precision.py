@@ -70,7 +70,7 @@ def tag(elmo: Elmo, train: list, test: list, *, layer: int) -> float:
     tags = sorted({tag for _, row in train for tag in row})
 
     def tensors(sentences: list) -> tuple[torch.Tensor, torch.Tensor]:
-        vectors = elmo.encode([tokens for tokens, _ in sentences], layers=layer, show_progress=False)
+        vectors = elmo.encode([tokens for tokens, _ in sentences], layers=layer, show_progress_bar=False)
         labels = [tags.index(tag) if tag in tags else -1 for _, row in sentences for tag in row]
         return torch.from_numpy(np.concatenate(vectors)), torch.tensor(labels)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -208,7 +210,7 @@ def test_remembered_tokens_are_dropped_when_the_weights_change():
 def test_progress_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]):
     ELMO.encode(SENTENCES)
     assert capsys.readouterr().err == ""
-    ELMO.encode(SENTENCES, show_progress=True)
+    ELMO.encode(SENTENCES, show_progress_bar=True)
     assert "5/5" in capsys.readouterr().err
 
 
@@ -226,3 +228,80 @@ def test_an_unknown_model_names_the_nearest_and_all_others(monkeypatch: pytest.M
     )
     with pytest.raises(FileNotFoundError, match=r"no model 'mini_en': .*did you mean 'mini-en'.*mini-en, mini-ko"):
         Elmo.from_pretrained("mini_en")
+
+
+def test_an_elmo_can_be_pickled_and_copied_before_and_after_use():
+    elmo = Elmo.from_pretrained()
+    for prepare in (lambda: None, lambda: elmo.encode("Some words.")):
+        prepare()
+        for other in (pickle.loads(pickle.dumps(elmo)), copy.deepcopy(elmo)):
+            assert other.fingerprint() == elmo.fingerprint() and other.vocabulary == elmo.vocabulary
+            np.testing.assert_array_equal(other.encode("I sat on the bank."), elmo.encode("I sat on the bank."))
+    assert repr(other) == repr(elmo)
+
+
+def test_a_copy_of_a_bilm_that_is_trained_can_be_trained():
+    elmo = Elmo(random_bilm(), precision="float32")
+    assert all(parameter.requires_grad for parameter in copy.deepcopy(elmo).bilm.parameters())
+    assert not any(parameter.requires_grad for parameter in Elmo.from_pretrained().bilm.parameters())
+
+
+def test_a_name_or_a_path_is_opened_by_the_constructor_too(tmp_path: Path):
+    assert Elmo("Mini-EN").fingerprint() == Elmo().fingerprint() == Elmo.from_pretrained("mini-en").fingerprint()
+    ELMO.save(tmp_path / "tiny")
+    assert Elmo(tmp_path / "tiny").fingerprint() == ELMO.fingerprint()
+    with pytest.raises(FileExistsError):
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "notes.txt").touch()
+        ELMO.save(tmp_path / "other")
+
+
+def test_a_saved_model_keeps_its_vocabulary_and_may_be_of_half_size(tmp_path: Path):
+    elmo = Elmo.from_pretrained()
+    elmo.save(tmp_path / "half", dtype="float16")
+    again = Elmo(tmp_path / "half")
+    assert again.vocabulary == elmo.vocabulary and again.fingerprint() == elmo.fingerprint()  # it is stored so
+    assert (tmp_path / "half" / "model.safetensors").stat().st_size < 11e6
+
+
+def test_the_repr_says_what_it_is():
+    assert repr(Elmo("mini-en")) == "<Elmo 'mini-en': 5.4 M parameters, 3 layers of 256, float32 on cpu>"
+    assert repr(ELMO).startswith("<Elmo of a biLM: 0.0 M parameters, 3 layers of 12, float32 on")
+    assert (ELMO.dim, ELMO.num_layers) == (12, 3)
+
+
+def test_it_moves_between_devices():
+    elmo = Elmo(random_bilm())
+    expected = elmo.encode(SENTENCES)
+    assert elmo.to("cpu") is elmo and elmo.device == torch.device("cpu")
+    assert_same(elmo.encode(SENTENCES), expected)
+    with pytest.raises(ValueError, match="device 'cuda:99' cannot be used here"):
+        elmo.to("cuda:99")
+
+
+def test_tokens_offsets_and_vectors_come_together():
+    one, two, three = ELMO.encode_sentences(["The  cat can't.", ["a", "cat"], ""], layers="all")
+    assert one.tokens == ELMO.tokenize("The  cat can't.") == ["The", "cat", "ca", "n't", "."]
+    assert one.offsets is not None and [one.text[start:end] for start, end in one.offsets] == one.tokens
+    assert two.text is None and two.offsets is None and len(two) == 2
+    assert_same([one.vectors, two.vectors], ELMO.encode([one.tokens, two.tokens], layers="all"))
+    assert len(three) == 0 and three.offsets == [] and three.vectors.shape == (3, 0, 12)
+    assert repr(two) == "EncodedSentence(['a', 'cat'], vectors (3, 2, 12))"
+    assert ELMO.encode_sentences("A cat.")[0].tokens == ["A", "cat", "."]
+
+
+def test_normalised_vectors_have_length_1_and_similarities_are_their_products():
+    pooled = ELMO.encode(SENTENCES, pooling="mean", normalize_embeddings=True)
+    lengths = np.linalg.norm(pooled, axis=-1)
+    np.testing.assert_allclose(lengths, [1, 1, 0, 1, 1], atol=1e-6)
+    similarity = Elmo.similarity(ELMO.encode(SENTENCES, pooling="mean"), pooled[:2])
+    np.testing.assert_allclose(similarity, pooled @ pooled[:2].T, atol=1e-6)
+    assert Elmo.similarity(pooled[0], pooled[0]) == pytest.approx(1.0)
+
+
+def test_tensors_when_asked_for():
+    vectors = ELMO.encode(SENTENCES, convert_to_tensor=True)
+    assert all(isinstance(tensor, torch.Tensor) for tensor in vectors)
+    assert_same([tensor.numpy() for tensor in vectors], ELMO.encode(SENTENCES))
+    assert ELMO.encode(SENTENCES, pooling="max", convert_to_tensor=True).shape == (5, 12)
+    assert ELMO.encode("the cat", convert_to_tensor=True).shape == (2, 12)

@@ -1,22 +1,18 @@
-"""Geometry of vectors: unit vectors, cosines, and the plane in which they differ most (PCA)."""
+"""Geometry of vectors: cosines, and the plane in which they differ most (PCA)."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from elmokit.model.layer_choice import unit_vectors
+
 Floats = NDArray[np.float64]
-
-
-def unit(vectors: Floats) -> Floats:
-    """The vectors scaled to length 1; a zero vector stays zero."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1.0)
 
 
 def cosines(vectors: Floats) -> Floats:
     """Cosines (N,N) of every vector with every other; those of a zero vector are 0."""
-    units = unit(vectors)
+    units = unit_vectors(vectors)
     return units @ units.T
 
 

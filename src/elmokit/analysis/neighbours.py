@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from elmokit.analysis.geometry import unit
+from elmokit.model.layer_choice import unit_vectors
 from elmokit.model.token_cache import TokenCache
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
@@ -48,7 +48,7 @@ class Contexts:
     def __init__(self, vectors: Sequence[NDArray[np.float32]], sentences: Sequence[Sequence[str]]) -> None:
         """`vectors` has one array (T,E) per sentence, as `Elmo.encode` returns them."""
         self.sentences = sentences
-        self._unit = unit(np.concatenate(vectors).astype(np.float64))
+        self._unit = unit_vectors(np.concatenate(vectors).astype(np.float64))
         self._tokens = np.array([token for sentence in sentences for token in sentence])
         self._sentence = np.repeat(np.arange(len(sentences)), [len(sentence) for sentence in sentences])
         self._starts = np.cumsum([0, *(len(sentence) for sentence in sentences)])
@@ -90,7 +90,7 @@ class StaticWords:
     @torch.no_grad()
     def _vectors(self, tokens: list[str]) -> Floats:
         vectors, _ = self._encode_tokens([tokens])
-        return unit(vectors[0].double().cpu().numpy())
+        return unit_vectors(vectors[0].double().cpu().numpy())
 
 
 def most_frequent_words(vocabulary: Vocabulary, *, number: int = 5000) -> list[str]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
-    from elmokit.model.elmo import Layers
+    from elmokit.model.layer_choice import Layers
     from elmokit.vectors.cache_folder import CachedModel
 
 

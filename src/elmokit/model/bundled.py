@@ -20,6 +20,8 @@ def bundled_models() -> dict[str, Path]:
 def resolve_model(name_or_path: str | Path) -> Path:
     """The folder of a bundled model, or else the path itself; a folder of such a name is written `./mini-en`.
 
+    The name of a bundled model may be written in any case (`Mini-EN`), unless there is such a path.
+
     Raises FileNotFoundError, with the nearest bundled name and all of them, if there is neither.
     """
     bundled = bundled_models()
@@ -28,7 +30,9 @@ def resolve_model(name_or_path: str | Path) -> Path:
     path = Path(name_or_path).expanduser()
     if path.exists():
         return path
-    nearest = difflib.get_close_matches(str(name_or_path), bundled, n=1, cutoff=0.5)
+    if str(name_or_path).lower() in bundled:
+        return bundled[str(name_or_path).lower()]
+    nearest = difflib.get_close_matches(str(name_or_path).lower(), bundled, n=1, cutoff=0.5)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
     names = ", ".join(bundled) or "none in this installation"
     raise FileNotFoundError(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import operator
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, SupportsIndex, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 import numpy as np
 import torch
@@ -14,42 +12,83 @@ from torch import Tensor
 
 from elmokit.layers.devices import find_device
 from elmokit.layers.packed.linear import Precision, check_precision
+from elmokit.model.bilm import BiLM
 from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
-from elmokit.model.formats.read import read_bilm
+from elmokit.model.encoded_sentence import EncodedSentence
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import read_bilm, to_stored
+from elmokit.model.layer_choice import Layers, Pooling, as_int, as_layers, pool, select, split, unit_vectors
 from elmokit.model.loaded import LoadedBiLM
 from elmokit.model.sentences import Sentence, tokens_of_each
+from elmokit.model.text_warnings import TextWarnings
 from elmokit.system.progress import progress_bar
-from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
+from elmokit.text.alignment import token_offsets
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from jaxtyping import Float, Float32
+    from typing import Unpack
 
-    from elmokit.model.bilm import BiLM
+    from jaxtyping import Float
+
     from elmokit.model.config import BiLMConfig
     from elmokit.text.vocabulary import Vocabulary
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
-Layers = Literal["average", "all", "top"] | int
-Pooling = Literal["mean", "max"]
-
 TOKENS_PER_SENTENCE = 32
 """A batch has at most `batch_size` sentences and `batch_size` times this many tokens."""
+
+
+class EncodeOptions(TypedDict, total=False):
+    """Options of `Elmo.encode` that do not change the type of its result."""
+
+    batch_size: int
+    layers: Layers
+    normalize_embeddings: bool
+    show_progress_bar: bool | None
 
 
 class Elmo:
     """A pretrained biLM that encodes sentences: `Elmo.from_pretrained().encode(["I sat on the bank ."])`.
 
     It is stateless: the vectors of a sentence depend only on that sentence, not on its batch or on earlier calls; in
-    float32 they are usually even equal bit for bit (see `same_in_any_batch`).
+    float32 they are usually even equal bit for bit (see `same_in_any_batch`). It can be copied, pickled and sent to
+    other processes, with its weights.
     """
 
-    def __init__(self, bilm: BiLM, vocabulary: Vocabulary | None = None, *, precision: Precision = "float32") -> None:
-        """For `precision` see `from_pretrained`. If the weights of the biLM change, the next call uses the new ones."""
+    def __init__(
+        self,
+        model: BiLM | str | Path = DEFAULT_MODEL,
+        vocabulary: Vocabulary | None = None,
+        *,
+        weights: str | Path | None = None,
+        device: str | torch.device | None = None,
+        precision: Precision = "float32",
+    ) -> None:
+        """A biLM, with its vocabulary, or else what `from_pretrained` loads.
+
+        If the weights of a biLM change, the next call uses the new ones.
+        """
         check_precision(precision)
-        self.vocabulary = vocabulary
-        self._loaded = LoadedBiLM(bilm, precision=precision)
-        self._warned = False
+        if isinstance(model, BiLM):
+            self.name: str | None = None
+            self.vocabulary = vocabulary
+            self._loaded = LoadedBiLM(model, precision=precision)
+            if device is not None:
+                self.to(device)
+        else:
+            on_device = find_device(device)  # before anything is read
+            self.name = str(model)
+            """The name or path that it was loaded from; None if it was made from a biLM."""
+            bilm, self.vocabulary = load_bilm(model, weights)
+            self._loaded = LoadedBiLM(bilm.to(on_device).requires_grad_(False), precision=precision)
+            self._loaded.can_read_again(lambda: load_bilm(model, weights)[0])
+        self._warnings = TextWarnings(
+            max_characters_per_token=self.config.max_characters_per_token,
+            vocabulary=self.vocabulary,
+            name=self.name or "this model",
+        )
 
     @classmethod
     def from_pretrained(
@@ -69,16 +108,16 @@ class Elmo:
             sentences.
         Raises FileNotFoundError when there is no such model, and ValueError when a file is damaged or not a model.
         """
-        device = find_device(device)
+        return cls(name_or_path, weights=weights, device=device, precision=precision)
 
-        def read() -> tuple[BiLM, Vocabulary | None]:
-            bilm, vocabulary = load_bilm(name_or_path, weights)
-            return bilm.to(device).requires_grad_(False), vocabulary
+    def save(self, folder: str | Path, *, dtype: str = "float32") -> None:
+        """Write the model into a new folder, in the native format, for `from_pretrained`; without a softmax.
 
-        bilm, vocabulary = read()
-        elmo = cls(bilm, vocabulary, precision=precision)
-        elmo._loaded.can_read_again(lambda: read()[0])
-        return elmo
+        dtype: "float32", or "float16", which takes half the space. To keep a model's softmax, use `elmokit.convert`.
+        Raises FileExistsError if the folder is not empty.
+        """
+        stored = to_stored(self._loaded.module(), vocabulary=self.vocabulary)
+        write_native(Path(folder), stored, dtype=dtype)
 
     @property
     def bilm(self) -> BiLM:
@@ -91,9 +130,29 @@ class Elmo:
         return self._loaded.config
 
     @property
+    def dim(self) -> int:
+        """Width of a vector: both directions of a layer."""
+        return self.config.output_dim
+
+    @property
+    def num_layers(self) -> int:
+        """Number of layers that `layers="all"` gives, including the token representation."""
+        return self.config.num_layers + 1
+
+    @property
     def precision(self) -> Precision:
         """The precision of `encode`; see `from_pretrained`."""
         return self._loaded.precision
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes. The vectors are on the CPU in any case, unless tensors are asked for."""
+        return self._loaded.device
+
+    def to(self, device: str | torch.device) -> Elmo:
+        """Move it to another device, and return it. Raises ValueError for a device that is not there."""
+        self._loaded.to(find_device(device))
+        return self
 
     @property
     def same_in_any_batch(self) -> bool:
@@ -108,36 +167,53 @@ class Elmo:
         """A hash of config and weights: equal for equal models, however they are stored."""
         return self._loaded.fingerprint()
 
+    def __repr__(self) -> str:
+        name = "of a biLM" if self.name is None else repr(self.name)
+        millions = self.config.num_parameters / 1e6
+        layers = f"{self.num_layers} layers of {self.dim}"
+        return f"<Elmo {name}: {millions:,.1f} M parameters, {layers}, {self.precision} on {self.device}>"
+
+    @staticmethod
+    def tokenize(text: str) -> list[str]:
+        """The tokens of a text, as `encode` makes them of a string: `elmokit.tokenize`."""
+        return tokenize(text)
+
     @overload
     def encode(  # pyright: ignore[reportOverlappingOverload] - a string is an iterable of strings, and comes first
         self,
         sentences: str,
         *,
-        batch_size: int = ...,
-        layers: Layers = ...,
         pooling: Pooling | None = ...,
-        show_progress: bool | None = ...,
+        convert_to_tensor: Literal[False] = ...,
+        **options: Unpack[EncodeOptions],
     ) -> Array: ...
     @overload
     def encode(
         self,
         sentences: Iterable[Sentence],
         *,
-        batch_size: int = ...,
-        layers: Layers = ...,
         pooling: None = ...,
-        show_progress: bool | None = ...,
+        convert_to_tensor: Literal[False] = ...,
+        **options: Unpack[EncodeOptions],
     ) -> list[Array]: ...
     @overload
     def encode(
         self,
         sentences: Iterable[Sentence],
         *,
-        batch_size: int = ...,
-        layers: Layers = ...,
         pooling: Pooling,
-        show_progress: bool | None = ...,
+        convert_to_tensor: Literal[False] = ...,
+        **options: Unpack[EncodeOptions],
     ) -> Array: ...
+    @overload
+    def encode(
+        self,
+        sentences: str | Iterable[Sentence],
+        *,
+        pooling: Pooling | None = ...,
+        convert_to_tensor: bool,
+        **options: Unpack[EncodeOptions],
+    ) -> Any: ...
     def encode(
         self,
         sentences: str | Iterable[Sentence],
@@ -145,8 +221,10 @@ class Elmo:
         batch_size: int = 128,
         layers: Layers = "average",
         pooling: Pooling | None = None,
-        show_progress: bool | None = None,
-    ) -> list[Array] | Array:
+        normalize_embeddings: bool = False,
+        convert_to_tensor: bool = False,
+        show_progress_bar: bool | None = None,
+    ) -> Any:
         """Vectors of the tokens of each sentence, in order: float32 (T,2D), or (L,T,2D) for `layers="all"`.
 
         sentences: strings, which are tokenised, or lists of tokens, which are used unchanged. A single string is one
@@ -156,34 +234,68 @@ class Elmo:
             context.
         pooling: "mean" or "max" over the tokens of each sentence, which gives one array (N,2D), or (N,L,2D); a
             sentence without tokens gets zeros.
-        show_progress: whether to show a bar on stderr; by default on a terminal, after two seconds.
+        normalize_embeddings: whether to scale each vector to length 1; zeros stay zeros.
+        convert_to_tensor: whether to return torch tensors on the model's device in place of arrays.
+        show_progress_bar: whether to show a bar on stderr; by default on a terminal, after two seconds.
 
         Raises ValueError for an unknown layer or pooling, and for sentences that are not strings or lists of strings.
         """
-        if isinstance(sentences, str):
-            return self.encode(
-                [sentences], batch_size=batch_size, layers=layers, pooling=pooling, show_progress=show_progress
-            )[0]
-        layers = as_layers(layers, top=self.config.num_layers)
         if pooling not in (None, "mean", "max"):
             raise ValueError(f"pooling is {pooling!r}; expected None, 'mean' or 'max'")
-        size = _as_int(batch_size)
+        tokens = tokens_of_each([sentences] if isinstance(sentences, str) else sentences)
+        layers = as_layers(layers, top=self.config.num_layers)
+        self._warnings.check(tokens)
+        vectors = self._vectors(tokens, layers, pooling, batch_size=batch_size, show_progress_bar=show_progress_bar)
+        if normalize_embeddings:
+            vectors = [unit_vectors(array) for array in vectors]
+        pooled = pooling is not None and not isinstance(sentences, str)
+        result = vectors if not pooled else np.stack(vectors) if vectors else self._empty(layers)
+        if convert_to_tensor:
+            result = torch.from_numpy(result).to(self.device) if pooled else [self._tensor(array) for array in vectors]
+        return result[0] if isinstance(sentences, str) else result
+
+    def encode_sentences(
+        self, sentences: Iterable[Sentence], **options: Unpack[EncodeOptions]
+    ) -> list[EncodedSentence]:
+        """Each sentence with its tokens, their offsets in its text, and their vectors; `options` are those of `encode`.
+
+        Raises ValueError as `encode` does.
+        """
+        given = [sentences] if isinstance(sentences, str) else list(sentences)
+        tokens = tokens_of_each(given)
+        texts = [sentence if isinstance(sentence, str) else None for sentence in given]
+        return [
+            EncodedSentence(text, of_one, None if text is None else token_offsets(text, of_one), vectors)
+            for text, of_one, vectors in zip(texts, tokens, self.encode(tokens, **options), strict=True)
+        ]
+
+    @staticmethod
+    def similarity(one: Float[np.ndarray, "*N E"], other: Float[np.ndarray, "*M E"]) -> Float[np.ndarray, "..."]:
+        """Cosines (N,M) of N vectors with M vectors; those of a zero vector are 0. A single vector has no axis."""
+        return np.asarray(unit_vectors(one) @ unit_vectors(other).T)
+
+    def _vectors(
+        self,
+        sentences: list[list[str]],
+        layers: Layers,
+        pooling: Pooling | None,
+        *,
+        batch_size: int,
+        show_progress_bar: bool | None,
+    ) -> list[Array]:
+        size = as_int(batch_size)
         if size is None or size < 1:
             raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
-        tokens = tokens_of_each(sentences)
-        self._warn_of_cut_tokens(tokens)
         packed = self._loaded.packed()
-        vectors: list[Array] = [np.empty(0, np.float32)] * len(tokens)
-        with progress_bar(unit="sentence", total=len(tokens), show=show_progress) as bar:
-            for batch in batches_by_length([len(sentence) for sentence in tokens], batch_size=size):
-                group = [tokens[index] for index in batch]
+        vectors: list[Array] = [np.empty(0, np.float32)] * len(sentences)
+        with progress_bar(unit="sentence", total=len(sentences), show=show_progress_bar) as bar:
+            for batch in batches_by_length([len(sentence) for sentence in sentences], batch_size=size):
+                group = [sentences[index] for index in batch]
                 activations, _ = packed.read(group, depth=self._depth(layers))
-                for index, array in zip(batch, _split(_select(activations, layers), group), strict=True):
-                    vectors[index] = array.copy() if pooling is None else _pool(array, pooling)
+                for index, array in zip(batch, split(select(activations, layers), group), strict=True):
+                    vectors[index] = array.copy() if pooling is None else pool(array, pooling)
                 bar.update(len(batch))
-        if pooling is None:
-            return vectors
-        return np.stack(vectors) if vectors else self._empty(layers)
+        return vectors
 
     def encode_streams(self, streams: Iterable[Iterable[Sentence]], *, layers: Layers = "average") -> list[list[Array]]:
         """Vectors with the LSTM state carried from sentence to sentence, as bilm-tf and AllenNLP compute them.
@@ -194,14 +306,14 @@ class Elmo:
         """
         layers = as_layers(layers, top=self.config.num_layers)
         texts = [tokens_of_each(stream) for stream in streams]
-        self._warn_of_cut_tokens([sentence for text in texts for sentence in text])
+        self._warnings.check([sentence for text in texts for sentence in text])
         packed = self._loaded.packed()
         vectors: list[list[Array]] = [[] for _ in texts]
         state = packed.zero_state(len(texts))
         for step in range(max((len(text) for text in texts), default=0)):
             batch = [[BEGIN_SENTENCE, *text[step], END_SENTENCE] if step < len(text) else [] for text in texts]
             activations, state = packed.read(batch, state, depth=self._depth(layers))
-            for bounded, array, done in zip(batch, _split(_select(activations, layers), batch), vectors, strict=True):
+            for bounded, array, done in zip(batch, split(select(activations, layers), batch), vectors, strict=True):
                 if bounded:
                     done.append(array[..., 1:-1, :].copy())
         return vectors
@@ -218,20 +330,8 @@ class Elmo:
         depth = (self.config.num_layers + 1,) if layers == "all" else ()
         return np.empty((0, *depth, self.config.output_dim), np.float32)
 
-    def _warn_of_cut_tokens(self, sentences: Sequence[list[str]]) -> None:
-        """Warn, once per Elmo, about tokens that are too long: a limit of 48 bytes is only 16 Korean syllables."""
-        if self._warned:
-            return
-        limit = self.config.max_characters_per_token
-        num_cut = sum(num_truncated(sentence, max_characters_per_token=limit) for sentence in sentences)
-        if num_cut:
-            self._warned = True
-            num_tokens = sum(len(sentence) for sentence in sentences)
-            warnings.warn(
-                f"{num_cut:,} of {num_tokens:,} tokens are longer than the {limit - 2} bytes that this model reads; "
-                "the rest of each is ignored (this warning is shown once)",
-                stacklevel=3,
-            )
+    def _tensor(self, array: Array) -> Tensor:
+        return torch.from_numpy(array).to(self.device)
 
 
 def load_bilm(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[BiLM, Vocabulary | None]:
@@ -254,45 +354,3 @@ def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[li
             batch = []
     if batch:
         yield batch
-
-
-def as_layers(layers: Layers, *, top: int) -> Layers:
-    """The same for `layers` as a plain string or int, such as 1 for `numpy.int64(1)`.
-
-    Raises ValueError unless it is "average", "all", "top" or a number from 0 to `top`.
-    """
-    number = None if isinstance(layers, bool | str) else _as_int(layers)
-    if number is None and layers not in ("average", "all", "top"):
-        raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top' or a number from 0 to {top}")
-    if number is not None and not 0 <= number <= top:
-        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {top} (top)")
-    return layers if number is None else number
-
-
-def _select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float32[np.ndarray, "*L N E"]:
-    if which == "all":
-        selected = torch.stack(activations)
-    elif which == "average":
-        selected = torch.stack(activations).mean(dim=0)
-    else:
-        selected = activations[-1]
-    return selected.cpu().numpy()
-
-
-def _split(vectors: Float32[np.ndarray, "*L N E"], sentences: Sequence[Sequence[str]]) -> list[Array]:
-    """Views of the vectors of each sentence."""
-    return np.split(vectors, np.cumsum([len(sentence) for sentence in sentences])[:-1], axis=-2)
-
-
-def _as_int(value: object) -> int | None:
-    """None for what is not a whole number; those of NumPy are."""
-    try:
-        return operator.index(cast("SupportsIndex", value))
-    except TypeError:
-        return None
-
-
-def _pool(vectors: Array, pooling: Pooling) -> Array:
-    if vectors.shape[-2] == 0:
-        return np.zeros((*vectors.shape[:-2], vectors.shape[-1]), np.float32)
-    return vectors.mean(axis=-2) if pooling == "mean" else vectors.max(axis=-2)

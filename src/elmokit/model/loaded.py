@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import torch
+
+from elmokit.layers.meta_device import on_meta_device
+from elmokit.model.bilm import BiLM
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.model.token_cache import weight_versions
 
@@ -12,15 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from elmokit.layers.packed.linear import Precision
-    from elmokit.model.bilm import BiLM
 
 
 class LoadedBiLM:
-    """Holds the weights once as long as only one form is used: a model that can be read again is taken apart."""
+    """Holds the weights once as long as only one form is used: a model that can be read again is taken apart.
+
+    It can be pickled and copied, with its weights. The copy is on the same device, or on the CPU where there is no such
+    device.
+    """
 
     def __init__(self, bilm: BiLM, *, precision: Precision) -> None:
         self.config = bilm.config
         self.precision: Precision = precision
+        self.device = _device_of(bilm)
         self._bilm: BiLM | None = bilm
         self._read_again: Callable[[], BiLM] | None = None
         self._packed: PackedBiLM | None = None
@@ -39,28 +48,72 @@ class LoadedBiLM:
         self._read_again = None
         return self._bilm
 
+    def module(self) -> BiLM:
+        """The module for a moment, not to be changed: what is not in memory is read and not kept."""
+        return self._bilm or self._read()
+
     def packed(self) -> PackedBiLM:
-        """The packed form; it is made again if the weights of the module have changed."""
-        if self._packed is None or (self._bilm is not None and weight_versions(self._bilm) != self._packed_from):
-            bilm = self._bilm or self._read()
+        """The packed form; it is made again if the weights of the module have changed, or its device."""
+        if self._bilm is not None and weight_versions(self._bilm) != self._packed_from:
+            self._packed = None
+            self.device = _device_of(self._bilm)
+        if self._packed is None:
+            bilm = self.module()
             self._packed_from = weight_versions(bilm)
             weights = dict(bilm.state_dict())
-            self._packed = None
             if self._read_again is not None:
                 self._bilm = None
             del bilm  # so that the packed weights can replace the others one by one
             self._packed = PackedBiLM(self.config, weights, precision=self.precision)
         return self._packed
 
+    def to(self, device: torch.device) -> None:
+        """Move the model, in both forms."""
+        if self._bilm is not None:
+            self._bilm.to(device)
+        if device != self.device:
+            self._packed = None
+        self.device = device
+
     def fingerprint(self) -> str:
         """A hash of config and weights: equal for equal models, however they are stored."""
-        bilm = self._bilm or self._read()
+        bilm = self.module()
         digest = hashlib.blake2b(repr(bilm.config).encode(), digest_size=16)
         for name, tensor in sorted(bilm.state_dict().items()):
             digest.update(name.encode())
             digest.update(tensor.cpu().contiguous().numpy().data)
         return digest.hexdigest()
 
+    def __getstate__(self) -> dict[str, Any]:
+        bilm = self.module()
+        weights = {name: tensor.cpu().numpy() for name, tensor in bilm.state_dict().items()}
+        return {
+            "config": self.config,
+            "precision": self.precision,
+            "device": str(self.device),
+            "weights": weights,
+            "trainable": [name for name, parameter in bilm.named_parameters() if parameter.requires_grad],
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with on_meta_device():
+            bilm = BiLM(state["config"])
+        weights = {name: torch.from_numpy(np.array(array)) for name, array in state["weights"].items()}
+        bilm.load_state_dict(weights, assign=True)
+        for name, parameter in bilm.named_parameters():
+            parameter.requires_grad_(name in state["trainable"])
+        LoadedBiLM.__init__(self, bilm.eval(), precision=state["precision"])
+        self.to(_device_or_cpu(state["device"]))
+
     def _read(self) -> BiLM:
         assert self._read_again is not None
-        return self._read_again()
+        return self._read_again().to(self.device).requires_grad_(False)
+
+
+def _device_of(bilm: BiLM) -> torch.device:
+    return bilm.char_encoder.embedding.weight.device
+
+
+def _device_or_cpu(name: str) -> torch.device:
+    device = torch.device(name)
+    return device if device.type == "cpu" or torch.cuda.is_available() else torch.device("cpu")

@@ -100,7 +100,7 @@ class Activations:
         return self.elmo.fingerprint()
 
     def _encode(self, sentences: list[Sequence[str]]) -> list[Float16[np.ndarray, "L T E"]]:
-        encoded = self.elmo.encode(sentences, layers="all", show_progress=False)
+        encoded = self.elmo.encode(sentences, layers="all", show_progress_bar=False)
         for sentence, layers in zip(sentences, encoded, strict=True):
             if not fits_float16(layers):
                 raise ValueError(f"activations beyond the range of float16 in the sentence {' '.join(sentence)[:80]!r}")

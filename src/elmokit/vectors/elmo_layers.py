@@ -32,7 +32,7 @@ class ElmoLayers:
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "L B T E"]:
         """Layers in float32 on the CPU, zero at padding."""
-        encoded = self.elmo.encode(sentences, layers="all", show_progress=False)
+        encoded = self.elmo.encode(sentences, layers="all", show_progress_bar=False)
         return padded_layers(encoded, num_layers=self.num_layers, dim=self.dim)
 
     def fingerprint(self) -> str:

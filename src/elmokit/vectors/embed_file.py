@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.model.elmo import as_layers
+from elmokit.model.layer_choice import as_layers
 from elmokit.system.batches import batched
 from elmokit.system.files import check_output
 from elmokit.system.locks import lock
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Float32
 
-    from elmokit.model.elmo import Elmo, Layers
+    from elmokit.model.elmo import Elmo
+    from elmokit.model.layer_choice import Layers
 
     Block = list[tuple[str, list[str]]]  # lines with their tokens
 
@@ -90,7 +91,7 @@ def embed_file(
         if num_tokens is not None:
             _check_room(output, num_bytes=2 * FLOAT.itemsize * num_tokens * math.prod(shape))
         partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=resume)
-        encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress=False)
+        encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False)
         with _removed_on_failure(partial, output, keep=resume):
             with progress_bar(unit="token", total=num_tokens, done=partial.num_tokens, scale=True) as bar:
                 for num_embedded in _embed_lines(elmo, encode, input_path, split, partial):

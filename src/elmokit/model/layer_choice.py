@@ -1,0 +1,69 @@
+"""What `Elmo.encode` makes of the layer activations: a choice of layers, sentences, pooled or scaled vectors."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, SupportsIndex, cast
+
+import numpy as np
+import torch
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Float32
+    from torch import Tensor
+
+    Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+Layers = Literal["average", "all", "top"] | int
+Pooling = Literal["mean", "max"]
+
+
+def as_layers(layers: Layers, *, top: int) -> Layers:
+    """The same for `layers` as a plain string or int, such as 1 for `numpy.int64(1)`.
+
+    Raises ValueError unless it is "average", "all", "top" or a number from 0 to `top`.
+    """
+    number = None if isinstance(layers, bool | str) else as_int(layers)
+    if number is None and layers not in ("average", "all", "top"):
+        raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top' or a number from 0 to {top}")
+    if number is not None and not 0 <= number <= top:
+        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {top} (top)")
+    return layers if number is None else number
+
+
+def as_int(value: object) -> int | None:
+    """A value as an int; None for what is not a whole number; those of NumPy are."""
+    try:
+        return operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        return None
+
+
+def select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float32[np.ndarray, "*L N E"]:
+    """The chosen layers, as an array on the CPU."""
+    if which == "all":
+        selected = torch.stack(activations)
+    elif which == "average":
+        selected = torch.stack(activations).mean(dim=0)
+    else:
+        selected = activations[-1]
+    return selected.cpu().numpy()
+
+
+def split(vectors: Float32[np.ndarray, "*L N E"], sentences: Sequence[Sequence[str]]) -> list[Array]:
+    """Views of the vectors of each sentence."""
+    return np.split(vectors, np.cumsum([len(sentence) for sentence in sentences])[:-1], axis=-2)
+
+
+def pool(vectors: Array, pooling: Pooling) -> Array:
+    """One vector for a sentence (*L,T,E): the mean or the largest values of its tokens; zeros if it has none."""
+    if vectors.shape[-2] == 0:
+        return np.zeros((*vectors.shape[:-2], vectors.shape[-1]), np.float32)
+    return vectors.mean(axis=-2) if pooling == "mean" else vectors.max(axis=-2)
+
+
+def unit_vectors(vectors: Float[np.ndarray, "*N E"]) -> Float[np.ndarray, "*N E"]:
+    """The vectors scaled to length 1; a zero vector stays zero."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)

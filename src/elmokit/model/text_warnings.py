@@ -1,0 +1,87 @@
+"""What a user is warned of, once for each model: tokens that are cut, and text in a script that it has hardly read."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from elmokit.text.characters import num_truncated
+from elmokit.text.scripts import script_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from elmokit.text.vocabulary import Vocabulary
+
+NUM_FREQUENT_TOKENS = 1000
+"""Number of tokens of a vocabulary that show which scripts a model has read."""
+NUM_TOKENS_LOOKED_AT = 1000
+"""Number of tokens that show in which script a text is written."""
+MIN_SHARE = 0.05
+"""A script with a smaller share of the letters of the frequent tokens counts as unread: mini-ko has read few Latin
+words."""
+BUNDLED_SCRIPTS = {"mini-en": "LATIN", "mini-ko": "HANGUL"}
+"""The script that each bundled model has read most."""
+
+_STACK_LEVEL = 4  # the call of `encode` or `encode_streams`
+
+
+class TextWarnings:
+    """Warns of each thing at most once."""
+
+    def __init__(self, *, max_characters_per_token: int, vocabulary: Vocabulary | None, name: str) -> None:
+        self._max_characters = max_characters_per_token
+        self._vocabulary = vocabulary
+        self._name = name
+        self._warned: set[str] = set()
+
+    def check(self, sentences: Sequence[list[str]]) -> None:
+        """Look at sentences that are about to be encoded."""
+        self._once("cut tokens", lambda: self._cut_tokens(sentences))
+        self._once("unread script", lambda: self._unread_script(sentences))
+
+    def _once(self, topic: str, message: Callable[[], str | None]) -> None:
+        if topic not in self._warned and (text := message()) is not None:
+            self._warned.add(topic)
+            warnings.warn(f"{text} (this warning is shown once)", stacklevel=_STACK_LEVEL)
+
+    def _cut_tokens(self, sentences: Sequence[list[str]]) -> str | None:
+        """A limit of 48 bytes is only 16 Korean syllables."""
+        limit = self._max_characters
+        num_cut = sum(num_truncated(sentence, max_characters_per_token=limit) for sentence in sentences)
+        if not num_cut:
+            return None
+        return (
+            f"{num_cut:,} of {sum(map(len, sentences)):,} tokens are longer than the {limit - 2} bytes that this model "
+            "reads; the rest of each is ignored"
+        )
+
+    def _unread_script(self, sentences: Sequence[list[str]]) -> str | None:
+        script = unread_script(self._vocabulary, sentences)
+        if script is None:
+            return None
+        return (
+            f"most of this text is written in {script.title()}, of which {self._name} has read almost nothing; "
+            f"{advice(script)}"
+        )
+
+
+def unread_script(vocabulary: Vocabulary | None, sentences: Iterable[Sequence[str]]) -> str | None:
+    """The script of most letters at the start of a text, if the model has hardly read any of it; else None.
+
+    A model's vocabulary shows what it has read. None also without one, and for a text without letters.
+    """
+    counts = script_counts(islice((token for tokens in sentences for token in tokens), NUM_TOKENS_LOOKED_AT))
+    if vocabulary is None or not counts:
+        return None
+    script = next(iter(counts))
+    read = script_counts(islice(vocabulary.tokens, NUM_FREQUENT_TOKENS))
+    is_most = 2 * counts[script] > counts.total()
+    return script if is_most and read[script] < MIN_SHARE * read.total() else None
+
+
+def advice(script: str) -> str:
+    """What to do about a script that a model has not read."""
+    better = [name for name, most_read in BUNDLED_SCRIPTS.items() if most_read == script]
+    return f"{better[0]} has" if better else "train a model on such text (docs/pretraining.md)"

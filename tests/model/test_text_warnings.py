@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from elmokit.model.elmo import Elmo
+from elmokit.model.text_warnings import unread_script
+from elmokit.text.vocabulary import Vocabulary
+
+KOREAN = [["나는", "학교에", "갔다", "."], ["밥을", "먹었다", "."]]
+
+
+def test_text_that_a_model_has_not_read_is_noticed_once_and_the_better_model_named():
+    english, korean = Elmo("mini-en"), Elmo("mini-ko")
+    with pytest.warns(UserWarning, match="written in Hangul, of which mini-en has read almost nothing; mini-ko has"):
+        english.encode(KOREAN)
+    with pytest.warns(UserWarning, match="written in Latin, of which mini-ko has read almost nothing; mini-en has"):
+        korean.encode(["I sat on the bank of the river."])
+    english.encode(KOREAN)  # warnings are errors in these tests
+    korean.encode(KOREAN)
+    Elmo("mini-en").encode([["Jane", "lives", "in", "서울", "."], ["3", "."], []])
+
+
+def test_scripts_that_no_bundled_model_has_read_need_training():
+    with pytest.warns(UserWarning, match="written in Cyrillic, .* train a model on such text"):
+        Elmo("mini-en").encode([["Привет", ",", "мир"]])
+
+
+def test_without_a_vocabulary_nothing_is_known():
+    vocabulary = Vocabulary(["<S>", "</S>", "<UNK>", "the", "bank"])
+    assert unread_script(None, KOREAN) is None
+    assert unread_script(vocabulary, [["12", "."]]) is None
+    assert unread_script(vocabulary, KOREAN) == "HANGUL"
+
+
+def test_the_warning_points_at_the_caller():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Elmo("mini-en").encode(KOREAN)
+    assert [warning.filename for warning in caught] == [__file__]
