@@ -105,20 +105,20 @@ def _torch_file(*, new: bool) -> bytes:
 
 
 OTHER_FILES: dict[str, tuple[bytes, FileKind, str]] = {
-    "pickle": (pickle.dumps({"a": 1}), FileKind.PICKLE, "opening one can run any code"),
-    "old pickle": (pickle.dumps({"a": 1}, protocol=0), FileKind.PICKLE, "opening one can run any code"),
+    "pickle": (pickle.dumps({"a": 1}), FileKind.PICKLE, "opening a pickle can run any code"),
+    "old pickle": (pickle.dumps({"a": 1}, protocol=0), FileKind.PICKLE, "opening a pickle can run any code"),
     "PyTorch file": (_torch_file(new=True), FileKind.TORCH_ZIP, "convert its tensors to safetensors or HDF5"),
     "old PyTorch file": (_torch_file(new=False), FileKind.PICKLE, "convert its tensors"),
-    "zip": (_zip(), FileKind.ZIP, "unpack it and give the folder"),
-    "tar": (_tar("w"), FileKind.TAR, "unpack it"),
-    "tar.gz": (_tar("w:gz"), FileKind.TAR_GZ, "AllenNLP"),
+    "zip": (_zip(), FileKind.ZIP, "holds no model that can be read"),
+    "tar": (_tar("w"), FileKind.TAR, "holds no model that can be read"),
+    "tar.gz": (_tar("w:gz"), FileKind.TAR_GZ, "holds no model that can be read"),
     "gzip": (gzip.compress(b"words"), FileKind.GZIP, "expected a model"),
     "xz": (lzma.compress(b"words"), FileKind.XZ, "expected a model"),
     "npy": (b"\x93NUMPY\x01\x00", FileKind.NUMPY, "expected a model"),
     "checkpoint index": (bytes(40) + b"\x57\xfb\x80\x8b\x24\x75\x47\xdb", FileKind.TENSORFLOW_INDEX, "dump_weights"),
     "checkpoint": (b'model_checkpoint_path: "model.ckpt-9"\n', FileKind.TENSORFLOW_CHECKPOINT, "dump_weights"),
     "many langs": (b'{"config_path": "/users/cnn.json"}', FileKind.MANY_LANGS_CONFIG, "ELMoForManyLangs"),
-    "AllenNLP config": (b'{"model": {}, "trainer": {}}', FileKind.ALLENNLP_CONFIG, "give the options.json"),
+    "AllenNLP config": (b'{"model": {}, "trainer": {}}', FileKind.ALLENNLP_CONFIG, "needs its weights.th"),
     "JSON": (b'{"a": 1}', FileKind.JSON, "expected a model"),
     "broken JSON": (b'{"a": ', FileKind.BROKEN_JSON, "is not valid JSON"),
     "text": ("밥을 먹다.\n".encode() * 200, FileKind.TEXT, "expected a model"),
@@ -160,7 +160,7 @@ def test_an_elmoformanylangs_folder_is_explained(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as error:
         recognise(tmp_path)
     assert "encoder.pkl (a Python pickle)" in str(error.value)
-    assert "a model of ELMoForManyLangs keeps its weights in pickles" in str(error.value)
+    assert "a model of ELMoForManyLangs needs its encoder.pkl, token_embedder.pkl and word.dic" in str(error.value)
 
 
 def test_no_pickle_is_ever_opened(folder: Path, tmp_path: Path) -> None:

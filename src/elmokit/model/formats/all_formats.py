@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from elmokit.model.formats.allennlp import ALLENNLP
 from elmokit.model.formats.bilm_tf import BILM_TF
 from elmokit.model.formats.format import Format
 from elmokit.model.formats.native import NATIVE
 
-FORMATS: tuple[Format, ...] = (NATIVE, BILM_TF)
+FORMATS: tuple[Format, ...] = (NATIVE, ALLENNLP, BILM_TF)

@@ -54,16 +54,21 @@ class FileKind(Enum):
 
 
 PICKLES = (FileKind.PICKLE, FileKind.TORCH_ZIP)
-_NOT_PICKLE = "elmokit opens no pickles, because opening one can run any code"
+ARCHIVES = (FileKind.ZIP, FileKind.TAR, FileKind.TAR_GZ)
+_NO_MODEL_IN_PICKLE = (
+    "elmokit reads only the tensors of ELMo models from such files and runs nothing in them, because opening a pickle "
+    "can run any code; convert its tensors to safetensors or HDF5 with the tool that wrote it"
+)
+_GIVE_ARCHIVE = "if the model is in an archive, give the archive itself"
 ADVICE = {
     FileKind.SAFETENSORS: "there is no config.json of elmokit with it",
-    FileKind.PICKLE: f"{_NOT_PICKLE}; convert its tensors to safetensors or HDF5 with the tool that wrote it",
-    FileKind.TORCH_ZIP: f"{_NOT_PICKLE}; convert its tensors to safetensors or HDF5 with the tool that wrote it",
-    FileKind.MANY_LANGS_CONFIG: "a model of ELMoForManyLangs keeps its weights in pickles, which elmokit does not open",
-    FileKind.ALLENNLP_CONFIG: "give the options.json and HDF5 weights that it was trained with",
-    FileKind.ZIP: "unpack it and give the folder",
-    FileKind.TAR: "unpack it and give the folder",
-    FileKind.TAR_GZ: "unpack it and give the folder, or, for an AllenNLP model, its options.json and HDF5 weights",
+    FileKind.PICKLE: _NO_MODEL_IN_PICKLE,
+    FileKind.TORCH_ZIP: _NO_MODEL_IN_PICKLE,
+    FileKind.MANY_LANGS_CONFIG: "a model of ELMoForManyLangs needs its encoder.pkl, token_embedder.pkl and word.dic",
+    FileKind.ALLENNLP_CONFIG: "a model of AllenNLP needs its weights.th, with ELMo in it",
+    FileKind.ZIP: _GIVE_ARCHIVE,
+    FileKind.TAR: _GIVE_ARCHIVE,
+    FileKind.TAR_GZ: _GIVE_ARCHIVE,
     FileKind.TENSORFLOW_INDEX: "convert the checkpoint to HDF5 with bilm-tf (bin/dump_weights.py), then give that",
     FileKind.TENSORFLOW_CHECKPOINT: "convert the checkpoint to HDF5 with bilm-tf (bin/dump_weights.py), then give that",
 }

@@ -8,7 +8,7 @@ from elmokit.model.formats.all_formats import FORMATS
 from elmokit.model.formats.file_kinds import PICKLES
 from elmokit.model.formats.inspection import Inspection
 from elmokit.model.formats.model_files import ModelFiles, StrPath
-from elmokit.model.formats.recognise import format_of
+from elmokit.model.formats.recognise import opened
 from elmokit.system.untrusted import count, listed, shown
 
 if TYPE_CHECKING:
@@ -21,12 +21,14 @@ def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[
     """Describe a model in any format. Problems become part of the result, except FileNotFoundError."""
     files = ModelFiles(path, weights)
     inspection = Inspection(files.path)
-    with inspection.noting_refusals():
-        known = format_of(files, formats)
+    with inspection.noting_refusals(), opened(files, formats) as (known, found):
         inspection.format, inspection.description = known.name, known.description
-        known.inspect(files, inspection)
+        known.inspect(found, inspection)
+    if files.is_archive:
+        inspection.add_file(files.path)
     with inspection.noting_refusals():
-        kinds = files.in_folder if inspection.format is not None and weights is None else files.given
+        is_folder = inspection.format is not None and weights is None and not files.is_archive
+        kinds = files.in_folder if is_folder else files.given
         others = {path: kind for path, kind in kinds.items() if path not in inspection.files}
         for other, kind in others.items():
             if kind in PICKLES:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.model.config import BiLMConfig
+    from elmokit.model.formats.stored import StoredMix
 
 _MAX_SHOWN_RISKS = 50
 
@@ -30,6 +31,8 @@ class Inspection:
     config: BiLMConfig | None = None
     num_softmax_rows: int | None = None
     vocabulary_size: int | None = None
+    mixes: list[StoredMix] = field(default_factory=list["StoredMix"])
+    """Scalar mixes of the task model that the biLM is part of."""
     refusals: list[str] = field(default_factory=list[str])
     risks: list[str] = field(default_factory=list[str])
 
@@ -73,6 +76,7 @@ class Inspection:
             rows.append(("parameters", f"{self.config.num_parameters:,} ({also})"))
         if self.vocabulary_size is not None:
             rows.append(("vocabulary", f"{self.vocabulary_size:,} tokens"))
+        rows += [("mix", _describe_mix(mix)) for mix in self.mixes]
         problems = [("refused", text) for text in self.refusals] + [("risk", text) for text in self.risks]
         if len(problems) > _MAX_SHOWN_RISKS:
             problems[_MAX_SHOWN_RISKS:] = [("risk", f"... and {len(problems) - _MAX_SHOWN_RISKS} more")]
@@ -93,6 +97,11 @@ class _NotingRefusals:
             return False
         self.refusals.append(str(error))
         return True
+
+
+def _describe_mix(mix: StoredMix) -> str:
+    weights = ", ".join(f"{weight:.3g}" for weight in mix.weights)
+    return f"{mix.name}: weights {weights}, gamma {mix.gamma:.3g}"
 
 
 def _describe(config: BiLMConfig) -> list[tuple[str, str]]:

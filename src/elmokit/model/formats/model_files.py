@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from elmokit.model.formats.file_kinds import ADVICE, FileKind, kind_of
+from elmokit.model.formats.file_kinds import ADVICE, ARCHIVES, FileKind, kind_of
 from elmokit.system.json_fields import read_json_object
 from elmokit.system.untrusted import FormatError
 
@@ -35,6 +35,11 @@ class ModelFiles:
     def is_folder(self) -> bool:
         """Whether the path is a folder."""
         return self.path.is_dir()
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the path is a zip or tar archive, which may hold a model."""
+        return self.weights is None and self.given.get(self.path) in ARCHIVES
 
     @property
     def folder(self) -> Path:

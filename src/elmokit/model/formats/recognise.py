@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from elmokit.model.formats.all_formats import FORMATS
+from elmokit.model.formats.containers.archives import unpacked
 from elmokit.model.formats.model_files import ModelFiles, StrPath
+from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
 
     from elmokit.model.formats.format import Format
     from elmokit.model.formats.stored import StoredBiLM
 
 
 def recognise(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Format:
-    """The format of a folder, of a file in a folder, or of a pair of files (in either order).
+    """The format of a folder, of a file in a folder, of a pair of files (in either order), or of an archive of them.
 
     Raises FileNotFoundError if there are no such files, and FormatError if they are not a model, which says what they
     are instead and what to do with them.
     """
-    return format_of(ModelFiles(path, weights), formats)
-
-
-def format_of(files: ModelFiles, formats: Sequence[Format]) -> Format:
-    """The first format that recognises these files. Raises FormatError if none does."""
-    for known in formats:
-        if known.recognise(files):
-            return known
-    raise files.not_a_model()
+    with opened(ModelFiles(path, weights), formats) as (known, _):
+        return known
 
 
 def read_stored(
@@ -38,10 +35,40 @@ def read_stored(
     with_softmax: bool | None = False,
     formats: Sequence[Format] = FORMATS,
 ) -> StoredBiLM:
-    """Read a model in any format: a folder, a file in a folder, or a pair of files (in either order).
+    """Read a model in any format: a folder, a file in a folder, a pair of files (in either order), or an archive.
 
     with_softmax: True raises FormatError if the model has no softmax, None reads the softmax if there is one, and
         False does not touch it.
     """
-    files = ModelFiles(path, weights)
-    return format_of(files, formats).read(files, with_softmax=with_softmax)
+    with opened(ModelFiles(path, weights), formats) as (known, files):
+        return known.read(files, with_softmax=with_softmax)
+
+
+@contextmanager
+def opened(files: ModelFiles, formats: Sequence[Format]) -> Generator[tuple[Format, ModelFiles]]:
+    """The first format that recognises these files, and the files; those of an archive while it is unpacked.
+
+    Raises FormatError if no format does. Errors about files of an archive name the archive.
+    """
+    known = next((known for known in formats if known.recognise(files)), None)
+    if known is not None:
+        yield known, files
+    elif not files.is_archive:
+        raise files.not_a_model()
+    else:
+        with unpacked(files.path) as folder, _naming_the_archive(files.path, folder):
+            inside = ModelFiles(folder)
+            known = next((known for known in formats if known.recognise(inside)), None)
+            if known is None:
+                reason = str(inside.not_a_model()).removeprefix(f"{folder}: ")
+                raise FormatError(files.path, f"is {files.given[files.path].value}, and {reason}")
+            yield known, inside
+
+
+@contextmanager
+def _naming_the_archive(archive: Path, folder: Path) -> Generator[None]:
+    try:
+        yield
+    except FormatError as error:
+        where, _, reason = str(error).replace(str(folder), str(archive)).partition(": ")
+        raise FormatError(where, reason) from error

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from jaxtyping import Float
+
     from elmokit.model.config import BiLMConfig
     from elmokit.text.vocabulary import Vocabulary
 
@@ -27,6 +29,27 @@ PADDING_TOKEN = "char_encoder.embedding.weight"
 
 
 @dataclass(frozen=True)
+class StoredMix:
+    """A scalar mix that a task model has learned: `gamma * sum_j softmax(weights)_j * layers[j]`."""
+
+    name: str
+    """Its name in the file, such as `text_field_embedder.token_embedder_elmo._elmo.scalar_mix_0`."""
+    weights: tuple[float, ...]
+    """One per layer, from layer 0 on, before the softmax."""
+    gamma: float
+
+    def __call__(self, layers: Float[np.ndarray, "L T E"]) -> Float[np.ndarray, "T E"]:
+        """The mixed vectors of a sentence, from `Elmo.encode(..., layers="all")`.
+
+        Raises ValueError for another number of layers.
+        """
+        if len(layers) != len(self.weights):
+            raise ValueError(f"a mix over {len(self.weights)} layers was given {len(layers)}")
+        shares = np.exp(np.array(self.weights) - max(self.weights))
+        return (self.gamma * np.tensordot(shares / shares.sum(), layers, axes=1)).astype(np.float32)
+
+
+@dataclass(frozen=True)
 class StoredBiLM:
     """Weights in float32 by native name, with config and vocabulary; the softmax tensors may be absent."""
 
@@ -35,6 +58,8 @@ class StoredBiLM:
     vocabulary: Vocabulary | None = None
     pretraining: dict[str, object] | None = None
     """How the model was trained, as JSON; the training options of a bilm-tf model are under `bilm_tf_options`."""
+    mixes: tuple[StoredMix, ...] = ()
+    """The mixes of a task model that the biLM was read from. No format writes them."""
 
     @property
     def has_softmax(self) -> bool:

@@ -1,0 +1,101 @@
+"""Models in each format that elmokit only reads: their vectors are those of the programs that wrote them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from elmokit import Elmo, inspect
+from elmokit.model.formats.recognise import read_stored
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
+TOLERANCE = 1e-5
+SENTENCES: list[list[str]] = json.loads((FIXTURES / "sentences.json").read_text())
+
+Array = np.ndarray[Any, np.dtype[np.float32]]
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* tokens are longer than")
+
+
+def expected(name: str, key: str, *, number: int = len(SENTENCES)) -> list[Array]:
+    with np.load(FIXTURES / name) as arrays:
+        return [arrays[f"{key}/{index}"] for index in range(number)]
+
+
+def layers_of(name: str) -> list[Array]:
+    return Elmo.from_pretrained(FIXTURES / name, device="cpu").encode(SENTENCES, layers="all")
+
+
+def largest_difference(ours: Sequence[Array], theirs: Sequence[Array]) -> float:
+    assert [array.shape for array in ours] == [array.shape for array in theirs]
+    largest = max(float(np.abs(mine - other).max()) for mine, other in zip(ours, theirs, strict=True))
+    print(f"largest difference: {largest:.1e}")
+    return largest
+
+
+ALLENNLP = {
+    "frozen": "frozen",
+    "finetuned_projected": "finetuned_projected",
+    "fixed_mix": "fixed_mix",
+    "frozen_old_pickle": "frozen",
+    "layout_0.9": "frozen",
+}
+
+
+@pytest.mark.parametrize("archive", ALLENNLP)
+def test_an_archive_of_allennlp_gives_the_layers_of_its_own_bilm(archive: str):
+    ours = layers_of(f"allennlp/{archive}.model.tar.gz")
+    assert largest_difference(ours, expected(f"allennlp/{ALLENNLP[archive]}.expected.npz", "layers")) <= TOLERANCE
+
+
+@pytest.mark.parametrize("archive", ["frozen", "fixed_mix", "layout_0.9"])
+def test_the_mix_of_an_archive_gives_the_vectors_of_its_token_embedder(archive: str):
+    path = f"allennlp/{archive}.model.tar.gz"
+    (mix,) = read_stored(FIXTURES / path).mixes
+    ours = [mix(layers) for layers in layers_of(path)]
+    theirs = expected(f"allennlp/{ALLENNLP[archive]}.expected.npz", "token_embedder")
+    assert largest_difference(ours, theirs) <= TOLERANCE
+
+
+@pytest.mark.parametrize(
+    ("module", "keys"), [("elmo_token_embedder", ["token_embedder"]), ("elmo_two_mixes", ["elmo_0", "elmo_1"])]
+)
+def test_the_state_dict_of_a_module_gives_the_vectors_of_the_module(module: str, keys: list[str]):
+    path = FIXTURES / f"allennlp/{module}.state_dict.th"
+    layers = layers_of(str(path))
+    mixes = read_stored(path).mixes
+    with np.load(FIXTURES / "allennlp/modules.expected.npz") as arrays:
+        for key, mix in zip(keys, mixes, strict=True):
+            theirs = [row[: sentence.shape[1]] for row, sentence in zip(arrays[key], layers, strict=True)]
+            assert largest_difference([mix(sentence) for sentence in layers], theirs) <= TOLERANCE
+
+
+def test_a_cached_vocabulary_of_allennlp_changes_nothing():
+    first, second = (f"allennlp/elmo_token_embedder{suffix}.state_dict.th" for suffix in ("", "_cached_vocab"))
+    assert read_stored(FIXTURES / first).config == read_stored(FIXTURES / second).config
+    assert len(layers_of(second)) == len(SENTENCES)
+
+
+def test_options_that_are_not_in_an_archive_are_a_risk():
+    assert "relu, clipping at 3" in str(inspect(FIXTURES / "allennlp/frozen.model.tar.gz"))
+    assert inspect(FIXTURES / "allennlp/layout_0.9.model.tar.gz").risks == []
+
+
+NLPL = ["typical", "no_vocab", "vocab_gz", "n_characters_261", "other_hdf5_name", "in_folder"]
+
+
+@pytest.mark.parametrize("archive", NLPL)
+def test_a_zip_of_nlpl_gives_the_vectors_of_simple_elmo(archive: str):
+    ours = layers_of(f"nlpl/{archive}.zip")
+    assert largest_difference(ours, expected("nlpl/typical.expected.npz", "cold")) <= TOLERANCE
+
+
+def test_the_vocabulary_of_a_zip_is_read_from_it():
+    assert [read_stored(FIXTURES / f"nlpl/{name}.zip").vocabulary is None for name in NLPL] == [
+        name == "no_vocab" for name in NLPL
+    ]
