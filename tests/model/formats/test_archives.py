@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from attacks.mutations import mutants
 from elmokit.model.formats.containers import archives
 from elmokit.model.formats.containers.archives import unpacked
 from elmokit.model.formats.convert import convert
@@ -21,7 +22,6 @@ from elmokit.model.formats.inspect import inspect
 from elmokit.model.formats.recognise import read_stored
 from elmokit.model.formats.stored import StoredBiLM
 from elmokit.system.untrusted import FormatError
-from mutants import mutants
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "formats"
 Equal = Callable[[StoredBiLM, StoredBiLM], None]

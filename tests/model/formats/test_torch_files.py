@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 import torch
 
+from attacks.mutations import mutants
 from elmokit.model.formats.containers.torch_files import read_torch_file
 from elmokit.system.untrusted import FormatError
-from mutants import mutants
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "formats"
 FILES = sorted([*FIXTURES.glob("*/*/*.pkl"), *FIXTURES.glob("*/*.th")])
