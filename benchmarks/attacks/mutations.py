@@ -12,11 +12,17 @@ import random
 import re
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+_UNREADABLE = (
+    *(ValueError, OSError, EOFError, KeyError, RecursionError, NotImplementedError, RuntimeError),
+    *(lzma.LZMAError, zlib.error, zipfile.BadZipFile),
+)
+"""What containers raise that an earlier damage has made unreadable."""
 Way = Callable[[bytes, random.Random], bytes]
 Files = dict[str, bytes]
 """Contents of the files of a folder, by relative path."""
@@ -61,7 +67,7 @@ def mutant(content: bytes, randomness: random.Random) -> bytes:
     """The content with one to three kinds of damage; half of the time in what a container holds, packed again."""
     for _ in range(randomness.choice((1, 1, 1, 2, 3))):
         inside = _INSIDE_OF[_kind(content)] if randomness.random() < 0.5 else _bytes
-        with suppress(ValueError, OSError, EOFError, KeyError, RecursionError, lzma.LZMAError, zipfile.BadZipFile):
+        with suppress(*_UNREADABLE):
             content = inside(content, randomness)
     return content
 
