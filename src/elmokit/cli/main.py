@@ -12,7 +12,7 @@ import warnings
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from elmokit import __version__
-from elmokit.cli import corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
+from elmokit.cli import comparators, corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
 from elmokit.cli.verb import Verb
 from elmokit.system.untrusted import shown
@@ -24,7 +24,7 @@ _MAX_SHOWN = 2000  # characters of a message
 VERBS: tuple[Verb, ...] = (
     *(*web.VERBS, *vectors.VERBS, *models.VERBS),
     *(*corpus.VERBS, *pretraining.VERBS, *scoring.VERBS),
-    *(*tasks.VERBS, *report.VERBS, *installation.VERBS),
+    *(*tasks.VERBS, *comparators.VERBS, *report.VERBS, *installation.VERBS),
 )
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from elmokit.cli.verb import Verb
     from elmokit.model.layer_choice import Layers
     from elmokit.vectors.cache_folder import CachedModel
+    from elmokit.vectors.embed_file import EmbeddedFile
 
 
 def _add_embed(parser: argparse.ArgumentParser) -> None:
@@ -52,16 +53,55 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="continue an interrupted job, and keep the finished lines if this one is interrupted",
     )
+    parser.add_argument(
+        "--with",
+        dest="system",
+        metavar="SYSTEM:MODEL",
+        help="another system's vectors instead of ELMo's, such as static:vectors.bin (docs/comparators.md); OUT is "
+        "*.npy then",
+    )
+    parser.add_argument(
+        "--word-vectors", type=Path, metavar="FILE", help="with --with: word vectors that the system reads"
+    )
     parser.set_defaults(when_interrupted="; run the same command with --resume to continue")
 
 
 def _embed(arguments: argparse.Namespace) -> None:
     """Compute the contextual vectors of every line of a text file."""
+    done = _embed_with(arguments) if arguments.system else _embed_with_elmo(arguments)
+    size = arguments.output.stat().st_size / 1e6
+    print(f"{arguments.output}: {done.num_lines:,} lines, {done.num_tokens:,} tokens, {size:,.1f} MB")
+
+
+def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
+    from elmokit.comparators.embed_with import embed_with
+
+    names = {"--model": "model", "--weights": "weights", "--device": "device", "--layers": "layers"}
+    given = [option for option, name in names.items() if getattr(arguments, name) is not None]
+    given += ["--precision"] * (arguments.precision != "float32") + ["--resume"] * arguments.resume
+    if given:
+        raise ValueError(f"{', '.join(given)} cannot be combined with --with, which writes all layers of the system")
+    system, colon, model = arguments.system.partition(":")
+    if not colon:
+        raise ValueError(f"--with {arguments.system}: expected SYSTEM:MODEL, such as static:vectors.bin")
+    return embed_with(
+        system,
+        model,
+        arguments.input,
+        arguments.output,
+        word_vectors=arguments.word_vectors,
+        raw_text=arguments.tokenize,
+    )
+
+
+def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
     from elmokit.model.bundled import DEFAULT_MODEL
     from elmokit.model.elmo import Elmo
     from elmokit.vectors.embed_file import embed_file
 
-    done = embed_file(
+    if arguments.word_vectors:
+        raise ValueError("--word-vectors belongs to --with; ELMo reads characters only")
+    return embed_file(
         Elmo.from_pretrained(
             arguments.model or DEFAULT_MODEL,
             arguments.weights,
@@ -75,8 +115,6 @@ def _embed(arguments: argparse.Namespace) -> None:
         raw_text=arguments.tokenize,
         resume=arguments.resume,
     )
-    size = arguments.output.stat().st_size / 1e6
-    print(f"{arguments.output}: {done.num_lines:,} lines, {done.num_tokens:,} tokens, {size:,.1f} MB")
 
 
 def _layers(text: str) -> Layers:

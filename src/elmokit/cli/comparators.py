@@ -1,0 +1,40 @@
+"""Verbs of the systems that stand next to ELMo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from elmokit.cli.verb import Verb
+
+
+def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "system", metavar="SYSTEM", help="word2vec, fasttext, cove or context2vec; see docs/comparators.md"
+    )
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="shards of tokenised text; for cove, TRAIN.en TRAIN.de"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="OUT", help="file or folder of the model that is written"
+    )
+    parser.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="settings of the training"
+    )
+
+
+def _train_comparator(arguments: argparse.Namespace) -> None:
+    """Train a system that ELMo is compared with on your text."""
+    import json
+
+    from elmokit.comparators.all_comparators import find_training
+
+    measured = find_training(arguments.system).train(arguments.files, arguments.output, arguments.set)
+    print(json.dumps({"model": str(arguments.output), **measured}, ensure_ascii=False))
+
+
+VERBS: Sequence[Verb] = (("train-comparator", _add_train_comparator, _train_comparator),)

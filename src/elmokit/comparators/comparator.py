@@ -1,0 +1,97 @@
+"""A system that stands next to ELMo: how its model is opened, and the layers that it gives for sentences."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from elmokit.vectors.padded import padded_layers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    import numpy as np
+    from jaxtyping import Float, Float32
+    from torch import Tensor
+
+    Sentences = Sequence[Sequence[str]]
+    Encode = Callable[[Sentences], Sequence[Float32[np.ndarray, "L T E"]]]
+
+
+class SystemLayers:
+    """`FrozenLayers` of a system that encodes sentences when they are asked for.
+
+    encode: sentences -> the layers (L,T,E) of each.
+    files: what the vectors depend on.
+    settings: what else they depend on, for the fingerprint.
+    prepare: called with sentences that will be needed, for systems that read their vectors from a large file.
+    """
+
+    def __init__(
+        self,
+        encode: Encode,
+        *,
+        num_layers: int,
+        dim: int,
+        files: Sequence[Path],
+        settings: str = "",
+        prepare: Callable[[Iterable[Sequence[str]]], None] | None = None,
+    ) -> None:
+        self.num_layers = num_layers
+        self.dim = dim
+        self._encode = encode
+        self._files = tuple(files)
+        self._settings = settings
+        self._prepare = prepare
+
+    def add(self, sentences: Iterable[Sequence[str]]) -> None:
+        """Prepare sentences that will be needed."""
+        if self._prepare is not None:
+            self._prepare(sentences)
+
+    def __call__(self, sentences: Sentences) -> Float[Tensor, "L B T E"]:
+        """Layers in float32 on the CPU, zero at padding."""
+        return padded_layers(self.encode(sentences), num_layers=self.num_layers, dim=self.dim)
+
+    def encode(self, sentences: Sentences) -> list[Float32[np.ndarray, "L T E"]]:
+        """The layers (L,T,E) of each sentence."""
+        return list(self._encode(sentences))
+
+    def fingerprint(self) -> str:
+        """A hash of the contents of all files and of the settings."""
+        digest = hashlib.blake2b(self._settings.encode(), digest_size=32)
+        for path in self._files:
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "blake2b").digest())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Comparator:
+    """How the model of a system is opened. `all_comparators.py` lists them."""
+
+    name: str
+    """Name on the command line: `elmokit embed --with NAME:MODEL`."""
+    opens: str
+    """What MODEL is, in words."""
+    open: Callable[[str, Path | None], SystemLayers]
+    """Opens MODEL, with the file of `--word-vectors` or None. Raises OSError or ValueError for what is not a model."""
+    reads_word_vectors: bool = False
+    """Whether the system also needs a file of word vectors."""
+
+
+def of_equal_length(sentences: Sentences, *, most: int) -> list[list[int]]:
+    """Numbers of the sentences in groups of equal length, of at most `most` each, so that no batch needs padding.
+
+    Sentences without tokens are in no group.
+    """
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for number, sentence in enumerate(sentences):
+        if sentence:
+            groups[len(sentence)].append(number)
+    return [
+        numbers[start : start + most] for _, numbers in sorted(groups.items()) for start in range(0, len(numbers), most)
+    ]

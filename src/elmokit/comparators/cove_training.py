@@ -1,0 +1,222 @@
+"""Training of CoVe's encoder as part of a translator (McCann et al., 2017): a folder with the encoder and its BLEU."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.comparators.comparator import of_equal_length
+from elmokit.comparators.run_folder import metrics_log, write_comparator_config
+from elmokit.comparators.static import WordLookup
+from elmokit.comparators.translation import Translator, new_encoder
+from elmokit.metrics.bleu import score_translations
+from elmokit.runs.folder import new_run
+from elmokit.runs.settings import change_settings
+from elmokit.runs.tensor_files import write_tensors
+from elmokit.runs.training import DivergenceError
+from elmokit.system.progress import progress_bar
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.lines import read_lines
+from elmokit.text.tokenizer import tokenize
+from elmokit.text.vocabulary import UNKNOWN, Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from jaxtyping import Float, Int
+
+ENCODER_FILE = "encoder.safetensors"
+_IGNORED = -100  # cross_entropy's mark of a position without a target
+
+
+@dataclass(frozen=True)
+class CoveConfig:
+    """Settings of a training; widths are the paper's, the rest is ours (experiments/LOG.md, 2026-11-22)."""
+
+    word_vectors: str = ""
+    """File of GloVe, word2vec or fastText vectors, the encoder's input, which are not trained."""
+    hidden_dim: int = 300
+    """Width of each direction of the encoder; the decoder is twice as wide."""
+    target_dim: int = 300
+    """Width of the target words' embeddings."""
+    min_count: int = 2
+    """Occurrences that a target word needs; rarer ones are unknown words."""
+    max_tokens: int = 50
+    """Pairs with more tokens on either side are left out of the training."""
+    batch_size: int = 64
+    """Pairs per step, of one source length."""
+    epochs: int = 10
+    """Passes over the pairs."""
+    learning_rate: float = 0.001
+    """Adam's."""
+    dropout_rate: float = 0.2
+    """Rate of the dropout at all inputs and between layers."""
+    clip_norm: float = 5.0
+    """Largest norm of the gradient."""
+    seed: int = 0
+    """Seed of initial weights, order and dropout."""
+
+    def __post_init__(self) -> None:
+        for name in ("hidden_dim", "target_dim", "min_count", "max_tokens", "batch_size", "epochs"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not 0 <= self.dropout_rate < 1:
+            raise ValueError(f"dropout_rate is {self.dropout_rate}; expected at least 0 and below 1")
+        for name in ("learning_rate", "clip_norm"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Sentences and their translations."""
+
+    source: list[list[str]]
+    target: list[list[str]]
+
+    def short(self, most: int) -> _Pairs:
+        """The pairs of at most so many tokens on either side. Raises ValueError if there is none."""
+        kept = [pair for pair in zip(self.source, self.target, strict=True) if max(map(len, pair)) <= most]
+        if not kept:
+            raise ValueError(f"no pair has at most {most} tokens on both sides (max_tokens)")
+        return _Pairs([source for source, _ in kept], [target for _, target in kept])
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Pairs as tensors."""
+
+    pairs: _Pairs
+    words: WordLookup
+    vocabulary: Vocabulary
+
+    def source(self, numbers: Sequence[int]) -> Float[Tensor, "B T D"]:
+        """Word vectors of sentences of one length."""
+        return torch.from_numpy(np.stack([self.words(self.pairs.source[number]) for number in numbers]))
+
+    def target(self, numbers: Sequence[int]) -> Int[Tensor, "B U"]:
+        """Token ids between the sentences' begin and end, then `_IGNORED`."""
+        rows = [self.vocabulary.ids(self.pairs.target[number]).tolist() for number in numbers]
+        longest = max(map(len, rows))
+        begin, end = self.vocabulary.begin_id, self.vocabulary.end_id
+        return torch.tensor([[begin, *row, end, *[_IGNORED] * (longest - len(row))] for row in rows])
+
+
+def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
+    """Train a translator and write the folder of its encoder: `encoder.safetensors`, config.json, metrics.jsonl.
+
+    files: the source and the target text, one sentence per line, which is tokenised; then, if there are four, the pair
+        of texts on which BLEU is measured (`metrics/bleu.py`, the tokens of `tokenize`, greedy search).
+    settings: fields of `CoveConfig` as `field=value`; `word_vectors` must be among them.
+    Returns the last epoch's loss (nats per target token) and BLEU. Raises ValueError for wrong settings and texts of
+    different lengths, OSError for files that cannot be read or written, and DivergenceError, a ValueError.
+    """
+    config = change_settings({"training": CoveConfig()}, settings)["training"]
+    if not config.word_vectors:
+        raise ValueError("the encoder reads word vectors: give their file with --set word_vectors=FILE")
+    if len(files) not in (2, 4):
+        raise ValueError(f"{len(files)} files were given; expected SOURCE TARGET, or SOURCE TARGET and a test pair")
+    training = _read_pairs(files[0], files[1]).short(config.max_tokens)
+    test = _read_pairs(files[2], files[3]) if files[2:] else None
+    words = WordLookup(Path(config.word_vectors))
+    words.add(chain(training.source, test.source if test else ()))
+    vocabulary = _target_vocabulary(training.target, min_count=config.min_count)
+    with new_run(output), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        output.mkdir(exist_ok=True)
+        write_comparator_config(output, "cove", config, files=files)
+        log = metrics_log(output)
+        model = _new_translator(config, vocabulary, input_dim=words.dim)
+        measured = {}
+        for epoch, loss in enumerate(_train(model, _Numbers(training, words, vocabulary), config)):
+            measured["loss"] = loss
+            log(epoch=epoch, loss=loss)
+            write_tensors(output / ENCODER_FILE, model.encoder.state_dict())
+        if test:
+            measured["bleu"] = _bleu(model.eval(), _Numbers(test, words, vocabulary), config)
+            log(bleu=measured["bleu"])
+    return measured
+
+
+def _read_pairs(source: Path, target: Path) -> _Pairs:
+    texts = [[tokenize(line) for line in read_lines(path)] for path in (source, target)]
+    if len(texts[0]) != len(texts[1]) or not texts[0]:
+        raise ValueError(
+            f"{source} has {len(texts[0]):,} lines and {target} {len(texts[1]):,}; expected a translation of each line"
+        )
+    return _Pairs(*texts)
+
+
+def _target_vocabulary(target: Iterable[Sequence[str]], *, min_count: int) -> Vocabulary:
+    counts = Counter(chain.from_iterable(target))
+    specials = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
+    kept = sorted(token for token, count in counts.items() if count >= min_count and token not in specials)
+    return Vocabulary([*specials, *kept])
+
+
+def _new_translator(config: CoveConfig, vocabulary: Vocabulary, *, input_dim: int) -> Translator:
+    return Translator(
+        new_encoder(input_dim=input_dim, hidden_dim=config.hidden_dim, dropout_rate=config.dropout_rate),
+        num_tokens=len(vocabulary),
+        target_dim=config.target_dim,
+        dropout_rate=config.dropout_rate,
+        begin_id=vocabulary.begin_id,
+        end_id=vocabulary.end_id,
+    )
+
+
+def _train(model: Translator, texts: _Numbers, config: CoveConfig) -> Iterator[float]:
+    """Yield the mean loss per target token of each epoch."""
+    optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
+    for epoch in range(config.epochs):
+        model.train()
+        batches = _shuffled_batches(texts.pairs.source, config, epoch=epoch)
+        total, num_tokens = 0.0, 0
+        with progress_bar(unit="batch", total=len(batches), label=f"epoch {epoch}") as bar:
+            for numbers in batches:
+                target = texts.target(numbers)
+                loss = _loss(model, texts.source(numbers), target)
+                if not torch.isfinite(loss):
+                    raise DivergenceError(f"the loss became {loss.item()} in epoch {epoch}; lower learning_rate")
+                optimizer.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+                optimizer.step()
+                count = int((target[:, 1:] != _IGNORED).sum())
+                total += loss.item() * count
+                num_tokens += count
+                bar.update()
+        yield total / num_tokens
+
+
+def _loss(model: Translator, source: Float[Tensor, "B T D"], target: Int[Tensor, "B U"]) -> Float[Tensor, ""]:
+    logits = model(source, target[:, :-1].clamp(min=0))
+    return functional.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=_IGNORED)
+
+
+def _shuffled_batches(source: Sequence[Sequence[str]], config: CoveConfig, *, epoch: int) -> list[list[int]]:
+    """Numbers of sentences of one length, in an order of this epoch."""
+    generator = random.Random(f"{config.seed}/{epoch}")
+    order = list(range(len(source)))
+    generator.shuffle(order)
+    groups = of_equal_length([source[number] for number in order], most=config.batch_size)
+    generator.shuffle(groups)
+    return [[order[index] for index in group] for group in groups]
+
+
+def _bleu(model: Translator, texts: _Numbers, config: CoveConfig) -> float:
+    hypotheses: list[list[str]] = [[] for _ in texts.pairs.source]
+    for numbers in of_equal_length(texts.pairs.source, most=config.batch_size):
+        translations = model.translate(texts.source(numbers), max_tokens=2 * config.max_tokens)
+        for number, ids in zip(numbers, translations, strict=True):
+            hypotheses[number] = [texts.vocabulary.tokens[token_id] for token_id in ids]
+    return score_translations(hypotheses, texts.pairs.target).bleu

@@ -1,0 +1,63 @@
+"""A file of sentences -> a file of another system's vectors (`elmokit embed --with`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.comparators.all_comparators import open_comparator
+from elmokit.system.batches import batched
+from elmokit.system.files import check_output
+from elmokit.system.progress import progress_bar
+from elmokit.text.lines import read_lines, split_tokens
+from elmokit.text.tokenizer import tokenize
+from elmokit.vectors.embed_file import EmbeddedFile
+from elmokit.vectors.save_vectors import save_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from jaxtyping import Float32
+
+    from elmokit.comparators.comparator import SystemLayers
+
+SENTENCES_PER_BATCH = 256
+
+
+def embed_with(
+    system: str,
+    model: str | Path,
+    input_path: str | Path,
+    output_path: str | Path,
+    *,
+    word_vectors: str | Path | None = None,
+    raw_text: bool = False,
+) -> EmbeddedFile:
+    """Write the vectors that another system has for every line of a text file; tasks read them with `--model OUTPUT`.
+
+    system: a name of docs/comparators.md, such as `static`.
+    model: the file or folder of the system's model.
+    output_path: `NAME.npy`, as `save_vectors` writes it, with `NAME.offsets.npy` and the tokens in `NAME.txt`.
+    word_vectors: file of word vectors, for the systems that read them as their input.
+    raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
+    Raises ValueError for an unknown system, a model of another kind, and input that is not text; OSError for files that
+    cannot be read or written.
+    """
+    output = Path(output_path)
+    check_output(output)
+    layers = open_comparator(system, str(model), word_vectors=None if word_vectors is None else Path(word_vectors))
+    split = tokenize if raw_text else split_tokens
+    sentences = [split(line) for line in read_lines(input_path)]
+    if not sentences:
+        raise ValueError(f"{input_path} has no lines; expected one sentence per line")
+    layers.add(sentences)
+    save_vectors(output, sentences, _encoded(layers, sentences))
+    return EmbeddedFile(len(sentences), sum(map(len, sentences)))
+
+
+def _encoded(layers: SystemLayers, sentences: list[list[str]]) -> Iterator[Float32[np.ndarray, "L T E"]]:
+    with progress_bar(unit="sentence", total=len(sentences)) as bar:
+        for batch in batched(sentences, size=SENTENCES_PER_BATCH):
+            yield from layers.encode(batch)
+            bar.update(len(batch))

@@ -1,0 +1,186 @@
+"""fastText's `.bin` files, read without fastText: vectors of any word, out of its character n-grams if it is unknown.
+
+Source: Bojanowski et al. (2017); the layout is that of versions 11 and 12, little-endian:
+
+| part | holds |
+|---|---|
+| start | int32 magic, int32 version |
+| settings | 12 int32 (dim, ..., bucket, min_n, max_n, ...), float64 |
+| dictionary | int32 entries, words, labels; int64 tokens, pruned |
+| entries | NUL-terminated UTF-8, int64 count, int8 type (0: a word, 1: a label) |
+| input matrix | bool compressed, int64 rows, int64 columns, float32 rows of the words, then of the buckets |
+
+Files are untrusted: sizes are checked against the file before memory is taken, and the matrix is mapped.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.system.untrusted import FormatError, readable_bytes
+from elmokit.text.word_vectors import MAX_DIM, MAX_WORD_BYTES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jaxtyping import Float32
+
+_MAGIC = 793_712_314
+_VERSIONS = (11, 12)
+_START = struct.Struct("<2i12id")
+_COUNTS = struct.Struct("<3i2q")
+_AFTER_WORD = struct.Struct("<qb")
+_MATRIX = struct.Struct("<?2q")
+_WORD_TYPE = 0  # 1 is a label of a classifier
+_SENTENCE_END = "</s>"  # fastText gives it no n-grams
+_MAX_NGRAM = 100  # characters; nobody has used more than some ten
+
+
+@dataclass(frozen=True)
+class FastText:
+    """Words with their rows of the input matrix, and how n-grams find theirs."""
+
+    path: Path
+    rows: dict[str, int]
+    matrix: Float32[np.ndarray, "N D"]
+    """Mapped from the file: the rows of the words, then `bucket` rows of n-grams."""
+    bucket: int
+    min_n: int
+    max_n: int
+
+    @property
+    def dim(self) -> int:
+        """Width of the vectors, D."""
+        return self.matrix.shape[1]
+
+    def vector(self, word: str) -> Float32[np.ndarray, " D"]:
+        """The mean of the word's own row, if it is known, and the rows of its n-grams; zero if it has neither.
+
+        Raises FormatError for a row with a number that is not finite.
+        """
+        rows = [] if word not in self.rows else [self.rows[word]]
+        if word != _SENTENCE_END:
+            first = len(self.matrix) - self.bucket
+            rows += [first + hash_of(ngram) % self.bucket for ngram in self.ngrams(word)]
+        if not rows:
+            return np.zeros(self.dim, np.float32)
+        vector = self.matrix[rows].mean(axis=0, dtype=np.float32)
+        if not np.isfinite(vector).all():
+            raise FormatError(self.path, "has a number that is not finite", part=f"vector of {word!r}")
+        return vector
+
+    def ngrams(self, word: str) -> list[str]:
+        """The n-grams of `<word>`, `min_n` to `max_n` characters long, except for a single `<` and `>`."""
+        if self.bucket == 0:
+            return []
+        marked = f"<{word}>"
+        ngrams = [
+            marked[start : start + length]
+            for start in range(len(marked))
+            for length in range(self.min_n, min(self.max_n, len(marked) - start) + 1)
+        ]
+        return [ngram for ngram in ngrams if ngram not in ("<", ">")] if self.min_n == 1 else ngrams
+
+
+def hash_of(ngram: str) -> int:
+    """32-bit FNV-1a of the UTF-8 bytes, each extended with its sign first, as fastText's C++ does."""
+    value = 2_166_136_261
+    for byte in ngram.encode():
+        signed = byte | 0xFFFFFF00 if byte >= 0x80 else byte
+        value = ((value ^ signed) * 16_777_619) & 0xFFFFFFFF
+    return value
+
+
+def looks_like_fasttext(path: Path) -> bool:
+    """Whether the file starts with the magic number of fastText."""
+    with path.open("rb") as file:
+        return file.read(4) == struct.pack("<i", _MAGIC)
+
+
+def read_fasttext(path: Path) -> FastText:
+    """Open a model. Raises OSError, and FormatError, which names the file, for one that is damaged or compressed."""
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size < _START.size + _COUNTS.size:
+            raise FormatError(path, "is cut short in its settings")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            _, version, *settings = _START.unpack_from(content)
+            dim, bucket, min_n, max_n = settings[0], *settings[8:11]
+            _check_settings(path, version=version, dim=dim, bucket=bucket, min_n=min_n, max_n=max_n)
+            rows, at = _read_dictionary(path, content)
+            start, shape = _read_matrix_header(path, content, at)
+    if max_n == 0:
+        bucket = 0
+    if shape[1] != dim or shape[0] != len(rows) + bucket:
+        raise FormatError(
+            path,
+            f"has shape {shape}; expected {len(rows):,} words and {bucket:,} buckets of {dim} numbers",
+            part="input matrix",
+        )
+    matrix = np.memmap(path, "<f4", "r", offset=start, shape=shape)
+    return FastText(path, rows, np.asarray(matrix), bucket, min_n, max_n)
+
+
+def _check_settings(path: Path, *, version: int, dim: int, bucket: int, min_n: int, max_n: int) -> None:
+    if version not in _VERSIONS:
+        raise FormatError(path, f"has version {version}; versions 11 and 12 are read")
+    if not 1 <= dim <= MAX_DIM:
+        raise FormatError(path, f"is {dim}; expected 1 to {MAX_DIM:,}", part="dim")
+    if bucket < 0 or (bucket == 0 and max_n > 0):
+        raise FormatError(path, f"is {bucket}, with n-grams of up to {max_n} characters", part="bucket")
+    if max_n != 0 and not 1 <= min_n <= max_n <= _MAX_NGRAM:
+        raise FormatError(path, f"from {min_n} to {max_n} characters; expected 1 to {_MAX_NGRAM}", part="n-grams")
+
+
+def _read_dictionary(path: Path, content: mmap.mmap) -> tuple[dict[str, int], int]:
+    """The words with their rows, and the place after the dictionary."""
+    part = "dictionary"
+    num_entries, num_words, num_labels, _, num_pruned = _COUNTS.unpack_from(content, _START.size)
+    at = _START.size + _COUNTS.size
+    if num_pruned > 0:
+        raise FormatError(path, "is compressed (.ftz), which is not read; expected a .bin file", part=part)
+    smallest = num_entries * (1 + _AFTER_WORD.size)
+    if min(num_words, num_labels) < 0 or num_entries != num_words + num_labels or smallest > len(content) - at:
+        raise FormatError(
+            path,
+            f"has {num_entries:,} entries, {num_words:,} words, {num_labels:,} labels; {len(content) - at:,} bytes are left",
+            part=part,
+        )
+    rows: dict[str, int] = {}
+    for number in range(num_entries):
+        end = content.find(b"\0", at, at + MAX_WORD_BYTES + 1)
+        if end < 0 or end + 1 + _AFTER_WORD.size > len(content):
+            raise FormatError(path, f"ends, or has no end, in entry {number:,}", part=part)
+        word = content[at:end].decode("utf-8", "surrogateescape")
+        _, kind = _AFTER_WORD.unpack_from(content, end + 1)
+        at = end + 1 + _AFTER_WORD.size
+        if (kind == _WORD_TYPE) != (number < num_words):
+            raise FormatError(path, f"has type {kind}", part=f"entry {number:,}")
+        if kind == _WORD_TYPE and rows.setdefault(word, number) != number:
+            raise FormatError(path, "is there twice", part=f"word {word!r}")
+    return rows, at
+
+
+def _read_matrix_header(path: Path, content: mmap.mmap, at: int) -> tuple[int, tuple[int, int]]:
+    """The place of the first row of the input matrix, and its shape."""
+    part = "input matrix"
+    if at + _MATRIX.size > len(content):
+        raise FormatError(path, "is missing; the file is cut short", part=part)
+    is_compressed, num_rows, num_columns = _MATRIX.unpack_from(content, at)
+    if is_compressed:
+        raise FormatError(path, "is compressed (.ftz), which is not read; expected a .bin file", part=part)
+    start = at + _MATRIX.size
+    needed = 4 * num_rows * num_columns
+    if min(num_rows, num_columns) < 1 or needed > len(content) - start:
+        raise FormatError(
+            path,
+            f"of shape {(num_rows, num_columns)} would have {readable_bytes(max(needed, 0))}, but "
+            f"{readable_bytes(len(content) - start)} are left",
+            part=part,
+        )
+    return start, (num_rows, num_columns)

@@ -1,0 +1,88 @@
+"""Attentional sequence-to-sequence translator, whose encoder gives the vectors of CoVe (McCann et al., 2017, section 3).
+
+The encoder is a plain two-layer biLSTM over fixed word vectors; the decoder is an LSTM of two layers that reads the
+target word before and its own last attentional state, with global attention over the encoder's top layer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+
+def new_encoder(*, input_dim: int, hidden_dim: int, dropout_rate: float = 0.0) -> nn.LSTM:
+    """The encoder: word vectors (B,T,D) -> (B,T,2H); its tensors have the names and shapes of the published file."""
+    return nn.LSTM(input_dim, hidden_dim, 2, batch_first=True, bidirectional=True, dropout=dropout_rate)
+
+
+class Translator(nn.Module):
+    """Source word vectors and target token ids -> logits of the next target token.
+
+    The batch has sentences of one length on the source side, so nothing is padded there.
+    """
+
+    def __init__(
+        self, encoder: nn.LSTM, *, num_tokens: int, target_dim: int, dropout_rate: float, begin_id: int, end_id: int
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.begin_id, self.end_id = begin_id, end_id
+        self.dim = dim = 2 * encoder.hidden_size
+        self.embedding = nn.Embedding(num_tokens, target_dim)
+        self.cells = nn.ModuleList([nn.LSTMCell(target_dim + dim, dim), nn.LSTMCell(dim, dim)])
+        self.query = nn.Linear(dim, dim)
+        self.combine = nn.Linear(2 * dim, dim)
+        self.dropout = nn.Dropout(dropout_rate)
+        self.output = nn.Linear(dim, num_tokens)
+
+    def forward(self, source: Float[Tensor, "B T D"], target: Int[Tensor, "B U"]) -> Float[Tensor, "B U V"]:
+        """Logits of the token after each of `target`, which starts with the begin of the sentence."""
+        memory, state = self._start(self.dropout(source))
+        embedded = self.dropout(self.embedding(target)).unbind(1)
+        steps: list[Tensor] = []
+        for token in embedded:
+            state = self._step(token, memory, state)
+            steps.append(state[0])
+        return self.output(self.dropout(torch.stack(steps, dim=1)))
+
+    @torch.no_grad()
+    def translate(self, source: Float[Tensor, "B T D"], *, max_tokens: int) -> list[list[int]]:
+        """The most probable token at each step, until the end of the sentence or `max_tokens`."""
+        memory, state = self._start(source)
+        token = torch.full((len(source),), self.begin_id)
+        done = torch.zeros(len(source), dtype=torch.bool)
+        translations: list[list[int]] = [[] for _ in range(len(source))]
+        for _ in range(max_tokens):
+            state = self._step(self.embedding(token), memory, state)
+            token = self.output(state[0]).argmax(dim=1)
+            done |= token == self.end_id
+            if done.all():
+                break
+            for number in (~done).nonzero().flatten().tolist():
+                translations[number].append(int(token[number]))
+        return translations
+
+    def _start(self, source: Float[Tensor, "B T D"]) -> tuple[Float[Tensor, "B T H"], tuple[Tensor, ...]]:
+        """The encoder's output, and the decoder's state: attentional state, then hidden state and cell of each layer.
+
+        Each layer starts from the last states of both directions of the encoder's layer.
+        """
+        memory, (hidden, cell) = self.encoder(source)
+        layers = [torch.cat([states[2 * k], states[2 * k + 1]], dim=1) for k in range(2) for states in (hidden, cell)]
+        return memory, (torch.zeros_like(layers[0]), *layers)
+
+    def _step(
+        self, token: Float[Tensor, "B E"], memory: Float[Tensor, "B T H"], state: tuple[Tensor, ...]
+    ) -> tuple[Tensor, ...]:
+        last, first_hidden, first_cell, second_hidden, second_cell = state
+        first_hidden, first_cell = self.cells[0](torch.cat([token, last], dim=1), (first_hidden, first_cell))
+        second_hidden, second_cell = self.cells[1](self.dropout(first_hidden), (second_hidden, second_cell))
+        weights = torch.softmax(torch.einsum("bth,bh->bt", memory, self.query(second_hidden)), dim=1)
+        context = torch.einsum("bt,bth->bh", weights, memory)
+        attentional = torch.tanh(self.combine(torch.cat([context, second_hidden], dim=1)))
+        return attentional, first_hidden, first_cell, second_hidden, second_cell

@@ -1,0 +1,58 @@
+"""Word vectors trained by gensim on the shards of a biLM."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.comparators.word_vector_training import train_fasttext, train_word2vec
+from elmokit.text.word_vectors import read_word_vectors
+
+pytest.importorskip("gensim")
+SETTINGS = ["dim=5", "min_count=2", "epochs=2", "subsample=1"]
+
+
+@pytest.fixture
+def shard(tmp_path: Path) -> Path:
+    path = tmp_path / "shard.txt"
+    path.write_text("the cat sat on the mat\n\nthe dog sat on the rug\n" * 5 + "once\n")
+    return path
+
+
+@pytest.mark.parametrize("ending", [".vec", ".bin"])
+def test_word2vec_writes_a_file_that_is_read_back(shard: Path, tmp_path: Path, ending: str):
+    output = tmp_path / f"vectors{ending}"
+    assert train_word2vec([shard], output, SETTINGS) == {"words": 7}
+    read = read_word_vectors(output, {"cat", "once"})
+    assert read.words == ["cat"]
+    assert read.matrix.shape == (1, 5)
+
+
+def test_the_same_command_gives_the_same_vectors(shard: Path, tmp_path: Path):
+    for name in ("a.vec", "b.vec"):
+        train_word2vec([shard], tmp_path / name, SETTINGS)
+    assert (tmp_path / "a.vec").read_bytes() == (tmp_path / "b.vec").read_bytes()
+    train_word2vec([shard], tmp_path / "c.vec", [*SETTINGS, "seed=2"])
+    first, other = (read_word_vectors(tmp_path / name, {"cat"}).matrix for name in ("a.vec", "c.vec"))
+    assert not np.allclose(first, other)
+
+
+def test_fasttext_needs_the_ending_that_holds_subwords(shard: Path, tmp_path: Path):
+    with pytest.raises(ValueError, match=r"vectors.vec does not end in .bin; only"):
+        train_fasttext([shard], tmp_path / "vectors.vec")
+
+
+@pytest.mark.parametrize("setting", ["dim=0", "max_n=2", "colour=red"])
+def test_wrong_settings_are_refused(shard: Path, tmp_path: Path, setting: str):
+    with pytest.raises(ValueError, match=setting.partition("=")[0]):
+        train_word2vec([shard], tmp_path / "vectors.vec", [setting])
+
+
+def test_without_gensim_the_error_says_what_to_install(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
+    with pytest.raises(ValueError, match=r"training word vectors needs gensim: pip install 'elmokit\[comparators\]'"):
+        train_word2vec([shard], tmp_path / "vectors.vec")
+    assert not (tmp_path / "vectors.vec").exists()
