@@ -80,7 +80,7 @@ def test_a_file_is_recognised_by_its_magic_number(model: Path, tmp_path: Path):
         (40, "<i", 0, "bucket: is 0, with n-grams"),
         (44, "<i", 9, "n-grams: from 9 to 4 characters"),
         (64, "<i", 2_000_000_000, "dictionary: has 2,000,000,000 entries"),
-        (84, "<q", 3, r"dictionary: is of a compressed model \(.ftz\)"),
+        (84, "<q", 3, r"dictionary: is compressed \(.ftz\)"),
     ],
 )
 def test_damaged_settings_are_refused_before_memory_is_taken(

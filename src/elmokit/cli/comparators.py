@@ -31,9 +31,9 @@ def _train_comparator(arguments: argparse.Namespace) -> None:
     """Train a system that ELMo is compared with on your text."""
     import json
 
-    from elmokit.comparators.all_comparators import find_training
+    from elmokit.comparators.all_comparators import train_comparator
 
-    measured = find_training(arguments.system).train(arguments.files, arguments.output, arguments.set)
+    measured = train_comparator(arguments.system, arguments.files, arguments.output, arguments.set)
     print(json.dumps({"model": str(arguments.output), **measured}, ensure_ascii=False))
 
 

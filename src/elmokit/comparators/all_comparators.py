@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from elmokit.comparators.context2vec import CONTEXT2VEC
+from elmokit.comparators.context2vec_training import train_context2vec
 from elmokit.comparators.cove import COVE, GLOVE_COVE
 from elmokit.comparators.cove_training import train_cove
 from elmokit.comparators.static import STATIC
+from elmokit.comparators.transformer import HF_FIRST, HF_MEAN
 from elmokit.comparators.word_vector_training import train_fasttext, train_word2vec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from elmokit.comparators.comparator import Comparator, SystemLayers
 
 _T = TypeVar("_T")
 
-COMPARATORS: dict[str, Comparator] = {comparator.name: comparator for comparator in (STATIC, COVE, GLOVE_COVE)}
+COMPARATORS: dict[str, Comparator] = {
+    comparator.name: comparator for comparator in (STATIC, COVE, GLOVE_COVE, CONTEXT2VEC, HF_FIRST, HF_MEAN)
+}
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ TRAININGS: dict[str, Training] = {
     "word2vec": Training("shards of tokenised text", "a file of vectors (.vec, or .bin for binary)", train_word2vec),
     "fasttext": Training("shards of tokenised text", "a .bin file with sub-words", train_fasttext),
     "cove": Training("a text and its translation, and a test pair", "a folder with the encoder", train_cove),
+    "context2vec": Training("shards of tokenised text", "a folder with the model", train_context2vec),
 }
 
 
@@ -50,9 +56,19 @@ def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) 
     return comparator.open(model, word_vectors)
 
 
-def find_training(name: str) -> Training:
-    """The training of a system. Raises ValueError, suggesting the nearest name, if there is none."""
-    return _find(TRAININGS, name, what="training")
+def train_comparator(
+    system: str, files: Sequence[str | Path], output: str | Path, settings: Sequence[str] = ()
+) -> dict[str, float]:
+    """Train a system that ELMo is compared with: `word2vec`, `fasttext`, `cove` or `context2vec`.
+
+    files: shards of tokenised text; for `cove`, a text and its translation, and optionally a pair to measure BLEU on.
+    output: the file (word vectors) or the new folder (all others) of the model.
+    settings: changes to the settings, as `field=value`; docs/comparators.md lists the fields.
+    Returns what was measured, by name. Raises ValueError for an unknown system, wrong settings and texts that cannot be
+    used, and OSError for files that cannot be read or written.
+    """
+    training = _find(TRAININGS, system, what="training")
+    return dict(training.train([Path(file) for file in files], Path(output), settings))
 
 
 def _find(known: Mapping[str, _T], name: str, *, what: str) -> _T:

@@ -136,7 +136,7 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
         write_comparator_config(output, "cove", config, files=files)
         log = metrics_log(output)
         model = _new_translator(config, vocabulary, input_dim=words.dim)
-        measured = {}
+        measured: dict[str, float] = {}
         for epoch, loss in enumerate(_train(model, _Numbers(training, words, vocabulary), config)):
             measured["loss"] = loss
             log(epoch=epoch, loss=loss)

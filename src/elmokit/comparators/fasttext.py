@@ -148,7 +148,7 @@ def _read_dictionary(path: Path, content: mmap.mmap) -> tuple[dict[str, int], in
     if min(num_words, num_labels) < 0 or num_entries != num_words + num_labels or smallest > len(content) - at:
         raise FormatError(
             path,
-            f"has {num_entries:,} entries, {num_words:,} words, {num_labels:,} labels; {len(content) - at:,} bytes are left",
+            f"has {num_entries:,} entries, {num_words:,} words and {num_labels:,} labels",
             part=part,
         )
     rows: dict[str, int] = {}

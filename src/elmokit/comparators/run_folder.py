@@ -30,9 +30,7 @@ def read_comparator_settings(run_dir: Path, system: str) -> Fields:
     path = run_dir / CONFIG_NAME
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; expected the folder of a trained {system}")
-    values = checked_config(
-        read_json_object(path), where=path, format=FORMAT, version=VERSION, verb="train-comparator"
-    )
+    values = checked_config(read_json_object(path), where=path, format=FORMAT, version=VERSION, verb="train-comparator")
     fields = Fields(path, values)
     if fields.text("system") != system:
         raise FormatError(path, f"is of {fields.text('system')!r}; expected {system}")

@@ -1,4 +1,4 @@
-"""Attentional sequence-to-sequence translator, whose encoder gives the vectors of CoVe (McCann et al., 2017, section 3).
+"""Attentional sequence-to-sequence translator, whose encoder gives the vectors of CoVe (McCann et al., 2017).
 
 The encoder is a plain two-layer biLSTM over fixed word vectors; the decoder is an LSTM of two layers that reads the
 target word before and its own last attentional state, with global attention over the encoder's top layer.

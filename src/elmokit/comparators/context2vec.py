@@ -1,0 +1,146 @@
+"""context2vec: vectors of a word's context without the word (Melamud et al., 2016), read and used.
+
+One LSTM reads the words to the left, another one those to the right; a network of two layers joins their outputs. A
+context's vector is close to the target vectors of the words that fit into the gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from elmokit.comparators.comparator import Comparator, SystemLayers, of_equal_length
+from elmokit.comparators.run_folder import read_comparator_settings
+from elmokit.runs.folder import CONFIG_NAME
+from elmokit.runs.tensor_files import read_tensors
+from elmokit.runs.training import check_tensors
+from elmokit.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Float, Float32, Int
+
+SYSTEM = "context2vec"
+MODEL_FILE = "model.safetensors"
+VOCABULARY_FILE = "vocabulary.txt"
+SENTENCES_PER_BATCH = 64
+GAP = "[]"
+"""The token that stands for the gap in a sentence, as in the original program."""
+MAX_DIM = 1 << 16
+
+
+class ContextEncoder(nn.Module):
+    """Token ids -> the vector of each position's context; and the target vectors of the words."""
+
+    def __init__(self, *, num_tokens: int, word_dim: int, lstm_dim: int, dim: int, begin_id: int, end_id: int) -> None:
+        super().__init__()
+        self.begin_id, self.end_id = begin_id, end_id
+        self.left_words = nn.Embedding(num_tokens, word_dim)
+        self.right_words = nn.Embedding(num_tokens, word_dim)
+        self.left_lstm = nn.LSTM(word_dim, lstm_dim, batch_first=True)
+        self.right_lstm = nn.LSTM(word_dim, lstm_dim, batch_first=True)
+        self.hidden = nn.Linear(2 * lstm_dim, 2 * lstm_dim)
+        self.output = nn.Linear(2 * lstm_dim, dim)
+        self.targets = nn.Embedding(num_tokens, dim)
+
+    def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+        """Context vectors of sentences of one length; the word itself is read by neither side."""
+        begin, end = ids.new_full((len(ids), 1), self.begin_id), ids.new_full((len(ids), 1), self.end_id)
+        left = self.left_lstm(self.left_words(torch.cat([begin, ids[:, :-1]], dim=1)))[0]
+        from_the_end = torch.cat([end, ids[:, 1:].flip(1)], dim=1)
+        right = self.right_lstm(self.right_words(from_the_end))[0].flip(1)
+        return self.output(torch.relu(self.hidden(torch.cat([left, right], dim=2))))
+
+
+@dataclass(frozen=True)
+class Context2vec:
+    """A trained model; words are lower-cased."""
+
+    encoder: ContextEncoder
+    vocabulary: Vocabulary
+
+    @torch.no_grad()
+    def contexts(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "T D"]]:
+        """The vector of the context of each token, for each sentence."""
+        arrays = [np.zeros((len(sentence), self.encoder.targets.embedding_dim), np.float32) for sentence in sentences]
+        for numbers in of_equal_length(sentences, most=SENTENCES_PER_BATCH):
+            ids = torch.from_numpy(np.stack([self.ids(sentences[number]) for number in numbers]))
+            for number, array in zip(numbers, self.encoder(ids).numpy(), strict=True):
+                arrays[number] = array
+        return arrays
+
+    @torch.no_grad()
+    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
+        """For each sentence, the tokens' own target vectors, and the vectors of their contexts."""
+        contexts = self.contexts(sentences)
+        targets = [self.encoder.targets(torch.from_numpy(self.ids(sentence))).numpy() for sentence in sentences]
+        return [np.stack(pair) for pair in zip(targets, contexts, strict=True)]
+
+    @torch.no_grad()
+    def substitutes(self, sentence: Sequence[str], *, number: int = 10) -> list[tuple[str, float]]:
+        """The words that fit best into the gap `[]` of a sentence, with their scores (cos + 1) / 2, best first.
+
+        Raises ValueError unless there is exactly one gap.
+        """
+        if list(sentence).count(GAP) != 1:
+            raise ValueError(f"{' '.join(sentence)!r} has {list(sentence).count(GAP)} gaps; expected one token {GAP}")
+        context = torch.from_numpy(self.contexts([sentence])[0][list(sentence).index(GAP)])
+        scores = (torch.cosine_similarity(self.encoder.targets.weight, context[None]) + 1) / 2
+        specials = [self.vocabulary.begin_id, self.vocabulary.end_id, self.vocabulary.unknown_id]
+        scores[specials] = -1.0
+        best = scores.topk(min(number, len(scores) - len(specials)))
+        indices = cast("list[int]", best.indices.tolist())
+        return [(self.vocabulary.tokens[index], float(scores[index])) for index in indices]
+
+    @torch.no_grad()
+    def fit(self, sentence: Sequence[str], word: str, *, known: str) -> float:
+        """How well a word replaces `known` in the gap: `max(cos(word, known), 0) * max(cos(word, context), 0)`."""
+        context = torch.from_numpy(self.contexts([sentence])[0][list(sentence).index(GAP)])
+        ours, theirs = self.encoder.targets(torch.from_numpy(self.ids([word, known])))
+        similarities = torch.cosine_similarity(ours[None], torch.stack([theirs, context])).clamp(min=0)
+        return float(similarities.prod())
+
+    def ids(self, sentence: Sequence[str]) -> Int[np.ndarray, " T"]:
+        """Token ids of the lower-cased words."""
+        return self.vocabulary.ids(token.lower() for token in sentence)
+
+
+def new_encoder(*, vocabulary: Vocabulary, word_dim: int, lstm_dim: int, dim: int) -> ContextEncoder:
+    """An encoder for this vocabulary, with random weights."""
+    begin, end = vocabulary.begin_id, vocabulary.end_id
+    return ContextEncoder(
+        num_tokens=len(vocabulary), word_dim=word_dim, lstm_dim=lstm_dim, dim=dim, begin_id=begin, end_id=end
+    )
+
+
+def read_context2vec(run_dir: Path) -> Context2vec:
+    """Read the folder that `train_context2vec` wrote. Raises FileNotFoundError, and FormatError if it is damaged."""
+    settings = read_comparator_settings(run_dir, SYSTEM)
+    dims = {name: settings.integer(name, least=1, most=MAX_DIM) for name in ("word_dim", "lstm_dim", "dim")}
+    vocabulary = Vocabulary.read(run_dir / VOCABULARY_FILE)
+    path = run_dir / MODEL_FILE
+    tensors = read_tensors(path).tensors
+    with torch.device("meta"):
+        encoder = new_encoder(vocabulary=vocabulary, **dims)
+    check_tensors(path, tensors, encoder.state_dict())
+    encoder.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, assign=True)
+    return Context2vec(encoder.eval().requires_grad_(False), vocabulary)
+
+
+def open_context2vec(model: str, word_vectors: Path | None = None) -> SystemLayers:
+    """Layer 0: the word's own target vector, whatever its sentence. Layer 1: the vector of its context."""
+    del word_vectors
+    folder = Path(model)
+    read = read_context2vec(folder)
+    files = [folder / name for name in (CONFIG_NAME, VOCABULARY_FILE, MODEL_FILE)]
+    dim = read.encoder.targets.embedding_dim
+    return SystemLayers(read.layers, num_layers=2, dim=dim, files=files, settings=SYSTEM)
+
+
+CONTEXT2VEC = Comparator(name=SYSTEM, opens="a folder of `elmokit train-comparator context2vec`", open=open_context2vec)

@@ -1,0 +1,165 @@
+"""Encoders of Hugging Face's transformers as token vectors (extra `hf`): all layers, first or mean of a word's pieces.
+
+Only weights in safetensors are read, and no code that comes with a model is run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+
+from elmokit.comparators.comparator import Comparator, SystemLayers
+from elmokit.system.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jaxtyping import Float, Float32
+    from torch import Tensor
+
+PIECES_PER_BATCH = 2048
+
+Pieces = Literal["first", "mean"]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Consecutive words of a sentence that fit into the model together."""
+
+    sentence: int
+    start: int
+    words: list[str]
+    num_pieces: int
+
+
+@dataclass(frozen=True)
+class TransformerEncoder:
+    """A model with its tokenizer: sentences of words -> layers, of which layer 0 is the embedding of the pieces."""
+
+    model: Any
+    tokenizer: Any
+    pieces: Pieces
+
+    @property
+    def max_pieces(self) -> int:
+        """Pieces, special ones included, that the model reads at once."""
+        limit = getattr(self.model.config, "max_position_embeddings", 1 << 30)
+        if "roberta" in self.model.config.model_type:
+            limit -= self.model.config.pad_token_id + 1  # their positions start after the one of padding
+        return min(int(limit), int(self.tokenizer.model_max_length))
+
+    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
+        """The layers of each sentence.
+
+        One that has more pieces than the model reads is split between words into as few parts as possible; a word
+        without pieces is a vector of zeros. Raises ValueError for a single word that the model cannot read at once.
+        """
+        num_layers, dim = self.model.config.num_hidden_layers + 1, self.model.config.hidden_size
+        arrays = [np.zeros((num_layers, len(sentence), dim), np.float32) for sentence in sentences]
+        parts = [part for number, sentence in enumerate(sentences) for part in self._parts(number, sentence)]
+        parts.sort(key=lambda part: part.num_pieces)
+        for batch in _batches(parts):
+            for part, vectors in zip(batch, self._encode([part.words for part in batch]), strict=True):
+                arrays[part.sentence][:, part.start : part.start + len(part.words)] = vectors
+        return arrays
+
+    def _parts(self, number: int, sentence: Sequence[str]) -> Iterator[_Part]:
+        most = self.max_pieces - int(self.tokenizer.num_special_tokens_to_add())
+        start = num_pieces = 0
+        for position, size in enumerate(self._word_sizes(sentence)):
+            if size > most:
+                raise ValueError(f"{sentence[position][:40]!r} has {size} pieces; the model reads {most} at once")
+            if num_pieces + size > most:
+                yield _Part(number, start, list(sentence[start:position]), num_pieces)
+                start, num_pieces = position, 0
+            num_pieces += size
+        if num_pieces:
+            yield _Part(number, start, list(sentence[start:]), num_pieces)
+
+    def _word_sizes(self, sentence: Sequence[str]) -> list[int]:
+        """The number of pieces of each word."""
+        sizes = [0] * len(sentence)
+        if sentence:
+            options = {"is_split_into_words": True, "add_special_tokens": False, "verbose": False}
+            for word in self.tokenizer(list(sentence), **options).word_ids():
+                sizes[word] += 1
+        return sizes
+
+    @torch.no_grad()
+    def _encode(self, batch: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
+        encoded = self.tokenizer(list(map(list, batch)), is_split_into_words=True, padding=True, return_tensors="pt")
+        output = self.model(
+            input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"], output_hidden_states=True
+        )
+        hidden = torch.stack(output.hidden_states, dim=1).float()
+        return [
+            self._pooled(hidden[row], encoded.word_ids(row), num_words=len(words)) for row, words in enumerate(batch)
+        ]
+
+    def _pooled(
+        self, states: Float[Tensor, "L P E"], words: Sequence[int | None], *, num_words: int
+    ) -> Float32[np.ndarray, "L T E"]:
+        """Of each word, its first piece or the mean of its pieces; `words` has the word of each piece, if any."""
+        pooled = states.new_zeros(len(states), num_words, states.shape[2])
+        for word in range(num_words):
+            own = [piece for piece, of in enumerate(words) if of == word]
+            if own:
+                pooled[:, word] = states[:, own[0]] if self.pieces == "first" else states[:, own].mean(dim=1)
+        return pooled.numpy()
+
+
+def open_first(model: str, word_vectors: Path | None = None) -> SystemLayers:
+    """All layers of a model; a word's vector is that of its first piece."""
+    del word_vectors
+    return _open(model, "first")
+
+
+def open_mean(model: str, word_vectors: Path | None = None) -> SystemLayers:
+    """All layers of a model; a word's vector is the mean of those of its pieces."""
+    del word_vectors
+    return _open(model, "mean")
+
+
+def _open(model: str, pieces: Pieces) -> SystemLayers:
+    """Read a folder of `save_pretrained`, or a model of the Hub by its name, which is downloaded.
+
+    Raises ValueError without transformers and for a tokenizer that does not know words, OSError for what is no model.
+    """
+    transformers = require("transformers", extra="hf", purpose="opening a transformer")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        model, use_fast=True, add_prefix_space=True, trust_remote_code=False
+    )
+    if not tokenizer.is_fast:
+        raise ValueError(f"the tokenizer of {model} cannot tell words from pieces; expected a fast tokenizer")
+    network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, trust_remote_code=False)
+    encoder = TransformerEncoder(network.eval().requires_grad_(False), tokenizer, pieces)
+    config = network.config
+    files = sorted(Path(model).glob("*.safetensors")) if Path(model).is_dir() else []
+    return SystemLayers(
+        encoder.layers,
+        num_layers=config.num_hidden_layers + 1,
+        dim=config.hidden_size,
+        files=files,
+        settings=f"{pieces} {'' if files else model}",
+    )
+
+
+def _batches(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
+    """Parts, sorted by length, of at most `PIECES_PER_BATCH` pieces with their padding."""
+    batch: list[_Part] = []
+    for part in parts:
+        if batch and (len(batch) + 1) * part.num_pieces > PIECES_PER_BATCH:
+            yield batch
+            batch = []
+        batch.append(part)
+    if batch:
+        yield batch
+
+
+_OPENS = "a folder of `save_pretrained`, or the name of a model of the Hugging Face Hub"
+HF_FIRST = Comparator(name="hf-first", opens=_OPENS, open=open_first)
+HF_MEAN = Comparator(name="hf-mean", opens=_OPENS, open=open_mean)

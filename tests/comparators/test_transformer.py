@@ -1,0 +1,95 @@
+"""The bridge to transformers, on a tiny random BERT made here."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.comparators.transformer import open_first, open_mean
+
+transformers: Any = pytest.importorskip("transformers")
+tokenizers: Any = pytest.importorskip("tokenizers")
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "un", "##believ", "##able", "sat"]
+SENTENCE = ["the", "unbelievable", "cat"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bert")
+    ids = {piece: number for number, piece in enumerate(PIECES)}
+    pieces = tokenizers.Tokenizer(tokenizers.models.WordPiece(ids, unk_token="[UNK]"))
+    pieces.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)  # which drops control characters
+    pieces.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    pieces.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=pieces, model_max_length=9, **names)
+    fast.save_pretrained(folder)
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
+    config = transformers.BertConfig(vocab_size=len(PIECES), max_position_embeddings=9, **sizes)
+    transformers.BertModel(config).save_pretrained(folder)
+    return folder
+
+
+def states(folder: Path, pieces: list[str]) -> torch.Tensor:
+    """The layers of these pieces and the special ones, as the model itself gives them."""
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    ids = torch.tensor([[PIECES.index(piece) for piece in ("[CLS]", *pieces, "[SEP]")]])
+    with torch.no_grad():
+        return torch.cat(model(input_ids=ids, output_hidden_states=True).hidden_states)
+
+
+def test_a_word_is_its_first_piece_or_the_mean_of_its_pieces(folder: Path):
+    own = states(folder, ["the", "un", "##believ", "##able", "cat"])
+    first, mean = open_first(str(folder)), open_mean(str(folder))
+    assert (first.num_layers, first.dim) == (3, 8)
+    np.testing.assert_allclose(first.encode([SENTENCE])[0], own[:, [1, 2, 5]], atol=1e-6)
+    expected = torch.stack([own[:, 1], own[:, 2:5].mean(dim=1), own[:, 5]], dim=1)
+    np.testing.assert_allclose(mean.encode([SENTENCE])[0], expected, atol=1e-6)
+    assert first.fingerprint() != mean.fingerprint()
+
+
+def test_padding_and_other_sentences_change_nothing(folder: Path):
+    layers = open_mean(str(folder))
+    alone = layers.encode([SENTENCE])[0]
+    among = layers.encode([["cat"], SENTENCE, [], ["the", "cat", "sat", "cat"]])
+    np.testing.assert_allclose(among[1], alone, atol=1e-6)
+    assert among[2].shape == (3, 0, 8)
+
+
+def test_a_sentence_that_is_too_long_is_read_in_parts(folder: Path):
+    layers = open_first(str(folder))
+    long = ["cat", "the", "unbelievable", "sat", "the", "unbelievable", "sat"]  # 7 pieces, then 4
+    both = layers.encode([long])[0]
+    np.testing.assert_allclose(both[:, :5], layers.encode([long[:5]])[0], atol=1e-6)
+    np.testing.assert_allclose(both[:, 5:], layers.encode([long[5:]])[0], atol=1e-6)
+
+
+def test_a_word_without_pieces_is_zero(folder: Path):
+    array = open_first(str(folder)).encode([["the", "\x01", "cat"]])[0]
+    assert not array[:, 1].any()
+    np.testing.assert_allclose(array[:, [0, 2]], states(folder, ["the", "cat"])[:, [1, 2]], atol=1e-6)
+
+
+def test_a_word_with_too_many_pieces_is_refused(folder: Path):
+    with pytest.raises(ValueError, match="'unbelievable.*' has 9 pieces; the model reads 7 at once"):
+        open_first(str(folder)).encode([["un" + "believable" * 4]])
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path):
+    with pytest.raises((ValueError, OSError)):
+        open_first(str(tmp_path))
+
+
+def test_without_transformers_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ValueError, match=r"opening a transformer needs transformers: pip install 'elmokit\[hf\]'"):
+        open_first("bert-base-cased")
