@@ -11,6 +11,7 @@ from torch import nn
 
 from elmokit.comparators.cove import open_cove, open_glove_cove, read_encoder
 from elmokit.runs.tensor_files import write_tensors
+from unpadded import unpadded
 
 SENTENCES = [["the", "cat"], ["cat", "unseen", "the"], [], ["the", "cat"]]
 
@@ -32,7 +33,7 @@ def lstm(tmp_path: Path) -> nn.LSTM:
 def test_the_layers_are_those_of_a_plain_lstm_over_each_sentence_alone(lstm: nn.LSTM, words: Path, tmp_path: Path):
     layers = open_cove(str(tmp_path / "encoder.safetensors"), words)
     assert (layers.num_layers, layers.dim) == (2, 8)
-    arrays = layers.encode(SENTENCES)
+    arrays = unpadded(layers, SENTENCES)
     vectors = {"the": [1.0, 2, 3], "cat": [0.5, -1, 0], "unseen": [0.0, 0, 0]}
     first = nn.LSTM(3, 4, 1, batch_first=True, bidirectional=True)
     first.load_state_dict({name: tensor for name, tensor in lstm.state_dict().items() if "_l0" in name})
@@ -47,10 +48,10 @@ def test_the_layers_are_those_of_a_plain_lstm_over_each_sentence_alone(lstm: nn.
 def test_word_vector_and_top_layer_stand_side_by_side(lstm: nn.LSTM, words: Path, tmp_path: Path):
     layers = open_glove_cove(str(tmp_path), words)  # a folder that has encoder.safetensors
     assert (layers.num_layers, layers.dim) == (1, 11)
-    array = layers.encode([["the", "cat"]])[0]
+    array = unpadded(layers, [["the", "cat"]])[0]
     np.testing.assert_array_equal(array[0, :, :3], [[1, 2, 3], [0.5, -1, 0]])
-    np.testing.assert_array_equal(array[0, :, 3:], open_cove(str(tmp_path), words).encode([["the", "cat"]])[0][1])
-    assert layers.encode([[]])[0].shape == (1, 0, 11)
+    np.testing.assert_array_equal(array[0, :, 3:], unpadded(open_cove(str(tmp_path), words), [["the", "cat"]])[0][1])
+    assert unpadded(layers, [[]])[0].shape == (1, 0, 11)
 
 
 def test_word_vectors_of_another_width_are_refused(lstm: nn.LSTM, words: Path, tmp_path: Path):

@@ -10,6 +10,7 @@ import torch
 
 from elmokit.comparators.static import open_static
 from elmokit.comparators.word_vector_training import train_fasttext
+from unpadded import unpadded
 
 
 @pytest.fixture
@@ -22,14 +23,16 @@ def glove(tmp_path: Path) -> Path:
 def test_a_word_has_the_same_vector_in_every_sentence(glove: Path):
     layers = open_static(str(glove))
     assert (layers.num_layers, layers.dim) == (1, 2)
-    first, second = layers.encode([["the", "cat"], ["cat"]])
+    first, second = unpadded(layers, [["the", "cat"], ["cat"]])
     np.testing.assert_array_equal(first, [[[1, 2], [3, 4]]])
     np.testing.assert_array_equal(second, [[[3, 4]]])
 
 
 def test_an_unknown_word_is_looked_up_in_lower_case_and_otherwise_zero(glove: Path):
     layers = open_static(str(glove))
-    np.testing.assert_array_equal(layers.encode([["The", "US", "us", "dog"]])[0][0], [[1, 2], [5, 6], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(
+        unpadded(layers, [["The", "US", "us", "dog"]])[0][0], [[1, 2], [5, 6], [0, 0], [0, 0]]
+    )
 
 
 def test_batches_are_padded_and_sentences_may_be_empty(glove: Path):
@@ -54,7 +57,7 @@ def test_fasttext_makes_unknown_words_of_their_ngrams(tmp_path: Path):
     train_fasttext([tmp_path / "shard.txt"], tmp_path / "model.bin", settings)
     layers = open_static(str(tmp_path / "model.bin"))
     assert layers.dim == 4
-    known, empty = layers.encode([["unbelievable", "in"], []])
+    known, empty = unpadded(layers, [["unbelievable", "in"], []])
     assert known.shape == (1, 2, 4)
     assert empty.shape == (1, 0, 4)
     assert known[0].any(axis=1).all()

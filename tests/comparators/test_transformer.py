@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from elmokit.comparators.transformer import open_first, open_mean
+from unpadded import unpadded
 
 transformers: Any = pytest.importorskip("transformers")
 tokenizers: Any = pytest.importorskip("tokenizers")
@@ -51,16 +52,16 @@ def test_a_word_is_its_first_piece_or_the_mean_of_its_pieces(folder: Path):
     own = states(folder, ["the", "un", "##believ", "##able", "cat"])
     first, mean = open_first(str(folder)), open_mean(str(folder))
     assert (first.num_layers, first.dim) == (3, 8)
-    np.testing.assert_allclose(first.encode([SENTENCE])[0], own[:, [1, 2, 5]], atol=1e-6)
+    np.testing.assert_allclose(unpadded(first, [SENTENCE])[0], own[:, [1, 2, 5]], atol=1e-6)
     expected = torch.stack([own[:, 1], own[:, 2:5].mean(dim=1), own[:, 5]], dim=1)
-    np.testing.assert_allclose(mean.encode([SENTENCE])[0], expected, atol=1e-6)
+    np.testing.assert_allclose(unpadded(mean, [SENTENCE])[0], expected, atol=1e-6)
     assert first.fingerprint() != mean.fingerprint()
 
 
 def test_padding_and_other_sentences_change_nothing(folder: Path):
     layers = open_mean(str(folder))
-    alone = layers.encode([SENTENCE])[0]
-    among = layers.encode([["cat"], SENTENCE, [], ["the", "cat", "sat", "cat"]])
+    alone = unpadded(layers, [SENTENCE])[0]
+    among = unpadded(layers, [["cat"], SENTENCE, [], ["the", "cat", "sat", "cat"]])
     np.testing.assert_allclose(among[1], alone, atol=1e-6)
     assert among[2].shape == (3, 0, 8)
 
@@ -68,20 +69,20 @@ def test_padding_and_other_sentences_change_nothing(folder: Path):
 def test_a_sentence_that_is_too_long_is_read_in_parts(folder: Path):
     layers = open_first(str(folder))
     long = ["cat", "the", "unbelievable", "sat", "the", "unbelievable", "sat"]  # 7 pieces, then 4
-    both = layers.encode([long])[0]
-    np.testing.assert_allclose(both[:, :5], layers.encode([long[:5]])[0], atol=1e-6)
-    np.testing.assert_allclose(both[:, 5:], layers.encode([long[5:]])[0], atol=1e-6)
+    both = unpadded(layers, [long])[0]
+    np.testing.assert_allclose(both[:, :5], unpadded(layers, [long[:5]])[0], atol=1e-6)
+    np.testing.assert_allclose(both[:, 5:], unpadded(layers, [long[5:]])[0], atol=1e-6)
 
 
 def test_a_word_without_pieces_is_zero(folder: Path):
-    array = open_first(str(folder)).encode([["the", "\x01", "cat"]])[0]
+    array = unpadded(open_first(str(folder)), [["the", "\x01", "cat"]])[0]
     assert not array[:, 1].any()
     np.testing.assert_allclose(array[:, [0, 2]], states(folder, ["the", "cat"])[:, [1, 2]], atol=1e-6)
 
 
 def test_a_word_with_too_many_pieces_is_refused(folder: Path):
     with pytest.raises(ValueError, match="'unbelievable.*' has 9 pieces; the model reads 7 at once"):
-        open_first(str(folder)).encode([["un" + "believable" * 4]])
+        unpadded(open_first(str(folder)), [["un" + "believable" * 4]])
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path: Path):

@@ -18,7 +18,8 @@ from elmokit.comparators.word_vector_training import train_fasttext, train_word2
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from elmokit.comparators.comparator import Comparator, SystemLayers
+    from elmokit.comparators.comparator import Comparator
+    from elmokit.model.frozen_layers import FrozenLayers
 
 _T = TypeVar("_T")
 
@@ -46,7 +47,7 @@ TRAININGS: dict[str, Training] = {
 }
 
 
-def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) -> SystemLayers:
+def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) -> FrozenLayers:
     """Open the model of a system. Raises ValueError for an unknown name, and what the system's `open` raises."""
     comparator = _find(COMPARATORS, name, what="system")
     if comparator.reads_word_vectors and word_vectors is None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Float32
     from torch import Tensor
 
+    from elmokit.model.frozen_layers import FrozenLayers
+
     Sentences = Sequence[Sequence[str]]
     Encode = Callable[[Sentences], Sequence[Float32[np.ndarray, "L T E"]]]
 
@@ -54,11 +56,7 @@ class SystemLayers:
 
     def __call__(self, sentences: Sentences) -> Float[Tensor, "L B T E"]:
         """Layers in float32 on the CPU, zero at padding."""
-        return padded_layers(self.encode(sentences), num_layers=self.num_layers, dim=self.dim)
-
-    def encode(self, sentences: Sentences) -> list[Float32[np.ndarray, "L T E"]]:
-        """The layers (L,T,E) of each sentence."""
-        return list(self._encode(sentences))
+        return padded_layers(self._encode(sentences), num_layers=self.num_layers, dim=self.dim)
 
     def fingerprint(self) -> str:
         """A hash of the contents of all files and of the settings."""
@@ -77,7 +75,7 @@ class Comparator:
     """Name on the command line: `elmokit embed --with NAME:MODEL`."""
     opens: str
     """What MODEL is, in words."""
-    open: Callable[[str, Path | None], SystemLayers]
+    open: Callable[[str, Path | None], FrozenLayers]
     """Opens MODEL, with the file of `--word-vectors` or None. Raises OSError or ValueError for what is not a model."""
     reads_word_vectors: bool = False
     """Whether the system also needs a file of word vectors."""

@@ -15,11 +15,11 @@ from torch import nn
 
 from elmokit.comparators.comparator import Comparator, SystemLayers, of_equal_length
 from elmokit.comparators.cove_training import ENCODER_FILE
-from elmokit.comparators.static import WordLookup
 from elmokit.comparators.translation import new_encoder
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.runs.training import check_tensors
 from elmokit.system.untrusted import FormatError
+from elmokit.vectors.static_layers import StaticLayers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def read_encoder(path: Path) -> nn.LSTM:
 class _CoveEncoder:
     """Sentences -> word vectors (T,D), and both layers of the encoder (2,T,2H)."""
 
-    def __init__(self, encoder: nn.LSTM, words: WordLookup) -> None:
+    def __init__(self, encoder: nn.LSTM, words: StaticLayers) -> None:
         self.encoder = encoder
         self.words = words
         self.first = nn.LSTM(encoder.input_size, encoder.hidden_size, batch_first=True, bidirectional=True)
@@ -63,7 +63,7 @@ class _CoveEncoder:
         self.words.add(sentences)
         arrays = [np.zeros((2, len(sentence), self.dim), np.float32) for sentence in sentences]
         for numbers in of_equal_length(sentences, most=SENTENCES_PER_BATCH):
-            batch = torch.from_numpy(np.stack([self.words(sentences[number]) for number in numbers]))
+            batch = self.words([sentences[number] for number in numbers])[0]
             with torch.no_grad():
                 both = torch.stack([self.first(batch)[0], self.encoder(batch)[0]], dim=1)
             for number, array in zip(numbers, both.numpy(), strict=True):
@@ -73,10 +73,8 @@ class _CoveEncoder:
     def with_words(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
         """One layer: word vector and top layer side by side, as the paper uses them."""
         tops = [array[1] for array in self.layers(sentences)]
-        return [
-            np.concatenate([self.words(sentence), top], axis=1)[None]
-            for sentence, top in zip(sentences, tops, strict=True)
-        ]
+        words = [self.words([sentence])[0, 0].numpy() for sentence in sentences]
+        return [np.concatenate(pair, axis=1)[None] for pair in zip(words, tops, strict=True)]
 
 
 def open_cove(model: str, word_vectors: Path | None) -> SystemLayers:
@@ -100,7 +98,7 @@ def _open(model: str, word_vectors: Path | None) -> tuple[_CoveEncoder, list[Pat
     if word_vectors is None:
         raise ValueError("CoVe reads word vectors; expected the file of those that its encoder was trained with")
     path = Path(model)
-    encoder, words = read_encoder(path), WordLookup(word_vectors)
+    encoder, words = read_encoder(path), StaticLayers(word_vectors)
     if encoder.input_size != words.dim:
         raise ValueError(
             f"{model} reads vectors of {encoder.input_size} numbers, but those of {word_vectors} have {words.dim}; "

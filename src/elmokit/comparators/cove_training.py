@@ -6,17 +6,14 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.comparators.comparator import of_equal_length
 from elmokit.comparators.run_folder import metrics_log, write_comparator_config
-from elmokit.comparators.static import WordLookup
 from elmokit.comparators.translation import Translator, new_encoder
 from elmokit.metrics.bleu import score_translations
 from elmokit.runs.folder import new_run
@@ -28,9 +25,11 @@ from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
+from elmokit.vectors.static_layers import StaticLayers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from jaxtyping import Float, Int
 
@@ -96,12 +95,12 @@ class _Numbers:
     """Pairs as tensors."""
 
     pairs: _Pairs
-    words: WordLookup
+    words: StaticLayers
     vocabulary: Vocabulary
 
     def source(self, numbers: Sequence[int]) -> Float[Tensor, "B T D"]:
         """Word vectors of sentences of one length."""
-        return torch.from_numpy(np.stack([self.words(self.pairs.source[number]) for number in numbers]))
+        return self.words([self.pairs.source[number] for number in numbers])[0]
 
     def target(self, numbers: Sequence[int]) -> Int[Tensor, "B U"]:
         """Token ids between the sentences' begin and end, then `_IGNORED`."""
@@ -127,7 +126,7 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
         raise ValueError(f"{len(files)} files were given; expected SOURCE TARGET, or SOURCE TARGET and a test pair")
     training = _read_pairs(files[0], files[1]).short(config.max_tokens)
     test = _read_pairs(files[2], files[3]) if files[2:] else None
-    words = WordLookup(Path(config.word_vectors))
+    words = StaticLayers(config.word_vectors)
     words.add(chain(training.source, test.source if test else ()))
     vocabulary = _target_vocabulary(training.target, min_count=config.min_count)
     with new_run(output), torch.random.fork_rng(devices=[]):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Float32
 
-    from elmokit.comparators.comparator import SystemLayers
+    from elmokit.model.frozen_layers import FrozenLayers
 
 SENTENCES_PER_BATCH = 256
 
@@ -56,8 +56,9 @@ def embed_with(
     return EmbeddedFile(len(sentences), sum(map(len, sentences)))
 
 
-def _encoded(layers: SystemLayers, sentences: list[list[str]]) -> Iterator[Float32[np.ndarray, "L T E"]]:
+def _encoded(layers: FrozenLayers, sentences: list[list[str]]) -> Iterator[Float32[np.ndarray, "L T E"]]:
     with progress_bar(unit="sentence", total=len(sentences)) as bar:
         for batch in batched(sentences, size=SENTENCES_PER_BATCH):
-            yield from layers.encode(batch)
+            vectors = layers(batch).numpy()
+            yield from (vectors[:, number, : len(sentence)] for number, sentence in enumerate(batch))
             bar.update(len(batch))

@@ -9,45 +9,17 @@ import numpy as np
 
 from elmokit.comparators.comparator import Comparator, SystemLayers
 from elmokit.comparators.fasttext import looks_like_fasttext, read_fasttext
-from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
+from elmokit.vectors.static_layers import StaticLayers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from jaxtyping import Float32
 
-
-class WordLookup:
-    """Words -> their vectors in a file of GloVe, word2vec or fastText (`.vec`), which is read for the words needed.
-
-    A word that the file lacks is looked up in lower case, since many published files have only that; otherwise its
-    vector is zero.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.dim = word_vector_dim(path)
-        self._found: dict[str, Float32[np.ndarray, " D"]] = {}
-        self._asked: set[str] = set()
-        self._unknown = np.zeros(self.dim, np.float32)
-
-    def add(self, sentences: Iterable[Sequence[str]]) -> None:
-        """Read the vectors of these sentences' words in one pass over the file."""
-        words = {word for sentence in sentences for word in sentence}
-        missing = (words | {word.lower() for word in words}) - self._asked
-        if missing:
-            read = read_word_vectors(self.path, missing)
-            self._found.update(zip(read.words, read.matrix, strict=True))
-            self._asked |= missing
-
-    def __call__(self, sentence: Sequence[str]) -> Float32[np.ndarray, "T D"]:
-        """The vectors of a sentence; reads the file again for words that were not added."""
-        self.add([sentence])
-        vectors = [self._found.get(word, self._found.get(word.lower(), self._unknown)) for word in sentence]
-        return np.stack(vectors) if vectors else np.zeros((0, self.dim), np.float32)
+    from elmokit.model.frozen_layers import FrozenLayers
 
 
-def open_static(model: str, word_vectors: Path | None = None) -> SystemLayers:
+def open_static(model: str, word_vectors: Path | None = None) -> FrozenLayers:
     """One layer of word vectors, from a file that is recognised by its contents.
 
     Words that a text or word2vec file lacks are looked up in lower case and otherwise zero; those that fastText's
@@ -57,15 +29,7 @@ def open_static(model: str, word_vectors: Path | None = None) -> SystemLayers:
     path = Path(model)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; expected word vectors")
-    if looks_like_fasttext(path):
-        return _open_fasttext(path)
-    lookup = WordLookup(path)
-
-    def encode(sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
-        lookup.add(sentences)
-        return [lookup(sentence)[None] for sentence in sentences]
-
-    return SystemLayers(encode, num_layers=1, dim=lookup.dim, files=[path], settings="static", prepare=lookup.add)
+    return _open_fasttext(path) if looks_like_fasttext(path) else StaticLayers(path)
 
 
 def _open_fasttext(path: Path) -> SystemLayers:
