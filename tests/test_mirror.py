@@ -19,6 +19,7 @@ TESTED_THROUGH = {
     "analysis/sense_study.py": ("web/test_demo.py", "the demo shows a whole study"),
     "analysis/geometry.py": ("analysis/test_neighbours.py", "neighbours are what its cosines are for"),
     "cli/*.py": ("cli/test_main.py", "a verb is tested as it is called"),
+    "comparators/run_folder.py": ("comparators/test_context2vec.py", "a folder is read when its system is opened"),
     "corpus/external_sort.py": ("corpus/test_vocabulary_counts.py", "counts must not depend on the memory"),
     "corpus/manifest.py": ("corpus/test_prepare.py", "every sentence is accounted for"),
     "corpus/raw_text.py": ("corpus/test_prepare.py", "raw text is what a corpus is made of"),

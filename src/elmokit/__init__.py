@@ -10,6 +10,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from elmokit.comparators.all_comparators import train_comparator
+    from elmokit.comparators.embed_with import embed_with
     from elmokit.corpus.prepare import Preparation, prepare
     from elmokit.corpus.vocabulary_counts import write_vocabulary
     from elmokit.layers.scalar_mix import ScalarMix
@@ -47,6 +49,7 @@ __all__ = [
     "__version__",
     "convert",
     "embed_file",
+    "embed_with",
     "find_task",
     "finetune",
     "inspect",
@@ -62,6 +65,7 @@ __all__ = [
     "task_recipe",
     "task_sentences",
     "tokenize",
+    "train_comparator",
     "train_task",
     "write_vocabulary",
 ]
@@ -76,6 +80,7 @@ _HOMES = {
     "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
     "convert": "elmokit.model.formats.convert:convert",
     "embed_file": "elmokit.vectors.embed_file:embed_file",
+    "embed_with": "elmokit.comparators.embed_with:embed_with",
     "find_task": "elmokit.tasks.all_tasks:find_task",
     "finetune": "elmokit.pretraining.finetune:finetune",
     "inspect": "elmokit.model.formats.inspect:inspect",
@@ -91,6 +96,7 @@ _HOMES = {
     "task_recipe": "elmokit.tasks.all_tasks:task_recipe",
     "task_sentences": "elmokit.tasks.reading:task_sentences",
     "tokenize": "elmokit.text.tokenizer:tokenize",
+    "train_comparator": "elmokit.comparators.all_comparators:train_comparator",
     "train_task": "elmokit.tasks.train:train",
     "write_vocabulary": "elmokit.corpus.vocabulary_counts:write_vocabulary",
 }

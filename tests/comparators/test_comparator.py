@@ -1,13 +1,11 @@
-"""What all systems share: batches of one length, layers of an encoder, and their list."""
+"""What all systems share: batches of one length, and layers that are encoded when they are asked for."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-import pytest
 
-from elmokit.comparators.all_comparators import COMPARATORS, TRAININGS, open_comparator, train_comparator
 from elmokit.comparators.comparator import SystemLayers, of_equal_length
 from elmokit.model.frozen_layers import FrozenLayers
 
@@ -40,17 +38,3 @@ def test_settings_are_part_of_the_fingerprint():
         for settings in ("first", "mean")
     }
     assert len(prints) == 2
-
-
-def test_every_system_and_training_says_what_it_takes():
-    for name, comparator in COMPARATORS.items():
-        assert comparator.name == name
-        assert comparator.opens
-    assert all(training.reads and training.writes for training in TRAININGS.values())
-
-
-def test_unknown_names_are_refused_with_the_nearest():
-    with pytest.raises(ValueError, match="no system 'covee'; did you mean cove"):
-        open_comparator("covee", "x")
-    with pytest.raises(ValueError, match="no training 'contextvec'; did you mean context2vec"):
-        train_comparator("contextvec", [], "x")
