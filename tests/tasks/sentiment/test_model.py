@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from elmokit.tasks.inputs import EncodedTokens
 from elmokit.tasks.sentiment.config import SentimentConfig
-from elmokit.tasks.sentiment.model import SentimentClassifier
+from elmokit.tasks.sentiment.model import CNNClassifier, SentimentClassifier
 from elmokit.tasks.sentiment.reader import LabelledText
 from elmokit.tasks.sentiment.recipes import paper
 from elmokit.tasks.sentiment.task import build
@@ -28,10 +29,11 @@ SMALL = SentimentConfig(
     projection_dropout_rate=0.0,
     integrator_dropout_rate=0.0,
     output_dropout_rates=(0.0, 0.0),
+    cnn_filters=((2, 8), (3, 8)),
 )
 
 
-@pytest.fixture(params=["bcn", "bilstm"])
+@pytest.fixture(params=["bcn", "bilstm", "cnn"])
 def classifier(request: pytest.FixtureRequest, stand_in_inputs) -> SentimentClassifier:
     words = [token for text in TEXTS for token in text.tokens]
     return build(replace(SMALL, classifier=request.param), stand_in_inputs(words, output_dim=3), LABELS)
@@ -64,6 +66,7 @@ def test_predicts_the_most_probable_label_without_looking_at_the_given_one(class
         assert prediction.probabilities[prediction.label] == max(prediction.probabilities.values())
 
 
+@pytest.mark.parametrize("classifier", ["bcn", "bilstm"], indirect=True)
 def test_what_is_for_the_output_is_read_by_a_second_encoder_beside_the_first(classifier: SentimentClassifier):
     encoder, vectors = classifier.network.encoder, classifier.inputs([["not", "bad"]])
     encoded = encoder(vectors)
@@ -75,6 +78,24 @@ def test_what_is_for_the_output_is_read_by_a_second_encoder_beside_the_first(cla
 def test_without_elmo_at_the_output_there_is_one_encoder(stand_in_inputs):
     inputs = stand_in_inputs(["so"])
     assert build(SMALL, inputs, LABELS).network.encoder(inputs([["so"]])).shape == (1, 1, 16)
+
+
+def test_a_filter_gives_its_largest_response_over_all_windows_that_touch_the_text():
+    config = SentimentConfig(cnn_filters=((2, 1),), classifier="cnn")
+    network = CNNClassifier(config, input_dim=1, output_dim=1, num_labels=2).eval()
+    assert network.output_filters is not None
+    for filters, weight in ((network.filters, [1.0, 10.0]), (network.output_filters, [1.0, 0.0])):
+        convolution = filters.convolutions[0]
+        with torch.no_grad():
+            convolution.weight.copy_(torch.tensor([[weight]]))
+            convolution.bias.fill_(-1.0)
+    inputs = torch.tensor([[[1.0], [2.0], [3.0]], [[-1.0], [5.0], [9.0]]])
+    mask = torch.tensor([[True, True, True], [True, False, False]])
+    given: list[Tensor] = []
+    network.linear.register_forward_pre_hook(lambda _, arguments: given.append(arguments[0]))
+    network(EncodedTokens(inputs, inputs, mask))
+    # windows of the first text: 0 1, 1 2, 2 3, 3 0; of the second: 0 -1, -1 0, whose responses are below 0
+    torch.testing.assert_close(given[0], torch.tensor([[2.0 + 30 - 1, 3.0 - 1], [0.0, 0.0]]))
 
 
 def test_bcn_pools_maximum_minimum_mean_and_what_it_attends_to(stand_in_inputs):
@@ -94,8 +115,10 @@ def test_refuses_texts_without_one_of_the_labels(classifier: SentimentClassifier
 
 
 def test_refuses_an_unknown_classifier(stand_in_inputs):
-    with pytest.raises(ValueError, match="the classifier is 'cnn'; expected one of bcn, bilstm"):
-        build(replace(SMALL, classifier="cnn"), stand_in_inputs(["a"]), LABELS)
+    with pytest.raises(ValueError, match="the classifier is 'gru'; expected one of bcn, bilstm, cnn"):
+        build(replace(SMALL, classifier="gru"), stand_in_inputs(["a"]), LABELS)
+    with pytest.raises(ValueError, match=r"cnn_filters are \(\(0, 8\),\); expected pairs"):
+        replace(SMALL, cnn_filters=((0, 8),))
 
 
 def test_the_paper_recipe_has_the_published_sizes(stand_in_inputs):

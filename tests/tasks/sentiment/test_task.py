@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.tasks.sentiment.config import SentimentConfig
-from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, Sentiment
+from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, CNNClassifier, Sentiment
 from elmokit.tasks.sentiment.reader import LabelledText
 from elmokit.tasks.sentiment.task import TASK
 
@@ -54,8 +54,8 @@ def test_reads_tables_whose_labels_are_those_of_the_training_set(write):
     assert TASK.sentences(reading.examples[0]) == [["not", "bad"]]
 
 
-@pytest.mark.parametrize(("name", "network"), [("bcn", BCN), ("bilstm", BiLSTMClassifier)])
-def test_builds_either_classifier(stand_in_inputs, name: str, network: type):
+@pytest.mark.parametrize(("name", "network"), [("bcn", BCN), ("bilstm", BiLSTMClassifier), ("cnn", CNNClassifier)])
+def test_builds_each_classifier(stand_in_inputs, name: str, network: type):
     config = replace(TASK.recipes["cpu"]().model, classifier=name)
     classifier = TASK.build(config, stand_in_inputs(["a"]), ["0", "1"])
     assert isinstance(classifier.network, network)

@@ -16,7 +16,10 @@ class SentimentConfig:
     min_phrase_tokens: int = 1
     """Shorter phrases are skipped in training."""
     classifier: str = "bcn"
-    """bcn, or bilstm (the encoder, the maximum and mean of its output over the tokens, and a linear layer)."""
+    """bcn; bilstm (the encoder, the maximum and mean of its output over the tokens, and a linear layer); or cnn (the
+    largest response of each filter over the tokens, and a linear layer)."""
+    cnn_filters: tuple[tuple[int, int], ...] = ((3, 100), (4, 100), (5, 100))
+    """(width in tokens, number) of the filters of cnn, which uses none of the other widths."""
     projection_dim: int = 300
     """Width of the ReLU layer between a token's vector and the encoder."""
     encoder_dim: int = 300
@@ -34,4 +37,11 @@ class SentimentConfig:
     integrator_dropout_rate: float = 0.1
     """Dropout after the second biLSTM."""
     output_dropout_rates: tuple[float, float] = (0.2, 0.3)
-    """Dropout after the first and the second maxout layer; bilstm uses the first rate before its linear layer."""
+    """Dropout after the first and the second maxout layer; bilstm and cnn use the first rate before their linear
+    layer."""
+
+    def __post_init__(self) -> None:
+        pairs = tuple((width, number) for width, number in self.cnn_filters)
+        object.__setattr__(self, "cnn_filters", pairs)
+        if not pairs or min(min(pair) for pair in pairs) < 1:
+            raise ValueError(f"cnn_filters are {pairs}; expected pairs of a width and a number of at least 1")

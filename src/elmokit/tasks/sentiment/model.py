@@ -1,4 +1,4 @@
-"""Classifiers of texts: the biattentive classification network (BCN; McCann et al., 2017) and a plain biLSTM."""
+"""Classifiers of texts: the biattentive network BCN (McCann et al., 2017), a biLSTM, and a CNN (Kim, 2014)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from elmokit.tasks.task_model import TaskModel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jaxtyping import Float, Int
+    from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.inputs import EncodedTokens, TokenInputs
     from elmokit.tasks.sentiment.config import SentimentConfig
@@ -36,7 +36,7 @@ class Sentiment:
 class SentimentClassifier(TaskModel):
     """Tokens -> labels; the network computes scores (B,K) from `EncodedTokens`."""
 
-    def __init__(self, network: BCN | BiLSTMClassifier, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+    def __init__(self, network: Network, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
         self.network = network
         self.labels = list(labels)
@@ -112,14 +112,56 @@ class BiLSTMClassifier(nn.Module):
         return self.linear(self.dropout(torch.cat(pools, dim=1)))
 
 
-NETWORKS: dict[str, type[BCN] | type[BiLSTMClassifier]] = {"bcn": BCN, "bilstm": BiLSTMClassifier}
+class CNNClassifier(nn.Module):
+    """Convolutions over the tokens, the largest response of each filter, one linear layer (Kim, 2014, section 2).
+
+    ELMo's vectors at the output have filters of their own. Kim's limit on the norm of the linear layer is left out.
+    """
+
+    def __init__(self, config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> None:
+        super().__init__()
+        self.input_dropout = nn.Dropout(config.input_dropout_rate)
+        self.filters = _Filters(config.cnn_filters, input_dim=input_dim)
+        self.output_filters = _Filters(config.cnn_filters, input_dim=output_dim) if output_dim else None
+        num_filters = sum(number for _, number in config.cnn_filters)
+        self.dropout = nn.Dropout(config.output_dropout_rates[0])
+        self.linear = nn.Linear(num_filters * (2 if output_dim else 1), num_labels)
+
+    def forward(self, vectors: EncodedTokens) -> Float[Tensor, "B K"]:
+        found = [self.filters(self.input_dropout(vectors.inputs), vectors.mask)]
+        if self.output_filters is not None:
+            found.append(self.output_filters(self.input_dropout(vectors.outputs), vectors.mask))
+        return self.linear(self.dropout(torch.cat(found, dim=1)))
 
 
-def new_network(config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> BCN | BiLSTMClassifier:
+Network = BCN | BiLSTMClassifier | CNNClassifier
+NETWORKS: dict[str, type[Network]] = {"bcn": BCN, "bilstm": BiLSTMClassifier, "cnn": CNNClassifier}
+
+
+def new_network(config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> Network:
     """The network that the config names, with fresh weights. Raises ValueError for an unknown name."""
     if config.classifier not in NETWORKS:
         raise ValueError(f"the classifier is {config.classifier!r}; expected one of {', '.join(NETWORKS)}")
     return NETWORKS[config.classifier](config, input_dim=input_dim, output_dim=output_dim, num_labels=num_labels)
+
+
+class _Filters(nn.Module):
+    """The largest response of each filter, after a ReLU, over all windows that touch a token of the sentence."""
+
+    def __init__(self, filters: Sequence[tuple[int, int]], *, input_dim: int) -> None:
+        super().__init__()
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(input_dim, number, width, padding=width - 1) for width, number in filters
+        )
+
+    def forward(self, vectors: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B F"]:
+        channels = (vectors * mask[..., None]).transpose(1, 2)
+        responses: list[Tensor] = []
+        for convolution in self.convolutions:
+            windows = convolution(channels).relu().transpose(1, 2)
+            num_more = windows.shape[1] - mask.shape[1]  # windows that end after the last token
+            responses.append(masked_max(windows, functional.pad(mask, (num_more, 0), value=True)))
+        return torch.cat(responses, dim=1)
 
 
 class _Encoder(nn.Module):

@@ -72,6 +72,21 @@ def cpu() -> TaskConfig:
     )
 
 
+def cpu_cnn() -> TaskConfig:
+    """`cpu` with the CNN of Kim (2014), on fixed word vectors ("CNN-static"), in place of BCN."""
+    recipe = cpu()
+    return replace(
+        recipe,
+        model=replace(
+            recipe.model,
+            classifier="cnn",
+            cnn_filters=((3, 100), (4, 100), (5, 100)),  # Kim, section 3.1
+            output_dropout_rates=(0.5, 0.0),  # Kim, section 3.1
+        ),
+        training=replace(recipe.training, batch_size=50),  # Kim, section 3.1
+    )
+
+
 def cpu_ko() -> TaskConfig:
     """The same for 10,000 of NSMC's 140,000 reviews, with the Korean biLM; words start at random and are learnt."""
     recipe = cpu()
@@ -84,4 +99,4 @@ def cpu_ko() -> TaskConfig:
     )
 
 
-RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu, "cpu-ko": cpu_ko}
+RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu, "cpu-cnn": cpu_cnn, "cpu-ko": cpu_ko}
