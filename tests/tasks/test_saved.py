@@ -88,10 +88,25 @@ def test_a_txt_file_of_a_data_set_that_the_task_knows_is_data(trained: TrainedTa
         return Splits((folder / "train.txt",), (folder / "dev.txt",), (folder / "test.txt",))
 
     known = TrainedTask(replace(trained.task, find=find), trained.record, trained.model)
-    for name, tokens in (("test.txt", "cow ant"), ("other.txt", "a cow ant")):
+    for name in ("test.txt", "other.txt"):
         (tmp_path / name).write_text("a\tcow ant\n")
-        (line,) = known.predict_file(tmp_path / name)
-        assert line.split("\t")[1] == tokens
+    (line,) = known.predict_file(tmp_path / "test.txt")
+    assert line.split("\t")[1] == "cow ant"
+    with pytest.raises(ValueError, match=r"other.txt is named as raw text is, but reads as data of toy"):
+        list(known.predict_file(tmp_path / "other.txt"))
+    (line,) = known.predict_file(tmp_path / "other.txt", kind="text")
+    assert line.split("\t")[1] == "a cow ant"
+
+
+def test_labels_that_the_model_does_not_know_are_reported(
+    trained: TrainedTask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "data.tsv").write_text("x\tcow ant\ny\tbear\n")
+    assert trained.evaluate(tmp_path / "data.tsv") == {"accuracy": 0}
+    assert "data.tsv has the labels x, y, and the model knows a, b, c: none in common" in capsys.readouterr().err
+    (tmp_path / "data.tsv").write_text("x\tcow ant\na\tant\n")
+    trained.evaluate(tmp_path / "data.tsv")
+    assert capsys.readouterr().err == ""
 
 
 def test_a_task_whose_format_has_blocks_writes_its_text_in_them(trained: TrainedTask, tmp_path: Path):
@@ -221,11 +236,31 @@ def test_the_verbs_train_go_on_score_and_predict(
 
 
 @pytest.mark.usefixtures("known_toy")
+def test_the_verb_trains_on_named_files(toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    train, dev, test = (toy_data / f"{name}.tsv" for name in ("train", "dev", "test"))
+    start = f"train toy --train {train} --run {tmp_path / 'run'} --elmo none --device cpu --set max_epochs=1"
+    assert main([*start.split(), "--dev", str(dev), "--test", str(test)]) == 0
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["files"] == {"train": [str(train)], "dev": [str(dev)], "test": [str(test)]}
+    result = json.loads((tmp_path / "run" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert list(result["test"]) == ["test.tsv"]
+
+
+@pytest.mark.usefixtures("known_toy")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("train toy", "a new run also needs --data DIR, --run DIR"),
         ("train toy --resume RUN --seed 1", "leave out TASK, --seed N"),
+        ("train --resume RUN --train DATA/train.tsv", "leave out --train FILE"),
+        (
+            "train --resume RUN --test DATA/test.tsv",
+            "the test files of --data and --resume are known",
+        ),
+        ("train toy --data DATA --train DATA/train.tsv --run NEW", "give it or --train FILE and --dev FILE, not both"),
+        ("train toy --data DATA --test DATA/test.tsv --run NEW", "needs --train FILE"),
+        ("train toy --train DATA/train.tsv --run NEW --test", "--test needs a FILE next to --train FILE"),
+        ("train toy --train DATA/none.tsv --run NEW", "No such file"),
         ("train ner --data DATA --run NEW", "no task 'ner'"),
         ("train toy --data DATA --run NEW --recipe gpu", "unknown recipe 'gpu' of toy"),
         ("train toy --data DATA --run NEW --elmo top", "elmo is 'top'; expected none"),

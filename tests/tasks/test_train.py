@@ -32,6 +32,7 @@ from elmokit.tasks.reading import read_data
 from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.task import Task
 from elmokit.tasks.train import resume_task, train
+from elmokit.vectors.cache import Activations
 from run_contents import contents_of_run
 
 Toy = Task[Any, Any]
@@ -205,6 +206,37 @@ def test_gamma_stays_at_one_unless_it_is_trained(run: Run):
         for name, more in (("learnt", ()), ("fixed", ("elmo.train_gamma=false",)))
     )
     assert fixed == 1 != learnt
+
+
+def test_activations_are_computed_for_the_chosen_examples_only(run: Run, toy: Toy, monkeypatch: pytest.MonkeyPatch):
+    added: list[int] = []
+    add = Activations.add
+    monkeypatch.setattr(
+        Activations, "add", lambda self, sentences: added.append(len(sentences)) or add(self, sentences)
+    )
+    run("run", "elmo=input", "max_epochs=1", "max_train_examples=9")
+    assert 20 < added[0] <= 9 + 20  # these and the development set
+
+
+def test_without_a_development_file_a_tenth_is_set_apart(
+    toy: Toy, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
+    data = Splits((toy_data / "train.tsv", toy_data / "dev.tsv"))
+    run_dir = train(toy, data, run_dir=tmp_path / "run", config=config, device="cpu")
+    assert "no development file: 10% of the training files are set apart (dev_share)" in capsys.readouterr().err
+    record = read_record(run_dir, toy)
+    assert (record.config.training.dev_share, record.splits.dev) == (0.1, ())
+    assert record.counts["dev"]["examples"] in (5, 6) and lines(run_dir)[-1]["test"] == {}
+    resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
+    assert lines(run_dir)[-1]["epoch"] == 2
+
+
+def test_korean_text_with_the_english_model_is_reported(toy: Toy, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "ko.tsv").write_text("".join(f"a\t눈이 왔다 {number}\n" for number in range(20)), encoding="utf-8")
+    config = with_settings(toy.recipes["cpu"](), ["elmo=input", "max_epochs=1"])
+    train(toy, Splits((tmp_path / "ko.tsv",)), run_dir=tmp_path / "run", config=config, device="cpu")
+    assert "the training text is Korean, but mini-en has read English only: --model mini-ko" in capsys.readouterr().err
 
 
 def test_a_loss_that_is_not_finite_ends_the_run(run: Run, toy: Toy, tmp_path: Path):

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
+    from elmokit.tasks.config import Splits
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +20,33 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", nargs="?", metavar="TASK", help=", ".join(TASKS))
     parser.add_argument("--data", type=Path, metavar="DIR", help="data set folder with the original file names")
     parser.add_argument(
+        "--train", type=Path, action="append", metavar="FILE", help="training file, in place of --data; can be repeated"
+    )
+    parser.add_argument(
+        "--dev",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help="development file, with --train; can be repeated (default: a tenth of the training files is set apart)",
+    )
+    parser.add_argument(
+        "--test",
+        nargs="?",
+        const="",
+        action="append",
+        metavar="FILE",
+        help="score the test set at the end, that of --data or, with --train, a file; if the run to be resumed has "
+        "ended, score it now (default: evaluate does it)",
+    )
+    parser.add_argument(
         "--run", type=Path, dest="run_dir", metavar="DIR", help="output folder of the run (must not exist)"
     )
-    parser.add_argument("--recipe", metavar="NAME", help="cpu (minutes) or paper (the published sizes) (default: cpu)")
+    parser.add_argument(
+        "--recipe",
+        metavar="NAME",
+        help="cpu (minutes), cpu-converged (until the score stops improving), paper (the published sizes), or another "
+        "of the task (default: cpu)",
+    )
     parser.add_argument(
         "--elmo",
         metavar="POSITION",
@@ -34,11 +59,6 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--word-vectors", metavar="FILE", help="word vectors of GloVe, word2vec or fastText (default: as in the recipe)"
-    )
-    parser.add_argument(
-        "--test",
-        action="store_true",
-        help="score the test set at the end, or now if the run to be resumed has ended (default: evaluate does it)",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed for weights, order and dropout (default: 0)")
     parser.add_argument(
@@ -79,7 +99,7 @@ def _train(arguments: argparse.Namespace) -> None:
             arguments.resume,
             arguments.set,
             from_start=arguments.from_start,
-            test=arguments.test,
+            test=arguments.test is not None,
             cache=cache,
             device=arguments.device,
         )
@@ -94,14 +114,21 @@ def _train(arguments: argparse.Namespace) -> None:
         config = task_recipe(arguments.task, arguments.recipe or "cpu", settings)
         run_dir = train(
             arguments.task,
-            arguments.data,
+            arguments.data or _splits(arguments),
             run_dir=arguments.run_dir,
             config=config,
-            test=arguments.test,
+            test=arguments.test is not None,
             cache=cache,
             device=arguments.device,
         )
     print(run_dir)
+
+
+def _splits(arguments: argparse.Namespace) -> Splits:
+    from elmokit.tasks.config import Splits
+
+    test = tuple(map(Path, arguments.test or ()))
+    return Splits(tuple(arguments.train), tuple(arguments.dev or ()), test)
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
@@ -163,11 +190,12 @@ def _predict(arguments: argparse.Namespace) -> None:
 
 
 def _check_train(arguments: argparse.Namespace) -> None:
-    given = {"TASK": arguments.task, "--data DIR": arguments.data, "--run DIR": arguments.run_dir}
+    source = {"--data DIR": arguments.data, "--train FILE": arguments.train, "--dev FILE": arguments.dev}
+    given = {"TASK": arguments.task, "--data DIR": arguments.data or arguments.train, "--run DIR": arguments.run_dir}
     if arguments.resume:
         own = {"--recipe NAME": arguments.recipe, "--elmo POSITION": arguments.elmo, "--model M": arguments.model}
         own |= {"--word-vectors FILE": arguments.word_vectors, "--seed N": arguments.seed}
-        superfluous = [name for name, value in (given | own).items() if value is not None]
+        superfluous = [name for name, value in (given | source | own).items() if value is not None]
         if superfluous:
             raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
     elif arguments.from_start:
@@ -176,6 +204,20 @@ def _check_train(arguments: argparse.Namespace) -> None:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
     if arguments.cache and arguments.no_cache:
         raise ValueError("--cache DIR and --no-cache cannot be combined")
+    _check_files(arguments)
+
+
+def _check_files(arguments: argparse.Namespace) -> None:
+    """Refuse files that would not be read: those of --data and --resume are known already."""
+    if arguments.data and (arguments.train or arguments.dev):
+        raise ValueError("--data DIR finds its files by their names; give it or --train FILE and --dev FILE, not both")
+    if arguments.dev and not arguments.train:
+        raise ValueError("--dev FILE needs --train FILE")
+    files = [file for file in arguments.test or () if file]
+    if files and not arguments.train:
+        raise ValueError(f"--test {files[0]} needs --train FILE; the test files of --data and --resume are known")
+    if arguments.train and len(files) < len(arguments.test or ()):
+        raise ValueError("--test needs a FILE next to --train FILE")
 
 
 def _add_trained(parser: argparse.ArgumentParser) -> None:

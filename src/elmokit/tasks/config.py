@@ -153,8 +153,14 @@ class TrainingConfig:
     """Number of training examples used, chosen by the seed; 0 means all."""
     train_share: float = 1.0
     """Share of the training examples used, chosen by the seed; smaller shares are parts of larger ones."""
+    dev_share: float = 0.0
+    """Share of the training and development files together that is the development set, in whole documents (articles,
+    sentences with all of their examples), spread evenly over the files. 0 leaves the files as they are; where there is
+    no development file, a tenth of the training files is set apart."""
     max_dev_examples: int = 0
-    """Number of examples, from the start of the development set, used while training; 0 means all."""
+    """Number of examples of the development set that are used while training; 0 means all."""
+    spread_dev: bool = False
+    """Whether these examples are spread evenly over the development set instead of being its first."""
     seed: int = 0
     """Seed for initial weights, order, dropout and the choice of examples."""
 
@@ -173,6 +179,8 @@ class TrainingConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
         if not 0 <= self.average_decay < 1:
             raise ValueError(f"average_decay is {self.average_decay}; it must be at least 0 and below 1")
+        if not 0 <= self.dev_share < 1:
+            raise ValueError(f"dev_share is {self.dev_share}; it must be at least 0 and below 1")
         if not 0 < self.train_share <= 1:
             raise ValueError(f"train_share is {self.train_share}; it must be above 0 and at most 1")
 
@@ -188,10 +196,10 @@ class TaskConfig:
 
 @dataclass(frozen=True)
 class Splits:
-    """The files of a data set; each split may have several, and `test` may be empty."""
+    """The files of a data set; each split may have several, and `dev` and `test` may be empty."""
 
     train: tuple[Path, ...]
-    dev: tuple[Path, ...]
+    dev: tuple[Path, ...] = ()
     test: tuple[Path, ...] = ()
 
 

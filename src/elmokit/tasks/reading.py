@@ -6,12 +6,13 @@ import random
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic
 
 from elmokit.tasks.task import E, P, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable, Sequence
     from pathlib import Path
 
     from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
@@ -33,8 +34,11 @@ class TaskData(Generic[E]):
 
 def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskData[E]:
     """Read all files, and choose the training examples to use. Raises ValueError for a split without examples."""
-    train = read_files(task, splits.train, config.model, name="train", training=True)
-    dev = read_files(task, splits.dev, config.model, name="dev")
+    if config.training.dev_share:
+        train, dev = _set_apart(task, (*splits.train, *splits.dev), config)
+    else:
+        train = read_files(task, splits.train, config.model, name="train", training=True)
+        dev = read_files(task, splits.dev, config.model, name="dev")
     names = [path.name for path in splits.test]
     if len(set(names)) < len(names):
         names = list(map(str, splits.test))
@@ -65,6 +69,37 @@ def read_files(
     if not together.examples:
         raise ValueError(f"no examples in {', '.join(map(str, files)) or f'{name}: it has no files'}")
     return together
+
+
+def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> list[E]:
+    """The examples of the development set that are scored while training."""
+    limit = config.max_dev_examples
+    if not 0 < limit < len(examples):
+        return list(examples)
+    chosen = range(limit) if not config.spread_dev else [index * len(examples) // limit for index in range(limit)]
+    return [examples[index] for index in chosen]
+
+
+def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> tuple[Reading[E], Reading[E]]:
+    """Training and development set of the same files, by `dev_share`; each is read in its own way."""
+    group = task.group or partial(_own_sentences, task)
+    dev = read_files(task, files, config.model, name="training and development files")
+    train = read_files(task, files, config.model, name="train", training=True)
+    groups = list(dict.fromkeys(map(group, dev.examples)))
+    share = config.training.dev_share
+    apart = {each for index, each in enumerate(groups) if int((index + 1) * share) > int(index * share)}
+    if not 0 < len(apart) < len(groups):
+        raise ValueError(
+            f"{len(groups)} documents are too few to set apart {share:.0%} of them as the development set; give a "
+            "development file (--dev FILE)"
+        )
+    train_examples = [example for example in train.examples if group(example) not in apart]
+    dev_examples = [example for example in dev.examples if group(example) in apart]
+    return Reading(train_examples, train.skipped), Reading(dev_examples)
+
+
+def _own_sentences(task: Task[E, P], example: E) -> Hashable:
+    return tuple(map(tuple, task.sentences(example)))
 
 
 def _used(examples: list[E], config: TrainingConfig) -> list[E]:

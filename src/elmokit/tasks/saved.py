@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -58,7 +60,8 @@ class TrainedTask:
 
         kind: "text", one example per line; "json", one object per line; "data", the format of the training data.
             None decides by the name: `.jsonl` is JSON; `-` is text, and so is `.txt`, except the files of a data set
-            that the task knows, such as `test.txt` of the Stanford treebank; anything else is data.
+            that the task knows, such as `test.txt` of the Stanford treebank; anything else is data. Another `.txt` that
+            reads as data is refused, because it may be meant as either.
         form: "text" or "json".
         Raises ValueError, naming the file and the line, for what cannot be read.
         """
@@ -76,9 +79,25 @@ class TrainedTask:
                 yield self.task.to_text(example, prediction)
 
     def evaluate(self, path: str | Path) -> dict[str, float]:
-        """The scores on a file in the format of the training data, as the official scorer computes them."""
+        """The scores on a file in the format of the training data, as the official scorer computes them.
+
+        A file that has no label of the training set is reported on stderr: nothing in it can be right.
+        """
         examples = self._read_data(path)
+        self._report_foreign_labels(path, examples)
         return dict(self.task.score(examples, self._predict(examples)))
+
+    def _report_foreign_labels(self, path: str | Path, examples: Sequence[Any]) -> None:
+        found, known = (
+            sorted({re.sub("^[BILU]-", "", symbol) for symbol in symbols if symbol != "O"})
+            for symbols in (self.task.symbols(examples), self.record.symbols)
+        )
+        if self.task.symbols_are_labels and found and known and not {*found} & {*known}:
+            print(
+                f"{path} has the labels {', '.join(found)}, and the model knows {', '.join(known)}: none in common, so "
+                "nothing can be right",
+                file=sys.stderr,
+            )
 
     def files_to_score(self, path: str | Path) -> list[Path]:
         """The file itself, or the development and test files of a data set's folder."""
@@ -98,9 +117,22 @@ class TrainedTask:
     def _kind_of(self, path: Path) -> str:
         suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".xz")]
         suffix = suffixes[-1] if suffixes else ""
-        if str(path) == STDIN or (suffix == ".txt" and not self._is_of_known_data(path)):
+        if str(path) == STDIN:
+            return "text"
+        if suffix == ".txt" and not self._is_of_known_data(path):
+            if self._reads_as_data(path):
+                raise ValueError(
+                    f"{path} is named as raw text is, but reads as data of {self.task.name}; say which it is with "
+                    "--input-kind data or --input-kind text"
+                )
             return "text"
         return "json" if suffix == ".jsonl" else "data"
+
+    def _reads_as_data(self, path: Path) -> bool:
+        try:
+            return bool(self.task.read(path, self.record.config.model, False).examples)
+        except (ValueError, OSError):  # what is wrong with the file is found again when it is read as text
+            return False
 
     def _is_of_known_data(self, path: Path) -> bool:
         try:

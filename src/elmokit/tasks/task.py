@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from elmokit.tasks.config import Splits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from elmokit.tasks.config import TaskConfig
@@ -72,6 +72,11 @@ class Task(Generic[E, P]):
     one. If a blank line ends a sentence, it is the last line."""
     to_json: Callable[[E, P], dict[str, Any]]
     """Turns an example and its prediction into a JSON object."""
+    symbols_are_labels: bool = True
+    """Whether nothing can be right in data with none of the symbols; false for genres."""
+    group: Callable[[E], Hashable] | None = None
+    """What an example shares with others that must not be apart in training and development sets, such as its document;
+    None if that is the sentences themselves."""
     blocks: TextBlocks[E, P] | None = None
     """None if the text of each example is a block of its own."""
 

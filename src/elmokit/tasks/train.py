@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,15 +18,16 @@ from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
-from elmokit.tasks.config import Splits, with_settings
+from elmokit.tasks.config import ElmoInput, Splits, with_settings
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.loop import Training
 from elmokit.tasks.old_runs import current_tensors
-from elmokit.tasks.reading import TaskData, read_data, sentences_of
+from elmokit.tasks.reading import TaskData, dev_in_use, read_data, sentences_of
 from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_word_dim
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, TaskRecord, read_record, write_record
 from elmokit.tasks.task import E, P
 from elmokit.tasks.words import load_word_table, save_word_table
+from elmokit.text.tokenizer import is_korean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from elmokit.tasks.words import WordTable
 
 EXAMPLES_FOR_SCALES = 500
+DEV_SHARE = 0.1
+"""Share of the training files that is the development set where there is none, and the config does not say."""
 RESUMABLE = ("max_epochs", "patience", "min_steps")
 """Settings that may change when a run is resumed."""
 
@@ -56,6 +60,7 @@ def train(
 ) -> Path:
     """Train on a folder's files, or on those that `data` names, into a new run folder; returns that folder.
 
+    data: a `Splits` without a development file sets a tenth of the training files apart (see `dev_share`).
     test: score the test files at the end. Settings are chosen by the development set, so this is for the last run.
         Without it, the test files only add their words to those whose vectors are kept (see `new_word_table`).
     cache: folder of the activations of frozen biLMs (`vectors.cache_folder.default_cache()`); None computes them again.
@@ -68,11 +73,13 @@ def train(
     remains = [path for path in (run_dir / CHECKPOINT_FILE, run_dir / BEST_FILE) if path.exists()]
     with new_run(run_dir, remains=remains):
         splits = data if isinstance(data, Splits) else task.find(Path(data))
+        config = _with_development_set(config, splits)
         examples = read_data(task, splits, config)
         training, others = sentences_of(task, examples)
         if (elmo_input := config.inputs.elmo) is not None:
             elmo_input = replace(elmo_input, model=_absolute(elmo_input.model))
             config = replace(config, inputs=replace(config.inputs, elmo=elmo_input))
+        _report_language(config, training)
         words = read_words(config.inputs, training, others, seed=config.training.seed)
         elmo = read_elmo(config.inputs.elmo, cache=cache, device=device)
         record = TaskRecord(
@@ -124,6 +131,27 @@ def resume_task(
             write_record(run_dir, record)
         _finish(loop, record, examples)
     return run_dir
+
+
+def _with_development_set(config: TaskConfig, splits: Splits) -> TaskConfig:
+    """The config with a share of the training files as development set if there are no files for it."""
+    if splits.dev or config.training.dev_share:
+        return config
+    print(f"no development file: {DEV_SHARE:.0%} of the training files are set apart (dev_share)", file=sys.stderr)
+    return replace(config, training=replace(config.training, dev_share=DEV_SHARE))
+
+
+def _report_language(config: TaskConfig, training: Sequence[Sequence[str]]) -> None:
+    """Say so if the training text is Korean and the biLM is the English default; the run keeps what it was given."""
+    if config.inputs.elmo is None or config.inputs.elmo.model != ElmoInput().model:
+        return
+    sample = training[:: max(1, len(training) // EXAMPLES_FOR_SCALES)]
+    if 2 * sum(is_korean(" ".join(sentence)) for sentence in sample) > len(sample):
+        print(
+            f"the training text is Korean, but {config.inputs.elmo.model} has read English only: --model mini-ko has "
+            "read Korean (see also the recipes whose names end in -ko)",
+            file=sys.stderr,
+        )
 
 
 def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:
@@ -180,7 +208,7 @@ def _new_loop(
     model = new_model(task, record, words, elmo, device=device)
     model.inputs.measure_scales(_for_scales(task, examples.train))
     config = record.config.training
-    dev = examples.dev[: config.max_dev_examples or None]
+    dev = dev_in_use(examples.dev, config)
     return Training(task, config, model, train=examples.train, dev=dev, run_dir=run_dir)
 
 

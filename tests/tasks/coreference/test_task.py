@@ -40,7 +40,8 @@ def test_scores_as_conll2012():
 def test_labels_are_genres():
     other = CoreferenceDocument("bc/cnn/00/cnn_0000", 0, SENTENCES, ["-"] * 9, [])
     nameless = CoreferenceDocument("text", 0, SENTENCES, ["-"] * 9, [])
-    assert symbols([EXAMPLE, other, nameless, EXAMPLE]) == ["bc", "news"]
+    novel = CoreferenceDocument("the_old_house", 0, SENTENCES, ["-"] * 9, [])  # a title, not a genre of GUM
+    assert symbols([EXAMPLE, other, nameless, novel, EXAMPLE]) == ["bc", "news"]
 
 
 def test_a_line_is_a_document():

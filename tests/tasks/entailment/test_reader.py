@@ -30,6 +30,15 @@ def test_reads_klue(write):
     assert read(write(line)) == [SentencePair(["비가", "온다", "."], ["맑다", "."], "contradiction")]
 
 
+@pytest.mark.parametrize("column", ["entailment_judgment", "entailment_label"])
+def test_reads_sick_with_its_labels_in_upper_case(write, column: str):
+    header = f"pair_ID\tsentence_A\tsentence_B\trelatedness_score\t{column}"
+    assert read(write(f"{header}\n1\tA dog\tA cat\t3.2\tNEUTRAL\n2\ta\tb\t5\tENTAILMENT\n")) == [
+        SentencePair(["A", "dog"], ["A", "cat"], "neutral"),
+        SentencePair(["a"], ["b"], "entailment"),
+    ]
+
+
 def test_reads_tables(write):
     path = write('pairID\tsentence1\tsentence2\tgold_label\n1\tA "dog\tA cat\tentailment\n2\ta\tb\t-\n')
     assert read(path) == [

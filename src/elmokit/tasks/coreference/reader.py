@@ -65,7 +65,7 @@ def genre(name: str) -> str:
     if "/" in name:
         return name.split("/", 1)[0]
     parts = name.split("_", 2)
-    return parts[1] if len(parts) == 3 else ""
+    return parts[1] if len(parts) == 3 and parts[0] == "GUM" else ""
 
 
 def _entities(sentence: ColumnSentence) -> Iterator[str]:

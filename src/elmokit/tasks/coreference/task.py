@@ -166,4 +166,6 @@ TASK: Task[CoreferenceDocument, Clusters] = Task(
     from_json=from_json,
     to_text=to_text,
     to_json=to_json,
+    symbols_are_labels=False,
+    group=lambda document: document.name,  # all of its parts
 )

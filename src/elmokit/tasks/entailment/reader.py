@@ -1,4 +1,4 @@
-"""Reader of labelled pairs of sentences: SNLI, MultiNLI and KLUE-NLI (JSON lines), and tab-separated tables."""
+"""Reader of labelled pairs of sentences: SNLI, MultiNLI and KLUE-NLI (JSON lines), SICK and other tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 LABELS = ("entailment", "neutral", "contradiction")
 
-_COLUMNS = (("sentence1", "premise"), ("sentence2", "hypothesis"), ("gold_label", "label"))
+_COLUMNS = (
+    ("sentence1", "premise", "sentence_A"),
+    ("sentence2", "hypothesis", "sentence_B"),
+    ("gold_label", "label", "entailment_judgment", "entailment_label"),
+)
 _UNDECIDED = "-"
 
 
@@ -34,7 +38,8 @@ class SentencePair:
 def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     """Read JSON lines if the first line begins with `{`, otherwise a table with a header; `tokenize` makes the tokens.
 
-    The fields or columns are sentence1 or premise, sentence2 or hypothesis, gold_label or label.
+    The fields or columns are sentence1 or premise, sentence2 or hypothesis, gold_label or label; or those of SICK,
+    sentence_A, sentence_B, and entailment_judgment or entailment_label. Labels may be in upper case, as in SICK.
     Raises ValueError, with the file and the line, for bad JSON, missing fields, rows that are shorter or longer than
     the header, an unknown label, a sentence without tokens, and a file without pairs.
     """
@@ -43,6 +48,7 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     first = next(lines, "")
     records = _json_records if first.startswith("{") else _table_records
     for where, (premise, hypothesis, label) in records(chain([first], lines), name):
+        label = label.lower()
         if label not in (*LABELS, _UNDECIDED):
             raise ValueError(f"{where}: the label is {label!r}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none")
         yield SentencePair(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
+from elmokit.tasks.convergence import until_converged
 from elmokit.tasks.entailment.config import EntailmentConfig
 
 if TYPE_CHECKING:
@@ -82,4 +83,10 @@ def cpu() -> TaskConfig:
     )
 
 
-RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu}
+def cpu_converged() -> TaskConfig:
+    """`cpu`, trained until the score on the development set stops improving."""
+    recipe = cpu()
+    return replace(recipe, training=until_converged(recipe.training))
+
+
+RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu, "cpu-converged": cpu_converged}

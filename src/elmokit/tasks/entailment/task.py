@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from elmokit.tasks.task_model import TaskModel
 
 # train, dev and test files of SNLI; a subset of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split by
-# elmokit; tables
+# elmokit; tables; SICK
 _FILES = (
     ("snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
     ("snli_1.0_train_subset20k.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
     ("multinli_1.0_train.jsonl", "multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_mismatched.jsonl"),
     ("train.jsonl", "dev.jsonl", "test.jsonl"),
     ("train.tsv", "dev.tsv", "test.tsv"),
+    ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
 )
 _PREMISE, _HYPOTHESIS = ("premise", "sentence1"), ("hypothesis", "sentence2")
 
@@ -121,4 +122,5 @@ TASK: Task[SentencePair, Entailment] = Task(
     from_json=from_json,
     to_text=to_text,
     to_json=to_json,
+    group=lambda pair: tuple(pair.premise),  # SNLI has each premise three times
 )

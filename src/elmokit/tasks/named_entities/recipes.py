@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
+from elmokit.tasks.convergence import until_converged
 from elmokit.tasks.named_entities.config import NamedEntitiesConfig
 
 if TYPE_CHECKING:
@@ -66,4 +67,15 @@ def cpu_ko() -> TaskConfig:
     )
 
 
-RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu, "cpu-ko": cpu_ko}
+def cpu_converged() -> TaskConfig:
+    """`cpu`, trained until the score on the development set stops improving."""
+    recipe = cpu()
+    return replace(recipe, training=until_converged(recipe.training))
+
+
+RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
+    "paper": paper,
+    "cpu": cpu,
+    "cpu-converged": cpu_converged,
+    "cpu-ko": cpu_ko,
+}

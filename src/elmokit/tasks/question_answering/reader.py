@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from elmokit.system.json_fields import Fields, parse_json_object
@@ -62,6 +62,8 @@ class Question:
     tokens: list[str]
     passage: Passage
     answers: list[Answer]
+    article: str = field(default="", compare=False)
+    """Title of the article, or its number in the file if it has none; empty for a question from elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,10 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
     seen: set[str] = set()
     lines = read_lines(path, max_line_bytes=MAX_LINE_BYTES)
     content = Fields(name, parse_json_object("\n".join(lines), where=name))
-    for article in content.list_of_fields("data")[articles]:
+    for number, article in list(enumerate(content.list_of_fields("data")))[articles]:
+        title = article.text("title") if "title" in article else str(number)
         for paragraph in article.list_of_fields("paragraphs"):
-            for question in _questions(paragraph):
+            for question in _questions(paragraph, title):
                 if question.id in seen:
                     raise ValueError(f"{name}: two questions have the id {question.id!r}")
                 seen.add(question.id)
@@ -127,7 +130,7 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
         raise ValueError(f"{name} has no questions")
 
 
-def _questions(paragraph: Fields) -> Iterator[Question]:
+def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
     passage = Passage.of(paragraph.text("context"))
     if not passage.tokens:
         raise paragraph.error("context", f"{passage.text[:40]!r} has no tokens")
@@ -140,7 +143,8 @@ def _questions(paragraph: Fields) -> Iterator[Question]:
         if not answers:
             reason = f"question {identity!r} has none; SQuAD 2.0's questions without answers are not supported"
             raise entry.error("answers", reason)
-        yield Question(identity, tokens, passage, [_answer(answer, passage, question=identity) for answer in answers])
+        found = [_answer(answer, passage, question=identity) for answer in answers]
+        yield Question(identity, tokens, passage, found, article)
 
 
 def _answer(entry: Fields, passage: Passage, *, question: str) -> Answer:

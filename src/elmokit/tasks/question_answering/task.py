@@ -179,4 +179,5 @@ TASK: Task[Question, FoundAnswer] = Task(
     from_json=from_json,
     to_text=to_text,
     to_json=to_json,
+    group=lambda question: question.article,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from elmokit.text.corpora.penn import plain_token
@@ -34,6 +34,8 @@ class LabelledText:
     tokens: list[str]
     label: str | None
     """None if the text has none of the classes (it is neutral, and there are two classes); it counts in no result."""
+    line: int = field(default=0, compare=False)
+    """Line of the tree in its file, which a sentence shares with its phrases; 0 for a text that is not from a tree."""
 
 
 def read_trees(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: bool = False) -> Iterator[LabelledText]:
@@ -53,7 +55,8 @@ def read_trees(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: b
         if line.strip():
             empty = False
             nodes = _nodes(line, line_name=f"{name}, line {number}")
-            yield from (LabelledText(tokens, labels[label]) for label, tokens in (nodes if phrases else nodes[:1]))
+            for label, tokens in nodes if phrases else nodes[:1]:
+                yield LabelledText(tokens, labels[label], line=number)
     if empty:
         raise ValueError(f"{name} has no trees; expected lines such as '(3 (2 It) (4 (2 's) (4 good)))'")
 

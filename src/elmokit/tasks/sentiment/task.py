@@ -111,4 +111,5 @@ TASK: Task[LabelledText, Sentiment] = Task(
     from_json=from_json,
     to_text=to_text,
     to_json=to_json,
+    group=lambda text: text.line or tuple(text.tokens),
 )

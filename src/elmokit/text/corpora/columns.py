@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.text.corpora.json_lines import refuse_json
 from elmokit.text.lines import split_tokens
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def column_sentences(
     rows: list[list[str]] = []
     number = first_line - 1
     for number, line in enumerate(lines, start=first_line):
+        if number == first_line:
+            refuse_json(line, where=f"{name}, line {number}", expected="columns, one token per line")
         cells = _cells(line)
         if not cells or cells[0] == separator:
             if rows:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
+from elmokit.text.corpora.json_lines import refuse_json
 from elmokit.text.corpora.penn import plain_token
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def read_conll2012(lines: Iterable[str], *, name: str) -> Iterator[Document]:
         elif head is not None:
             body.append(line)
         elif line.strip():
+            refuse_json(line, where=f"{name}, line {number}", expected=f"'{BEGIN} (NAME); part 000' and columns")
             raise ValueError(
                 f"{name}, line {number}: {line[:80]!r} is outside a document; expected '{BEGIN} (NAME); part 000'"
             )

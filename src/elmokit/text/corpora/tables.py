@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.text.corpora.json_lines import refuse_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -31,6 +33,7 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
             continue
         cells = line.split("\t")
         if not header:
+            refuse_json(line, where=f"{name}, line {number}", expected="a header of tab-separated columns")
             header = [cell.strip() for cell in cells]
             positions = [_find(header, names, where=f"{name}, line {number}") for names in columns]
             continue

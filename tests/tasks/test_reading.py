@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.config import Splits, TrainingConfig, with_settings
+from elmokit.tasks.reading import dev_in_use, read_data
+from elmokit.tasks.task import Task, recipe_config
+
+Toy = Task[Any, Any]
+
+
+def read(task: Toy, files: list[Path], *settings: str) -> tuple[list[Any], list[Any]]:
+    config = with_settings(recipe_config(task, "cpu"), settings)
+    data = read_data(task, Splits(tuple(files)), config)
+    return data.train, data.dev
+
+
+def squad(number: int) -> dict[str, Any]:
+    """An article with two questions."""
+    answer = [{"text": "Ann", "answer_start": 0}]
+    questions = [{"id": f"{number}-{n}", "question": f"Who {n}?", "answers": answer} for n in range(2)]
+    return {"title": f"article {number}", "paragraphs": [{"context": f"Ann sang {number} .", "qas": questions}]}
+
+
+def test_a_share_is_set_apart_evenly_over_the_files(toy: Toy, tmp_path: Path):
+    path = tmp_path / "all.tsv"
+    path.write_text("".join(f"a\tword{number}\n" for number in range(20)))
+    train, dev = read(toy, [path], "dev_share=0.25")
+    assert [example.tokens for example in dev] == [["word3"], ["word7"], ["word11"], ["word15"], ["word19"]]
+    assert len(train) == 15 and not {str(each) for each in train} & {str(each) for each in dev}
+
+
+def test_sentences_that_occur_twice_are_on_one_side(toy: Toy, tmp_path: Path):
+    path = tmp_path / "all.tsv"
+    path.write_text("".join(f"a\tword{number % 10}\n" for number in range(20)))
+    train, dev = read(toy, [path], "dev_share=0.2")
+    assert [example.tokens for example in dev] == [["word4"], ["word9"]] * 2 and len(train) == 16
+
+
+def test_questions_are_set_apart_with_their_article(tmp_path: Path):
+    path = tmp_path / "train.json"
+    path.write_text(json.dumps({"data": [squad(number) for number in range(6)]}))
+    # as `find` gives SQuAD's files: the later articles of the file to train on, the first ones for development
+    splits = Splits((tmp_path / "train.json#2:",), (tmp_path / "train.json#:2",))
+    task = find_task("question-answering")
+    data = read_data(task, splits, with_settings(recipe_config(task, "cpu"), ["dev_share=0.34"]))
+    assert [question.article for question in data.dev] == ["article 4"] * 2 + ["article 1"] * 2
+    assert len(data.train) == 8
+    assert [question.article for question in read_data(task, splits, recipe_config(task, "cpu")).dev] == [
+        "article 0",
+        "article 0",
+        "article 1",
+        "article 1",
+    ]
+
+
+def test_phrases_are_set_apart_with_their_sentence_and_only_trained_on(tmp_path: Path):
+    path = tmp_path / "train.txt"
+    path.write_text("".join(f"(3 (2 It) (4 (2 's) (3 good{number})))\n" for number in range(4)))
+    train, dev = read(find_task("sentiment"), [path], "dev_share=0.25", "phrases=true", "min_phrase_tokens=1")
+    assert [text.tokens for text in dev] == [["It", "'s", "good3"]]
+    assert len(train) == 3 * 5 and all("good3" not in text.tokens for text in train)
+
+
+def test_premises_and_documents_stay_together(tmp_path: Path):
+    pairs = [{"sentence1": f"It rains {n // 3}.", "sentence2": f"Ann {n}.", "gold_label": "neutral"} for n in range(12)]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    _, dev = read(find_task("entailment"), [tmp_path / "pairs.jsonl"], "dev_share=0.25")
+    assert [pair.premise[-2] for pair in dev] == ["3"] * 3
+    part = "#begin document (bc/{0}); part 00{1}\nbc/{0} {1} 0 Ann NN * - - - - * (1)\n\n#end document\n"
+    (tmp_path / "documents").write_text("".join(part.format(name, number) for name in "abc" for number in "01"))
+    _, dev = read(find_task("coreference"), [tmp_path / "documents"], "dev_share=0.34")
+    assert [(document.name, document.part) for document in dev] == [("bc/c", 0), ("bc/c", 1)]
+
+
+def test_too_few_documents_are_refused(toy: Toy, tmp_path: Path):
+    (tmp_path / "few.tsv").write_text("a\tone\na\ttwo\n")
+    with pytest.raises(ValueError, match="2 documents are too few to set apart 10% of them .* give a development file"):
+        read(toy, [tmp_path / "few.tsv"], "dev_share=0.1")
+
+
+def test_the_examples_scored_while_training_are_the_first_or_spread_evenly():
+    config = TrainingConfig(max_dev_examples=3)
+    assert dev_in_use(range(9), config) == [0, 1, 2]
+    assert dev_in_use(range(9), replace(config, spread_dev=True)) == [0, 3, 6]
+    assert dev_in_use(range(2), config) == [0, 1]
+    assert dev_in_use(range(9), TrainingConfig()) == list(range(9))
