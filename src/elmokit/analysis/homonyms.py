@@ -12,7 +12,9 @@ from elmokit.analysis.polysemes import Occurrence, senses_of, words_of
 from elmokit.analysis.polysemy import Rate, measure_senses
 from elmokit.model.formats.native import folder_of
 from elmokit.system.json_fields import Fields, parse_json_object, read_json_object
-from elmokit.text.lines import read_lines
+from elmokit.system.untrusted import FormatError, shown
+from elmokit.text.corpora.tables import table_rows
+from elmokit.text.lines import read_lines, split_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,6 +56,22 @@ def read_homonyms(path: str | os.PathLike[str]) -> list[Occurrence]:
     """
     lines = list(read_lines(path))  # to its end, so that the file is closed when a line is refused
     return [_occurrence(line, f"{os.fspath(path)}, line {number}") for number, line in enumerate(lines, start=1)]
+
+
+def read_examples(path: str | os.PathLike[str]) -> list[Occurrence]:
+    """The occurrences in a table with the columns word, sense, index and tokens (separated by spaces).
+
+    The token at `index` begins with the word. Raises ValueError, naming the line, where a line is anything else.
+    """
+    occurrences: list[Occurrence] = []
+    columns = [["word"], ["sense"], ["index"], ["tokens"]]
+    for row in table_rows(read_lines(path), name=os.fspath(path), columns=columns):
+        word, sense, index, text = row.cells
+        tokens = tuple(split_tokens(text))
+        if not index.isdecimal() or int(index) >= len(tokens) or not tokens[int(index)].startswith(word):
+            raise FormatError(row.where, f"{shown(index)} is not the index of {shown(word)} in {shown(text)!r}")
+        occurrences.append(Occurrence(word, "pragmatic", sense, int(index), tokens))
+    return occurrences
 
 
 def measure_homonyms(elmo: Elmo, train: Sequence[Occurrence], test: Sequence[Occurrence]) -> list[Measured]:

@@ -11,6 +11,12 @@ if TYPE_CHECKING:
 
 REPRODUCTIONS = {
     "table1": "elmokit.reproduce.table1",
+    "table4": "elmokit.reproduce.table4",
+    "table5": "elmokit.reproduce.table5",
+    "table6": "elmokit.reproduce.table6",
+    "polysemy-ko": "elmokit.reproduce.polysemy_ko",
+    "wic": "elmokit.reproduce.wic",
+    "kobest": "elmokit.reproduce.kobest",
 }
 """Name -> the module that defines it as `REPRODUCTION`."""
 

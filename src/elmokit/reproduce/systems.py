@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 from elmokit.model.bundled import bundled_models
 from elmokit.model.elmo import Elmo
-from elmokit.vectors.elmo_layers import ElmoLayers, random_elmo
+from elmokit.vectors.cache import Activations
+from elmokit.vectors.cache_folder import default_cache
+from elmokit.vectors.elmo_layers import random_elmo
 from elmokit.vectors.static_layers import StaticLayers
 from elmokit.vectors.stored_layers import StoredLayers
 
@@ -36,7 +38,8 @@ class System:
 def open_system(given: str) -> System:
     """Open a system: a model, `random:MODEL`, `static:FILE` of word vectors, or a file of vectors of sentences.
 
-    `random:MODEL` has the sizes of the model and random weights. Raises FileNotFoundError and ValueError for what
+    `random:MODEL` has the sizes of the model and random weights. The activations of a model are cached on disk
+    (`vectors/cache.py`), so that the tables share them. Raises FileNotFoundError and ValueError for what
     cannot be opened.
     """
     prefix, _, rest = given.partition(":")
@@ -44,13 +47,13 @@ def open_system(given: str) -> System:
         return _OPENERS[prefix](rest)
     if given not in bundled_models() and Path(given).suffix in VECTOR_ENDINGS:
         return System(Path(given).stem, "stored vectors", StoredLayers(given))
-    return System(_model_name(given), "biLM", ElmoLayers(Elmo.from_pretrained(given)))
+    return System(_model_name(given), "biLM", Activations(Elmo.from_pretrained(given), folder=default_cache()))
 
 
 def _random(model: str) -> System:
     config = Elmo.from_pretrained(model).config
     name = f"{_model_name(model)}, random weights"
-    return System(name, "random biLM", ElmoLayers(random_elmo(config, seed=RANDOM_SEED)))
+    return System(name, "random biLM", Activations(random_elmo(config, seed=RANDOM_SEED), folder=default_cache()))
 
 
 def _static(path: str) -> System:

@@ -1,0 +1,42 @@
+"""KB-WiC of KoBEST: Korean words in context, by the cosine of their vectors; the part that word vectors can do."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from elmokit.analysis.word_in_context import read_kobest_wic
+from elmokit.reproduce.published import KOBEST_WIC
+from elmokit.reproduce.reproduction import Reproduction
+from elmokit.reproduce.system_results import measure_systems
+from elmokit.reproduce.wic import described, measure_pairs, pair_details, pair_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from elmokit.reproduce.reproduction import Request
+
+NAME = "kobest"
+
+
+def compute(request: Request) -> list[Path]:
+    """Score each system on the pairs of KB-WiC, tokenised as the Korean model was trained."""
+    folder = request.data_dir / "external/kobest/kobest/v1.0/WiC"
+    parts = [read_kobest_wic(folder / f"{part}.tsv") for part in ("train", "dev", "test")]
+    return measure_systems(
+        NAME,
+        request,
+        partial(measure_pairs, parts=parts),
+        default=("mini-ko", "random:mini-ko"),
+        data=described(parts),
+    )
+
+
+REPRODUCTION = Reproduction(
+    name=NAME,
+    paper=KOBEST_WIC,
+    reads="results of `elmokit reproduce kobest`",
+    measure=partial(pair_rows, name=NAME),
+    details=partial(pair_details, name=NAME),
+    compute=compute,
+)

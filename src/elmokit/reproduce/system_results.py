@@ -1,0 +1,153 @@
+"""What a system reaches in a test of its vectors: measured system by system, kept, and read back as rows of tables."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+
+from elmokit.metrics.interval import paired_bootstrap
+from elmokit.metrics.statistic import Statistic
+from elmokit.reproduce.reproduction import OurTable
+from elmokit.reproduce.results import RESULTS_NAME, append_result, read_results
+from elmokit.reproduce.systems import open_system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.metrics.interval import Interval
+    from elmokit.reproduce.reproduction import Request
+    from elmokit.reproduce.systems import System
+    from elmokit.system.json_fields import Fields
+
+NO_SYSTEM = "without vectors"
+"""What rows that need no vectors are recorded under: chance, WordNet's first sense."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Numbers of one system by row (a layer or a mix of layers) and name, all in percent."""
+
+    rows: Mapping[str, Mapping[str, float]]
+    hits: Mapping[str, str] = field(default_factory=dict[str, str])
+    """For each row, a 1 for each test item that it has right and a 0 for each other, for paired comparisons."""
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What cannot be counted, by name, such as the nearest context of a sentence."""
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """What was measured of one system, and of which vectors."""
+
+    system: str
+    fingerprint: str
+    """Of the vectors; empty without any."""
+    data: str
+    """The data, with their counts."""
+    measured: Measured
+
+
+def measure_systems(
+    name: str,
+    request: Request,
+    measure: Callable[[System], Measured],
+    *,
+    default: Sequence[str],
+    data: str,
+    without_vectors: Callable[[], Measured] | None = None,
+) -> list[Path]:
+    """Measure the systems of a request that its results lack, one record each; returns the path of the results.
+
+    A system that was measured on the same data is known by its name and the fingerprint of its vectors.
+
+    default: the systems to measure if the request has none.
+    without_vectors: rows that need no vectors.
+    """
+    path = request.results_dir / RESULTS_NAME
+    done = {(each.system, each.fingerprint) for each in read_system_results([path], name) if each.data == data}
+    if without_vectors is not None and (NO_SYSTEM, "") not in done:
+        _record(name, request, NO_SYSTEM, "", data, without_vectors)
+    for given in request.models or default:
+        system = open_system(given)
+        fingerprint = system.layers.fingerprint()
+        if (system.name, fingerprint) not in done:
+            _record(name, request, system.name, fingerprint, data, lambda system=system: measure(system))
+    return [path]
+
+
+def read_system_results(paths: Sequence[Path], name: str) -> list[SystemResult]:
+    """The results in files or folders of them, as `measure_systems` wrote them. Raises ValueError for other records."""
+    return [_result(fields) for fields in read_results(paths, name)]
+
+
+def details_table(results: Sequence[SystemResult], *, title: str, about: str) -> OurTable:
+    """A table with a row for each row of each system, and all its numbers."""
+    rows = {f"{each.system}, {row}": numbers for each in results for row, numbers in each.measured.rows.items()}
+    columns = tuple(dict.fromkeys(name for numbers in rows.values() for name in numbers))
+    cells = {
+        row: tuple(Statistic((numbers[name],)) if name in numbers else None for name in columns)
+        for row, numbers in rows.items()
+    }
+    data = "; ".join(dict.fromkeys(each.data for each in results))
+    return OurTable(title, f"{about} Data: {data}.", columns, cells)
+
+
+def difference(result: SystemResult, first: str, second: str) -> Interval | None:
+    """The gain of the second row over the first, in points, by paired bootstrap; None if one was not measured."""
+    hits = result.measured.hits
+    if first not in hits or second not in hits:
+        return None
+    left, right = ([(float(hit), 1.0) for hit in hits[row]] for row in (first, second))
+    return paired_bootstrap([left], [right], score=lambda sums: 100 * sums[0] / sums[1])
+
+
+def differences_table(results: Sequence[SystemResult], pairs: Sequence[tuple[str, str]], *, about: str) -> OurTable:
+    """A table of differences between rows of the same system, with their intervals."""
+    rows: dict[str, tuple[str]] = {}
+    for each in results:
+        for first, second in pairs:
+            found = difference(each, first, second)
+            if found is not None:
+                rows[f"{each.system}: {second} over {first}"] = (str(found),)
+    return OurTable("Differences", f"{about} Paired bootstrap over test items, 95 %.", ("points",), rows)
+
+
+def _record(
+    name: str, request: Request, system: str, fingerprint: str, data: str, measure: Callable[[], Measured]
+) -> None:
+    wall, processor = time.perf_counter(), time.process_time()
+    measured = measure()
+    values = {
+        "system": system,
+        "fingerprint": fingerprint,
+        "data": data,
+        "rows": {row: _rounded(numbers) for row, numbers in measured.rows.items()},
+        "hits": dict(measured.hits),
+        "texts": dict(measured.texts),
+        "threads": torch.get_num_threads(),
+        "seconds": round(time.perf_counter() - wall, 1),
+        "processor_seconds": round(time.process_time() - processor, 1),
+    }
+    append_result(request.results_dir, name, values)
+
+
+def _rounded(numbers: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(number, 3) for name, number in numbers.items()}
+
+
+def _result(record: Fields) -> SystemResult:
+    rows, hits, texts = record.fields("rows"), record.fields("hits"), record.fields("texts")
+    numbers = {row: rows.fields(row) for row in rows.names}
+    return SystemResult(
+        system=record.text("system"),
+        fingerprint=record.text("fingerprint"),
+        data=record.text("data"),
+        measured=Measured(
+            rows={row: {name: of_row.number(name) for name in of_row.names} for row, of_row in numbers.items()},
+            hits={row: hits.text(row) for row in hits.names},
+            texts={name: texts.text(name) for name in texts.names},
+        ),
+    )

@@ -1,0 +1,129 @@
+"""Table 4: nearest contexts of `play`, and how often the nearest other occurrence is alike, over all of SemCor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.analysis.context_neighbours import Query, nearest_contexts
+from elmokit.analysis.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE, mixes
+from elmokit.analysis.polysemes import read_polysemes
+from elmokit.analysis.polysemy import nearest_hits
+from elmokit.analysis.sense_neighbours import neighbour_shares
+from elmokit.analysis.targets import Target, target_vectors
+from elmokit.reproduce.paper import TABLE_4
+from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
+from elmokit.reproduce.system_results import (
+    Measured,
+    details_table,
+    differences_table,
+    measure_systems,
+    read_system_results,
+)
+from elmokit.reproduce.table5 import GLOVE, read_semcor
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from elmokit.analysis.context_neighbours import Neighbour
+    from elmokit.analysis.sense_corpora import SenseCorpus
+    from elmokit.reproduce.reproduction import Request
+    from elmokit.reproduce.systems import System
+
+NAME = "table4"
+QUERIES = {
+    "biLM, 1": Query(tuple(tokenize("He made a spectacular play on the grounder in the ninth inning .")), 4),
+    "biLM, 2": Query(tuple(tokenize("The actress signed to do a Broadway play next season .")), 7),
+}
+"""Sentences of ours, in the two senses of the paper's."""
+POS, SENSE, POLYSEMES = "same part of speech", "same sense", "list of polysemes"
+WORDS_AROUND = 4
+_PAIRS = (("layer 1", "layer 2"), (AVERAGE, "layer 2"), (UPPER_AVERAGE, "layer 2"), (EQUAL_SIZE, "layer 2"))
+
+
+def compute(request: Request) -> list[Path]:
+    """Find neighbours with each system."""
+    corpus = read_semcor(request.data_dir)
+    return measure_systems(
+        NAME,
+        request,
+        lambda system: _measure(system, corpus),
+        default=("mini-en", "random:mini-en", f"static:{request.data_dir / GLOVE}"),
+        data=f"SemCor 3.0, {len(corpus.instances):,} annotated words in {len(corpus.sentences):,} sentences",
+    )
+
+
+def _measure(system: System, corpus: SenseCorpus) -> Measured:
+    shares = neighbour_shares(system.layers, corpus)
+    polysemes = polyseme_hits(system)
+    rows = {
+        row: {POS: 100 * float(found.same_pos.mean()), SENSE: 100 * float(found.same_sense.mean())}
+        for row, found in shares.items()
+    }
+    for row, hits in polysemes.items():
+        rows[row][POLYSEMES] = 100 * float(hits.mean())
+    nearest = nearest_contexts(system.layers, list(QUERIES.values()), corpus.sentences)
+    contexts = {
+        f"{query}, {row}": shown_context(corpus, found[0])
+        for row, of_queries in nearest.items()
+        for query, found in zip(QUERIES, of_queries, strict=True)
+    }
+    hits = {row: "".join("1" if hit > 0.5 else "0" for hit in found.same_sense) for row, found in shares.items()}
+    return Measured(rows, hits, contexts)
+
+
+def polyseme_hits(system: System) -> dict[str, np.ndarray]:
+    """For each occurrence of our English list, whether the nearest other one has the same sense; by layer and mix."""
+    occurrences = read_polysemes()
+    targets = [Target(number, each.index, each.index + 1) for number, each in enumerate(occurrences)]
+    vectors = target_vectors(system.layers, [each.tokens for each in occurrences], targets)
+    return {
+        row: nearest_hits(mix(vectors).astype(np.float64), occurrences)
+        for row, mix in mixes(system.layers.num_layers).items()
+    }
+
+
+def shown_context(corpus: SenseCorpus, found: Neighbour) -> str:
+    """The token with a few words around it, in brackets."""
+    tokens = corpus.sentences[found.sentence]
+    before = tokens[max(0, found.index - WORDS_AROUND) : found.index]
+    after = tokens[found.index + 1 : found.index + 1 + WORDS_AROUND]
+    return " ".join([*before, f"[{tokens[found.index]}]", *after])
+
+
+def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+    """The nearest context of each of our two sentences, for each layer of each system."""
+    return [
+        OurRow(query, f"{result.system}, {key.removeprefix(query)[2:]}", (" ".join(QUERIES[query].tokens), text))
+        for result in read_system_results(paths, NAME)
+        for key, text in result.measured.texts.items()
+        for query in QUERIES
+        if key.startswith(f"{query}, ")
+    ]
+
+
+def details(paths: Sequence[Path]) -> list[OurTable]:
+    """Shares of neighbours that are alike, and how the top layer compares with the others."""
+    results = read_system_results(paths, NAME)
+    about = (
+        "Percent of occurrences whose nearest other occurrence of the same lemma has the same part of speech, or the "
+        "same sense among those of its part of speech; over lemmas that have several. `chance` is a random other "
+        "occurrence. The list of polysemes is ours, 272 English sentences."
+    )
+    return [
+        details_table(results, title="Neighbours that are alike", about=about),
+        differences_table(results, _PAIRS, about="Same sense, in points."),
+    ]
+
+
+REPRODUCTION = Reproduction(
+    name=NAME,
+    paper=TABLE_4,
+    reads="results of `elmokit reproduce table4`",
+    measure=our_rows,
+    details=details,
+    compute=compute,
+)

@@ -1,0 +1,134 @@
+"""Table 5: word senses by the nearest mean of SemCor's vectors, for each layer of each system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from elmokit.analysis.disambiguation import disambiguate, first_senses
+from elmokit.analysis.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE
+from elmokit.analysis.sense_corpora import POS, SenseCorpus, read_sense_corpus
+from elmokit.analysis.wordnet import read_inventory
+from elmokit.metrics.senses import correct_share, score_senses
+from elmokit.metrics.statistic import Statistic
+from elmokit.reproduce.paper import TABLE_5
+from elmokit.reproduce.reproduction import OurRow, Reproduction
+from elmokit.reproduce.system_results import (
+    Measured,
+    details_table,
+    differences_table,
+    measure_systems,
+    read_system_results,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from elmokit.analysis.disambiguation import Answers
+    from elmokit.reproduce.reproduction import OurTable, Request
+    from elmokit.reproduce.system_results import SystemResult
+
+NAME = "table5"
+SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
+PAPERS_SETS = ("senseval2", "senseval3", "semeval2013", "semeval2015")
+FOUR, ALL = "four sets", "ALL"
+FIRST_SENSE = "WordNet 1st sense"
+GLOVE = "tasks/glove/glove/glove.6B.50d.100k.txt.gz"
+_ROWS = {"layer 1": "biLM, first layer", "layer 2": "biLM, second layer", FIRST_SENSE: FIRST_SENSE}
+_PAIRS = (("layer 1", "layer 2"), (AVERAGE, "layer 2"), (UPPER_AVERAGE, "layer 2"), (EQUAL_SIZE, "layer 2"))
+
+
+def read_semcor(data_dir: Path) -> SenseCorpus:
+    """SemCor, in the form of the evaluation framework."""
+    folder = data_dir / "tasks/wsd_raganato/wsd_raganato/Training_Corpora/SemCor"
+    return read_sense_corpus(folder / "semcor.data.xml", folder / "semcor.gold.key.txt")
+
+
+def compute(request: Request) -> list[Path]:
+    """Disambiguate the five test sets with each system."""
+    folder = request.data_dir / "tasks/wsd_raganato/wsd_raganato/Evaluation_Datasets/ALL"
+    asked = read_sense_corpus(folder / "ALL.data.xml", folder / "ALL.gold.key.txt")
+    inventory = read_inventory(request.data_dir / "tasks/wordnet30/wordnet30/index.sense")
+    known = read_semcor(request.data_dir)
+
+    def measure(answers: dict[str, Answers]) -> Measured:
+        rows = {row: scores(asked, of_row) for row, of_row in answers.items()}
+        return Measured(rows, {row: _hits(asked, of_row) for row, of_row in answers.items()})
+
+    return measure_systems(
+        NAME,
+        request,
+        lambda system: measure(disambiguate(system.layers, known=known, asked=asked, inventory=inventory)),
+        default=("mini-en", "random:mini-en", f"static:{request.data_dir / GLOVE}"),
+        data=f"SemCor 3.0, {len(known.instances):,} instances; ALL, {len(asked.instances):,} instances",
+        without_vectors=lambda: measure({FIRST_SENSE: first_senses(asked, inventory)}),
+    )
+
+
+def scores(asked: SenseCorpus, answers: Answers) -> dict[str, float]:
+    """F1 in percent over the paper's four sets together, all five, each set, and each part of speech of all five."""
+
+    def f1(names: list[str]) -> float:
+        gold = {name: asked.keys[name] for name in names}
+        return score_senses(gold, {name: [answers[name]] for name in names if name in answers}).f1
+
+    of_set = {name: [each.name for each in asked.instances if each.name.startswith(f"{name}.")] for name in SETS}
+    of_pos = {pos: [each.name for each in asked.instances if each.pos == pos] for pos in POS}
+    groups = {
+        FOUR: [name for part in PAPERS_SETS for name in of_set[part]],
+        ALL: [each.name for each in asked.instances],
+        **of_set,
+        **of_pos,
+    }
+    return {group: f1(names) for group, names in groups.items() if names}
+
+
+def _hits(asked: SenseCorpus, answers: Answers) -> str:
+    """An answer is one key, which is right or not."""
+    return "".join(
+        "1" if each.name in answers and correct_share(asked.keys[each.name], [answers[each.name]]) else "0"
+        for each in asked.instances
+    )
+
+
+def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+    """One row for each layer or mix of each system: F1 over the paper's four sets."""
+    return [
+        OurRow(
+            _ROWS.get(row, "–") if _is_papers(result, row) else row,
+            result.system,
+            (Statistic((numbers[FOUR],)),),
+            is_extra=not _is_papers(result, row),
+        )
+        for result in read_system_results(paths, NAME)
+        for row, numbers in result.measured.rows.items()
+    ]
+
+
+def _is_papers(result: SystemResult, row: str) -> bool:
+    """Whether the paper has such a row: of a trained biLM of two LSTM layers, or WordNet's first sense."""
+    has_two_layers = AVERAGE in result.measured.rows and "layer 3" not in result.measured.rows
+    return row == FIRST_SENSE or (row in _ROWS and has_two_layers and "random" not in result.system)
+
+
+def details(paths: Sequence[Path]) -> list[OurTable]:
+    """All numbers of every system, and how the top layer compares with the others."""
+    results = read_system_results(paths, NAME)
+    about = (
+        "F1 in percent. A word that SemCor lacks gets its first sense in WordNet. Layer 0 and word vectors know only "
+        "the form of the word."
+    )
+    return [
+        details_table(results, title="By test set and part of speech", about=about),
+        differences_table(results, _PAIRS, about="ALL, in points of F1."),
+    ]
+
+
+REPRODUCTION = Reproduction(
+    name=NAME,
+    paper=TABLE_5,
+    reads="results of `elmokit reproduce table5`",
+    measure=our_rows,
+    details=details,
+    compute=compute,
+)

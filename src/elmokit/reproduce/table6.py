@@ -1,0 +1,125 @@
+"""Table 6: parts of speech by softmax regression on each layer, on English and Korean text that is free to use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from elmokit.analysis.layer_mixes import AVERAGE
+from elmokit.analysis.tag_probe import TaggedSplits, probe_tags
+from elmokit.analysis.tagged_text import UPOS, XPOS, read_conllu, read_tagged
+from elmokit.metrics.statistic import Statistic
+from elmokit.reproduce.paper import TABLE_6
+from elmokit.reproduce.reproduction import OurRow, Reproduction, Request
+from elmokit.reproduce.system_results import (
+    Measured,
+    details_table,
+    differences_table,
+    measure_systems,
+    read_system_results,
+)
+from elmokit.reproduce.table5 import GLOVE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from elmokit.analysis.tagged_text import TaggedSentence
+    from elmokit.reproduce.reproduction import OurTable
+    from elmokit.reproduce.systems import System
+
+NAME = "table6"
+_PAPERS_ROWS = {"layer 1": "biLM, first layer", "layer 2": "biLM, second layer"}
+_PAIRS = (("layer 2", "layer 1"), ("layer 0", "layer 1"))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A tagged corpus: its three files, and the language of the models that read it."""
+
+    name: str
+    folder: str
+    files: tuple[str, str, str]
+    read: Callable[[Path], list[TaggedSentence]]
+    language: str
+
+
+_EWT = ("en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu", "en_ewt-ud-test.conllu")
+CORPORA = (
+    Corpus(
+        "PTB sample", "tasks/pos_ptb_sample/pos_ptb_sample", ("train.tsv", "dev.tsv", "test.tsv"), read_tagged, "en"
+    ),
+    Corpus("EWT, PTB tags", "tasks/pos_ud_ewt/pos_ud_ewt", _EWT, partial(read_conllu, column=XPOS), "en"),
+    Corpus("EWT, UPOS", "tasks/pos_ud_ewt/pos_ud_ewt", _EWT, partial(read_conllu, column=UPOS), "en"),
+    Corpus(
+        "Korean GSD, UPOS",
+        "ko/tasks/ud_gsd/ud_gsd",
+        ("train.conllu", "dev.conllu", "test.conllu"),
+        partial(read_conllu, column=UPOS),
+        "ko",
+    ),
+)
+DEFAULTS = {"en": ("mini-en", "random:mini-en"), "ko": ("mini-ko", "random:mini-ko")}
+
+
+def compute(request: Request) -> list[Path]:
+    """Probe each system on each corpus of the language that it is for; a system that is named, on all of them."""
+    paths: list[Path] = []
+    for corpus in CORPORA:
+        train, dev, test = (corpus.read(request.data_dir / corpus.folder / file) for file in corpus.files)
+        splits = TaggedSplits(train, dev, test)
+        counts = ", ".join(f"{sum(len(each.tokens) for each in part):,}" for part in (train, dev, test))
+        static = (f"static:{request.data_dir / GLOVE}",) if corpus.language == "en" else ()
+        paths = measure_systems(
+            NAME,
+            request,
+            partial(_measure, splits=splits, corpus=corpus.name),
+            default=(*DEFAULTS[corpus.language], *static),
+            data=f"{corpus.name}: {counts} tokens",
+        )
+    return paths
+
+
+def _measure(system: System, *, splits: TaggedSplits, corpus: str) -> Measured:
+    found = probe_tags(system.layers, splits)
+    return Measured(
+        {row: {f"{corpus}, dev": score.dev, corpus: score.test} for row, score in found.items()},
+        {row: "".join("1" if hit else "0" for hit in score.hits) for row, score in found.items()},
+    )
+
+
+def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+    """One row for each layer or mix of each system on each corpus: accuracy on its test set."""
+    rows: list[OurRow] = []
+    for result in read_system_results(paths, NAME):
+        corpus = result.data.partition(":")[0]
+        is_bilm = AVERAGE in result.measured.rows and "random" not in result.system
+        for row, numbers in result.measured.rows.items():
+            name = _PAPERS_ROWS.get(row) if is_bilm else None
+            cells = (Statistic((numbers[corpus],)),)
+            rows.append(OurRow(name or row, f"{result.system}, {corpus}", cells, is_extra=name is None))
+    return rows
+
+
+def details(paths: Sequence[Path]) -> list[OurTable]:
+    """How the first LSTM layer compares with the second and with the token representation."""
+    results = read_system_results(paths, NAME)
+    about = "Accuracy in percent, on development and test data. The weights are those of the best of 8 epochs, seed 0."
+    tables: list[OurTable] = []
+    for data in dict.fromkeys(result.data for result in results):
+        of_corpus = [result for result in results if result.data == data]
+        name = data.partition(":")[0]
+        tables.append(details_table(of_corpus, title=name, about=about))
+        tables.append(differences_table(of_corpus, _PAIRS, about=f"{name}, test set, in points."))
+    return tables
+
+
+REPRODUCTION = Reproduction(
+    name=NAME,
+    paper=TABLE_6,
+    reads="results of `elmokit reproduce table6`",
+    measure=our_rows,
+    details=details,
+    compute=compute,
+)

@@ -1,0 +1,37 @@
+"""Table 4 on a toy SemCor: shares of neighbours that are alike, and the nearest context as it is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from elmokit.reproduce import system_results
+from elmokit.reproduce.reproduction import Request
+from elmokit.reproduce.table4 import QUERIES, REPRODUCTION, compute
+from toy_senses import cue_system, write_sense_data
+
+
+@pytest.fixture
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    monkeypatch.setattr(system_results, "open_system", cue_system)
+    return compute(Request(write_sense_data(tmp_path / "data"), tmp_path, ("cues",)))
+
+
+def test_queries_point_at_play():
+    assert {query.tokens[query.index] for query in QUERIES.values()} == {"play"}
+
+
+def test_shares_and_differences_are_tables(paths: list[Path]):
+    shares, gains = REPRODUCTION.details(paths) if REPRODUCTION.details else ()
+    assert shares.columns == ("same part of speech", "same sense", "list of polysemes")
+    assert [str(cell) for cell in shares.rows["cues, layer 2"][:2]] == ["100.00", "100.00"]
+    assert shares.rows["cues, chance"][2] is None
+    assert "cues: layer 2 over average" in gains.rows
+
+
+def test_the_nearest_context_is_shown_with_words_around_it(paths: list[Path]):
+    rows = REPRODUCTION.measure(paths)
+    assert {row.row for row in rows} == {"biLM, 1", "biLM, 2"} and len(rows) == 12
+    source, nearest = rows[0].cells
+    assert source == " ".join(QUERIES["biLM, 1"].tokens) and isinstance(nearest, str) and "[" in nearest

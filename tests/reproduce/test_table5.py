@@ -1,0 +1,61 @@
+"""Table 5 on a toy SemCor: first senses, scores by set and part of speech, and the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.reproduce import system_results
+from elmokit.reproduce.reproduction import Request
+from elmokit.reproduce.system_results import read_system_results
+from elmokit.reproduce.table5 import NAME, REPRODUCTION, compute
+from toy_senses import cue_system, write_sense_data
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(system_results, "open_system", cue_system)
+    return write_sense_data(tmp_path / "data")
+
+
+def test_scores_are_those_of_the_answers(data: Path, tmp_path: Path):
+    paths = compute(Request(data, tmp_path, ("cues",)))
+    first, cues = read_system_results(paths, NAME)
+    numbers = first.measured.rows["WordNet 1st sense"]
+    assert (numbers["ALL"], numbers["four sets"], numbers["VERB"], numbers["senseval2"]) == (60, 75, 100, 0)
+    assert cues.measured.rows["layer 2"] == {
+        "ALL": 80,
+        "four sets": 75,
+        "senseval2": 100,
+        "senseval3": 100,
+        "semeval2007": 100,
+        "semeval2013": 100,
+        "semeval2015": 0,
+        "NOUN": 75,
+        "VERB": 100,
+    }
+    assert cues.measured.hits["layer 2"] == "11110" and cues.measured.hits["layer 0"] == "01011"
+
+
+def test_the_paper_s_rows_have_ours_under_them_and_the_rest_comes_last(data: Path, tmp_path: Path):
+    paths = compute(Request(data, tmp_path, ("cues",)))
+    rows = {row.row: row.is_extra for row in REPRODUCTION.measure(paths)}
+    assert rows["WordNet 1st sense"] is rows["biLM, second layer"] is False
+    assert rows["layer 0"] is rows["average"] is True
+
+
+def test_the_verb_computes_and_writes_the_page(data: Path, tmp_path: Path):
+    arguments = ["--model", "cues", "--data", str(data), "--results", str(tmp_path / "r"), "-o", str(tmp_path / "docs")]
+    assert main(["reproduce", "table5", *arguments]) == 0
+    page = (tmp_path / "docs" / "table5.md").read_text(encoding="utf-8")
+    assert "| WordNet 1st sense | without vectors | 75.00 |" in page
+    assert "| cues: layer 2 over average |" in page
+    assert len([json.loads(line) for line in (tmp_path / "r" / "results.jsonl").read_text().splitlines()]) == 2
+
+
+def test_missing_data_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["reproduce", "table5", "--data", str(tmp_path), "--results", str(tmp_path / "r")]) == 2
+    assert "ALL.data.xml: there is no such file" in capsys.readouterr().err

@@ -1,0 +1,42 @@
+"""Table 6 on toy corpora: each is probed in its language, and has its own table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from elmokit.reproduce import system_results
+from elmokit.reproduce.reproduction import Request
+from elmokit.reproduce.table6 import CORPORA, REPRODUCTION, compute
+from toy_senses import cue_system
+
+SENTENCES = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "VB"), ("flooded", "ADJ", "JJ")]]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    for corpus in CORPORA:
+        folder = tmp_path / "data" / corpus.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in corpus.files:
+            if file.endswith(".tsv"):
+                lines = ["".join(f"{word}\t{tag}\n" for word, _, tag in each) for each in SENTENCES]
+            else:
+                rows = [enumerate(each, start=1) for each in SENTENCES]
+                lines = ["".join(f"{n}\t{w}\t_\t{u}\t{x}\t_\t0\t_\t_\t_\n" for n, (w, u, x) in row) for row in rows]
+            (folder / file).write_text("\n".join(lines * 200))
+    return tmp_path / "data"
+
+
+def test_each_corpus_is_probed_and_shown(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(system_results, "open_system", cue_system)
+    paths = compute(Request(data, tmp_path / "results", ("cues",)))
+    rows = REPRODUCTION.measure(paths)
+    first = [row for row in rows if row.row == "biLM, first layer"]
+    assert [row.measured_on for row in first] == [f"cues, {corpus.name}" for corpus in CORPORA]
+    assert [str(row.cells[0]) for row in first] == ["100.00"] * 4
+    assert [str(row.cells[0]) for row in rows if row.row == "layer 0"] == ["75.00"] * 4
+    tables = REPRODUCTION.details(paths) if REPRODUCTION.details else ()
+    assert [table.title for table in tables] == [title for each in CORPORA for title in (each.name, "Differences")]
+    assert tables[0].about.endswith("Data: PTB sample: 800, 800, 800 tokens.")
