@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from elmokit.model import bundled
 from elmokit.model.bundled import resolve_model
-from elmokit.model.elmo import TOKENS_PER_SENTENCE, Elmo, batches_by_length
+from elmokit.model.elmo import Elmo
+from elmokit.model.sentences import TOKENS_PER_SENTENCE, batches_by_length
 from elmokit.model.token_cache import TokenCache
 from toy_bilm import random_bilm
 

@@ -30,6 +30,11 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
         help="type of the weights: float32, or float16 in the native format (default: float32)",
     )
     parser.add_argument(
+        "--softmax-dtype",
+        metavar="TYPE",
+        help="type of the softmax, if it is not that of the other weights; in the native format also int8",
+    )
+    parser.add_argument(
         "--no-softmax",
         action="store_true",
         help="leave the softmax out: perplexity and fine-tuning need it, embedding does not",
@@ -50,6 +55,7 @@ def _convert(arguments: argparse.Namespace) -> None:
         to=arguments.to,
         weights=arguments.weights,
         dtype=arguments.dtype,
+        softmax_dtype=arguments.softmax_dtype,
         include_softmax=not arguments.no_softmax,
         max_file_bytes=arguments.max_file_bytes,
     )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from elmokit.cli.verb import Verb
+    from elmokit.model.surprisal import SurprisalModel
+    from elmokit.scoring.minimal_pairs import PairScore
+    from elmokit.scoring.surprisal import RowsOf
 
 
 def _add_perplexity(parser: argparse.ArgumentParser) -> None:
@@ -73,4 +78,111 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     print(table.text(bands=arguments.bands))
 
 
-VERBS: Sequence[Verb] = (("perplexity", _add_perplexity, _perplexity),)
+def _add_surprisal(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="name of a bundled model, a model folder, or an options.json")
+    parser.add_argument("file", metavar="FILE", help="tokenised text, one sentence per line; - for stdin")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT.tsv", help="output file (default: stdout)")
+    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+    parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
+    parser.add_argument(
+        "--direction",
+        choices=("forward", "backward", "both"),
+        default="both",
+        help="given the tokens before, those after, or each of them (default: %(default)s)",
+    )
+    rows = parser.add_mutually_exclusive_group()
+    rows.add_argument(
+        "--words",
+        action="store_true",
+        help="a row for each word between white space, with the sum of its tokens and its character offsets",
+    )
+    rows.add_argument("--sentences", action="store_true", help="a row for each sentence: its log2 probability")
+    rows.add_argument(
+        "--pairs",
+        action="store_true",
+        help="a line is a good sentence, a tab and a bad one: how often is the good one more probable?",
+    )
+    parser.add_argument("--rank", action="store_true", help="add the rank of the token among the whole vocabulary")
+    parser.add_argument("--entropy", action="store_true", help="add the entropy of what was predicted, in bits")
+    parser.add_argument("--top", type=int, default=0, metavar="K", help="add the K likeliest tokens")
+    parser.add_argument("--boundaries", action="store_true", help="add rows of <S> and </S>")
+    parser.add_argument(
+        "--carry-state",
+        action="store_true",
+        help="read the lines as one story, each after the one before it; after a blank line, a new story starts",
+    )
+
+
+def _surprisal(arguments: argparse.Namespace) -> None:
+    """Compute the surprisal of every token of a text, in bits, with the full softmax."""
+    from elmokit.model.elmo import Elmo
+
+    rows = next((name for name in ("words", "sentences", "pairs") if getattr(arguments, name)), "tokens")
+    if rows != "tokens" and (arguments.rank or arguments.entropy or arguments.top or arguments.boundaries):
+        raise ValueError(f"--rank, --entropy, --top and --boundaries are for rows of tokens, not for --{rows}")
+    if rows == "pairs" and (arguments.carry_state or arguments.direction != "both"):
+        raise ValueError("--pairs reads each sentence by itself, in both directions: no --carry-state or --direction")
+    model = Elmo.from_pretrained(arguments.model, arguments.weights).surprisal_model()
+    if rows == "pairs":
+        _judge_pairs(model, arguments)
+    else:
+        _write_surprisal(model, arguments, rows)
+
+
+def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace, rows: RowsOf) -> None:
+    from elmokit.layers.full_softmax import SoftmaxDetails
+    from elmokit.model.surprisal import SurprisalSettings
+    from elmokit.scoring.surprisal import TableSettings, as_tsv, surprisal_table
+    from elmokit.system.progress import progress_bar
+
+    details = SoftmaxDetails(ranks=arguments.rank, entropies=arguments.entropy, num_likeliest=arguments.top)
+    settings = TableSettings(
+        rows=rows,
+        raw_text=arguments.tokenize,
+        boundaries=arguments.boundaries,
+        surprisal=SurprisalSettings(arguments.direction, details, arguments.carry_state),
+    )
+    with _output(arguments.output) as file, progress_bar(unit="sentence", show=_show(arguments)) as bar:
+        for lines in surprisal_table(model, arguments.file, settings):
+            file.write(as_tsv(lines))
+            bar.update()
+
+
+def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
+    from elmokit.scoring.minimal_pairs import accuracies, accuracy_text, pair_rows, read_pairs, score_pairs
+    from elmokit.scoring.surprisal import as_tsv
+    from elmokit.system.progress import progress_bar
+
+    pairs = list(read_pairs(arguments.file, raw_text=arguments.tokenize))
+    scores: list[PairScore] = []
+    with progress_bar(unit="pair", total=len(pairs)) as bar:
+        for score in score_pairs(model, pairs):
+            scores.append(score)
+            bar.update()
+    if arguments.output:
+        with _output(arguments.output) as file:
+            file.write(as_tsv(pair_rows(scores)))
+    print(accuracy_text(accuracies(scores)))
+
+
+@contextmanager
+def _output(path: Path | None) -> Generator[IO[str]]:
+    """The file, complete or not at all, or stdout."""
+    from elmokit.system.files import atomic_write
+
+    if path is None:
+        yield sys.stdout
+        return
+    with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+        yield file
+
+
+def _show(arguments: argparse.Namespace) -> bool | None:
+    """No bar between the rows of a table on the terminal."""
+    return None if arguments.output else False
+
+
+VERBS: Sequence[Verb] = (
+    ("perplexity", _add_perplexity, _perplexity),
+    ("surprisal", _add_surprisal, _surprisal),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -163,11 +163,14 @@ def full_softmax_losses(
         for start in range(0, len(hidden), ROWS_AT_ONCE):
             rows = slice(start, start + ROWS_AT_ONCE)
             true = targets[rows]
-            normalisers: list[Tensor] = []
-            for first in range(0, len(softmax.bias), COLUMNS_AT_ONCE):
-                columns = slice(first, first + COLUMNS_AT_ONCE)
-                logits = torch.addmm(softmax.bias[columns], hidden[rows], softmax.weight[columns].t())
-                normalisers.append(logits.logsumexp(dim=1))
+            normalisers = [logits.logsumexp(dim=1) for _, logits in logit_blocks(hidden[rows], softmax)]
             true_logits = (hidden[rows] * softmax.weight[true]).sum(dim=1) + softmax.bias[true]
             losses[rows] = torch.stack(normalisers).logsumexp(dim=0) - true_logits
     return losses
+
+
+def logit_blocks(hidden: Float[Tensor, "N D"], softmax: Softmax) -> Iterator[tuple[slice, Float[Tensor, "N W"]]]:
+    """Logits of the whole vocabulary, W columns at a time, with the columns that they are."""
+    for first in range(0, len(softmax.bias), COLUMNS_AT_ONCE):
+        columns = slice(first, first + COLUMNS_AT_ONCE)
+        yield columns, torch.addmm(softmax.bias[columns], hidden, softmax.weight[columns].t())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from elmokit.layers.devices import find_device
+from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.model.bilm import BiLM
 from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
@@ -19,7 +20,8 @@ from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import read_bilm, to_stored
 from elmokit.model.layer_choice import Layers, Pooling, as_int, as_layers, pool, select, split, unit_vectors
 from elmokit.model.loaded import LoadedBiLM
-from elmokit.model.sentences import Sentence, tokens_of_each
+from elmokit.model.sentences import Sentence, batches_by_length, tokens_of_each
+from elmokit.model.surprisal import Direction, SentenceSurprisal, SurprisalModel, SurprisalSettings
 from elmokit.model.text_warnings import TextWarnings
 from elmokit.system.progress import progress_bar
 from elmokit.text.alignment import token_offsets
@@ -31,13 +33,11 @@ if TYPE_CHECKING:
 
     from jaxtyping import Float
 
+    from elmokit.layers.sampled_softmax import Softmax
     from elmokit.model.config import BiLMConfig
     from elmokit.text.vocabulary import Vocabulary
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
-
-TOKENS_PER_SENTENCE = 32
-"""A batch has at most `batch_size` sentences and `batch_size` times this many tokens."""
 
 
 class EncodeOptions(TypedDict, total=False):
@@ -62,11 +62,12 @@ class Elmo:
         model: BiLM | str | Path = DEFAULT_MODEL,
         vocabulary: Vocabulary | None = None,
         *,
+        softmax: Softmax | None = None,
         weights: str | Path | None = None,
         device: str | torch.device | None = None,
         precision: Precision = "float32",
     ) -> None:
-        """A biLM, with its vocabulary, or else what `from_pretrained` loads.
+        """A biLM, with its vocabulary and the softmax that `surprisal` needs, or else what `from_pretrained` loads.
 
         If the weights of a biLM change, the next call uses the new ones.
         """
@@ -84,6 +85,8 @@ class Elmo:
             bilm, self.vocabulary = load_bilm(model, weights)
             self._loaded = LoadedBiLM(bilm.to(on_device).requires_grad_(False), precision=precision)
             self._loaded.can_read_again(lambda: load_bilm(model, weights)[0])
+        self._softmax = softmax
+        self._source = None if isinstance(model, BiLM) else (model, weights)
         self._warnings = TextWarnings(
             max_characters_per_token=self.config.max_characters_per_token,
             vocabulary=self.vocabulary,
@@ -318,6 +321,43 @@ class Elmo:
                     done.append(array[..., 1:-1, :].copy())
         return vectors
 
+    def surprisal(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        direction: Direction = "both",
+        details: SoftmaxDetails | None = None,
+        carry_state: bool = False,
+        show_progress_bar: bool | None = None,
+    ) -> list[SentenceSurprisal]:
+        """Surprisal of each token of each sentence, in bits, with the full softmax: minus log2 of its probability.
+
+        sentences: strings, which are tokenised, or lists of tokens, which are used unchanged.
+        direction: "forward", given the tokens before it; "backward", given those after it; or "both".
+        details: ranks, entropies and likeliest tokens that are computed as well.
+        carry_state: read the sentences as one story, each after the one before it; an empty one starts a new story.
+
+        Raises ValueError for a model without a softmax or a vocabulary.
+        """
+        tokens = tokens_of_each(sentences)
+        self._warnings.check(tokens)
+        settings = SurprisalSettings(direction, details or SoftmaxDetails(), carry_state)
+        found: list[SentenceSurprisal] = []
+        with progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar) as bar:
+            for sentence in self.surprisal_model().read(tokens, settings):
+                found.append(sentence)
+                bar.update()
+        return found
+
+    def surprisal_model(self) -> SurprisalModel:
+        """What computes `surprisal`, one sentence after the other, for text that does not fit into memory."""
+        if self._softmax is None and self._source is not None:
+            self._softmax = load_softmax(*self._source)
+        if self._softmax is None or self.vocabulary is None:
+            missing = "softmax" if self._softmax is None else "vocabulary"
+            raise ValueError(f"the model has no {missing}; surprisal needs those that it was trained with")
+        return SurprisalModel(self._loaded.packed(), self._softmax, self.vocabulary)
+
     def forget_tokens(self) -> None:
         """Drop the token representations that are cached between calls. They only save time."""
         self._loaded.packed().token_cache.forget()
@@ -340,17 +380,9 @@ def load_bilm(name_or_path: str | Path, weights: str | Path | None = None) -> tu
     return bilm, vocabulary
 
 
-def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[list[int]]:
-    """Indices of sentences of similar length, longest first, within `batch_size` and its budget of padded tokens."""
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
-        # the first sentence of a batch is its longest, so its length decides how many fit
-        if batch and (len(batch) + 1) * max(lengths[batch[0]], 1) > batch_size * TOKENS_PER_SENTENCE:
-            yield batch
-            batch = []
-        batch.append(index)
-        if len(batch) == batch_size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def load_softmax(name_or_path: str | Path, weights: str | Path | None = None) -> Softmax:
+    """The softmax of a model. Raises ValueError if it has none, and the errors of `load_bilm`."""
+    path = resolve_model(name_or_path) if weights is None else name_or_path
+    _, softmax, _ = read_bilm(path, weights, with_softmax=True)
+    assert softmax is not None
+    return softmax

@@ -92,6 +92,13 @@ class PackedBiLM:
             last = [read_one_way(direction) for direction in range(len(self.lstms))]
         return [layer[:-1] for layer in activations], last
 
+    @torch.inference_mode()
+    def boundary_outputs(self) -> Float[Tensor, "W D"]:
+        """Top-layer outputs, one per direction, after the boundary at which it starts to read a sentence."""
+        tops = [self.read([[token]], self.zero_state(1))[0][-1][0] for token in (BEGIN_SENTENCE, END_SENTENCE)]
+        halves = [top.chunk(len(self.lstms))[way] for way, top in enumerate(tops[: len(self.lstms)])]
+        return torch.stack(halves)
+
     def zero_state(self, num_sentences: int) -> State:
         """A state of zeros for each of the sentences."""
         like = self.char_encoder.embedding.weight

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import cast
 
 from elmokit.system.untrusted import shown
 from elmokit.text.tokenizer import tokenize
 
 Sentence = str | Sequence[str]
+
+TOKENS_PER_SENTENCE = 32
+"""A batch has at most `batch_size` sentences and `batch_size` times this many tokens."""
 
 _MAX_SHOWN = 40
 _NOT_LISTS: tuple[type, ...] = (Set, Mapping, str, bytes, bytearray, memoryview)
@@ -36,6 +39,22 @@ def tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
                 )
         result.append(cast("list[str]", tokens))
     return result
+
+
+def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[list[int]]:
+    """Indices of sentences of similar length, longest first, within `batch_size` and its budget of padded tokens."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        # the first sentence of a batch is its longest, so its length decides how many fit
+        if batch and (len(batch) + 1) * max(lengths[batch[0]], 1) > batch_size * TOKENS_PER_SENTENCE:
+            yield batch
+            batch = []
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def _items(given: object, subject: str, expected: str) -> Iterable[object]:

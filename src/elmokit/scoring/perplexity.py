@@ -22,8 +22,8 @@ from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax, full_softmax_losses
 from elmokit.model.bilm import BiLM
-from elmokit.model.elmo import batches_by_length
 from elmokit.model.formats.read import read_bilm
+from elmokit.model.sentences import batches_by_length
 from elmokit.model.token_cache import TokenCache
 from elmokit.system.batches import batched
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE

@@ -30,10 +30,12 @@ class Read(Protocol):
 
 @dataclass(frozen=True)
 class WriteSettings:
-    """How a model is written; `Format.dtypes` and `Format.splits_files` say which settings a format supports."""
+    """How a model is written; `Format` says which settings a format supports."""
 
     dtype: str = "float32"
     """Type of the weights: float32 or float16."""
+    softmax_dtype: str | None = None
+    """Type of the softmax's weight, if it is not that of the others: float32, float16 or int8."""
     max_file_bytes: int | None = None
     """Largest size of a file when the softmax is split into several; None keeps it in one."""
 
@@ -61,5 +63,7 @@ class Format:
     """
     dtypes: tuple[str, ...] = ("float32",)
     """Types in which the weights can be written."""
+    softmax_dtypes: tuple[str, ...] = ()
+    """Types in which the softmax alone can be written; none if it has always that of the other weights."""
     splits_files: bool = False
     """Whether the format supports `WriteSettings.max_file_bytes`."""

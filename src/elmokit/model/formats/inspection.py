@@ -30,6 +30,8 @@ class Inspection:
     dtypes: list[str] = field(default_factory=list[str])
     config: BiLMConfig | None = None
     num_softmax_rows: int | None = None
+    softmax_dtypes: list[str] = field(default_factory=list[str])
+    """Types of the softmax's weight."""
     vocabulary_size: int | None = None
     mixes: list[StoredMix] = field(default_factory=list["StoredMix"])
     """Scalar mixes of the task model that the biLM is part of."""
@@ -69,6 +71,8 @@ class Inspection:
         rows = [("format", self.description)]
         rows += [("file", f"{path.name}  {readable_bytes(size)}") for path, size in self.files.items()]
         rows += [("weights", ", ".join(self.dtypes))] if self.dtypes else []
+        if self.softmax_dtypes and self.softmax_dtypes != self.dtypes:
+            rows.append(("softmax", ", ".join(self.softmax_dtypes)))
         if self.config is not None:
             rows += _describe(self.config)
             softmax = self.num_softmax_parameters

@@ -1,15 +1,13 @@
 """The native format: a folder with config.json, model.safetensors, vocabulary.txt and a model card, README.md.
 
-The softmax is in model.safetensors, or split by rows into softmax-00001-of-0000N.safetensors. It may be absent; then
-perplexity, and fine-tuning with the same vocabulary, are not possible.
+The softmax is in model.safetensors or in files of its own (`native_softmax`). It may be absent; then perplexity, and
+fine-tuning with the same vocabulary, are not possible.
 """
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +23,17 @@ from elmokit.model.formats.containers.vocabulary import read_vocabulary
 from elmokit.model.formats.file_kinds import FileKind, kind_of
 from elmokit.model.formats.folder import is_free, new_folder, write_text
 from elmokit.model.formats.format import Format, WriteSettings
+from elmokit.model.formats.native_softmax import (
+    HEADER_ROOM,
+    SOFTMAX_DTYPES,
+    read_softmax,
+    remove_other_softmaxes,
+    softmax_dtypes,
+    softmax_files,
+    softmax_shards,
+    split_softmax,
+    write_softmax,
+)
 from elmokit.model.formats.sizes import config_of, fields_of
 from elmokit.model.formats.stored import (
     PADDING_TOKEN,
@@ -42,7 +51,7 @@ from elmokit.system.safetensors import TensorEntry
 from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
     from pathlib import Path
 
     from elmokit.model.config import BiLMConfig
@@ -54,8 +63,6 @@ CONFIG_NAME = "config.json"
 WEIGHTS_NAME = "model.safetensors"
 VOCABULARY_NAME = "vocabulary.txt"
 CARD_NAME = "README.md"
-_SHARD = re.compile(r"softmax-(\d{5})-of-(\d{5})\.safetensors")
-_HEADER_ROOM = 1024  # bytes for the header entries of four tensors
 
 
 @dataclass(frozen=True)
@@ -116,53 +123,18 @@ def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
     vocabulary_path = folder / VOCABULARY_NAME
     vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
     if with_softmax:
-        files = softmax_files(folder, config.bilm, header)
+        files = softmax_files(weights, config.bilm, header)
         num_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in files.values())
         if vocabulary is not None and len(vocabulary) != num_rows:
             raise FormatError(vocabulary_path, f"has {len(vocabulary)} tokens, but the softmax has {num_rows} rows")
-        pieces = [read_tensors(file, SOFTMAX_NAMES) for file in files]
-        for name in SOFTMAX_NAMES:
-            tensors[name] = (
-                np.concatenate([piece.pop(name) for piece in pieces]) if len(pieces) > 1 else pieces[0][name]
-            )
+        tensors |= read_softmax(files)
     return StoredBiLM(config=config.bilm, tensors=tensors, vocabulary=vocabulary, pretraining=config.pretraining)
 
 
 def has_softmax(path: Path) -> bool:
     """Whether the model has a softmax, complete or not."""
     folder = folder_of(path)
-    return bool(_shards(folder)) or SOFTMAX_WEIGHT in read_header(folder / WEIGHTS_NAME)
-
-
-def softmax_files(
-    folder: Path, config: BiLMConfig, header: dict[str, TensorEntry]
-) -> dict[Path, dict[str, TensorEntry]]:
-    """The files that contain the softmax, in the order of its rows, with their checked headers."""
-    shards = _shards(folder)
-    weights = folder / WEIGHTS_NAME
-    if SOFTMAX_WEIGHT in header:
-        if shards:
-            raise FormatError(shards[0], f"is a part of the softmax, but {WEIGHTS_NAME} also contains a softmax")
-        return {weights: header}
-    if not shards:
-        raise FormatError(
-            folder, "has no softmax (perplexity and fine-tuning need it): the model was saved or installed without one"
-        )
-    total = int(_numbers(shards[0])[1])
-    for number in range(1, total + 1):
-        name = _shard_name(number, total)
-        if not (folder / name).exists():
-            raise FormatError(folder / name, f"is missing; the softmax has {total} parts")
-    if len(shards) != total:
-        raise FormatError(folder, f"has {len(shards)} softmax files; {shards[0].name} says {total}")
-    files = {shard: read_header(shard) for shard in shards}
-    for shard, entries in files.items():
-        num_rows = entries[SOFTMAX_BIAS].shape[:1] if SOFTMAX_BIAS in entries else ()
-        found = {name: entry.shape for name, entry in entries.items()}
-        expected = {SOFTMAX_WEIGHT: (*num_rows, config.projection_dim), SOFTMAX_BIAS: num_rows}
-        if found != expected or not num_rows:
-            raise FormatError(shard, f"holds {found}; expected {expected}")
-    return files
+    return bool(softmax_shards(folder)) or SOFTMAX_WEIGHT in read_header(folder / WEIGHTS_NAME)
 
 
 def write_native(
@@ -170,33 +142,30 @@ def write_native(
     stored: StoredBiLM,
     *,
     dtype: str = "float32",
+    softmax_dtype: str | None = None,
     include_softmax: bool = True,
     max_file_bytes: int | None = None,
     card: str | None = None,
 ) -> None:
     """Write a model. With `max_file_bytes`, the softmax is split into separate files that are not larger.
 
+    dtype: float32 or float16. softmax_dtype: type of the softmax's weight, by default the same; int8 rows have scales.
+
     A new folder is written completely or not at all. In a folder that already holds a native model, each file is
     replaced atomically, config.json last. Raises FileExistsError for any other folder that is not empty. `card` is the
     text of README.md; by default a short one is written, unless the folder has one.
     """
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype is {dtype!r}; expected {' or '.join(DTYPES)}")
+    for given, known in ((dtype, DTYPES), (softmax_dtype or dtype, SOFTMAX_DTYPES)):
+        if given not in known:
+            raise ValueError(f"dtype is {given!r}; expected {' or '.join(known)}")
     stored = stored if include_softmax else stored.without_softmax()
     stored.check(folder)
-    if dtype == "float16":
+    if "float16" in (dtype, softmax_dtype):
         require_float16(folder, stored.tensors)
     config = _config_text(folder / CONFIG_NAME, stored)
-    shards = list(_split_softmax(stored, np.dtype(dtype).itemsize, max_file_bytes))
-    own = stored.without_softmax().tensors if shards else stored.tensors
-    num_bytes = (
-        _HEADER_ROOM * (1 + len(own) // 4) + sum(array.size for array in own.values()) * np.dtype(dtype).itemsize
-    )
-    if max_file_bytes is not None and num_bytes > max_file_bytes:
-        raise ValueError(f"{WEIGHTS_NAME} takes {num_bytes} bytes in {dtype}; max_file_bytes is {max_file_bytes}")
+    own, shards = _in_files(stored, dtype, softmax_dtype or dtype, max_file_bytes)
     with _target(folder) as target:
-        for number, shard in enumerate(shards, start=1):
-            write_tensors(target / _shard_name(number, len(shards)), shard, dtype=dtype)
+        write_softmax(target, shards, dtype=softmax_dtype or dtype)
         write_tensors(target / WEIGHTS_NAME, own, dtype=dtype)
         if card is not None or not (target / CARD_NAME).exists():
             write_text(target / CARD_NAME, card if card is not None else _short_card(stored))
@@ -204,14 +173,18 @@ def write_native(
             stored.vocabulary.write(target / VOCABULARY_NAME)
         else:
             (target / VOCABULARY_NAME).unlink(missing_ok=True)
-        for old in _shards(target):
-            if int(_numbers(old)[1]) != len(shards):
-                old.unlink()
+        remove_other_softmaxes(target, num_parts=len(shards))
         write_text(target / CONFIG_NAME, config)
 
 
 def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
-    write_native(folder, stored, dtype=settings.dtype, max_file_bytes=settings.max_file_bytes)
+    write_native(
+        folder,
+        stored,
+        dtype=settings.dtype,
+        softmax_dtype=settings.softmax_dtype,
+        max_file_bytes=settings.max_file_bytes,
+    )
     return []
 
 
@@ -231,7 +204,8 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
         inspection.refusals += [str(refusal) for refusal in wrong_shapes(weights, inspection.config, shapes)]
         if has_softmax(folder):
             with inspection.noting_refusals():
-                parts = softmax_files(folder, inspection.config, header)
+                parts = softmax_files(weights, inspection.config, header)
+                inspection.softmax_dtypes = softmax_dtypes(parts)
                 inspection.num_softmax_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in parts.values())
                 for part in parts:
                     inspection.add_file(part)
@@ -267,31 +241,17 @@ def _target(folder: Path) -> Generator[Path]:
         raise FileExistsError(f"{folder} exists and does not hold a native model; choose another folder or remove it")
 
 
-def _split_softmax(stored: StoredBiLM, item_bytes: int, max_file_bytes: int | None) -> Iterator[dict[str, Array]]:
-    if max_file_bytes is None or not stored.has_softmax:
-        return
-    weight, bias = stored.tensors[SOFTMAX_WEIGHT], stored.tensors[SOFTMAX_BIAS]
-    most = (max_file_bytes - _HEADER_ROOM) // ((weight.shape[1] + 1) * item_bytes)
-    if most < 1:
-        raise ValueError(f"max_file_bytes is {max_file_bytes}; a single row of the softmax needs more")
-    num_parts = ceil(len(bias) / most)
-    rows = ceil(len(bias) / num_parts)
-    for start in range(0, len(bias), rows):
-        yield {SOFTMAX_WEIGHT: weight[start : start + rows], SOFTMAX_BIAS: bias[start : start + rows]}
-
-
-def _shards(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if _SHARD.fullmatch(path.name))
-
-
-def _shard_name(number: int, total: int) -> str:
-    return f"softmax-{number:05d}-of-{total:05d}.safetensors"
-
-
-def _numbers(shard: Path) -> tuple[str, str]:
-    match = _SHARD.fullmatch(shard.name)
-    assert match is not None
-    return match[1], match[2]
+def _in_files(
+    stored: StoredBiLM, dtype: str, softmax_dtype: str, max_file_bytes: int | None
+) -> tuple[dict[str, Array], list[dict[str, Array]]]:
+    """What goes into model.safetensors, and the parts of the softmax that go into files of their own."""
+    if max_file_bytes is None and softmax_dtype == dtype:
+        return stored.tensors, []
+    own = stored.without_softmax().tensors
+    num_bytes = HEADER_ROOM * (1 + len(own) // 4) + sum(array.size for array in own.values()) * np.dtype(dtype).itemsize
+    if max_file_bytes is not None and num_bytes > max_file_bytes:
+        raise ValueError(f"{WEIGHTS_NAME} takes {num_bytes} bytes in {dtype}; max_file_bytes is {max_file_bytes}")
+    return own, split_softmax(stored, softmax_dtype, max_file_bytes)
 
 
 def _short_card(stored: StoredBiLM) -> str:
@@ -315,5 +275,6 @@ NATIVE = Format(
     read=_read,
     write=_write,
     dtypes=tuple(DTYPES),
+    softmax_dtypes=SOFTMAX_DTYPES,
     splits_files=True,
 )

@@ -7,36 +7,40 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.model.formats.stored import Array, require_finite
+from elmokit.system.safetensors import DTYPES as NUMPY_DTYPES
 from elmokit.system.safetensors import TensorEntry, read_layout, write_arrays
 from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from jaxtyping import Shaped
     from numpy.typing import NDArray
 
 DTYPES = {"float32": "F32", "float16": "F16"}
+INT8 = "I8"
 LARGEST_FLOAT16 = 65504.0
 
 
-def read_header(path: Path) -> dict[str, TensorEntry]:
+def read_header(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES.values())) -> dict[str, TensorEntry]:
     """Every tensor's type, shape and place; `FormatError` unless they fill the file without a gap or an overlap."""
-    return read_layout(path, dtypes=DTYPES.values()).tensors
+    return read_layout(path, dtypes=dtypes).tensors
 
 
-def read_tensors(path: Path, names: Iterable[str]) -> dict[str, Array]:
-    """These tensors and no others, in float32: of float16 a copy, of float32 the file itself, mapped.
+def read_tensors(
+    path: Path, names: Iterable[str], *, dtypes: Iterable[str] = tuple(DTYPES.values())
+) -> dict[str, Array]:
+    """These tensors and no others, in float32: of other types a copy, of float32 the file itself, mapped.
 
     What is written to a mapped one stays in memory, and does not reach the file.
     """
-    layout = read_layout(path, dtypes=DTYPES.values())
+    layout = read_layout(path, dtypes=dtypes)
     tensors: dict[str, Array] = {}
     for name in names:
         entry = layout.tensors[name]
-        dtype = {"F32": "<f4", "F16": "<f2"}[entry.dtype]
-        mapped: NDArray[np.float16 | np.float32] = np.memmap(
-            path, dtype, "c", offset=layout.num_header_bytes + entry.start, shape=entry.shape
+        mapped: NDArray[np.float16 | np.float32 | np.int8] = np.memmap(
+            path, NUMPY_DTYPES[entry.dtype], "c", offset=layout.num_header_bytes + entry.start, shape=entry.shape
         )
         tensors[name] = np.require(np.asarray(mapped), np.float32, ["ALIGNED"])
     for name, array in tensors.items():
@@ -46,8 +50,12 @@ def read_tensors(path: Path, names: Iterable[str]) -> dict[str, Array]:
 
 def write_tensors(path: Path, tensors: dict[str, Array], *, dtype: str) -> None:
     """Write in float32 or float16 (then `require_float16` first), whole or not at all."""
-    converted = {name: np.asarray(array, dtype=dtype) for name, array in tensors.items()}
-    write_arrays(path, converted, metadata={"format": "elmokit"})
+    write_typed(path, {name: np.asarray(array, dtype=dtype) for name, array in tensors.items()})
+
+
+def write_typed(path: Path, arrays: Mapping[str, Shaped[np.ndarray, "..."]]) -> None:
+    """Write arrays in the types that they have, whole or not at all."""
+    write_arrays(path, arrays, metadata={"format": "elmokit"})
 
 
 def require_float16(path: Path, tensors: dict[str, Array]) -> None:

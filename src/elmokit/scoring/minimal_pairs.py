@@ -1,0 +1,95 @@
+"""Minimal pairs: how often a model finds the good sentence more probable than the bad one (Warstadt et al., 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.metrics.score import Accuracy
+from elmokit.text.lines import read_lines, split_tokens
+from elmokit.text.markdown import aligned_table
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from elmokit.model.surprisal import SentenceSurprisal, SurprisalModel
+
+Sentences = tuple[list[str], list[str]]
+"""The good and the bad sentence of a pair, in tokens."""
+
+BOTH = "both"
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """Log2 probabilities of the good and the bad sentence, by direction; `both` is the sum of the two directions."""
+
+    good: dict[str, float]
+    bad: dict[str, float]
+
+    def is_right(self, direction: str) -> bool:
+        """Whether the good sentence is more probable; a tie is not right."""
+        return self.good[direction] > self.bad[direction]
+
+
+def read_pairs(path: Path | str, *, raw_text: bool = False) -> Iterator[Sentences]:
+    """Pairs of a file with one pair per line: the good sentence, a tab, the bad one. Blank lines are skipped.
+
+    Raises ValueError, naming the line, for a line that is not two sentences, and for a file without pairs.
+    """
+    split = tokenize if raw_text else split_tokens
+    is_empty = True
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        halves = [split(half) for half in line.split("\t")]
+        if len(halves) != 2 or not all(halves):
+            raise ValueError(
+                f"{path}, line {number}: has {len([half for half in halves if half])} sentences separated by tabs; "
+                "expected two: the good one, a tab, the bad one"
+            )
+        is_empty = False
+        yield halves[0], halves[1]
+    if is_empty:
+        raise ValueError(f"{path}: has no pair; expected one per line: the good sentence, a tab, the bad one")
+
+
+def score_pairs(model: SurprisalModel, pairs: Sequence[Sentences]) -> Iterator[PairScore]:
+    """The score of each pair, in order."""
+    results = model.read(sentence for pair in pairs for sentence in pair)
+    for good, bad in zip(results, results, strict=True):
+        yield PairScore(_probabilities(good), _probabilities(bad))
+
+
+def accuracies(scores: Sequence[PairScore]) -> dict[str, Accuracy]:
+    """Share of pairs that each direction, and both together, judge right."""
+    return {
+        name: Accuracy(sum(score.is_right(name) for score in scores), len(scores))
+        for name in (scores[0].good if scores else ())
+    }
+
+
+def accuracy_text(found: dict[str, Accuracy]) -> str:
+    """A small table for the terminal."""
+    rows = [["", "right", "pairs", "%"]]
+    rows += [[name, f"{one.correct:,}", f"{one.total:,}", f"{one.percent:.2f}"] for name, one in found.items()]
+    return aligned_table(rows)
+
+
+def pair_rows(scores: Sequence[PairScore]) -> Iterator[list[str]]:
+    """A row of the columns' names, and then a row for each pair: log2 probabilities, and 1 where they are right."""
+    names = list(scores[0].good)
+    yield ["pair_id", *(f"{name}_{half}" for name in names for half in ("good", "bad", "right"))]
+    for number, score in enumerate(scores, start=1):
+        cells = [
+            cell
+            for name in names
+            for cell in (f"{score.good[name]:.6f}", f"{score.bad[name]:.6f}", str(int(score.is_right(name))))
+        ]
+        yield [str(number), *cells]
+
+
+def _probabilities(sentence: SentenceSurprisal) -> dict[str, float]:
+    found = {direction: sentence.log2_probability(direction) for direction in sentence.directions}
+    return found | {BOTH: sum(found.values())} if len(found) > 1 else found
