@@ -1,8 +1,8 @@
-"""Make a bundled model from a run: float16 weights, split softmax, perplexities of held-out text, sense rates, card.
+"""Make a bundled model from a run: float16 weights, an int8 softmax, perplexities of held-out text, sense rates, card.
 
     python experiments/bundle.py mini-ko RUN HELDOUT_FOLDER RESULTS_FOLDER [--earlier RUN ...] [--homonyms FOLDER]
 
-This measures the bundled float16 weights, not those of the run, and writes `results.json` and `runs.jsonl` (settings
+This measures the bundled weights, not those of the run, and writes `results.json` and `runs.jsonl` (settings
 and log of the run, and of earlier runs that it continues) into the results folder. HELDOUT_FOLDER contains
 `heldout_DOMAIN.txt.xz`; the homonyms (train.jsonl, test.jsonl) are for Korean.
 """
@@ -81,7 +81,7 @@ def main() -> None:
     target = BUNDLED / arguments.name
     if target.exists():
         shutil.rmtree(target)
-    convert(arguments.run, target, to="native", dtype="float16", max_file_bytes=MAX_FILE_BYTES)
+    convert(arguments.run, target, to="native", dtype="float16", softmax_dtype="int8", max_file_bytes=MAX_FILE_BYTES)
     _forget_local_paths(target / "config.json")
 
     log_lines = (arguments.run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from elmokit.comparators.embed_with import embed_with
     from elmokit.corpus.prepare import Preparation, prepare
     from elmokit.corpus.vocabulary_counts import write_vocabulary
+    from elmokit.layers.full_softmax import SoftmaxDetails
     from elmokit.layers.scalar_mix import ScalarMix
     from elmokit.model.bilm import BiLM
     from elmokit.model.config import BiLMConfig
@@ -45,6 +46,7 @@ __all__ = [
     "ElmoEmbedding",
     "Preparation",
     "ScalarMix",
+    "SoftmaxDetails",
     "Vocabulary",
     "__version__",
     "convert",
@@ -77,6 +79,7 @@ _HOMES = {
     "ElmoEmbedding": "elmokit.model.embedding:ElmoEmbedding",
     "Preparation": "elmokit.corpus.prepare:Preparation",
     "ScalarMix": "elmokit.layers.scalar_mix:ScalarMix",
+    "SoftmaxDetails": "elmokit.layers.full_softmax:SoftmaxDetails",
     "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
     "convert": "elmokit.model.formats.convert:convert",
     "embed_file": "elmokit.vectors.embed_file:embed_file",

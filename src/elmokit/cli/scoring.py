@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from elmokit.cli.verb import Verb
     from elmokit.model.surprisal import SurprisalModel
     from elmokit.scoring.minimal_pairs import PairScore
-    from elmokit.scoring.surprisal import RowsOf
 
 
 def _add_perplexity(parser: argparse.ArgumentParser) -> None:
@@ -126,10 +125,10 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     if rows == "pairs":
         _judge_pairs(model, arguments)
     else:
-        _write_surprisal(model, arguments, rows)
+        _write_surprisal(model, arguments)
 
 
-def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace, rows: RowsOf) -> None:
+def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.layers.full_softmax import SoftmaxDetails
     from elmokit.model.surprisal import SurprisalSettings
     from elmokit.scoring.surprisal import TableSettings, as_tsv, surprisal_table
@@ -137,7 +136,7 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace, rows:
 
     details = SoftmaxDetails(ranks=arguments.rank, entropies=arguments.entropy, num_likeliest=arguments.top)
     settings = TableSettings(
-        rows=rows,
+        rows="words" if arguments.words else "sentences" if arguments.sentences else "tokens",
         raw_text=arguments.tokenize,
         boundaries=arguments.boundaries,
         surprisal=SurprisalSettings(arguments.direction, details, arguments.carry_state),

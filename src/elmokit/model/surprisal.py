@@ -179,7 +179,9 @@ class SurprisalModel:
                 hidden[way].append(self._half(activations[-1], way))
             state = after if sentence else state
         ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
-        paths = [np.arange(end - len(sentence) - 1, end) for sentence, end in zip(sentences, ends, strict=True)]
+        paths: list[NDArray[np.int64]] = [
+            np.arange(end - len(sentence) - 1, end) for sentence, end in zip(sentences, ends, strict=True)
+        ]
         return {way: (torch.cat(hidden[way]), paths) for way in directions}, state
 
     def _half(self, top: Float[Tensor, "N E"], way: int) -> Float[Tensor, "N D"]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from elmokit.reproduce.reproduction import Reproduction
 
 REPRODUCTIONS = {
+    "blimp": "elmokit.reproduce.blimp",
     "table1": "elmokit.reproduce.table1",
     "table4": "elmokit.reproduce.table4",
     "table5": "elmokit.reproduce.table5",

@@ -46,8 +46,7 @@ def read_pairs(path: Path | str, *, raw_text: bool = False) -> Iterator[Sentence
         halves = [split(half) for half in line.split("\t")]
         if len(halves) != 2 or not all(halves):
             raise ValueError(
-                f"{path}, line {number}: has {len([half for half in halves if half])} sentences separated by tabs; "
-                "expected two: the good one, a tab, the bad one"
+                f"{path}, line {number}: expected two sentences separated by a tab: the good one, a tab, the bad one"
             )
         is_empty = False
         yield halves[0], halves[1]

@@ -1,0 +1,75 @@
+"""The full softmax of distinct contexts against the definition: log-softmax, sorting, and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from elmokit.layers import full_softmax as module
+from elmokit.layers import sampled_softmax
+from elmokit.layers.full_softmax import SoftmaxDetails, full_softmax_predictions
+from elmokit.layers.sampled_softmax import Softmax
+
+ALL = SoftmaxDetails(ranks=True, entropies=True, num_likeliest=3)
+
+
+@pytest.fixture(params=["whole", "in blocks"])
+def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if request.param == "in blocks":
+        monkeypatch.setattr(module, "CONTEXTS_AT_ONCE", 2)
+        monkeypatch.setattr(module, "TARGETS_AT_ONCE", 2)
+        monkeypatch.setattr(sampled_softmax, "COLUMNS_AT_ONCE", 4)
+    yield
+
+
+def test_each_target_has_the_loss_of_its_context(blocks: None) -> None:
+    torch.manual_seed(0)
+    softmax, hidden = Softmax(num_tokens=11, dim=4), torch.randn(5, 4)
+    contexts, targets = torch.tensor([4, 0, 4, 1, 0, 3, 4]), torch.tensor([2, 10, 0, 7, 7, 1, 2])
+    logs = softmax(hidden).log_softmax(dim=1).detach()
+    found = full_softmax_predictions(hidden, softmax, contexts=contexts, targets=targets, details=ALL)
+    torch.testing.assert_close(found.losses, -logs[contexts, targets])
+    assert found.entropies is not None and found.ranks is not None and found.likeliest is not None
+    torch.testing.assert_close(found.entropies, -(logs.exp() * logs).sum(dim=1))
+    falling = logs.argsort(dim=1, descending=True)
+    ranks = [falling[context].tolist().index(target) + 1 for context, target in zip(contexts, targets, strict=True)]
+    assert found.ranks.tolist() == ranks
+    assert torch.equal(found.likeliest[0], falling[:, :3])
+    torch.testing.assert_close(found.likeliest[1], logs.exp().gather(1, falling[:, :3]))
+
+
+def test_details_are_left_out_unless_they_are_asked_for_and_change_no_loss() -> None:
+    softmax, hidden = Softmax(num_tokens=11, dim=4), torch.randn(5, 4)
+    contexts, targets = torch.arange(5), torch.arange(5)
+    plain = full_softmax_predictions(hidden, softmax, contexts=contexts, targets=targets)
+    assert (plain.ranks, plain.entropies, plain.likeliest) == (None, None, None)
+    detailed = full_softmax_predictions(hidden, softmax, contexts=contexts, targets=targets, details=ALL)
+    assert torch.equal(plain.losses, detailed.losses)
+
+
+def test_equal_probabilities_share_a_rank() -> None:
+    softmax = Softmax(num_tokens=4, dim=2)
+    torch.nn.init.zeros_(softmax.weight)
+    with torch.no_grad():
+        softmax.bias.copy_(torch.tensor([0.0, 1.0, 0.0, -1.0]))
+    found = full_softmax_predictions(
+        torch.zeros(1, 2), softmax, contexts=torch.zeros(4, dtype=torch.long), targets=torch.arange(4), details=ALL
+    )
+    assert found.ranks is not None
+    assert found.ranks.tolist() == [2, 1, 2, 4]
+
+
+def test_numbers_of_likeliest_tokens_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(ValueError, match="-1 likeliest tokens were asked for; expected 0 or more"):
+        SoftmaxDetails(num_likeliest=-1)
+    one = torch.zeros(1, dtype=torch.long)
+    with pytest.raises(ValueError, match="5 likeliest tokens were asked for; the vocabulary has 4"):
+        full_softmax_predictions(
+            torch.zeros(1, 2),
+            Softmax(num_tokens=4, dim=2),
+            contexts=one,
+            targets=one,
+            details=SoftmaxDetails(num_likeliest=5),
+        )

@@ -1,0 +1,75 @@
+"""Minimal pairs: the good sentence has to be more probable."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.scoring.minimal_pairs import PairScore, accuracies, accuracy_text, read_pairs, score_pairs
+from toy_bilm import TINY
+from toy_language_model import toy_elmo, write_toy
+
+
+def test_the_probabilities_are_those_of_the_sentences() -> None:
+    pairs = [(["a", "b"], ["b", "a"]), (["c"], ["a", "b"])]
+    first, second = score_pairs(toy_elmo().surprisal_model(), pairs)
+    ab, ba, c = toy_elmo().surprisal([["a", "b"], ["b", "a"], ["c"]])
+    for direction in ("forward", "backward"):
+        assert first.good[direction] == second.bad[direction] == pytest.approx(ab.log2_probability(direction))
+        assert first.bad[direction] == pytest.approx(ba.log2_probability(direction))
+        assert second.good[direction] == pytest.approx(c.log2_probability(direction))
+    assert first.good["both"] == first.good["forward"] + first.good["backward"]
+
+
+def test_a_tie_is_not_right() -> None:
+    scores = [
+        PairScore({"forward": -1.0}, {"forward": -2.0}),
+        PairScore({"forward": -2.0}, {"forward": -2.0}),
+        PairScore({"forward": -3.0}, {"forward": -2.0}),
+    ]
+    found = accuracies(scores)
+    assert (found["forward"].correct, found["forward"].total) == (1, 3)
+    assert accuracy_text(found).splitlines()[1].split() == ["forward", "1", "3", "33.33"]
+    assert accuracies([]) == {}
+
+
+def test_a_forward_model_judges_in_one_direction() -> None:
+    elmo = toy_elmo(replace(TINY, bidirectional=False))
+    (score,) = score_pairs(elmo.surprisal_model(), [(["a"], ["b"])])
+    assert list(score.good) == ["forward"]
+
+
+def test_pairs_are_read_from_lines_of_two_halves(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("A dog barks.\tA dog bark.\n\na b\tb a\n")
+    assert list(read_pairs(path)) == [(["A", "dog", "barks."], ["A", "dog", "bark."]), (["a", "b"], ["b", "a"])]
+    assert next(read_pairs(path, raw_text=True))[0] == ["A", "dog", "barks", "."]
+
+
+@pytest.mark.parametrize("line", ["a b", "a\tb\tc", "a\t"])
+def test_lines_that_are_not_two_sentences_are_refused(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text(f"a\tb\n{line}\n")
+    with pytest.raises(ValueError, match=r"pairs\.tsv, line 2: expected two sentences separated by a tab: the good"):
+        list(read_pairs(path))
+
+
+def test_a_file_without_pairs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("\n")
+    with pytest.raises(ValueError, match=r"pairs\.tsv: has no pair"):
+        list(read_pairs(tmp_path / "pairs.tsv"))
+
+
+def test_the_command_prints_accuracies_and_writes_the_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pairs.tsv").write_text("a b\tb a\nb a\ta b\n")
+    output = tmp_path / "out.tsv"
+    command = ["surprisal", str(write_toy(tmp_path / "model")), str(tmp_path / "pairs.tsv"), "--pairs"]
+    assert main([*command, "-o", str(output)]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[:3] for row in rows[1:]] == [[name, "1", "2"] for name in ("forward", "backward", "both")]
+    names, first, second = (line.split("\t") for line in output.read_text().splitlines())
+    assert names[:4] == ["pair_id", "forward_good", "forward_bad", "forward_right"] and len(names) == 10
+    assert first[1] == second[2] and {first[3], second[3]} == {"0", "1"}
