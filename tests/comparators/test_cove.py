@@ -54,12 +54,26 @@ def test_word_vector_and_top_layer_stand_side_by_side(lstm: nn.LSTM, words: Path
     assert unpadded(layers, [[]])[0].shape == (1, 0, 11)
 
 
+@pytest.mark.parametrize("new_zipfile", [True, False])
+def test_the_published_kind_of_file_is_read_without_unpickling(lstm: nn.LSTM, tmp_path: Path, new_zipfile: bool):
+    torch.save(lstm.state_dict(), tmp_path / "mt.pth", _use_new_zipfile_serialization=new_zipfile)
+    read = read_encoder(tmp_path / "mt.pth").state_dict()
+    assert list(read) == list(lstm.state_dict())
+    for name, tensor in lstm.state_dict().items():
+        assert torch.equal(read[name], tensor)
+
+
 def test_word_vectors_of_another_width_are_refused(lstm: nn.LSTM, words: Path, tmp_path: Path):
     words.write_text("the 1 2\n")
     with pytest.raises(ValueError, match="reads vectors of 3 numbers, but those of .*glove.txt have 2"):
         open_cove(str(tmp_path), words)
     with pytest.raises(ValueError, match="CoVe reads word vectors"):
         open_cove(str(tmp_path), None)
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="none.pth: there is no such file; expected CoVe's encoder"):
+        read_encoder(tmp_path / "none.pth")
 
 
 def test_files_that_are_not_an_encoder_are_refused(lstm: nn.LSTM, tmp_path: Path):

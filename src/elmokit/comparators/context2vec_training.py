@@ -88,6 +88,8 @@ class Context2vecConfig:
 def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
     """Train a model and write its folder: weights, vocabulary, config.json, metrics.jsonl.
 
+    The weights are written with each line of the log, so a training that is stopped leaves the last ones.
+
     settings: fields of `Context2vecConfig` as `field=value`. Returns the tokens read and the mean loss (nats per token)
     of the last `log_every` steps. Raises ValueError for wrong settings and shards without a sentence, OSError for
     files that cannot be read or written, and DivergenceError, a ValueError.
@@ -105,7 +107,7 @@ def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[st
         for step, num_tokens, loss in _train(Context2vec(encoder, vocabulary), files, _noise(counts), config):
             measured = {"step": step, "num_tokens": num_tokens, "loss": loss}
             log(**measured)
-        write_tensors(output / MODEL_FILE, encoder.state_dict())
+            write_tensors(output / MODEL_FILE, encoder.state_dict())
     return measured
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from elmokit.comparators.comparator import Comparator, SystemLayers, of_equal_length
 from elmokit.comparators.cove_training import ENCODER_FILE
 from elmokit.comparators.translation import new_encoder
+from elmokit.model.formats.containers.torch_files import looks_like_torch_file, read_torch_file
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.runs.training import check_tensors
 from elmokit.system.untrusted import FormatError
@@ -30,13 +31,13 @@ SENTENCES_PER_BATCH = 64
 
 
 def read_encoder(path: Path) -> nn.LSTM:
-    """Read an encoder: a safetensors file, or a folder of `train_cove`; its sizes are those of its tensors.
+    """Read an encoder: the published `.pth`, safetensors, or a folder of `train_cove`; its tensors say its sizes.
 
-    Raises FileNotFoundError, and FormatError for missing, additional or misshapen tensors and numbers that are not
-    finite.
+    Nothing is unpickled. Raises FileNotFoundError, and FormatError for missing, additional or misshapen tensors and
+    numbers that are not finite.
     """
     path = path / ENCODER_FILE if path.is_dir() else path
-    tensors = read_tensors(path).tensors
+    tensors = _tensors(path)
     name = "weight_ih_l0"
     if name not in tensors or tensors[name].ndim != 2 or len(tensors[name]) % 4 or 0 in tensors[name].shape:
         raise FormatError(path, f"has no {name} of shape (4H, D); expected the tensors of CoVe's encoder")
@@ -46,6 +47,15 @@ def read_encoder(path: Path) -> nn.LSTM:
     check_tensors(path, tensors, encoder.state_dict())
     encoder.load_state_dict({name: tensor.float() for name, tensor in tensors.items()}, assign=True)
     return encoder.eval().requires_grad_(False)
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file; expected CoVe's encoder")
+    if not looks_like_torch_file(path):
+        return read_tensors(path).tensors
+    file = read_torch_file(path)
+    return {name: torch.from_numpy(file.read(name)) for name in file.tensors}
 
 
 class _CoveEncoder:
@@ -107,6 +117,6 @@ def _open(model: str, word_vectors: Path | None) -> tuple[_CoveEncoder, list[Pat
     return _CoveEncoder(encoder, words), [path / ENCODER_FILE if path.is_dir() else path, word_vectors]
 
 
-_OPENS = "CoVe's encoder, a safetensors file or a folder of `elmokit train-comparator cove`"
+_OPENS = "CoVe's encoder (.pth or safetensors) or a folder of `elmokit train-comparator cove`"
 COVE = Comparator(name="cove", opens=_OPENS, open=open_cove, reads_word_vectors=True)
 GLOVE_COVE = Comparator(name="glove-cove", opens=_OPENS, open=open_glove_cove, reads_word_vectors=True)

@@ -113,6 +113,8 @@ class _Numbers:
 def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
     """Train a translator and write the folder of its encoder: `encoder.safetensors`, config.json, metrics.jsonl.
 
+    The encoder is written after each epoch.
+
     files: the source and the target text, one sentence per line, which is tokenised; then, if there are four, the pair
         of texts on which BLEU is measured (`metrics/bleu.py`, the tokens of `tokenize`, greedy search).
     settings: fields of `CoveConfig` as `field=value`; `word_vectors` must be among them.
@@ -138,11 +140,10 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
         measured: dict[str, float] = {}
         for epoch, loss in enumerate(_train(model, _Numbers(training, words, vocabulary), config)):
             measured["loss"] = loss
-            log(epoch=epoch, loss=loss)
+            if test:
+                measured["bleu"] = _bleu(model.eval(), _Numbers(test, words, vocabulary), config)
+            log(epoch=epoch, **measured)
             write_tensors(output / ENCODER_FILE, model.encoder.state_dict())
-        if test:
-            measured["bleu"] = _bleu(model.eval(), _Numbers(test, words, vocabulary), config)
-            log(bleu=measured["bleu"])
     return measured
 
 

@@ -1,0 +1,58 @@
+"""IMS: its features by hand, and senses told apart by neighbours and by vectors of neighbours."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.comparators.ims import decayed_sum, train_ims
+from elmokit.comparators.sense_words import SenseSentence, SenseWord
+from elmokit.vectors.static_layers import StaticLayers
+from toy_sense_sentences import senses, sentence, training
+
+pytest.importorskip("sklearn")
+
+
+@pytest.mark.parametrize("surrounding_words", [True, False])
+def test_senses_are_told_apart_by_the_words_around(surrounding_words: bool):
+    model = train_ims(training(), surrounding_words=surrounding_words)
+    asked = [sentence("money", "my bank lends money"), sentence("river", "its bank of the river")]
+    assert model.predict(asked, senses) == {"money": "bank%money", "river": "bank%river"}
+
+
+def test_a_word_with_one_sense_or_none_in_the_corpus_needs_no_classifier():
+    model = train_ims(training())
+    asked = [sentence("one", "a dog barks"), sentence("none", "a cat sits")]
+    assert model.predict(asked, senses) == {"one": "dog%animal", "none": "cat%animal"}
+    unheard = SenseSentence(("a", "zebra"), ("X", "NOUN"), (SenseWord("z", ("zebra", "NOUN"), 1, 2),))
+    assert model.predict([unheard], senses) == {}
+
+
+def test_an_occurrence_with_two_senses_is_an_example_of_each():
+    both = sentence("0", "the bank", senses=("bank%money", "bank%river"))
+    assert set(train_ims([both]).classifiers["bank", "NOUN"].senses) == {"bank%money", "bank%river"}
+
+
+def test_vectors_of_unseen_neighbours_decide(tmp_path: Path):
+    words = {"money": "5 0", "cash": "5 0", "river": "0 5", "stream": "0 5"}
+    (tmp_path / "vectors.txt").write_text("".join(f"{word} {vector}\n" for word, vector in words.items()))
+    model = train_ims(training(), vectors=StaticLayers(tmp_path / "vectors.txt"), surrounding_words=False)
+    asked = [sentence("cash", "its bank has cash"), sentence("stream", "its bank has stream")]
+    assert model.predict(asked, senses) == {"cash": "bank%money", "stream": "bank%river"}
+
+
+def test_the_sum_decays_to_a_tenth_within_the_window():
+    vectors = np.eye(25)
+    total = decayed_sum(vectors, SenseWord("w", ("w", "NOUN"), 12, 14))
+    assert total[11] == total[14] == 1
+    assert total[2] == total[23] == pytest.approx(0.1)
+    assert total[[1, 12, 13, 24]].tolist() == [0, 0, 0, 0]
+
+
+def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "sklearn.feature_extraction", None)
+    with pytest.raises(ValueError, match=r"training sense classifiers needs scikit-learn: pip install"):
+        train_ims(training())
