@@ -252,6 +252,20 @@ GAMMA = PaperTable(
     statements=("Without gamma, the last layer alone is well below the baseline on SNLI, and training fails on SRL.",),
 )
 
+LAYER_NORM = PaperTable(
+    name="Section 3.2",
+    section="3.2",
+    about="Layer normalisation of each biLM layer before the mix. No values are printed.",
+    statements=("In some cases it helped to normalise each layer before weighting it.",),
+)
+
+DROPOUT = PaperTable(
+    name="Section 3.3",
+    section="3.3",
+    about="Dropout of ELMo's vectors. No values are printed.",
+    statements=("A moderate amount of dropout was beneficial.",),
+)
+
 PRETRAINING = PaperTable(
     name="Section 3.4",
     section="3.4",
@@ -359,6 +373,6 @@ TABLE_13 = PaperTable(
 
 ALL_TABLES = (
     *(TABLE_1, ENSEMBLES, TABLE_2, TABLE_2_COVE, TABLE_3, TABLE_4, TABLE_5, TABLE_6),
-    *(FIGURE_1, SAMPLE_EFFICIENCY, FIGURE_2, TABLE_7, FINE_TUNING, GAMMA, PRETRAINING),
+    *(FIGURE_1, SAMPLE_EFFICIENCY, FIGURE_2, TABLE_7, FINE_TUNING, GAMMA, LAYER_NORM, DROPOUT, PRETRAINING),
     *(TABLE_8, TABLE_9, TABLE_10, TABLE_11, TABLE_12, TABLE_13),
 )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from elmokit.metrics.statistic import Statistic
     from elmokit.reproduce.paper import PaperTable
+    from elmokit.reproduce.planned_runs import PlannedRun, Setup
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,8 @@ class Reproduction:
 
     Raises FileNotFoundError, naming the path, for data that are not there.
     """
+    plan: Callable[[Setup], Sequence[PlannedRun]] | None = None
+    """The runs of tasks that it is measured from; None if it needs none."""
 
 
 def paths_of(reproduction: Reproduction, paths: Sequence[Path], request: Request) -> Sequence[Path]:

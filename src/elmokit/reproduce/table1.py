@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.metrics.interval import Interval
 from elmokit.metrics.statistic import Statistic
 from elmokit.reproduce.comparisons import ADD_TEST_SCORES, compare_runs, gain
-from elmokit.reproduce.paper import TABLE_1
-from elmokit.reproduce.reproduction import OurRow, Reproduction
+from elmokit.reproduce.families import ELMO, dev_score, families, gain_text, read_task_runs, usual_runs
+from elmokit.reproduce.paper import ENSEMBLES, TABLE_1
+from elmokit.reproduce.planned_runs import PlannedModel
+from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
+from elmokit.reproduce.results import read_results
+from elmokit.reproduce.scales import TASK_DATA
 from elmokit.runs.logged_runs import read_runs
+from elmokit.tasks.all_tasks import find_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from elmokit.reproduce.comparisons import Comparison
+    from elmokit.reproduce.planned_runs import PlannedRun, Setup
+
+NAME = "table1"
+VARY = tuple(f"{ELMO}{name}" for name in ("model", "fingerprint", "layers"))
+CONTROLS = ("random biLM", "token layer alone", "ELMo")
 
 
 @dataclass(frozen=True)
@@ -70,13 +82,24 @@ def counterpart(comparison: Comparison, test_set: str | None) -> Counterpart | N
     return COUNTERPARTS.get((comparison.task, test_set or ""))
 
 
+def plan(setup: Setup) -> list[PlannedRun]:
+    """Every task without ELMo and with it, a random biLM and the token layer alone; test files are scored."""
+    random = PlannedModel("random", setup.model, setup.fingerprint)
+    runs: list[PlannedRun] = []
+    for task in TASK_DATA:
+        for arm in (("elmo=none",), (), ("elmo.layers=0",)):
+            runs += setup.runs(task, *arm, tests=True)
+        runs += setup.runs(task, model=random, tests=True)
+    return runs
+
+
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
-    """One row per comparison that has a counterpart, from the runs that `read_runs` finds.
+    """One row per comparison that has a counterpart, from the runs with ELMo as in the recipe.
 
     A comparison of runs without test scores is a row without numbers, which says so.
     """
     rows: list[OurRow] = []
-    for comparison in compare_runs(read_runs(paths)).comparisons:
+    for comparison in compare_runs(usual_runs(read_runs(paths))).comparisons:
         rows += _without_numbers(comparison)
         for test_set in comparison.test_sets:
             paper = counterpart(comparison, test_set)
@@ -98,6 +121,65 @@ def _without_numbers(comparison: Comparison) -> list[OurRow]:
     return [OurRow(paper.row, where, (None,) * len(TABLE_1.columns)) for paper in papers if paper is not None]
 
 
+def details(paths: Sequence[Path]) -> list[OurTable]:
+    """Intervals over test items, ensembles, and the controls: what pretraining brings beyond them."""
+    return [_intervals(paths), _ensembles(paths), _controls(paths)]
+
+
+def _intervals(paths: Sequence[Path]) -> OurTable:
+    rows: dict[str, tuple[str | None, ...]] = {}
+    for fields in read_results(paths, NAME):
+        interval = fields.fields("interval")
+        bounds = (interval.number(name, least=-math.inf) for name in ("estimate", "low", "high"))
+        name = f"{TASK_DATA[fields.text('task')].row}: {fields.text('test_set')}, mini-en "
+        rows[f"{name}({fields.text('fingerprint')[:8]})"] = (str(Interval(*bounds)), str(len(fields.texts("elmo"))))
+    about = "Gain on the test items in points, with the 95 % interval of a paired bootstrap over the items."
+    return OurTable("Intervals over test items", about, ("gain", "seeds"), rows)
+
+
+def _ensembles(paths: Sequence[Path]) -> OurTable:
+    rows: dict[str, tuple[str | None, ...]] = {}
+    for fields in read_results(paths, NAME):
+        ensembles = fields.fields("ensembles")
+        if ensembles.names:
+            metric = find_task(fields.text("task")).metric
+            members = str(len(fields.texts("elmo")))
+            row = TASK_DATA[fields.text("task")].row
+            scores = (f"{ensembles.fields(arm).number(metric):.2f}" for arm in ("baseline", "elmo"))
+            printed = ENSEMBLES.cell(row, "score").text, ENSEMBLES.cell(row, "models").text
+            rows[f"{row}: {fields.text('test_set')}"] = (members, *scores, f"{printed[0]} ({printed[1]} models)")
+    about = "Test scores of the mean of the models' probabilities."
+    return OurTable("Ensembles", about, ("models", "no ELMo", "+ ELMo", "paper: + ELMo"), rows)
+
+
+def _controls(paths: Sequence[Path]) -> OurTable:
+    rows: dict[str, tuple[str | None, ...]] = {}
+    for family in families(read_task_runs(paths), VARY):
+        none = family.baselines.get(())
+        arms = {_control(values): arm for values, arm in family.arms.items()}
+        if none is not None and len(arms) > 1 and "ELMo" in arms:
+            gains = (gain_text(none, arms[name], family.metric) if name in arms else None for name in CONTROLS)
+            where = f"{family.row}: {arms['ELMo'].runs[0].data}, {arms['ELMo'].runs[0].num_used:,} training examples"
+            rows[where] = (str(dev_score(none, family.metric)), *gains)
+    about = "Development set: the score without ELMo, and the gain over it, paired by seed, with its 95 % interval."
+    return OurTable("Controls", about, ("no ELMo", *CONTROLS), rows)
+
+
+def _control(values: tuple[str, ...]) -> str:
+    """The control that an arm is: `values` are those of VARY."""
+    model, _, layers = values
+    if layers == "0":
+        return "token layer alone"
+    if model.startswith("random-"):
+        return "random biLM"
+    return "ELMo" if layers == "mix" and not model.startswith("finetuned-") else ""
+
+
 REPRODUCTION = Reproduction(
-    name="table1", paper=TABLE_1, reads="runs of `elmokit train`, with ELMo and without it", measure=our_rows
+    name=NAME,
+    paper=TABLE_1,
+    reads="runs of `elmokit train`, with ELMo and without it",
+    measure=our_rows,
+    details=details,
+    plan=plan,
 )

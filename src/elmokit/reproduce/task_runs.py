@@ -49,6 +49,16 @@ class RunResult:
 
 
 @dataclass(frozen=True)
+class EpochScore:
+    """What a run had reached after an epoch."""
+
+    step: int
+    """Updates so far."""
+    score: float
+    """Score on the development set that decides the best epoch."""
+
+
+@dataclass(frozen=True)
 class TaskRun:
     """A run of a task."""
 
@@ -58,6 +68,8 @@ class TaskRun:
     """What the run's config says."""
     result: RunResult | None
     """The result; None if the run has not ended."""
+    curve: tuple[EpochScore, ...] = ()
+    """The epochs in their order."""
 
     @property
     def seed(self) -> int:
@@ -72,6 +84,20 @@ class TaskRun:
     def lacks_test_scores(self) -> bool:
         """Whether the run has ended and has test files, but no scores of them."""
         return self.result is not None and bool(self.record.splits.test) and not self.result.test
+
+    @property
+    def num_used(self) -> int:
+        """Number of training examples that the run uses."""
+        counts = self.record.counts["train"]
+        return counts.get("used", counts["examples"])
+
+    @property
+    def model(self) -> str:
+        """The biLM with its fingerprint: `mini-en (106c0eb8)`; `no ELMo` without one."""
+        elmo, fingerprint = self.record.config.inputs.elmo, self.record.fingerprint
+        if elmo is None:
+            return "no ELMo"
+        return f"{Path(elmo.model).name} ({fingerprint[:8] if fingerprint else 'trained with the task'})"
 
     def settings(self) -> dict[str, Any]:
         """Settings except the seed and ELMo's, by name: `training.max_epochs`; word vectors without their path."""
@@ -98,7 +124,14 @@ def read_task_run(run: LoggedRun) -> TaskRun:
     if run.config is None:
         raise ValueError(f"{run.where} has no config.json; expected a run of `elmokit train`")
     record = record_of(run.config, run.config_where)
-    return TaskRun(run.where, record, _result(run, find_task(record.task).metric))
+    metric = find_task(record.task).metric
+    return TaskRun(run.where, record, _result(run, metric), _curve(run, metric))
+
+
+def _curve(run: LoggedRun, metric: str) -> tuple[EpochScore, ...]:
+    lines = [Fields(f"{run.log_where}, line {number}", line) for number, line in enumerate(run.records, start=1)]
+    epochs = [line for line in lines if "step" in line]
+    return tuple(EpochScore(line.integer("step"), line.fields("dev").number(metric)) for line in epochs)
 
 
 def _result(run: LoggedRun, metric: str) -> RunResult | None:

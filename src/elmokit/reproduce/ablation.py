@@ -1,0 +1,77 @@
+"""Ablations of the mix: arms of a task side by side on the development set, with their gains over no ELMo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
+from elmokit.reproduce.reproduction import OurTable, Reproduction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.reproduce.families import Family
+    from elmokit.reproduce.paper import PaperTable
+    from elmokit.reproduce.planned_runs import PlannedRun, Setup
+    from elmokit.reproduce.reproduction import OurRow
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """An experiment with a few arms, which differ in some of ELMo's settings."""
+
+    name: str
+    paper: PaperTable
+    tasks: tuple[str, ...]
+    vary: tuple[str, ...]
+    """Names of the settings that differ, without their prefix `elmo.`."""
+    arms: Mapping[str, tuple[Any, ...]]
+    """The values of these settings, by the heading of the arm's column."""
+
+    def plan(self, setup: Setup) -> list[PlannedRun]:
+        """The runs without ELMo, and those of each arm."""
+        arms = [self._settings(values) for values in self.arms.values()]
+        return [run for task in self.tasks for arm in (("elmo=none",), *arms) for run in setup.runs(task, *arm)]
+
+    def measured(self, paths: Sequence[Path]) -> list[Family]:
+        """The families of runs that have at least two of the arms."""
+        found = families(read_task_runs(paths), tuple(f"inputs.elmo.{name}" for name in self.vary))
+        return [family for family in found if len(family.arms.keys() & set(self.arms.values())) > 1]
+
+    def rows(self, paths: Sequence[Path]) -> list[OurRow]:
+        """None: the paper prints no numbers of it."""
+        return []
+
+    def details(self, paths: Sequence[Path]) -> list[OurTable]:
+        """The scores of the arms, and their gains over the runs without ELMo."""
+        scores: dict[str, tuple[str | None, ...]] = {}
+        gains: dict[str, tuple[str | None, ...]] = {}
+        for family in self.measured(paths):
+            name = f"{family.row}: {family.measured_on()}"
+            none = family.baselines.get(())
+            arms = [family.arms.get(values) for values in self.arms.values()]
+            cells = [dev_score(arm, family.metric) for arm in (none, *arms)]
+            scores[name] = tuple(None if cell is None else str(cell) for cell in cells)
+            gains[name] = tuple(gain_text(none, arm, family.metric) for arm in arms)
+        about = "Gain in points over no ELMo, paired by seed, with its 95 % interval (Student's t)."
+        return [
+            OurTable("Scores", "On the development set, in percent.", ("no ELMo", *self.arms), scores),
+            OurTable("Gains", about, tuple(self.arms), gains),
+        ]
+
+    def reproduction(self) -> Reproduction:
+        """The record for the list of reproductions."""
+        return Reproduction(
+            name=self.name,
+            paper=self.paper,
+            reads=f"runs of `elmokit train` that differ in elmo.{' and elmo.'.join(self.vary)}",
+            measure=self.rows,
+            details=self.details,
+            plan=self.plan,
+        )
+
+    def _settings(self, values: tuple[Any, ...]) -> tuple[str, ...]:
+        pairs = zip(self.vary, values, strict=True)
+        return tuple(f"elmo.{name}={str(value).lower()}" for name, value in pairs)

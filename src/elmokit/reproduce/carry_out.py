@@ -1,0 +1,71 @@
+"""From the names of tables to what they are measured from: runs are planned, trained, cheapest first, and measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.model.elmo import Elmo
+from elmokit.reproduce.all_reproductions import find_reproduction
+from elmokit.reproduce.item_intervals import measure_test_items
+from elmokit.reproduce.planned_runs import Setup, cheapest_first
+from elmokit.reproduce.scales import find_scale
+from elmokit.reproduce.train_planned import is_finished, train_planned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elmokit.reproduce.planned_runs import PlannedRun
+
+FINGERPRINT_DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the runs that tables need are trained."""
+
+    data_dir: Path
+    """The folder with the data, as CONTRIBUTING.md describes it."""
+    runs_dir: Path
+    """The folder of the runs: finished ones are not run again, interrupted ones are resumed."""
+    scale: str = "cpu"
+    model: str = "mini-en"
+    seeds: int | None = None
+    """Number of seeds, from 0; None stands for the number of the scale."""
+    jobs: int = 1
+    """Processes that train at the same time."""
+    cache: Path | None = None
+    """Folder of the activations of frozen biLMs, as for `train`."""
+    device: str | None = None
+
+
+def plan_runs(names: Sequence[str], training: Training) -> list[PlannedRun]:
+    """The runs that these tables and figures need, each once, the cheapest first.
+
+    Raises ValueError for an unknown scale or name, and FileNotFoundError for a model that is not there.
+    """
+    scale = find_scale(training.scale)
+    setup = Setup(
+        scale=scale,
+        data_dir=training.data_dir,
+        model=training.model,
+        fingerprint=Elmo.from_pretrained(training.model).fingerprint()[:FINGERPRINT_DIGITS],
+        seeds=tuple(range(scale.seeds if training.seeds is None else training.seeds)),
+    )
+    plans = [reproduction.plan for reproduction in map(find_reproduction, names) if reproduction.plan is not None]
+    return cheapest_first(run for plan in plans for run in plan(setup))
+
+
+def missing_runs(runs: Sequence[PlannedRun], training: Training) -> list[PlannedRun]:
+    """Those that are not finished yet."""
+    return [run for run in runs if not is_finished(run, training.runs_dir)]
+
+
+def train_for(names: Sequence[str], training: Training) -> Path:
+    """Train what these tables and figures need, and return the folder to measure them from."""
+    runs = plan_runs(names, training)
+    train_planned(runs, training.runs_dir, jobs=training.jobs, cache=training.cache, device=training.device)
+    if any(run.scores_tests for run in runs):
+        measure_test_items(training.runs_dir)
+    return training.runs_dir

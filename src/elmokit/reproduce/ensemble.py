@@ -1,0 +1,70 @@
+"""Ensembles of trained models of entailment and of question answering: the mean of their probabilities (section 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from elmokit.system.batches import batched
+from elmokit.tasks.entailment.model import Entailment
+from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, best_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Float
+    from torch import Tensor
+
+    from elmokit.tasks.question_answering.reader import Question
+    from elmokit.tasks.saved import TrainedTask
+
+TASKS = ("entailment", "question-answering")
+QUESTIONS_AT_ONCE = 16
+
+
+def ensemble_predictions(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[Any]:
+    """The predictions of several models of one task together, in the form of the task's own predictions.
+
+    Raises ValueError for no members, for members of different tasks, and for a task without such an ensemble.
+    """
+    names = {member.task.name for member in members}
+    if len(names) != 1 or not names <= set(TASKS):
+        raise ValueError(
+            f"an ensemble of {', '.join(sorted(names)) or 'nothing'}; expected models of one of {', '.join(TASKS)}"
+        )
+    return _entailments(members, examples) if names == {"entailment"} else _answers(members, examples)
+
+
+def _entailments(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[Entailment]:
+    together: list[Entailment] = []
+    for predictions in zip(*(member.predict_all(examples) for member in members), strict=True):
+        labels = predictions[0].probabilities
+        means = {label: sum(one.probabilities[label] for one in predictions) / len(members) for label in labels}
+        together.append(Entailment(max(means, key=means.__getitem__), means))
+    return together
+
+
+def _answers(members: Sequence[TrainedTask], examples: Sequence[Question]) -> list[FoundAnswer]:
+    answers: list[FoundAnswer] = []
+    for group in batched(examples, size=QUESTIONS_AT_ONCE):
+        start, end = _mean_probabilities(members, group)
+        widths = {_finder(member).max_answer_tokens for member in members}
+        spans = best_spans(start.log(), end.log(), max_tokens=max(widths))
+        for row, (question, (first, last)) in enumerate(zip(group, spans, strict=True)):
+            probability = float(start[row, first] * end[row, last])
+            answers.append(FoundAnswer(question.passage.span_text(first, last), (first, last), probability))
+    return answers
+
+
+def _mean_probabilities(
+    members: Sequence[TrainedTask], questions: Sequence[Question]
+) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
+    both = [_finder(member).probabilities(questions) for member in members]
+    start, end = (torch.stack(side).mean(dim=0) for side in zip(*both, strict=True))
+    return start, end
+
+
+def _finder(member: TrainedTask) -> AnswerFinder:
+    assert isinstance(member.model, AnswerFinder)
+    return member.model

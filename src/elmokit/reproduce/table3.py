@@ -1,0 +1,75 @@
+"""Table 3: where ELMo's vectors go: at the input of the first encoder, at its output, or at both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
+from elmokit.reproduce.paper import TABLE_3
+from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from elmokit.reproduce.families import Family
+    from elmokit.reproduce.planned_runs import PlannedRun, Setup
+
+TASKS = ("semantic-roles", "entailment", "question-answering", "sentiment")
+"""The paper's three, and sentiment, in which ELMo is at both places."""
+VARY = ("inputs.elmo.position",)
+POSITIONS = ("input", "both", "output")
+"""In the order of the paper's columns."""
+
+
+def plan(setup: Setup) -> list[PlannedRun]:
+    """The runs: without ELMo, and with ELMo at each place."""
+    return [
+        run
+        for task in TASKS
+        for setting in ("elmo=none", *(f"elmo={position}" for position in POSITIONS))
+        for run in setup.runs(task, setting)
+    ]
+
+
+def measured(paths: Sequence[Path]) -> list[Family]:
+    """The families of runs in which the position varies."""
+    return [family for family in families(read_task_runs(paths), VARY) if len(family.arms) > 1]
+
+
+def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+    """A row for each family, on the development set."""
+    return [
+        OurRow(
+            row=family.row,
+            measured_on=family.measured_on(),
+            cells=tuple(dev_score(family.arms.get((position,)), family.metric) for position in POSITIONS),
+            is_extra=family.row not in TABLE_3.rows,
+        )
+        for family in measured(paths)
+    ]
+
+
+def details(paths: Sequence[Path]) -> list[OurTable]:
+    """The scores without ELMo, and the gains of one place over another with their intervals."""
+    rows: dict[str, tuple[str | None, ...]] = {}
+    for family in measured(paths):
+        none = family.baselines.get(())
+        at_input, both, output = (family.arms.get((position,)) for position in POSITIONS)
+        pairs = ((none, at_input), (at_input, both), (output, both))
+        score = dev_score(none, family.metric)
+        gains = (gain_text(first, second, family.metric) for first, second in pairs)
+        rows[f"{family.row}: {family.measured_on()}"] = (None if score is None else str(score), *gains)
+    about = "Score without ELMo, and gains in points on the development set, paired by seed, with 95 % intervals."
+    columns = ("no ELMo", "input over none", "both over input", "both over output")
+    return [OurTable("Differences between the places", about, columns, rows)]
+
+
+REPRODUCTION = Reproduction(
+    name="table3",
+    paper=TABLE_3,
+    reads="runs of `elmokit train` that differ in ELMo's position",
+    measure=our_rows,
+    details=details,
+    plan=plan,
+)

@@ -1,0 +1,110 @@
+"""Table 7: perplexity of the biLM on each task's text before and after one epoch of fine-tuning, and what it brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from elmokit.metrics.statistic import Statistic
+from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
+from elmokit.reproduce.paper import TABLE_7
+from elmokit.reproduce.planned_runs import PlannedModel
+from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
+from elmokit.reproduce.results import read_results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from elmokit.reproduce.planned_runs import PlannedRun, Setup
+    from elmokit.system.json_fields import Fields
+
+NAME = "table7"
+ROWS = {
+    ("entailment", ""): "SNLI",
+    ("semantic-roles", ""): "CoNLL 2012 (coref/SRL)",
+    ("named-entities", ""): "CoNLL 2003 (NER)",
+    ("question-answering", "contexts"): "SQuAD, contexts",
+    ("question-answering", "questions"): "SQuAD, questions",
+    ("sentiment", ""): "SST",
+}
+"""The paper's rows by task and part of its text; ours of semantic roles is the English Web Treebank."""
+TASKS = tuple(dict.fromkeys(task for task, _ in ROWS))
+VARY = ("inputs.elmo.model", "inputs.elmo.fingerprint")
+
+
+def plan(setup: Setup) -> list[PlannedRun]:
+    """The runs with the biLM as it is, and with the one that is fine-tuned on the task's text."""
+    runs: list[PlannedRun] = []
+    for task in TASKS:
+        model = PlannedModel("finetuned", setup.model, setup.fingerprint, task, setup.data(task))
+        runs += [*setup.runs(task, "elmo=none"), *setup.runs(task), *setup.runs(task, model=model)]
+    return runs
+
+
+def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+    """A row for each text that was measured."""
+    rows: list[OurRow] = []
+    for fields in read_results(paths, NAME):
+        row = ROWS[fields.text("task"), fields.text("part")]
+        words = f"{fields.text('data')}, {fields.text('model')} ({fields.text('fingerprint')[:8]})"
+        perplexities = (fields.fields(when).number("mean") for when in ("before", "after"))
+        rows.append(OurRow(row, words, tuple(Statistic((value,)) for value in perplexities)))
+    return rows
+
+
+def details(paths: Sequence[Path]) -> list[OurTable]:
+    """Both directions, and the scores of the tasks with either biLM."""
+    directions = {
+        f"{ROWS[fields.text('task'), fields.text('part')]}: {fields.text('data')}": _directions(fields)
+        for fields in read_results(paths, NAME)
+    }
+    scores: dict[str, tuple[str | None, ...]] = {}
+    for family in families(read_task_runs(paths), VARY):
+        tuned = [arm for values, arm in family.arms.items() if _is_tuned(values)]
+        as_it_is = [arm for values, arm in family.arms.items() if not _is_made(values)]
+        if tuned and as_it_is:
+            arms = (family.baselines.get(()), as_it_is[-1], tuned[-1])
+            cells = [dev_score(arm, family.metric) for arm in arms]
+            texts = [None if cell is None else str(cell) for cell in cells]
+            where = f"{family.row}: {arms[1].runs[0].data}, {as_it_is[-1].runs[0].num_used:,} training examples"
+            scores[where] = (*texts, gain_text(as_it_is[-1], tuned[-1], family.metric))
+    return [
+        OurTable(
+            "Directions",
+            "Perplexity with the full softmax over the biLM's own vocabulary, each sentence by itself.",
+            ("forward: before", "after", "backward: before", "after"),
+            directions,
+        ),
+        OurTable(
+            "Scores with either biLM",
+            "On the development set; the gain is paired by seed, with its 95 % interval.",
+            ("no ELMo", "not fine-tuned", "fine-tuned", "gain of fine-tuning"),
+            scores,
+        ),
+    ]
+
+
+def _directions(fields: Fields) -> tuple[str, ...]:
+    return tuple(
+        f"{fields.fields(when).number(direction):.1f}"
+        for direction in ("forward", "backward")
+        for when in ("before", "after")
+    )
+
+
+def _is_tuned(values: tuple[str, ...]) -> bool:
+    return values[0].startswith("finetuned-")
+
+
+def _is_made(values: tuple[str, ...]) -> bool:
+    return values[0].startswith(("finetuned-", "random-"))
+
+
+REPRODUCTION = Reproduction(
+    name=NAME,
+    paper=TABLE_7,
+    reads="perplexities that `elmokit reproduce table7` has measured, and runs of `elmokit train` with either biLM",
+    measure=our_rows,
+    details=details,
+    plan=plan,
+)
