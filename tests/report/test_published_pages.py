@@ -16,12 +16,13 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize(
-    ("experiment", "page"), [("2026-11-21-tasks", "results.md"), ("2026-11-20-mini-ko", "training.md")]
+    ("experiments", "page"),
+    [(("2026-11-21-tasks", "2026-11-22-reproduce"), "results.md"), (("2026-11-20-mini-ko",), "training.md")],
 )
 def test_a_page_in_docs_is_what_its_command_writes(
-    experiment: str, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    experiments: tuple[str, ...], page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(ROOT)
-    write_report([Path("experiments", experiment)], tmp_path)
+    write_report([Path("experiments", name) for name in experiments], tmp_path)
     written = (tmp_path / page).read_text(encoding="utf-8").replace(f"-o {tmp_path}", "-o docs")
     assert written == (ROOT / "docs" / page).read_text(encoding="utf-8")

@@ -16,8 +16,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def page_of(*runs: Path, folder: Path) -> str:
-    (page,) = write_report(runs, folder)
-    return page.read_text(encoding="utf-8")
+    """The part about tasks of the page of results."""
+    page, *_ = write_report(runs, folder)
+    return page.read_text(encoding="utf-8").partition("## The tasks, without ELMo and with it")[2]
 
 
 def rows_of(page: str, start: str) -> list[list[str]]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.model.bundled import DEFAULT_MODEL
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
+    from elmokit.reproduce.carry_out import Training
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
@@ -32,14 +35,12 @@ def _report(arguments: argparse.Namespace) -> None:
 
 
 def _add_reproduce(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("table", metavar="TABLE", help="table or figure, such as table1")
     parser.add_argument(
-        "paths",
-        nargs="*",
-        type=Path,
-        metavar="PATH",
-        help="what it is made from: runs for table1, results.jsonl for a table that is computed from data (default: "
-        "compute it)",
+        "names",
+        nargs="+",
+        metavar="NAME",
+        help="tables and figures, such as table1 figure2, or all of them; then, if they are not to be computed, the "
+        "paths that they are made from: runs, or results.jsonl",
     )
     parser.add_argument(
         "--model",
@@ -60,19 +61,91 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
         "--results",
         type=Path,
         metavar="FOLDER",
-        help="folder of the results that are computed; those that are there are kept (default: runs/TABLE)",
+        help="folder of what is trained and computed; what is there is kept (default: runs/TABLE, or runs/reproduce "
+        "for tables that need runs of tasks, which share them)",
+    )
+    parser.add_argument(
+        "--scale", default="cpu", metavar="SCALE", help="size of the training runs: small, cpu, paper (default: cpu)"
+    )
+    parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
+    parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="training runs at a time (default: 1)")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="list the training runs with an estimate of their time, and stop"
     )
     _add_output(parser, "TABLE.md")
+    parser.set_defaults(when_interrupted="; the same command continues")
 
 
 def _reproduce(arguments: argparse.Namespace) -> None:
-    """Write a table or figure of a paper with our numbers next to the printed ones; compute them if need be."""
+    """Write tables and figures of a paper with our numbers next to the printed ones; train and compute if need be."""
     from elmokit.report.pages import write_reproduction
+    from elmokit.reproduce.all_reproductions import find_reproduction
     from elmokit.reproduce.reproduction import Request
 
-    results_dir = arguments.results or Path("runs") / arguments.table
-    request = Request(arguments.data, results_dir, tuple(arguments.model))
-    print(write_reproduction(arguments.table, arguments.paths, arguments.output, request=request))
+    names, paths = _names_and_paths(arguments.names)
+    of_runs = [name for name in names if find_reproduction(name).plan is not None]
+    if arguments.dry_run:
+        _print_plan(of_runs, arguments)
+        return
+    trained = _train_for(of_runs, arguments) if of_runs and not paths else []
+    for name in names:
+        results_dir = _results_dir(name, arguments.results, alone=len(names) == 1)
+        request = Request(arguments.data, results_dir, tuple(arguments.model))
+        own = paths or (trained if name in of_runs else [])
+        print(write_reproduction(name, own, arguments.output, request=request))
+
+
+def _names_and_paths(given: Sequence[str]) -> tuple[list[str], list[Path]]:
+    """Names of tables, of which there is at least one, come first; the rest are paths."""
+    from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
+
+    if given[0] == "all":
+        return list(REPRODUCTIONS), [Path(path) for path in given[1:]]
+    names = [find_reproduction(given[0]).name]
+    while len(names) < len(given) and given[len(names)] in REPRODUCTIONS:
+        names.append(given[len(names)])
+    return names, [Path(path) for path in given[len(names) :]]
+
+
+def _results_dir(name: str, given: Path | None, *, alone: bool) -> Path:
+    if given is None:
+        return Path("runs") / name
+    return given if alone else given / name
+
+
+def _train_for(names: Sequence[str], arguments: argparse.Namespace) -> list[Path]:
+    from elmokit.reproduce.carry_out import train_for
+
+    return [train_for(names, _training(arguments))]
+
+
+def _print_plan(names: Sequence[str], arguments: argparse.Namespace) -> None:
+    from elmokit.reproduce.carry_out import missing_runs, plan_runs
+
+    training = _training(arguments)
+    runs = plan_runs(names, training)
+    missing = missing_runs(runs, training)
+    for run in missing:
+        print(f"{run.seconds / 60:7.1f} min  {run.name}")
+    hours = sum(run.seconds for run in missing) / 3600
+    print(f"{len(missing)} of {len(runs)} runs are not finished: about {hours:.1f} hours of a core of an EPYC")
+
+
+def _training(arguments: argparse.Namespace) -> Training:
+    from elmokit.reproduce.carry_out import Training
+    from elmokit.vectors.cache_folder import default_cache
+
+    if len(arguments.model) > 1:
+        raise ValueError(f"{len(arguments.model)} models; tables that are made of training runs take one --model")
+    return Training(
+        data_dir=arguments.data,
+        runs_dir=arguments.results or Path("runs") / "reproduce",
+        scale=arguments.scale,
+        model=arguments.model[0] if arguments.model else DEFAULT_MODEL,
+        seeds=arguments.seeds,
+        jobs=arguments.jobs,
+        cache=default_cache(),
+    )
 
 
 def _add_output(parser: argparse.ArgumentParser, files: str) -> None:

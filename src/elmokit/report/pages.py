@@ -1,4 +1,4 @@
-"""Runs -> pages in a folder: pretraining runs with their curves, runs of tasks as comparisons, tables of the paper."""
+"""Runs and results -> pages in a folder: pretraining with its curves, the page of results, single tables."""
 
 from __future__ import annotations
 
@@ -10,37 +10,36 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from elmokit.report.reproduction_page import reproduction_page
+from elmokit.report.results_report import results_files
 from elmokit.report.run_history import read_history
-from elmokit.report.tasks_page import tasks_page
 from elmokit.report.training_curve import check_is_long_enough, training_curve
 from elmokit.report.training_page import NO_PICTURE, training_page
 from elmokit.reproduce.all_reproductions import find_reproduction
-from elmokit.reproduce.comparisons import compare_runs
 from elmokit.reproduce.reproduction import Request, paths_of
+from elmokit.reproduce.results import result_files
 from elmokit.reproduce.task_runs import is_task_run
-from elmokit.runs.logged_runs import LoggedRun, read_runs
+from elmokit.runs.logged_runs import LoggedRun, has_runs, read_runs
 from elmokit.system.files import atomic_write
 
 CURVE_NAME = "training-curve.svg"
 TRAINING_NAME = "training.md"
-RESULTS_NAME = "results.md"
 
 
 def write_report(paths: Sequence[Path], folder: Path) -> list[Path]:
-    """Write `training.md` and `training-curve.svg` for pretraining runs, `results.md` for runs of tasks.
+    """Write `training.md` and `training-curve.svg` of pretraining, `results.md` and figures of tasks and results.
 
-    Returns the paths of the files that were written. `paths` are as in `read_runs`. Without matplotlib, the tables are
-    still written, and a warning says how to get the curves. Raises FileNotFoundError and ValueError for runs that
-    cannot be read or shown; then nothing is written.
+    Returns the paths of the files that were written. `paths` are runs as in `read_runs`, and `results.jsonl` files or
+    folders of them. Without matplotlib, the tables are still written, and a warning says how to get the pictures.
+    Raises FileNotFoundError and ValueError for what cannot be read or shown; then nothing is written.
     """
-    runs = read_runs(paths)
+    with_results = [path for path in paths if result_files(path)]
+    runs = read_runs([path for path in paths if has_runs(path) or path not in with_results])
     command = shlex.join(["elmokit", "report", *map(str, paths), "-o", str(folder)])
-    of_tasks = [run for run in runs if is_task_run(run)]
     others = [run for run in runs if not is_task_run(run)]
-    texts = _training_texts(others, command) if others else {}
-    if of_tasks:
-        texts[RESULTS_NAME] = tasks_page(compare_runs(of_tasks), command=command)
-    return _write(texts, folder)
+    files = _training_files(others, command) if others else {}
+    if with_results or len(others) < len(runs):
+        files |= results_files(paths, command=command)
+    return _write(files, folder)
 
 
 def write_reproduction(name: str, paths: Sequence[Path], folder: Path, *, request: Request) -> Path:
@@ -52,12 +51,14 @@ def write_reproduction(name: str, paths: Sequence[Path], folder: Path, *, reques
     reproduction = find_reproduction(name)
     found = paths_of(reproduction, paths, request)
     command = shlex.join(["elmokit", "reproduce", name, *map(str, found), "-o", str(folder)])
-    details = reproduction.details(found) if reproduction.details else ()
-    page = reproduction_page(reproduction, reproduction.measure(found), details, command=command)
-    return _write({f"{name}.md": page}, folder)[0]
+    rows, details = reproduction.measure(found), reproduction.details(found) if reproduction.details else ()
+    if reproduction.plan is not None and not rows and not any(table.rows for table in details):
+        raise ValueError(f"{name}: {', '.join(map(str, found))} have no {reproduction.reads}")
+    page = reproduction_page(reproduction, rows, details, command=command)
+    return _write({f"{name}.md": page.encode()}, folder)[0]
 
 
-def _training_texts(runs: Sequence[LoggedRun], command: str) -> dict[str, str]:
+def _training_files(runs: Sequence[LoggedRun], command: str) -> dict[str, bytes]:
     histories = [read_history(run) for run in runs]
     if len({history.name for history in histories}) < len(histories):
         histories = [replace(history, name=run.where) for run, history in zip(runs, histories, strict=True)]
@@ -65,16 +66,16 @@ def _training_texts(runs: Sequence[LoggedRun], command: str) -> dict[str, str]:
         check_is_long_enough(history)
     if find_spec("matplotlib") is None:
         warnings.warn(NO_PICTURE, stacklevel=3)
-        return {TRAINING_NAME: training_page(histories, command=command, picture=None)}
+        return {TRAINING_NAME: training_page(histories, command=command, picture=None).encode()}
     return {
-        CURVE_NAME: training_curve(histories),
-        TRAINING_NAME: training_page(histories, command=command, picture=CURVE_NAME),
+        CURVE_NAME: training_curve(histories).encode(),
+        TRAINING_NAME: training_page(histories, command=command, picture=CURVE_NAME).encode(),
     }
 
 
-def _write(texts: Mapping[str, str], folder: Path) -> list[Path]:
+def _write(files: Mapping[str, bytes], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
+    for name, contents in files.items():
         with atomic_write(folder / name) as unfinished:
-            unfinished.write_text(text, encoding="utf-8")
-    return [folder / name for name in texts]
+            unfinished.write_bytes(contents)
+    return [folder / name for name in files]

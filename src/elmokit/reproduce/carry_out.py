@@ -39,6 +39,12 @@ class Training:
     """Folder of the activations of frozen biLMs, as for `train`."""
     device: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.jobs < 1:
+            raise ValueError(f"{self.jobs} jobs; expected at least 1")
+        if self.seeds is not None and self.seeds < 1:
+            raise ValueError(f"{self.seeds} seeds; expected at least 1")
+
 
 def plan_runs(names: Sequence[str], training: Training) -> list[PlannedRun]:
     """The runs that these tables and figures need, each once, the cheapest first.

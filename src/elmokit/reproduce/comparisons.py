@@ -95,11 +95,21 @@ def gain(baseline: float, elmo: float) -> tuple[float, float | None]:
 
 
 def compare_runs(logged: Sequence[LoggedRun]) -> Results:
+    """Group runs as `comparisons_among` does. Raises ValueError, with the reasons, if no runs can be compared."""
+    results = comparisons_among(logged)
+    if not results.comparisons:
+        raise ValueError(
+            f"nothing to compare: {'; '.join(results.notes)}. Expected ended runs with ELMo and without it"
+        )
+    return results
+
+
+def comparisons_among(logged: Sequence[LoggedRun]) -> Results:
     """Group runs by task, data and settings, and compare each arm with ELMo with the runs without it.
 
     Word vectors are the same if their file names are; data are the same if the names of files and folders and the
-    numbers of examples are. Raises ValueError for runs that cannot be read, for two runs of an arm with the same seed,
-    and if no runs can be compared.
+    numbers of examples are. Raises ValueError for runs that cannot be read, and for two runs of an arm with the same
+    seed.
     """
     runs = [read_task_run(run) for run in logged]
     notes = [f"{run.where} has not ended" for run in runs if run.result is None]
@@ -116,8 +126,6 @@ def compare_runs(logged: Sequence[LoggedRun]) -> Results:
             notes.append(_lone(group, list(groups.values())))
         else:
             comparisons += [_comparison(baseline, arm, list(arms.values())) for arm in arms.values()]
-    if not comparisons:
-        raise ValueError(f"nothing to compare: {'; '.join(notes)}. Expected ended runs with ELMo and without it")
     names = list(TASKS)
     comparisons.sort(key=lambda comparison: (names.index(comparison.task), comparison.data, comparison.elmo_name))
     return Results(comparisons, notes)

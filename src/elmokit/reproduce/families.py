@@ -81,7 +81,8 @@ def is_usual(run: TaskRun) -> bool:
 def families(runs: Sequence[TaskRun], vary: Sequence[str]) -> list[Family]:
     """Group ended runs, in the order of the tasks; `vary` names settings, such as `inputs.elmo.penalty`.
 
-    The penalty counts only where layers are mixed. Two runs of one seed and the same settings: the first counts.
+    A penalty that varies counts only where layers are mixed. Of runs with one seed and the same settings, the first
+    counts.
     """
     baselines: dict[str, dict[tuple[Any, ...], dict[int, TaskRun]]] = {}
     with_elmo: dict[tuple[str, str], dict[tuple[Any, ...], dict[int, TaskRun]]] = {}
@@ -92,7 +93,7 @@ def families(runs: Sequence[TaskRun], vary: Sequence[str]) -> list[Family]:
         tasks[common] = run.record.task
         if elmo:
             rest = _key({name: value for name, value in elmo.items() if name not in vary})
-            values = tuple((settings | elmo).get(name) for name in vary)
+            values = tuple(_value(name, settings | elmo) for name in vary)
             with_elmo.setdefault((common, rest), {}).setdefault(values, {}).setdefault(run.seed, run)
         else:
             values = tuple(settings.get(name) for name in vary if not name.startswith(ELMO))
@@ -122,10 +123,14 @@ def gain_text(first: Arm | None, second: Arm | None, metric: str) -> str | None:
 
 
 def _elmo_settings(run: TaskRun) -> dict[str, Any]:
-    elmo = {f"{ELMO}{name}": value for name, value in run.elmo_settings().items()}
-    if elmo and elmo[f"{ELMO}layers"] != "mix":
-        elmo[f"{ELMO}penalty"] = None
-    return elmo
+    return {f"{ELMO}{name}": value for name, value in run.elmo_settings().items()}
+
+
+def _value(name: str, settings: Mapping[str, Any]) -> Any:
+    """A setting that varies; None for the penalty of layers that are not mixed, which means nothing."""
+    if name == f"{ELMO}penalty" and settings[f"{ELMO}layers"] != "mix":
+        return None
+    return settings.get(name)
 
 
 def _data(run: TaskRun) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.interval import paired_bootstrap
-from elmokit.reproduce.comparisons import compare_runs
+from elmokit.reproduce.comparisons import comparisons_among
 from elmokit.reproduce.ensemble import TASKS, ensemble_predictions
 from elmokit.reproduce.families import usual_runs
 from elmokit.reproduce.item_counts import ITEM_COUNTS
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def measure_test_items(folder: Path) -> None:
     """Measure what the results of a folder of runs lack: an interval and an ensemble for each comparison on a test set.
 
-    Raises ValueError if the folder has no runs to compare, and what loading the models raises.
+    Raises FileNotFoundError if the folder has no runs, and what loading the models raises.
     """
-    for comparison in compare_runs(usual_runs(read_runs([folder]))).comparisons:
+    for comparison in comparisons_among(usual_runs(read_runs([folder]))).comparisons:
         for test_set in comparison.test_sets:
             if test_set is not None:
                 _measure(comparison, test_set, folder)
@@ -42,9 +42,9 @@ def _measure(comparison: Comparison, test_set: str, folder: Path) -> None:
         "task": comparison.task,
         "data": comparison.data,
         "test_set": test_set,
-        "baseline": [Path(run.where).name for run in comparison.baseline.runs],
-        "elmo": [Path(run.where).name for run in comparison.elmo.runs],
-        "fingerprint": comparison.elmo.runs[0].record.fingerprint or "",
+        "baseline": [run.name for run in comparison.baseline.runs],
+        "elmo": [run.name for run in comparison.elmo.runs],
+        "model": comparison.elmo.runs[0].model,
     }
     known = [{name: fields.value(name) for name in names} for fields in read_results([folder], NAME)]
     if names in known:

@@ -82,11 +82,12 @@ class Setup:
 
     def data(self, task: str) -> Path:
         """The folder of a task's data set."""
-        return self.data_dir / TASK_DATA[task].folder
+        return unpacked(self.data_dir / TASK_DATA[task].folder)
 
     def config(self, task: str, settings: Sequence[str] = (), *, recipe: str | None = None) -> TaskConfig:
         """The scale's config of a task, changed by settings."""
-        word_vectors = self.data_dir / self.scale.word_vectors[task]
+        vectors = self.data_dir / self.scale.word_vectors[task]
+        word_vectors = unpacked(vectors.parent) / vectors.name
         own = (f"word_vectors={word_vectors}", f"elmo.model={self.model}", *self.scale.settings.get(task, ()))
         return task_recipe(task, recipe or self.scale.recipe, [*own, *settings])
 
@@ -121,6 +122,12 @@ class Setup:
             base = replace(base, inputs=replace(base.inputs, elmo=None))
             return ["none", *_differences(base, config)]
         return ["elmo", self.fingerprint if model is None else model.name, *_differences(base, config)]
+
+
+def unpacked(folder: Path) -> Path:
+    """The folder of a data set; an archive that was unpacked into a folder of its own name has a second one in it."""
+    inner = folder / folder.name
+    return inner if inner.is_dir() else folder
 
 
 def cheapest_first(runs: Iterable[PlannedRun]) -> list[PlannedRun]:

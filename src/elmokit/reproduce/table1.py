@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.metrics.interval import Interval
 from elmokit.metrics.statistic import Statistic
-from elmokit.reproduce.comparisons import ADD_TEST_SCORES, compare_runs, gain
+from elmokit.reproduce.comparisons import ADD_TEST_SCORES, comparisons_among, gain
 from elmokit.reproduce.families import ELMO, dev_score, families, gain_text, read_task_runs, usual_runs
 from elmokit.reproduce.paper import ENSEMBLES, TABLE_1
 from elmokit.reproduce.planned_runs import PlannedModel
@@ -99,7 +99,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     A comparison of runs without test scores is a row without numbers, which says so.
     """
     rows: list[OurRow] = []
-    for comparison in compare_runs(usual_runs(read_runs(paths))).comparisons:
+    for comparison in comparisons_among(usual_runs(read_runs(paths))).comparisons:
         rows += _without_numbers(comparison)
         for test_set in comparison.test_sets:
             paper = counterpart(comparison, test_set)
@@ -108,16 +108,22 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
             if paper is not None and baseline is not None and elmo is not None:
                 points, relative = gain(baseline.mean, elmo.mean)
                 gains = (Statistic((points,)), None if relative is None else Statistic((relative,)))
-                where = f"{comparison.data}, ELMo at {comparison.elmo_name}, {len(elmo.values)} seeds"
-                rows.append(OurRow(paper.row, where, (None, None, baseline, elmo, *gains)))
+                rows.append(OurRow(paper.row, _where(comparison), (None, None, baseline, elmo, *gains)))
     return rows
+
+
+def _where(comparison: Comparison) -> str:
+    """Data, number of training examples, biLM, position and seeds, in words."""
+    run, num_seeds = comparison.elmo.runs[0], len(comparison.elmo.runs)
+    seeds = f"{num_seeds} seed{'' if num_seeds == 1 else 's'}"
+    return f"{comparison.data}, {run.num_used:,} examples, {run.model} at {comparison.elmo_name}, {seeds}"
 
 
 def _without_numbers(comparison: Comparison) -> list[OurRow]:
     """The rows that the comparison would have if both arms had scores of their test files."""
     names = [path.name for path in comparison.baseline.runs[0].record.splits.test]
     papers = [counterpart(comparison, name) for name in names if name not in comparison.test_sets]
-    where = f"{comparison.data}, ELMo at {comparison.elmo_name}: runs without test scores; {ADD_TEST_SCORES}"
+    where = f"{_where(comparison)}: runs without test scores; {ADD_TEST_SCORES}"
     return [OurRow(paper.row, where, (None,) * len(TABLE_1.columns)) for paper in papers if paper is not None]
 
 
@@ -131,8 +137,8 @@ def _intervals(paths: Sequence[Path]) -> OurTable:
     for fields in read_results(paths, NAME):
         interval = fields.fields("interval")
         bounds = (interval.number(name, least=-math.inf) for name in ("estimate", "low", "high"))
-        name = f"{TASK_DATA[fields.text('task')].row}: {fields.text('test_set')}, mini-en "
-        rows[f"{name}({fields.text('fingerprint')[:8]})"] = (str(Interval(*bounds)), str(len(fields.texts("elmo"))))
+        name = f"{TASK_DATA[fields.text('task')].row}: {fields.text('test_set')}, {fields.text('model')}"
+        rows[name] = (str(Interval(*bounds)), str(len(fields.texts("elmo"))))
     about = "Gain on the test items in points, with the 95 % interval of a paired bootstrap over the items."
     return OurTable("Intervals over test items", about, ("gain", "seeds"), rows)
 

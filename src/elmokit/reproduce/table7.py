@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from elmokit.reproduce.comparisons import Arm
+    from elmokit.reproduce.families import Family
     from elmokit.reproduce.planned_runs import PlannedRun, Setup
     from elmokit.system.json_fields import Fields
 
@@ -60,14 +62,11 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
     }
     scores: dict[str, tuple[str | None, ...]] = {}
     for family in families(read_task_runs(paths), VARY):
-        tuned = [arm for values, arm in family.arms.items() if _is_tuned(values)]
-        as_it_is = [arm for values, arm in family.arms.items() if not _is_made(values)]
-        if tuned and as_it_is:
-            arms = (family.baselines.get(()), as_it_is[-1], tuned[-1])
-            cells = [dev_score(arm, family.metric) for arm in arms]
+        for as_it_is, tuned in tuned_pairs(family):
+            cells = [dev_score(arm, family.metric) for arm in (family.baselines.get(()), as_it_is, tuned)]
             texts = [None if cell is None else str(cell) for cell in cells]
-            where = f"{family.row}: {arms[1].runs[0].data}, {as_it_is[-1].runs[0].num_used:,} training examples"
-            scores[where] = (*texts, gain_text(as_it_is[-1], tuned[-1], family.metric))
+            where = f"{family.row}: {tuned.runs[0].data}, {tuned.runs[0].num_used:,} training examples"
+            scores[where] = (*texts, gain_text(as_it_is, tuned, family.metric))
     return [
         OurTable(
             "Directions",
@@ -84,20 +83,19 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
     ]
 
 
+def tuned_pairs(family: Family) -> list[tuple[Arm, Arm]]:
+    """The arms with a biLM as it is and with one that was fine-tuned from it: at most one pair, of the last models."""
+    tuned = [arm for values, arm in family.arms.items() if values[0].startswith("finetuned-")]
+    as_it_is = [arm for values, arm in family.arms.items() if not values[0].startswith(("finetuned-", "random-"))]
+    return [(as_it_is[-1], tuned[-1])] if tuned and as_it_is else []
+
+
 def _directions(fields: Fields) -> tuple[str, ...]:
     return tuple(
         f"{fields.fields(when).number(direction):.1f}"
         for direction in ("forward", "backward")
         for when in ("before", "after")
     )
-
-
-def _is_tuned(values: tuple[str, ...]) -> bool:
-    return values[0].startswith("finetuned-")
-
-
-def _is_made(values: tuple[str, ...]) -> bool:
-    return values[0].startswith(("finetuned-", "random-"))
 
 
 REPRODUCTION = Reproduction(

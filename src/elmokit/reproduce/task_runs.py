@@ -62,6 +62,8 @@ class EpochScore:
 class TaskRun:
     """A run of a task."""
 
+    name: str
+    """Name of the run's folder."""
     where: str
     """The run's folder, or the file and the run in it."""
     record: TaskRecord
@@ -125,7 +127,7 @@ def read_task_run(run: LoggedRun) -> TaskRun:
         raise ValueError(f"{run.where} has no config.json; expected a run of `elmokit train`")
     record = record_of(run.config, run.config_where)
     metric = find_task(record.task).metric
-    return TaskRun(run.where, record, _result(run, metric), _curve(run, metric))
+    return TaskRun(run.name, run.where, record, _result(run, metric), _curve(run, metric))
 
 
 def _curve(run: LoggedRun, metric: str) -> tuple[EpochScore, ...]:

@@ -1,0 +1,110 @@
+"""The figures of the paper drawn from our runs with matplotlib: sample efficiency, and the weights of the mixes."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from elmokit.system.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from elmokit.reproduce.comparisons import Arm
+    from elmokit.reproduce.figure1 import SampleCurve
+    from elmokit.reproduce.figure2 import LearntWeights
+
+PURPOSE = "the picture of a table's figure"
+STYLE = {
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "elmokit",  # the same runs give the same file
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+DOTS_PER_INCH = 150
+PANEL = (4.6, 3.6)  # inches
+CELL = (0.95, 0.62)  # inches
+DARK = 0.55
+"""Weights from here on are written in white."""
+
+
+def sample_figure(curves: Sequence[SampleCurve]) -> Any:
+    """A `matplotlib.figure.Figure` with a panel for each curve: the development score by the number of examples.
+
+    The lines differ in dash and marker, so that they can be told apart in black and white; bars are deviations over
+    seeds. Raises ValueError without matplotlib.
+    """
+    figure = _figure((PANEL[0] * len(curves), PANEL[1]))
+    panels = figure.subplots(1, len(curves), squeeze=False)[0]
+    for axes, curve in zip(panels, curves, strict=True):
+        sizes = [point.num_examples for point in curve.points]
+        for name, colour, line, arms in (
+            ("+ ELMo", "#1f4e8c", "o-", [point.elmo for point in curve.points]),
+            ("no ELMo", "#8a4b08", "s--", [point.baseline for point in curve.points]),
+        ):
+            means, deviations = _scores(arms, curve.metric)
+            axes.errorbar(sizes, means, yerr=deviations, fmt=line, color=colour, label=name, capsize=3)
+        axes.set_xscale("log")
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        axes.set_xticks([], minor=True)
+        axes.set_xlabel("training examples")
+        axes.set_ylabel(f"{curve.metric}, development set")
+        axes.set_title(f"{curve.row}\n{curve.training}", fontsize=10)
+        axes.legend(frameon=False)
+    return figure
+
+
+def weights_figure(found: Sequence[LearntWeights]) -> Any:
+    """A `matplotlib.figure.Figure` with a heat map for each place: layers from the top down, tasks side by side.
+
+    Shades go from white to black with the weight, which is written into its cell. Raises ValueError without matplotlib.
+    """
+    places = list(dict.fromkeys(one.place for one in found))
+    widths = [sum(one.place == place for one in found) for place in places]
+    layers = max(len(one.weights) for one in found)
+    figure = _figure((1.6 + CELL[0] * sum(widths) + 0.6 * len(places), 1.3 + CELL[1] * layers))
+    panels = figure.subplots(1, len(places), squeeze=False, width_ratios=widths)[0]
+    for axes, place in zip(panels, places, strict=True):
+        _draw_weights(axes, [one for one in found if one.place == place], layers=layers)
+        axes.set_title(f"at the {place}", fontsize=10)
+    return figure
+
+
+def pictures(draw: Callable[[], Any]) -> Mapping[str, bytes]:
+    """A figure as the contents of an SVG and of a PNG file, by ending; the same runs give the same SVG."""
+    matplotlib = require("matplotlib", extra="plots", purpose=PURPOSE)
+    contents: dict[str, bytes] = {}
+    with matplotlib.rc_context(STYLE):
+        figure = draw()
+        for ending, metadata in (("svg", {"Date": None, "Creator": "elmokit"}), ("png", {"Software": "elmokit"})):
+            file = io.BytesIO()
+            figure.savefig(file, format=ending, dpi=DOTS_PER_INCH, metadata=metadata)
+            contents[ending] = file.getvalue()
+    return contents
+
+
+def _figure(size: tuple[float, float]) -> Any:
+    return require("matplotlib.figure", extra="plots", purpose=PURPOSE).Figure(figsize=size, layout="constrained")
+
+
+def _scores(arms: Sequence[Arm], metric: str) -> tuple[list[float], list[float]]:
+    """Means and deviations; a single seed has a deviation of 0."""
+    found = [arm.score(metric, test_set=None) for arm in arms]
+    known = [one for one in found if one is not None]
+    return [one.mean for one in known], [one.deviation or 0.0 for one in known]
+
+
+def _draw_weights(axes: Any, found: Sequence[LearntWeights], *, layers: int) -> None:
+    rows = [[one.weights[layer] if layer < len(one.weights) else 0.0 for one in found] for layer in range(layers)]
+    axes.imshow(rows[::-1], cmap="Greys", vmin=0, vmax=1, aspect="auto")
+    for across, one in enumerate(found):
+        for layer, weight in enumerate(one.weights):
+            colour = "white" if weight >= DARK else "black"
+            axes.text(across, layers - 1 - layer, f"{weight:.2f}", ha="center", va="center", color=colour)
+    names = [f"LSTM layer {layer}" if layer else "token layer" for layer in range(layers)]
+    axes.set_xticks(range(len(found)), [one.row for one in found])
+    axes.set_yticks(range(layers), names[::-1])
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(True)

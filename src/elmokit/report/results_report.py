@@ -1,0 +1,111 @@
+"""Runs of tasks and results -> `results.md` and its figures: what can be shown is shown, and the rest is named."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from elmokit.report.figures import pictures, sample_figure, weights_figure
+from elmokit.report.reproduction_page import reproduction_parts
+from elmokit.report.results_page import Section, results_page
+from elmokit.report.tasks_page import tasks_section
+from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
+from elmokit.reproduce.claims import Evidence, verdicts
+from elmokit.reproduce.comparisons import comparisons_among
+from elmokit.reproduce.families import is_usual
+from elmokit.reproduce.figure1 import sample_curves
+from elmokit.reproduce.figure2 import learnt_weights
+from elmokit.reproduce.reproduction import Reproduction
+from elmokit.reproduce.results import read_results, result_files
+from elmokit.reproduce.scales import SCALES
+from elmokit.reproduce.task_runs import is_task_run, read_task_run
+from elmokit.runs.logged_runs import has_runs, read_runs
+
+PAGE_NAME = "results.md"
+NO_FIGURES = "The figures need matplotlib: `pip install 'elmokit[plots]'`."
+FIGURES: Mapping[str, tuple[Callable[[Sequence[Path]], Sequence[Any]], Callable[[Any], Any], str]] = {
+    "figure1": (sample_curves, sample_figure, "Development scores by the number of training examples"),
+    "figure2": (learnt_weights, weights_figure, "Weights of the layers in the mixes that tasks have learnt"),
+}
+"""What a figure shows, how it is drawn, and its description."""
+
+
+def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
+    """The page and its pictures by the names of their files; `command` is the command that writes them.
+
+    paths: runs, and `results.jsonl` files or folders of them. Without matplotlib there are no pictures, and a warning.
+    Raises ValueError, naming the file, for what cannot be read.
+    """
+    with_runs = [path for path in paths if has_runs(path)]
+    sections: list[Section] = []
+    left_out: list[str] = []
+    files: dict[str, bytes] = {}
+    for name in REPRODUCTIONS:
+        reproduction = find_reproduction(name)
+        own = with_runs if reproduction.plan is not None else _results_of(name, paths)
+        drawn = _pictures(name, own) if own else {}
+        section = _section(reproduction, own, picture=f"{name}.svg" if drawn else None) if own else None
+        files |= drawn
+        if section is None:
+            left_out.append(f"{reproduction.paper.name} ({name}): no {reproduction.reads} were given")
+        else:
+            sections.append(section)
+    found = verdicts(Evidence(runs=with_runs, results=paths))
+    if (tasks := _tasks(with_runs)) is not None:
+        sections.append(tasks)
+    return {PAGE_NAME: results_page(found, sections, left_out, command=command).encode(), **files}
+
+
+def _results_of(name: str, paths: Sequence[Path]) -> list[Path]:
+    """The files with records of a reproduction."""
+    return [file for path in paths for file in result_files(path) if read_results([file], name)]
+
+
+def _section(reproduction: Reproduction, paths: Sequence[Path], *, picture: str | None) -> Section | None:
+    """None if nothing of it was measured."""
+    rows = reproduction.measure(paths)
+    details = reproduction.details(paths) if reproduction.details else ()
+    if not rows and not any(table.rows for table in details):
+        return None
+    heading, *others = reproduction_parts(reproduction, rows, details, level=2)
+    if picture is not None:
+        others.insert(1, f"![{FIGURES[reproduction.name][2]}]({picture})")
+    return Section("\n\n".join([heading, *others]), _commands(reproduction, paths))
+
+
+def _commands(reproduction: Reproduction, paths: Sequence[Path]) -> tuple[str, ...]:
+    """The commands that measure a table again: with each scale that its runs are named after, `cpu` without any."""
+    if reproduction.plan is None:
+        return (f"elmokit reproduce {reproduction.name}",)
+    names = [run.name for run in read_runs(paths)]
+    scales = [scale for scale in SCALES if any(f"-{scale}-" in name for name in names)]
+    return tuple(f"elmokit reproduce {reproduction.name} --scale {scale}" for scale in scales or ["cpu"])
+
+
+def _pictures(name: str, paths: Sequence[Path]) -> dict[str, bytes]:
+    """The pictures of a figure by file name; empty for a table, and for a figure of which nothing was measured."""
+    if name not in FIGURES:
+        return {}
+    measure, draw, _ = FIGURES[name]
+    shown = measure(paths)
+    if not shown:
+        return {}
+    if find_spec("matplotlib") is None:
+        warnings.warn(NO_FIGURES, stacklevel=4)
+        return {}
+    return {f"{name}.{ending}": contents for ending, contents in pictures(lambda: draw(shown)).items()}
+
+
+def _tasks(paths: Sequence[Path]) -> Section | None:
+    """The comparisons of tasks: of runs with the recipe's settings of ELMo, and of all that have test scores."""
+    logged = [run for run in (read_runs(paths) if paths else []) if is_task_run(run)]
+    runs = [(run, read_task_run(run)) for run in logged]
+    results = comparisons_among(
+        [run for run, read in runs if is_usual(read) or (read.result is not None and read.result.test)]
+    )
+    if not results.comparisons:
+        return None
+    return Section(tasks_section(results), ("elmokit reproduce table1 --scale cpu",))

@@ -1,0 +1,83 @@
+"""The page of results: claims first, every table that was measured with its command, pictures, and what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.report import results_report
+from elmokit.report.figures import pictures, weights_figure
+from elmokit.report.pages import write_report
+from elmokit.reproduce.figure2 import learnt_weights
+from elmokit.reproduce.results import append_result
+from logged_task_runs import make_run, make_seeds
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Seeds of a comparison, and two sizes of the training set."""
+    runs = make_seeds(tmp_path / "runs")
+    for arm, dev in (("none", 20), ("input", 40)):
+        make_run(runs / f"ner-small-{arm}-few", f"elmo={arm}", "train_share=0.1", test=dev, dev=dev)
+    return runs
+
+
+def test_the_page_opens_with_the_claims_and_names_what_is_missing(folder: Path, tmp_path: Path):
+    written = write_report([folder], tmp_path / "docs")
+    names = ["results.md", "figure1.svg", "figure1.png", "figure2.svg", "figure2.png"]
+    assert [path.name for path in written] == names
+    page = written[0].read_text(encoding="utf-8")
+    headings = [line for line in page.splitlines() if line.startswith("## ")]
+    assert headings[0] == "## The claims of the paper" and headings[-1] == "## Not measured"
+    assert (
+        "| 1 | ELMo helps in all six tasks | not measurable here | NER (14,041 examples, mini-en (01234567)):" in page
+    )
+    assert page.count("\n| 11 |") == 1
+    assert "- Table 2 (table2): no runs of" in page
+    assert "To measure it again: `elmokit reproduce figure1 --scale small`." in page
+    assert "(figure1.svg)" in page and "(figure2.svg)" in page
+
+
+def test_the_heat_map_has_its_numbers_in_the_cells_and_the_same_runs_give_the_same_picture(
+    folder: Path, tmp_path: Path
+):
+    drawn = [pictures(lambda: weights_figure(learnt_weights([folder])))["svg"] for _ in range(2)]
+    assert drawn[0] == drawn[1]
+    texts = {"".join(element.itertext()).strip() for element in ElementTree.fromstring(drawn[0]).iter()}
+    assert {"0.20", "0.40", "NER", "at the input", "token layer", "LSTM layer 2"} <= texts
+
+
+def test_results_alone_make_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    perplexities = {"forward": 90.0, "backward": 110.0, "mean": 100.0}
+    values = {"task": "sentiment", "part": "", "data": "sst", "model": "mini-en", "fingerprint": "f00d" * 4}
+    append_result(tmp_path / "runs", "table7", {**values, "before": perplexities, "after": perplexities})
+    make_run(tmp_path / "runs" / "none", "elmo=none", test=1)
+    assert main(["report", str(tmp_path / "runs"), "-o", str(tmp_path / "docs")]) == 0
+    page = (tmp_path / "docs" / "results.md").read_text(encoding="utf-8")
+    assert "| SST | sst, mini-en (f00df00d) | 100.00 | 100.00 |" in page
+    assert "did not hold | perplexity of SST 100.0 to 100.0" in page
+
+
+def test_without_matplotlib_the_page_has_no_pictures(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(results_report, "find_spec", lambda name: None)
+    with pytest.warns(UserWarning, match="The figures need matplotlib"):
+        written = write_report([folder], tmp_path / "docs")
+    assert [path.name for path in written] == ["results.md"]
+    assert ".svg" not in written[0].read_text(encoding="utf-8")
+
+
+def test_a_table_without_runs_of_its_kind_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    make_run(tmp_path / "runs" / "none", "elmo=none", test=1)
+    assert main(["reproduce", "table2", str(tmp_path / "runs"), "-o", str(tmp_path / "docs")]) == 2
+    assert "have no runs of `elmokit train` that differ in ELMo's layers and penalty" in capsys.readouterr().err
+
+
+def test_the_plan_is_listed_with_its_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    given = ["--scale", "small", "--seeds", "1", "--data", str(tmp_path), "--results", str(tmp_path), "--dry-run"]
+    assert main(["reproduce", "figure2", "table3", *given]) == 0
+    *runs, total = capsys.readouterr().out.splitlines()
+    assert total.startswith(f"{len(runs)} of {len(runs)} runs are not finished: about ")
+    assert sum("-none-" in run for run in runs) == 4 and any("sentiment-small-elmo-" in run for run in runs)

@@ -1,0 +1,135 @@
+"""Tables and figures measured from runs: cells worked out by hand from runs written by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from elmokit.reproduce import dropout, figure1, figure2, gamma, layer_norm, table1, table2, table3
+from elmokit.reproduce.figure1 import overtaken_at, sample_curves
+from elmokit.reproduce.figure2 import learnt_weights
+from elmokit.reproduce.reproduction import OurTable
+from logged_task_runs import make_run
+
+
+def cells(table: OurTable) -> list[list[str | None]]:
+    return [[None if cell is None else str(cell) for cell in row] for row in table.rows.values()]
+
+
+def test_table_2_has_the_paper_s_columns_and_all_lambdas(tmp_path: Path):
+    for name, settings, scores in (
+        ("none", ("elmo=none",), (60.0, 62.0)),
+        ("top", ("elmo.layers=top",), (64.0, 65.0)),
+        ("1", ("elmo.penalty=1",), (66.0, 66.0)),
+        ("0.001", ("elmo.penalty=0.001",), (67.0, 69.0)),
+    ):
+        for seed, dev in enumerate(scores):
+            make_run(tmp_path / f"{name}-{seed}", *settings, f"seed={seed}", test=1, dev=dev)
+    (row,) = table2.our_rows([tmp_path])
+    assert row.row == "NER" and row.is_extra
+    assert [str(cell) for cell in row.cells] == ["61.00 ± 1.41", "64.50 ± 0.71", "66.00 ± 0.00", "68.00 ± 1.41"]
+    lambdas, gains = table2.details([tmp_path])
+    assert cells(lambdas) == [["66.00 ± 0.00", None, "68.00 ± 1.41", None]]
+    assert cells(gains) == [["+3.50 [-2.85, 9.85]", "+3.50 [-2.85, 9.85]", "+2.00 [-10.71, 14.71]"]]
+
+
+def test_runs_of_one_kind_of_layers_make_no_row_of_table_2(tmp_path: Path):
+    make_run(tmp_path / "none", "elmo=none", test=1)
+    make_run(tmp_path / "elmo", test=1)
+    assert table2.our_rows([tmp_path]) == []
+
+
+def test_table_3_has_the_places_and_what_they_gain(tmp_path: Path):
+    for place, scores in {"none": (50, 51), "input": (60, 61), "both": (62, 64), "output": (55, 57)}.items():
+        for seed, dev in enumerate(scores):
+            run = tmp_path / f"{place}-{seed}"
+            make_run(run, f"elmo={place}", f"seed={seed}", test=1, dev=dev, task="question-answering")
+    (row,) = table3.our_rows([tmp_path])
+    assert row.row == "SQuAD" and not row.is_extra
+    assert [str(cell) for cell in row.cells] == ["60.50 ± 0.71", "63.00 ± 1.41", "56.00 ± 1.41"]
+    (gains,) = table3.details([tmp_path])
+    assert cells(gains)[0][:2] == ["50.50 ± 0.71", "+10.00 [10.00, 10.00]"]
+
+
+@pytest.mark.parametrize("ablation", [gamma.ABLATION, layer_norm.ABLATION, dropout.ABLATION], ids=lambda one: one.name)
+def test_an_ablation_has_its_arms_side_by_side(ablation: gamma.Ablation, tmp_path: Path):
+    make_run(tmp_path / "none", "elmo=none", test=1, dev=50)
+    for number, values in enumerate(ablation.arms.values()):
+        pairs = zip(ablation.vary, values, strict=True)
+        settings = [f"elmo.{name}={str(value).lower()}" for name, value in pairs]
+        make_run(tmp_path / f"arm-{number}", *settings, test=1, dev=60 + number)
+    scores, gains = ablation.reproduction().details([tmp_path])  # pyright: ignore
+    assert cells(scores) == [["50.00", *(f"{60 + number}.00" for number in range(len(ablation.arms)))]]
+    assert cells(gains) == [[None] * len(ablation.arms)]  # a single seed
+    assert ablation.rows([tmp_path]) == []
+
+
+def with_curve(run: Path, *scores: tuple[int, float]) -> None:
+    """Replace the epochs of a run that was written by hand."""
+    log = run / "metrics.jsonl"
+    result = log.read_text().splitlines()[-1]
+    epochs = [json.dumps({"epoch": at, "step": step, "dev": {"f1": score}}) for at, (step, score) in enumerate(scores)]
+    log.write_text("\n".join([*epochs, result]) + "\n")
+
+
+def test_figure_1_has_scores_by_size_and_updates_until_the_baseline_is_passed(tmp_path: Path):
+    for share in (0.1, 1.0):
+        for arm, dev in (("none", 70 * share), ("input", 75 * share)):
+            run = make_run(tmp_path / f"{arm}-{share}", f"elmo={arm}", f"train_share={share}", test=1, dev=dev)
+            if arm == "none":
+                with_curve(run, (100, 60.0), (200, 69.0), (300, 70.0), (400, 65.0))
+            else:
+                with_curve(run, (100, 69.0), (200, 71.0), (300, 75.0))
+    (curve,) = sample_curves([tmp_path])
+    assert curve.row == "NER" and curve.training == "8 epochs" and [one.share for one in curve.points] == [0.1, 1.0]
+    when = overtaken_at(curve.points[0])
+    assert when is not None and when.elmo is not None
+    assert (when.baseline.mean, when.elmo.mean) == (300, 200) and when.fewer == pytest.approx(100 / 3)
+    scores, updates = figure1.details([tmp_path])
+    assert cells(scores) == [["7.00", "7.50", None], ["70.00", "75.00", None]]
+    assert cells(updates)[0] == ["300", "200", "33 %"] and "486" in updates.about
+
+
+def test_elmo_that_never_reaches_the_baseline_says_so(tmp_path: Path):
+    for share in (0.5, 1.0):
+        for arm in ("none", "input"):
+            run = make_run(tmp_path / f"{arm}-{share}", f"elmo={arm}", f"train_share={share}", "patience=2", test=1)
+            with_curve(run, (100, 70.0 if arm == "none" else 60.0))
+    assert cells(figure1.details([tmp_path])[1])[0] == ["100", "never", None]
+    assert sample_curves([tmp_path])[0].training == "until the development set stops improving"
+
+
+def test_figure_2_has_the_weights_of_the_largest_runs(tmp_path: Path):
+    def add(name: str, *settings: str, weights: list[float], **more: object) -> None:
+        mixes = {"input": {"gamma": 1.0, "weights": weights}}
+        make_run(tmp_path / name, *settings, test=1, mixes=mixes, **more)
+
+    add("a", "seed=0", weights=[0.2, 0.5, 0.3])
+    add("b", "seed=1", weights=[0.4, 0.3, 0.3])
+    add("other-lambda", "elmo.penalty=1", weights=[0.3, 0.3, 0.4])
+    add("random", "elmo.model=/models/random-0123", weights=[0.9, 0.05, 0.05])
+    (found,) = learnt_weights([tmp_path])
+    assert (found.row, found.place) == ("NER", "input")
+    assert found.weights == pytest.approx((0.3, 0.4, 0.3)) and found.spread == pytest.approx(0.1)
+    (table,) = figure2.details([tmp_path])
+    assert cells(table) == [["0.30", "0.40", "0.30"]] and table.columns == (
+        "token layer",
+        "LSTM layer 1",
+        "LSTM layer 2",
+    )
+
+
+def test_table_1_has_controls(tmp_path: Path):
+    for seed in (0, 1):
+        for name, settings, dev in (
+            ("none", ("elmo=none",), 50),
+            ("elmo", (), 60),
+            ("zero", ("elmo.layers=0",), 53),
+            ("random", ("elmo.model=/models/random-0123",), 52),
+        ):
+            make_run(tmp_path / f"{name}-{seed}", *settings, f"seed={seed}", test=dev, dev=dev)
+    _, _, controls = table1.details([tmp_path])
+    gains = [f"+{gain}.00 [{gain}.00, {gain}.00]" for gain in (2, 3, 10)]
+    assert cells(controls) == [["50.00 ± 0.00", *gains]]
