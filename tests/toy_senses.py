@@ -44,8 +44,8 @@ class CueLayers:
         return torch.from_numpy(randomness.standard_normal(self.dim)).float()
 
 
-def cue_system(_: str = "") -> System:
-    return System("cues", "stored vectors", CueLayers())
+def cue_system(given: str = "cues", *, word_vectors: Path | None = None) -> System:
+    return System(given, CueLayers(), is_bilm=True)
 
 
 def instance(name: str, text: str = "bank", *, lemma: str = "bank", pos: str = "NOUN") -> str:

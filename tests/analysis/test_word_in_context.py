@@ -42,7 +42,7 @@ def test_a_strange_line_is_refused(tmp_path: Path, data: str, gold: str, message
 
 def test_korean_words_are_the_tokens_in_which_the_brackets_begin(tmp_path: Path):
     rows = [
-        ["1", "단수", "단전과 [단수]의 고통.", "[단수]로 할지 본다.", "False"],
+        ["1", "단수", "단전과 [단수]의 고통.", "[단수]로 할지 본다.", "FALSE"],
         ["2", "x", "괄호 없음", "[괄호] 있음", "True"],
     ]
     header = ["ID", "Target", "SENTENCE1", "SENTENCE2", "ANSWER"]

@@ -9,11 +9,10 @@ import numpy as np
 
 from elmokit.analysis.layer_mixes import mixes
 from elmokit.analysis.targets import Target, target_batches, target_vectors
+from elmokit.model.layer_choice import unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from jaxtyping import Float32
 
     from elmokit.model.frozen_layers import FrozenLayers
 
@@ -43,20 +42,15 @@ def nearest_contexts(
     rows = mixes(layers.num_layers)
     own = [Target(place, query.index, query.index + 1) for place, query in enumerate(queries)]
     asked = target_vectors(layers, [query.tokens for query in queries], own)
-    wanted = {row: _unit(mix(asked)) for row, mix in rows.items()}
+    wanted = {row: unit_vectors(mix(asked)) for row, mix in rows.items()}
     found: dict[str, list[list[Neighbour]]] = {row: [[] for _ in queries] for row in rows}
     targets = [Target(place, at, at + 1) for place, tokens in enumerate(corpus) for at in range(len(tokens))]
     for indices, vectors in target_batches(layers, corpus, targets):
         for row, mix in rows.items():
-            nearness = wanted[row] @ _unit(mix(vectors)).T
+            nearness = wanted[row] @ unit_vectors(mix(vectors)).T
             for best, cosines in zip(found[row], nearness, strict=True):
                 top = np.argsort(-cosines, kind="stable")[:number]
                 new = [(float(-cosines[at]), targets[indices[at]]) for at in map(int, top)]
                 best += [Neighbour(distance, target.sentence, target.start) for distance, target in new]
                 best[:] = sorted(best)[:number]
     return found
-
-
-def _unit(vectors: Float32[np.ndarray, "N E"]) -> Float32[np.ndarray, "N E"]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1)

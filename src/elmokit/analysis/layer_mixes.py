@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+from elmokit.model.layer_choice import unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
     from jaxtyping import Float32
 
 AVERAGE = "average"
@@ -50,5 +51,4 @@ def _upper_average(layers: Float32[np.ndarray, "L N E"]) -> Float32[np.ndarray, 
 
 
 def _equal_size(layers: Float32[np.ndarray, "L N E"]) -> Float32[np.ndarray, "N E"]:
-    lengths = np.linalg.norm(layers, axis=2, keepdims=True)
-    return (layers / np.where(lengths > 0, lengths, 1)).mean(axis=0)
+    return unit_vectors(layers).mean(axis=0)

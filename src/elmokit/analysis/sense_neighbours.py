@@ -14,6 +14,7 @@ import numpy as np
 
 from elmokit.analysis.layer_mixes import mixes
 from elmokit.analysis.targets import target_vectors
+from elmokit.model.layer_choice import unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -55,7 +56,7 @@ def neighbour_shares(layers: FrozenLayers, corpus: SenseCorpus) -> dict[str, Nei
         mine = vectors[:, start : start + len(group)]
         start += len(group)
         for row in pos:
-            found = labels.chance() if row == "chance" else labels.shares(_unit(rows[row](mine)))
+            found = labels.chance() if row == "chance" else labels.shares(unit_vectors(rows[row](mine)))
             pos[row].append(found.same_pos)
             senses[row].append(found.same_sense)
     return {row: NeighbourShares(np.concatenate(pos[row]), np.concatenate(senses[row])) for row in pos}
@@ -111,11 +112,6 @@ def _shares(
     """Share of the chosen that are the same, of each query that has both same and different ones among the allowed."""
     judged = (allowed & same).any(axis=1) & (allowed & ~same).any(axis=1)
     return (chosen & same)[judged].sum(axis=1) / chosen[judged].sum(axis=1)
-
-
-def _unit(vectors: Float32[np.ndarray, "N E"]) -> Float32[np.ndarray, "N E"]:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1)
 
 
 def _numbers(values: Sequence[object]) -> Int64[np.ndarray, " N"]:

@@ -81,12 +81,13 @@ def read_kobest_wic(path: Path) -> list[Pair]:
     columns = [["SENTENCE1", "context_1"], ["SENTENCE2", "context_2"], ["ANSWER", "label"]]
     for row in table_rows(read_lines(path), name=str(path), columns=columns):
         *texts, answer = row.cells
-        if answer.strip() not in ("True", "False"):
+        verdict = answer.strip().lower()  # the training table has a few TRUE and FALSE
+        if verdict not in ("true", "false"):
             raise FormatError(row.where, f"has the answer {shown(answer)!r}; expected True or False")
         marked = [_marked(text) for text in texts]
         if marked[0] is not None and marked[1] is not None:
             (first, at_first), (second, at_second) = marked[0], marked[1]
-            pairs.append(Pair((first, second), (at_first, at_second), answer.strip() == "True"))
+            pairs.append(Pair((first, second), (at_first, at_second), verdict == "true"))
     return pairs
 
 

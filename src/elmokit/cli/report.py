@@ -48,8 +48,9 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="M",
         help="what is measured: a model, random:M for one of its size with random weights, a file of vectors, or "
-        "static:FILE for word vectors; can be repeated (default: what the table compares)",
+        "SYSTEM:M as in `embed --with`, such as static:FILE; can be repeated (default: what the table compares)",
     )
+    parser.add_argument("--word-vectors", type=Path, metavar="FILE", help="word vectors of a SYSTEM that reads some")
     parser.add_argument(
         "--data",
         type=Path,
@@ -90,7 +91,7 @@ def _reproduce(arguments: argparse.Namespace) -> None:
     trained = _train_for(of_runs, arguments) if of_runs and not paths else []
     for name in names:
         results_dir = _results_dir(name, arguments.results, alone=len(names) == 1)
-        request = Request(arguments.data, results_dir, tuple(arguments.model))
+        request = Request(arguments.data, results_dir, tuple(arguments.model), arguments.word_vectors)
         own = paths or (trained if name in of_runs else [])
         print(write_reproduction(name, own, arguments.output, request=request))
 

@@ -54,6 +54,8 @@ class Request:
     """The folder of the results: what is there already is not computed again."""
     models: tuple[str, ...] = ()
     """Models or files of vectors to measure; none stands for the choice of the reproduction."""
+    word_vectors: Path | None = None
+    """Word vectors of the systems among them that read some."""
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ class SystemResult:
     """What was measured of one system, and of which vectors."""
 
     system: str
+    is_bilm: bool
+    """Whether it is a biLM that has been trained, as in the paper."""
     fingerprint: str
     """Of the vectors; empty without any."""
     data: str
@@ -69,12 +71,14 @@ def measure_systems(
     path = request.results_dir / RESULTS_NAME
     done = {(each.system, each.fingerprint) for each in read_system_results([path], name) if each.data == data}
     if without_vectors is not None and (NO_SYSTEM, "") not in done:
-        _record(name, request, NO_SYSTEM, "", data, without_vectors)
+        nothing = {"system": NO_SYSTEM, "is_bilm": False, "fingerprint": "", "data": data}
+        append_result(request.results_dir, name, {**nothing, **_timed(without_vectors)})
     for given in request.models or default:
-        system = open_system(given)
+        system = open_system(given, word_vectors=request.word_vectors)
         fingerprint = system.layers.fingerprint()
         if (system.name, fingerprint) not in done:
-            _record(name, request, system.name, fingerprint, data, lambda system=system: measure(system))
+            known = {"system": system.name, "is_bilm": system.is_bilm, "fingerprint": fingerprint, "data": data}
+            append_result(request.results_dir, name, {**known, **_timed(lambda system=system: measure(system))})
     return [path]
 
 
@@ -115,15 +119,11 @@ def differences_table(results: Sequence[SystemResult], pairs: Sequence[tuple[str
     return OurTable("Differences", f"{about} Paired bootstrap over test items, 95 %.", ("points",), rows)
 
 
-def _record(
-    name: str, request: Request, system: str, fingerprint: str, data: str, measure: Callable[[], Measured]
-) -> None:
+def _timed(measure: Callable[[], Measured]) -> dict[str, object]:
+    """What was measured, and its cost, as fields of a record."""
     wall, processor = time.perf_counter(), time.process_time()
     measured = measure()
-    values = {
-        "system": system,
-        "fingerprint": fingerprint,
-        "data": data,
+    return {
         "rows": {row: _rounded(numbers) for row, numbers in measured.rows.items()},
         "hits": dict(measured.hits),
         "texts": dict(measured.texts),
@@ -131,7 +131,6 @@ def _record(
         "seconds": round(time.perf_counter() - wall, 1),
         "processor_seconds": round(time.process_time() - processor, 1),
     }
-    append_result(request.results_dir, name, values)
 
 
 def _rounded(numbers: Mapping[str, float]) -> dict[str, float]:
@@ -143,6 +142,7 @@ def _result(record: Fields) -> SystemResult:
     numbers = {row: rows.fields(row) for row in rows.names}
     return SystemResult(
         system=record.text("system"),
+        is_bilm=record.boolean("is_bilm"),
         fingerprint=record.text("fingerprint"),
         data=record.text("data"),
         measured=Measured(

@@ -111,7 +111,7 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
     about = (
         "Percent of occurrences whose nearest other occurrence of the same lemma has the same part of speech, or the "
         "same sense among those of its part of speech; over lemmas that have several. `chance` is a random other "
-        "occurrence. The list of polysemes is ours, 272 English sentences."
+        "occurrence. The list of polysemes is ours: 24 English words in 384 sentences."
     )
     return [
         details_table(results, title="Neighbours that are alike", about=about),

@@ -95,7 +95,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     """One row for each layer or mix of each system: F1 over the paper's four sets."""
     return [
         OurRow(
-            _ROWS.get(row, "–") if _is_papers(result, row) else row,
+            _ROWS[row] if _is_papers(result, row) else row,
             result.system,
             (Statistic((numbers[FOUR],)),),
             is_extra=not _is_papers(result, row),
@@ -106,9 +106,8 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 
 
 def _is_papers(result: SystemResult, row: str) -> bool:
-    """Whether the paper has such a row: of a trained biLM of two LSTM layers, or WordNet's first sense."""
-    has_two_layers = AVERAGE in result.measured.rows and "layer 3" not in result.measured.rows
-    return row == FIRST_SENSE or (row in _ROWS and has_two_layers and "random" not in result.system)
+    """Whether the paper has such a row: of a trained biLM, or WordNet's first sense."""
+    return row == FIRST_SENSE or (row in _ROWS and result.is_bilm)
 
 
 def details(paths: Sequence[Path]) -> list[OurTable]:

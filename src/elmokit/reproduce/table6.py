@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from elmokit.analysis.layer_mixes import AVERAGE
 from elmokit.analysis.tag_probe import TaggedSplits, probe_tags
 from elmokit.analysis.tagged_text import UPOS, XPOS, read_conllu, read_tagged
 from elmokit.metrics.statistic import Statistic
@@ -94,9 +93,8 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     rows: list[OurRow] = []
     for result in read_system_results(paths, NAME):
         corpus = result.data.partition(":")[0]
-        is_bilm = AVERAGE in result.measured.rows and "random" not in result.system
         for row, numbers in result.measured.rows.items():
-            name = _PAPERS_ROWS.get(row) if is_bilm else None
+            name = _PAPERS_ROWS.get(row) if result.is_bilm else None
             cells = (Statistic((numbers[corpus],)),)
             rows.append(OurRow(name or row, f"{result.system}, {corpus}", cells, is_extra=name is None))
     return rows
