@@ -10,7 +10,7 @@ import pytest
 import elmokit
 
 PUBLIC = [
-    *("BiLM", "BiLMConfig", "Elmo", "ElmoEmbedding", "Preparation", "ScalarMix", "SoftmaxDetails"),
+    *("BiLM", "BiLMConfig", "Elmo", "ElmoEmbedding", "Preparation", "ScalarMix", "SoftmaxDetails", "Splits"),
     *("Vocabulary", "__version__"),
     *("convert", "embed_file", "embed_with", "find_task", "finetune", "inspect", "load_task", "load_vectors"),
     *("perplexity", "prepare", "pretrain", "pretraining_recipe", "resume_pretraining", "resume_task", "save_vectors"),

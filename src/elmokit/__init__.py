@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from elmokit.pretraining.train import pretrain, resume_pretraining
     from elmokit.scoring.perplexity import perplexity
     from elmokit.tasks.all_tasks import find_task, task_recipe
+    from elmokit.tasks.config import Splits
     from elmokit.tasks.reading import task_sentences
     from elmokit.tasks.saved import load_task
     from elmokit.tasks.train import resume_task
@@ -47,6 +48,7 @@ __all__ = [
     "Preparation",
     "ScalarMix",
     "SoftmaxDetails",
+    "Splits",
     "Vocabulary",
     "__version__",
     "convert",
@@ -80,6 +82,7 @@ _HOMES = {
     "Preparation": "elmokit.corpus.prepare:Preparation",
     "ScalarMix": "elmokit.layers.scalar_mix:ScalarMix",
     "SoftmaxDetails": "elmokit.layers.full_softmax:SoftmaxDetails",
+    "Splits": "elmokit.tasks.config:Splits",
     "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
     "convert": "elmokit.model.formats.convert:convert",
     "embed_file": "elmokit.vectors.embed_file:embed_file",
