@@ -76,7 +76,7 @@ def cpu() -> TaskConfig:
 def cpu_cnn() -> TaskConfig:
     """The CNN of Kim (2014), on fixed word vectors ("CNN-static"), in place of BCN; trained as `cpu_converged`.
 
-    Ten epochs, as in `cpu`, leave it far from where it ends: experiments/LOG.md, 2026-11-21.
+    Ten epochs, as in `cpu`, are too few: experiments/LOG.md, 2026-11-22.
     """
     recipe = cpu()
     return replace(
