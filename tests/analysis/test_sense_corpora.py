@@ -21,6 +21,7 @@ def test_multiwords_become_tokens_and_quotes_plain(tmp_path: Path):
     sentences = [words("the ``") + instance("s1", "river bank", lemma="River_Bank"), instance("s2", "Q&amp;A")]
     corpus = read(tmp_path, sense_xml(sentences), f"s1 {RIVER} {MONEY}\ns2 {MONEY}\n")
     assert corpus.sentences == [["the", '"', "river", "bank"], ["Q&A"]]
+    assert corpus.tags == [["X", "X", "NOUN", "NOUN"], ["NOUN"]]
     first, second = corpus.instances
     assert (first.name, first.lemma, first.pos, first.target) == ("s1", "river_bank", "NOUN", Target(0, 2, 4))
     assert second.target == Target(1, 0, 1) and corpus.keys["s1"] == [RIVER, MONEY]

@@ -42,6 +42,8 @@ class SenseCorpus:
     instances: Sequence[Instance]
     keys: Mapping[str, Sequence[str]]
     """Sense keys of WordNet by the instance's name; several are equally right."""
+    tags: Sequence[Sequence[str]] = ()
+    """The parts of speech of the sentences' tokens, as the file names them; those of an instance are among `POS`."""
 
 
 def read_sense_corpus(data: Path, keys: Path) -> SenseCorpus:
@@ -58,7 +60,7 @@ def read_sense_corpus(data: Path, keys: Path) -> SenseCorpus:
     for instance in reader.instances:
         if instance.name not in answers:
             raise FormatError(keys, f"has no sense of {shown(instance.name)}, which is in {data.name}")
-    return SenseCorpus(reader.sentences, reader.instances, answers)
+    return SenseCorpus(reader.sentences, reader.instances, answers, reader.tags)
 
 
 def read_keys(path: str | os.PathLike[str]) -> dict[str, list[str]]:
@@ -84,6 +86,7 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.sentences: list[list[str]] = []
+        self.tags: list[list[str]] = []
         self.instances: list[Instance] = []
         self._parser = expat.ParserCreate()
         self._parser.buffer_text = True
@@ -110,6 +113,7 @@ class _Reader:
         if tag == "sentence":
             self._is_in_sentence = True
             self.sentences.append([])
+            self.tags.append([])
         elif tag in ("wf", "instance"):
             if not self._is_in_sentence or self._word is not None:
                 raise self._error("has a word outside a sentence or inside another word")
@@ -130,6 +134,7 @@ class _Reader:
         sentence = self.sentences[-1]
         start = len(sentence)
         sentence += tokens
+        self.tags[-1] += [attributes.get("pos", "")] * len(tokens)
         if tag == "instance":
             name, lemma, pos = (attributes.get(key, "") for key in ("id", "lemma", "pos"))
             if not (name and lemma and pos in POS and tokens):

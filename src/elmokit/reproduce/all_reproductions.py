@@ -16,6 +16,7 @@ REPRODUCTIONS = {
     "table3": "elmokit.reproduce.table3",
     "table4": "elmokit.reproduce.table4",
     "table5": "elmokit.reproduce.table5",
+    "senses-supervised": "elmokit.reproduce.senses_supervised",
     "table6": "elmokit.reproduce.table6",
     "table7": "elmokit.reproduce.table7",
     "figure1": "elmokit.reproduce.figure1",
