@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 VERBS = (
     *("demo", "embed", "cache", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
-    *("train", "evaluate", "predict", "surprisal", "train-comparator"),
+    *("train", "evaluate", "predict", "surprisal", "train-comparator", "substitutes"),
     *("convert", "export", "inspect", "doctor"),
 )
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from elmokit.cli.main import main
 from elmokit.comparators.context2vec import Context2vec, new_encoder, open_context2vec, read_context2vec
 from elmokit.comparators.context2vec_training import train_context2vec
 from elmokit.text.vocabulary import Vocabulary
@@ -66,6 +67,14 @@ def test_a_trained_model_knows_what_fits_into_a_gap(folder: Path):
             assert second[1] < score
     gap = ["the", "[]", "drinks", "milk"]
     assert model.fit(gap, "cat", known="cat") > model.fit(gap, "songs", known="cat")
+
+
+def test_the_verb_lists_them(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["substitutes", str(folder), "the cat [] milk", "--number", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "the cat [] milk"
+    assert lines[1].endswith(" drinks") and len(lines) == 3
+    assert main(["substitutes", str(folder), "the cat [] milk", "--number", "0"]) == 2
 
 
 def test_there_is_one_gap(untrained: Context2vec):

@@ -37,4 +37,28 @@ def _train_comparator(arguments: argparse.Namespace) -> None:
     print(json.dumps({"model": str(arguments.output), **measured}, ensure_ascii=False))
 
 
-VERBS: Sequence[Verb] = (("train-comparator", _add_train_comparator, _train_comparator),)
+def _add_substitutes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=Path, metavar="MODEL", help="folder of elmokit train-comparator context2vec")
+    parser.add_argument(
+        "sentences", nargs="+", metavar="SENTENCE", help="tokens separated by spaces, of which one is [], the gap"
+    )
+    parser.add_argument(
+        "--number", type=int, default=10, metavar="N", help="words for each sentence (default: %(default)s)"
+    )
+
+
+def _substitutes(arguments: argparse.Namespace) -> None:
+    """List the words that context2vec finds to fit best into the gap [] of a sentence."""
+    from elmokit.comparators.context2vec import read_context2vec
+    from elmokit.text.lines import split_tokens
+
+    model = read_context2vec(arguments.model)
+    for sentence in arguments.sentences:
+        found = model.substitutes(split_tokens(sentence), number=arguments.number)
+        print(sentence, *(f"  {score:.3f} {word}" for word, score in found), sep="\n")
+
+
+VERBS: Sequence[Verb] = (
+    ("train-comparator", _add_train_comparator, _train_comparator),
+    ("substitutes", _add_substitutes, _substitutes),
+)

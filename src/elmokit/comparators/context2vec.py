@@ -86,11 +86,11 @@ class Context2vec:
     def substitutes(self, sentence: Sequence[str], *, number: int = 10) -> list[tuple[str, float]]:
         """The words that fit best into the gap `[]` of a sentence, with their scores (cos + 1) / 2, best first.
 
-        Raises ValueError unless there is exactly one gap.
+        Raises ValueError unless there is exactly one gap and `number` is at least 1.
         """
-        if list(sentence).count(GAP) != 1:
-            raise ValueError(f"{' '.join(sentence)!r} has {list(sentence).count(GAP)} gaps; expected one token {GAP}")
-        context = torch.from_numpy(self.contexts([sentence])[0][list(sentence).index(GAP)])
+        if number < 1:
+            raise ValueError(f"number is {number}; expected at least 1")
+        context = self._context_of_gap(sentence)
         scores = (torch.cosine_similarity(self.encoder.targets.weight, context[None]) + 1) / 2
         specials = [self.vocabulary.begin_id, self.vocabulary.end_id, self.vocabulary.unknown_id]
         scores[specials] = -1.0
@@ -101,10 +101,16 @@ class Context2vec:
     @torch.no_grad()
     def fit(self, sentence: Sequence[str], word: str, *, known: str) -> float:
         """How well a word replaces `known` in the gap: `max(cos(word, known), 0) * max(cos(word, context), 0)`."""
-        context = torch.from_numpy(self.contexts([sentence])[0][list(sentence).index(GAP)])
+        context = self._context_of_gap(sentence)
         ours, theirs = self.encoder.targets(torch.from_numpy(self.ids([word, known])))
         similarities = torch.cosine_similarity(ours[None], torch.stack([theirs, context])).clamp(min=0)
         return float(similarities.prod())
+
+    def _context_of_gap(self, sentence: Sequence[str]) -> Float[Tensor, " D"]:
+        gaps = [position for position, token in enumerate(sentence) if token == GAP]
+        if len(gaps) != 1:
+            raise ValueError(f"{' '.join(sentence)!r} has {len(gaps)} gaps; expected one token {GAP}")
+        return torch.from_numpy(self.contexts([sentence])[0][gaps[0]])
 
     def ids(self, sentence: Sequence[str]) -> Int[np.ndarray, " T"]:
         """Token ids of the lower-cased words."""
