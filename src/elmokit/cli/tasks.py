@@ -18,26 +18,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     from elmokit.tasks.all_tasks import TASKS
 
     parser.add_argument("task", nargs="?", metavar="TASK", help=", ".join(TASKS))
-    parser.add_argument("--data", type=Path, metavar="DIR", help="data set folder with the original file names")
-    parser.add_argument(
-        "--train", type=Path, action="append", metavar="FILE", help="training file, in place of --data; can be repeated"
-    )
-    parser.add_argument(
-        "--dev",
-        type=Path,
-        action="append",
-        metavar="FILE",
-        help="development file, with --train; can be repeated (default: a tenth of the training files is set apart)",
-    )
-    parser.add_argument(
-        "--test",
-        nargs="?",
-        const="",
-        action="append",
-        metavar="FILE",
-        help="score the test set at the end, that of --data or, with --train, a file; if the run to be resumed has "
-        "ended, score it now (default: evaluate does it)",
-    )
+    _add_data(parser)
     parser.add_argument(
         "--run", type=Path, dest="run_dir", metavar="DIR", help="output folder of the run (must not exist)"
     )
@@ -84,6 +65,29 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-cache", action="store_true", help="compute the activations again and do not keep them")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
     parser.set_defaults(when_interrupted="; elmokit train --resume DIR continues after the last finished epoch")
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--data", type=Path, metavar="DIR", help="data set folder with the original file names")
+    parser.add_argument(
+        "--train", type=Path, action="append", metavar="FILE", help="training file, in place of --data; can be repeated"
+    )
+    parser.add_argument(
+        "--dev",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help="development file, with --train; can be repeated (default: a tenth of the training files is set apart)",
+    )
+    parser.add_argument(
+        "--test",
+        nargs="?",
+        const="",
+        action="append",
+        metavar="FILE",
+        help="score the test set at the end, that of --data or, with --train, a file; if the run to be resumed has "
+        "ended, score it now (default: evaluate does it)",
+    )
 
 
 def _train(arguments: argparse.Namespace) -> None:

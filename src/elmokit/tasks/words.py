@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from elmokit.model.layer_choice import unit_vectors
 from elmokit.system.files import atomic_write
 from elmokit.system.json_fields import Fields, read_json_object
 from elmokit.system.safetensors import read_arrays, read_layout, write_arrays
@@ -72,9 +73,7 @@ def new_word_table(
         found = read_word_vectors(path, wanted, first=num_extra)
         if not found.words:
             raise ValueError(f"{path} has none of the {len(wanted):,} words of the data; is it for another language?")
-        matrix = found.matrix
-        if unit_length:
-            matrix = matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        matrix = unit_vectors(found.matrix) if unit_length else found.matrix
         read = dict(zip(found.words, matrix, strict=True))
         dim = matrix.shape[1]
         mean, deviation = float(matrix.mean()), float(matrix.std())
