@@ -65,8 +65,14 @@ def test_a_trained_model_knows_what_fits_into_a_gap(folder: Path):
             assert best == word
             assert 0 < score <= 1
             assert second[1] < score
-    gap = ["the", "[]", "drinks", "milk"]
-    assert model.fit(gap, "cat", known="cat") > model.fit(gap, "songs", known="cat")
+    targets = torch.nn.functional.normalize(model.encoder.targets.weight)
+    context = torch.nn.functional.normalize(
+        torch.from_numpy(model.contexts([["the", "[]", "drinks", "milk"]])[0][1]), dim=0
+    )
+    cat, dog = model.vocabulary.id("cat"), model.vocabulary.id("dog")
+    scores = dict(model.substitutes(["the", "[]", "drinks", "milk"], known="dog", number=99))
+    expected = max(float(targets[cat] @ targets[dog]), 0) * max(float(targets[cat] @ context), 0)
+    assert scores["cat"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_verb_lists_them(folder: Path, capsys: pytest.CaptureFixture[str]):

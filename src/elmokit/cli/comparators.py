@@ -42,6 +42,7 @@ def _add_substitutes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "sentences", nargs="+", metavar="SENTENCE", help="tokens separated by spaces, of which one is [], the gap"
     )
+    parser.add_argument("--known", metavar="WORD", help="the word that the substitutes should mean the same as")
     parser.add_argument(
         "--number", type=int, default=10, metavar="N", help="words for each sentence (default: %(default)s)"
     )
@@ -54,7 +55,7 @@ def _substitutes(arguments: argparse.Namespace) -> None:
 
     model = read_context2vec(arguments.model)
     for sentence in arguments.sentences:
-        found = model.substitutes(split_tokens(sentence), number=arguments.number)
+        found = model.substitutes(split_tokens(sentence), known=arguments.known, number=arguments.number)
         print(sentence, *(f"  {score:.3f} {word}" for word, score in found), sep="\n")
 
 

@@ -83,28 +83,29 @@ class Context2vec:
         return [np.stack(pair) for pair in zip(targets, contexts, strict=True)]
 
     @torch.no_grad()
-    def substitutes(self, sentence: Sequence[str], *, number: int = 10) -> list[tuple[str, float]]:
-        """The words that fit best into the gap `[]` of a sentence, with their scores (cos + 1) / 2, best first.
+    def substitutes(
+        self, sentence: Sequence[str], *, known: str | None = None, number: int = 10
+    ) -> list[tuple[str, float]]:
+        """The words that fit best into the gap `[]` of a sentence, with their scores, best first.
 
+        The score of a word w in a context c is `(cos(w, c) + 1) / 2`. If the word that the substitutes should mean the
+        same as is `known`, it is `max(cos(w, known), 0) * max(cos(w, c), 0)`.
         Raises ValueError unless there is exactly one gap and `number` is at least 1.
         """
         if number < 1:
             raise ValueError(f"number is {number}; expected at least 1")
-        context = self._context_of_gap(sentence)
-        scores = (torch.cosine_similarity(self.encoder.targets.weight, context[None]) + 1) / 2
+        targets = self.encoder.targets.weight
+        scores = torch.cosine_similarity(targets, self._context_of_gap(sentence)[None])
+        if known is None:
+            scores = (scores + 1) / 2
+        else:
+            of_known = targets[torch.from_numpy(self.ids([known]))]
+            scores = scores.clamp(min=0) * torch.cosine_similarity(targets, of_known).clamp(min=0)
         specials = [self.vocabulary.begin_id, self.vocabulary.end_id, self.vocabulary.unknown_id]
         scores[specials] = -1.0
         best = scores.topk(min(number, len(scores) - len(specials)))
         indices = cast("list[int]", best.indices.tolist())
         return [(self.vocabulary.tokens[index], float(scores[index])) for index in indices]
-
-    @torch.no_grad()
-    def fit(self, sentence: Sequence[str], word: str, *, known: str) -> float:
-        """How well a word replaces `known` in the gap: `max(cos(word, known), 0) * max(cos(word, context), 0)`."""
-        context = self._context_of_gap(sentence)
-        ours, theirs = self.encoder.targets(torch.from_numpy(self.ids([word, known])))
-        similarities = torch.cosine_similarity(ours[None], torch.stack([theirs, context])).clamp(min=0)
-        return float(similarities.prod())
 
     def _context_of_gap(self, sentence: Sequence[str]) -> Float[Tensor, " D"]:
         gaps = [position for position, token in enumerate(sentence) if token == GAP]
