@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The systems that ELMo is compared with: trained on the English shards, on Multi30k and on SemCor, then measured.
+# Run from the repository's root:  bash experiments/2026-11-22-comparators/run.sh DATA_FOLDER OUTPUT_FOLDER [STEP...]
+# Steps: words cove context2vec forward senses tables (default: all of them, in this order)
+set -euo pipefail
+data=$1 out=$2
+shift 2
+steps=${*:-words cove context2vec forward senses tables}
+glove=$data/tasks/glove/glove/glove.6B.50d.100k.txt.gz
+multi30k=$data/tasks/parallel_multi30k/multi30k
+mkdir -p "$out"
+elmokit() { nice -n 15 .venv/bin/elmokit "$@"; }
+
+for step in $steps; do
+  case $step in
+    words)  # the five shards once for word2vec; one of them for fastText, which takes several times as long
+      elmokit train-comparator word2vec "$data"/en/train-*.txt.xz -o "$out/word2vec.vec" --set dim=100 epochs=2
+      elmokit train-comparator fasttext "$data/en/train-00000.txt.xz" -o "$out/fasttext.bin" \
+        --set dim=100 epochs=2 bucket=200000
+      ;;
+    cove)  # 128 cells instead of 300 in each direction: layers as wide as those of mini-en
+      elmokit train-comparator cove "$multi30k"/train.{en,de} "$multi30k"/test_2016_flickr.{en,de} -o "$out/cove" \
+        --set "word_vectors=$glove" hidden_dim=128 target_dim=128 epochs=6 learning_rate=0.002
+      ;;
+    context2vec)
+      elmokit train-comparator context2vec "$data"/en/train-*.txt.xz -o "$out/context2vec" \
+        --set word_dim=100 lstm_dim=200 dim=200 max_size=30000 epochs=1 num_tokens=4000000 learning_rate=0.002
+      ;;
+    forward)  # CNN-BIG-LSTM's form next to a biLM of the same sizes after as many tokens
+      for directions in true false; do
+        elmokit pretrain "$data"/en/train-*.txt.xz --vocabulary "$data/en/vocab.txt.xz" \
+          --run "$out/bidirectional-$directions" --recipe mini \
+          --set num_steps=1563 checkpoint_every=1563 "bidirectional=$directions"  # 2,000,640 tokens
+        elmokit perplexity "$out/bidirectional-$directions" "$data/en/heldout_news.txt.xz"
+      done
+      ;;
+    senses)
+      elmokit reproduce senses-supervised --data "$data" --results "$out/senses" -o "$out" \
+        --model ims --model "ims-s:$out/word2vec.vec"
+      ;;
+    tables)
+      for table in table5 table6 wic; do
+        elmokit reproduce "$table" --data "$data" --results "$out/$table" -o "$out" --word-vectors "$glove" \
+          --model "static:$out/word2vec.vec" --model "static:$out/fasttext.bin" --model "cove:$out/cove" \
+          --model "context2vec:$out/context2vec"
+      done
+      ;;
+    *)
+      echo "no step $step" >&2
+      exit 2
+      ;;
+  esac
+done
