@@ -57,6 +57,13 @@ def test_the_same_seed_gives_the_same_interval():
     assert intervals[0] == intervals[1]
 
 
+def test_a_quarter_of_a_million_items_take_no_time():
+    gained = paired_bootstrap([items(0, 0, 1) * 80_000], [items(0, 1, 1) * 80_000], score=accuracy)
+    margin = 1.96 * 100 * math.sqrt(2 / 9 / 240_000)
+    assert gained.estimate == pytest.approx(100 / 3)
+    assert gained.high - gained.low == pytest.approx(2 * margin, rel=0.1)
+
+
 @pytest.mark.parametrize(("first", "second"), [([items(1)], [items(1, 0)]), ([[]], [[]]), ([], [items(1)])])
 def test_runs_of_other_items_are_refused(first: list[list[tuple[float, ...]]], second: list[list[tuple[float, ...]]]):
     with pytest.raises(ValueError, match="expected the same items"):

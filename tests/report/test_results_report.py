@@ -37,6 +37,7 @@ def test_the_page_opens_with_the_claims_and_names_what_is_missing(folder: Path, 
     )
     assert page.count("\n| 11 |") == 1
     assert "- Table 2 (table2): no runs of" in page
+    assert "Not measured: SQuAD, SNLI, SRL, Coref, SST-5." in page
     assert "To measure it again: `elmokit reproduce figure1 --scale small`." in page
     assert "(figure1.svg)" in page and "(figure2.svg)" in page
 

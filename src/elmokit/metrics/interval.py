@@ -7,10 +7,13 @@ with replacement, the same ones for both systems, and the interval holds the mid
 from __future__ import annotations
 
 import math
-import random
 import statistics
+from collections import Counter
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,21 +62,19 @@ def paired_bootstrap(
     sizes = {len(items) for items in runs}
     if not first or not second or len(sizes) != 1 or sizes == {0}:
         raise ValueError(f"runs with {sorted(sizes)} test items; expected the same items, at least one, for all runs")
-    rows = [tuple(number for item in items for number in item) for items in zip(*runs, strict=True)]
+    rows = Counter(tuple(number for item in items for number in item) for items in zip(*runs, strict=True))
     widths = [len(items[0]) for items in runs]
 
-    def gain(chosen: Sequence[Counts]) -> float:
-        sums = [math.fsum(column) for column in zip(*chosen, strict=True)]
-        scores: list[float] = []
-        for width in widths:
-            scores.append(score(tuple(sums[:width])))
-            del sums[:width]
+    def gain(sums: Sequence[float]) -> float:
+        starts = [0, *accumulate(widths)]
+        scores = [score(tuple(sums[start:end])) for start, end in zip(starts, starts[1:], strict=False)]
         return statistics.fmean(scores[len(first) :]) - statistics.fmean(scores[: len(first)])
 
-    randomness = random.Random(seed)
-    gains = sorted(gain(randomness.choices(rows, k=len(rows))) for _ in range(resamples))
-    outside = (1 - confidence) / 2
-    return Interval(gain(rows), _quantile(gains, outside), _quantile(gains, 1 - outside))
+    distinct, times = np.array(list(rows), float), np.array(list(rows.values()))
+    drawn = np.random.default_rng(seed).multinomial(times.sum(), times / times.sum(), size=resamples)
+    gains = [gain(sums) for sums in (drawn @ distinct).tolist()]
+    low, high = np.quantile(gains, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
+    return Interval(gain((times @ distinct).tolist()), low, high)
 
 
 def paired_t(differences: Sequence[float]) -> Interval | None:
@@ -88,11 +89,3 @@ def paired_t(differences: Sequence[float]) -> Interval | None:
     mean = statistics.fmean(differences)
     margin = _T_QUANTILES[len(differences) - 2] * statistics.stdev(differences) / math.sqrt(len(differences))
     return Interval(mean, mean - margin, mean + margin)
-
-
-def _quantile(numbers: Sequence[float], share: float) -> float:
-    """Linear interpolation between the two nearest of the sorted numbers."""
-    place = share * (len(numbers) - 1)
-    below = math.floor(place)
-    above = min(below + 1, len(numbers) - 1)
-    return numbers[below] + (place - below) * (numbers[above] - numbers[below])

@@ -23,6 +23,7 @@ from elmokit.reproduce.results import read_results, result_files
 from elmokit.reproduce.scales import SCALES
 from elmokit.reproduce.task_runs import is_task_run, read_task_run
 from elmokit.runs.logged_runs import has_runs, read_runs
+from elmokit.text.markdown import escape_markdown
 
 PAGE_NAME = "results.md"
 NO_FIGURES = "The figures need matplotlib: `pip install 'elmokit[plots]'`."
@@ -73,6 +74,10 @@ def _section(reproduction: Reproduction, paths: Sequence[Path], *, picture: str 
     heading, *others = reproduction_parts(reproduction, rows, details, level=2)
     if picture is not None:
         others.insert(1, f"![{FIGURES[reproduction.name][2]}]({picture})")
+    measured = {row.row for row in rows if any(cell is not None for cell in row.cells)}
+    missing = [name for name in reproduction.paper.rows if name not in measured]
+    if reproduction.plan is not None and missing:
+        others.append(f"Not measured: {escape_markdown(', '.join(missing))}.")
     return Section("\n\n".join([heading, *others]), _commands(reproduction, paths))
 
 
