@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.text.markdown import code_span, escape_markdown, markdown_table
+from elmokit.text.markdown import code_span, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def results_page(
 ) -> str:
     """The page in Markdown.
 
-    left_out: sentences about the tables that could not be shown, with the reason.
+    left_out: about each table that could not be shown, in Markdown, the reason.
     command: the command that writes the page.
     """
     parts = [
@@ -58,5 +58,5 @@ def results_page(
         again = ", ".join(map(code_span, section.commands))
         parts += [section.text, f"To measure it again: {again}."]
     if left_out:
-        parts += ["## Not measured", "\n".join(f"- {escape_markdown(reason)}" for reason in left_out)]
+        parts += ["## Not measured", "\n".join(f"- {reason}" for reason in left_out)]
     return "\n\n".join(parts) + "\n"

@@ -51,7 +51,7 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
         section = _section(reproduction, own, picture=f"{name}.svg" if drawn else None) if own else None
         files |= drawn
         if section is None:
-            left_out.append(f"{reproduction.paper.name} ({name}): no {reproduction.reads} were given")
+            left_out.append(f"{escape_markdown(reproduction.paper.name)} ({name}): no {reproduction.reads}")
         else:
             sections.append(section)
     found = verdicts(Evidence(runs=with_runs, results=paths))
