@@ -43,6 +43,7 @@ def test_layers_by_name_and_number():
     for number in range(3):
         assert_same(ELMO.encode(SENTENCES, layers=number), [array[number] for array in every])
     assert_same(ELMO.encode(SENTENCES, layers="top"), [array[2] for array in every])
+    assert_same(ELMO.encode(SENTENCES), [array[2] for array in every])
     assert_same(ELMO.encode(SENTENCES, layers="average"), [array.mean(axis=0) for array in every])
 
 

@@ -33,8 +33,8 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layers",
         type=_layers,
-        help="average, all, top, or the number of one layer (default: all for *.h5, as dump_bilm_embeddings "
-        "does, else average)",
+        help="top, average, all, or the number of one layer (default: all for *.h5, as dump_bilm_embeddings "
+        "does, else top)",
     )
     parser.add_argument("--batch-size", type=int, default=128, help="sentences per batch (default: %(default)s)")
     parser.add_argument(

@@ -18,7 +18,17 @@ from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
 from elmokit.model.encoded_sentence import EncodedSentence
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import read_bilm, to_stored
-from elmokit.model.layer_choice import Layers, Pooling, as_int, as_layers, pool, select, split, unit_vectors
+from elmokit.model.layer_choice import (
+    DEFAULT_LAYERS,
+    Layers,
+    Pooling,
+    as_int,
+    as_layers,
+    pool,
+    select,
+    split,
+    unit_vectors,
+)
 from elmokit.model.loaded import LoadedBiLM
 from elmokit.model.sentences import Sentence, batches_by_length, tokens_of_each
 from elmokit.model.surprisal import Direction, SentenceSurprisal, SurprisalModel, SurprisalSettings
@@ -222,7 +232,7 @@ class Elmo:
         sentences: str | Iterable[Sentence],
         *,
         batch_size: int = 128,
-        layers: Layers = "average",
+        layers: Layers = DEFAULT_LAYERS,
         pooling: Pooling | None = None,
         normalize_embeddings: bool = False,
         convert_to_tensor: bool = False,
@@ -233,10 +243,10 @@ class Elmo:
         sentences: strings, which are tokenised, or lists of tokens, which are used unchanged. A single string is one
             sentence and gives one array, as in sentence-transformers.
         batch_size: number of sentences encoded at once; a smaller one needs less memory and changes nothing else.
-        layers: "average" of all layers, "all", "top", or the number of a layer; 0 is the token representation, without
-            context.
+        layers: "top", "average" of all layers, "all", or the number of a layer; 0 is the token representation, without
+            context. By default the top layer, which tells the senses of words apart best.
         pooling: "mean" or "max" over the tokens of each sentence, which gives one array (N,2D), or (N,L,2D); a
-            sentence without tokens gets zeros.
+            sentence without tokens gets zeros. To classify sentences, train a task model instead.
         normalize_embeddings: whether to scale each vector to length 1; zeros stay zeros.
         convert_to_tensor: whether to return torch tensors on the model's device in place of arrays.
         show_progress_bar: whether to show a bar on stderr; by default on a terminal, after two seconds.
@@ -300,7 +310,9 @@ class Elmo:
                 bar.update(len(batch))
         return vectors
 
-    def encode_streams(self, streams: Iterable[Iterable[Sentence]], *, layers: Layers = "average") -> list[list[Array]]:
+    def encode_streams(
+        self, streams: Iterable[Iterable[Sentence]], *, layers: Layers = DEFAULT_LAYERS
+    ) -> list[list[Array]]:
         """Vectors with the LSTM state carried from sentence to sentence, as bilm-tf and AllenNLP compute them.
 
         A stream is a text of consecutive sentences, which starts from a zero state. If a reference implementation was

@@ -62,7 +62,7 @@ def embed_file(
 
     The ending of the output's name decides its layout: .h5, .hdf5, .npz, .npy or .safetensors.
 
-    layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise their average.
+    layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise the top one.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
     resume: whether to continue a job that was killed, whose finished lines are in `OUTPUT.partial`; the output has the
         same bytes as if the job had not been killed. A different model, different options, or different text in the

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from elmokit.model.layer_choice import DEFAULT_LAYERS
 from elmokit.system.untrusted import FormatError
 from elmokit.text.lines import read_lines
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jaxtyping import Float, Int64, Shaped
+
+    from elmokit.model.layer_choice import Layers
 
 
 class SentenceArrays(Protocol):
@@ -83,7 +86,7 @@ class VectorsFormat:
     read: Callable[[Path], SentenceArrays]
     """Opens a file. Raises FormatError, a ValueError, if it is damaged, before memory is allocated."""
     write: Callable[[Path, FlatVectors], None]
-    default_layers: Literal["average", "all"] = "average"
+    default_layers: Layers = DEFAULT_LAYERS
     """The layers that `elmokit embed` writes by default."""
     files: Callable[[Path], tuple[Path, ...]] = _only
     """All files that hold the vectors of a path, the path itself first."""

@@ -60,7 +60,7 @@ def _describe_rates(study: SenseStudy) -> Iterator[str]:
     yield "  is the same sense nearer? In brackets 95 % intervals. The static vector is"
     yield "  layer 0, the same in every sentence: all are tied, and that is chance. The bag"
     yield "  is the mean of the static vectors of the other words. `encode` gives the"
-    yield "  average of the layers."
+    yield "  top layer."
 
 
 def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours: bool) -> Iterator[str]:
