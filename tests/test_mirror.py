@@ -49,6 +49,7 @@ TESTED_THROUGH = {
     "tasks/*/recipes.py": ("tasks/test_train.py", "data, with its sources"),
     "tasks/*.py": ("tasks/test_train.py", "parts of a run are tested by runs of a toy task"),
     "vectors/*.py": ("vectors/test_embed_file.py", "each layout is written and read with every choice of layers"),
+    "web/explore/*.py": ("web/test_explore.py", "the parts of one site"),
     "web/demo/*.py": ("web/test_demo.py", "the parts of one page"),
 }
 

@@ -26,4 +26,63 @@ def _demo(arguments: argparse.Namespace) -> None:
     demo.run(arguments.html, model=arguments.model)
 
 
-VERBS: Sequence[Verb] = (("demo", _add_demo, _demo),)
+def _add_explore(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="SITE",
+        help="write the pages into a new folder, for a web server, in place of opening them",
+    )
+    parser.add_argument(
+        "--model", metavar="M", help="name of a bundled model, or a model of at most 40 M parameters (default: mini-en)"
+    )
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="text to search in, one sentence per line: plain, .gz or .xz; several files are told apart by colour",
+    )
+    parser.add_argument(
+        "--tokenize", action="store_true", help="split the lines of the files into tokens (default: at spaces)"
+    )
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
+    parser.add_argument("--no-browser", action="store_true", help="print the address without opening a browser")
+
+
+def _explore(arguments: argparse.Namespace) -> None:
+    """Open a page that runs a model in the browser: nearest contexts, maps, what it expects; nothing leaves it."""
+    from tempfile import TemporaryDirectory
+
+    from elmokit.model.bundled import DEFAULT_MODEL
+    from elmokit.web.explore.site import write_site
+
+    def write(folder: Path) -> Path:
+        model = arguments.model or DEFAULT_MODEL
+        return write_site(folder, model=model, corpora=arguments.corpus, raw_text=arguments.tokenize)
+
+    if arguments.output:
+        print(write(arguments.output))
+        return
+    with TemporaryDirectory(prefix="elmokit-explore-") as folder:
+        page = write(Path(folder) / "site")
+        _open(page.parent, port=arguments.port, in_browser=not arguments.no_browser)
+
+
+def _open(folder: Path, *, port: int, in_browser: bool) -> None:
+    import webbrowser
+    from contextlib import suppress
+
+    from elmokit.web.explore.server import address, serve
+
+    with serve(folder, port=port) as server:
+        print(f"{address(server)} (Ctrl-C ends it)", flush=True)
+        if in_browser:
+            webbrowser.open(address(server))
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
+
+
+VERBS: Sequence[Verb] = (("demo", _add_demo, _demo), ("explore", _add_explore, _explore))

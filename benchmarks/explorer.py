@@ -1,0 +1,125 @@
+"""The explorer in Chromium: largest difference from Python's vectors, time of a sentence, time to load; pictures.
+
+    python benchmarks/explorer.py .data/en/heldout.txt.xz .data/ko/heldout.txt.xz [--json FILE] [--pictures docs]
+
+Reads the first 200 sentences of each file with the bundled model of its language. Needs Playwright and Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shutil
+import tempfile
+import threading
+import time
+import warnings
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Browser, sync_playwright
+
+import elmokit
+from elmokit import Elmo
+from elmokit.text.lines import read_lines
+from elmokit.web.explore.server import address, serve
+from elmokit.web.explore.site import write_site
+
+NUM_SENTENCES = 200
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
+READ = """async (sentences) => {
+  const started = performance.now();
+  const { BiLM } = await import("/scripts/bilm.js");
+  const { readSafetensors } = await import("/scripts/safetensors.js");
+  const config = await (await fetch("/model/config.json")).json();
+  const weights = await (await fetch("/model/model.safetensors")).arrayBuffer();
+  const bilm = await BiLM.create(config.bilm, readSafetensors(weights));
+  const loaded = performance.now() - started;
+  const results = sentences.map((tokens) => {
+    const before = performance.now();
+    const layers = bilm.read(tokens);
+    return { milliseconds: performance.now() - before, layers: layers.map((layer) => [...layer]) };
+  });
+  const again = sentences[0];
+  const warm = performance.now();
+  bilm.read(again);
+  return { loaded, results, warm: performance.now() - warm };
+}"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("english", type=Path)
+    parser.add_argument("korean", type=Path)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--pictures", type=Path, metavar="FOLDER")
+    arguments = parser.parse_args()
+    texts = {"mini-en": arguments.english, "mini-ko": arguments.korean}
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        results: dict[str, Any] = {
+            "elmokit": elmokit.__version__,
+            "chromium": browser.version,
+            "machine": platform.processor() or platform.machine(),
+        }
+        for name, text in texts.items():
+            with serve(write_site(Path(folder) / name, model=name).parent) as server:
+                threading.Thread(target=server.serve_forever, daemon=True).start()
+                results[name] = measured(browser, address(server), name, text)
+                if arguments.pictures:
+                    take_pictures(browser, address(server), name, arguments.pictures)
+                server.shutdown()
+        browser.close()
+    print(json.dumps(results, indent=2))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+def measured(browser: Browser, site: str, name: str, text: Path) -> dict[str, float]:
+    """Differences and times of the first sentences of a text."""
+    sentences = [line.split(" ") for line in islice(read_lines(text), NUM_SENTENCES)]
+    page = browser.new_page()
+    before = time.perf_counter()
+    page.goto(site)
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    ready = time.perf_counter() - before
+    found = page.evaluate(READ, sentences)
+    page.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exact = Elmo(name).encode(sentences, layers="all")
+    differences = [
+        float(np.abs(np.array(result["layers"]).reshape(array.shape) - array).max())
+        for result, array in zip(found["results"], exact, strict=True)
+    ]
+    of_20_words = [
+        result["milliseconds"]
+        for result, tokens in zip(found["results"], sentences, strict=True)
+        if 18 <= len(tokens) <= 22
+    ]
+    return {
+        "sentences": len(sentences),
+        "largest_difference": max(differences),
+        "page_ready_seconds": round(ready, 2),
+        "model_loaded_milliseconds": round(found["loaded"], 1),
+        "median_milliseconds_of_20_words": round(float(np.median(of_20_words)), 1),
+    }
+
+
+def take_pictures(browser: Browser, site: str, name: str, folder: Path) -> None:
+    """The views of contexts and of the map, as they are at first."""
+    page = browser.new_page(viewport={"width": 1000, "height": 860})
+    page.goto(site)
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    for view in ("contexts", "map"):
+        page.click(f"#tab-{view}")
+        page.wait_for_selector("#panel:not([aria-busy])")
+        page.screenshot(path=folder / f"explorer-{name}-{view}.png")
+    page.close()
+
+
+if __name__ == "__main__":
+    main()

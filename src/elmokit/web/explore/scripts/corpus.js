@@ -1,0 +1,73 @@
+// The sentences to search in: their tokens, senses where they are known, and all layers of all tokens in int8.
+
+import { largest } from "./vectors.js";
+
+export class Corpus {
+  /** about: corpus.json; buffer: corpus.bin, scales (layers, tokens) in float32 and then int8 (layers, tokens, dim). */
+  constructor(about, buffer) {
+    Object.assign(this, { sentences: about.sentences, words: about.words, sources: about.sources, numLayers: about.num_layers, dim: about.dim });
+    this.starts = [0];
+    for (const tokens of this.sentences) this.starts.push(this.starts.at(-1) + tokens.length);
+    this.numTokens = this.starts.at(-1);
+    const numScales = this.numLayers * this.numTokens;
+    if (buffer.byteLength !== numScales * (4 + this.dim)) throw new Error("the index of the corpus is damaged");
+    this.scales = new Float32Array(buffer, 0, numScales);
+    this.numbers = new Int8Array(buffer, 4 * numScales);
+    this.sentenceOf = new Int32Array(this.numTokens);
+    this.sentences.forEach((tokens, sentence) => this.sentenceOf.fill(sentence, this.starts[sentence], this.starts[sentence + 1]));
+    this.senses = new Map(about.senses.map(([sentence, index, sense]) => [this.starts[sentence] + index, sense]));
+  }
+
+  place(number) {
+    const sentence = this.sentenceOf[number];
+    return {
+      sentence,
+      index: number - this.starts[sentence],
+      tokens: this.sentences[sentence],
+      sense: this.senses.get(number) ?? null,
+      source: this.sources.findLast(([, first]) => first <= sentence)?.[0] ?? null,
+    };
+  }
+
+  token(number) {
+    return this.sentences[this.sentenceOf[number]][number - this.starts[this.sentenceOf[number]]];
+  }
+
+  /** The mixed vector of a token, up to the rounding of int8. */
+  vector(number, { weights, gamma }) {
+    const vector = new Float32Array(this.dim);
+    for (let layer = 0; layer < this.numLayers; layer++) {
+      const at = layer * this.numTokens + number;
+      const factor = gamma * weights[layer] * this.scales[at];
+      if (factor === 0) continue;
+      const start = at * this.dim;
+      for (let entry = 0; entry < this.dim; entry++) vector[entry] += factor * this.numbers[start + entry];
+    }
+    return vector;
+  }
+
+  /** Tokens with the largest cosines with a query; `isAllowed(number)` chooses among all. */
+  nearest(query, mixture, number, isAllowed) {
+    const lengthOf = (vector) => Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+    const length = lengthOf(query) || 1;
+    return largest(this.numTokens, number, (token) => {
+      if (!isAllowed(token)) return -Infinity;
+      const vector = this.vector(token, mixture);
+      let product = 0;
+      let square = 0;
+      for (let at = 0; at < this.dim; at++) {
+        product += query[at] * vector[at];
+        square += vector[at] * vector[at];
+      }
+      return square > 0 ? product / (length * Math.sqrt(square)) : 0;
+    });
+  }
+
+  /** Numbers of all tokens that are this word, in any case. */
+  occurrences(word) {
+    const wanted = word.toLowerCase();
+    const found = [];
+    for (let number = 0; number < this.numTokens; number++) if (this.token(number).toLowerCase() === wanted) found.push(number);
+    return found;
+  }
+}

@@ -1,0 +1,49 @@
+// Elements of HTML and SVG from values; text is always text, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SVG_TAGS = new Set(["svg", "g", "circle", "rect", "path", "text", "title", "line"]);
+
+/** make("p", { class: "soft", onclick }, "text", child, ...): an element; null children and false attributes are left out. */
+export function make(tag, attributes = {}, ...children) {
+  const element = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "colour") element.style.setProperty("--colour", value);
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+export function replace(element, ...children) {
+  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+}
+
+/** A sentence with one of its tokens marked; long ones are cut around it. */
+export function sentence(tokens, marked, { around = 14 } = {}) {
+  const first = Math.max(0, marked - around);
+  const last = Math.min(tokens.length, marked + around + 1);
+  return make(
+    "span",
+    { class: "sentence", dir: "auto" },
+    first > 0 ? "… " : null,
+    tokens.slice(first, last).flatMap((token, at) => [
+      at > 0 ? " " : null,
+      first + at === marked ? make("mark", {}, token) : token,
+    ]),
+    last < tokens.length ? " …" : null,
+  );
+}
+
+/** A table with a caption, column names, and rows of cells: strings, numbers or elements. */
+export function table(caption, columns, rows) {
+  return make(
+    "table",
+    {},
+    make("caption", {}, caption),
+    make("thead", {}, make("tr", {}, columns.map((name) => make("th", { scope: "col" }, name)))),
+    make("tbody", {}, rows.map((cells) => make("tr", {}, cells.map((cell) => make("td", { class: typeof cell === "number" ? "number" : false }, shown(cell)))))),
+  );
+}
+
+const shown = (cell) => (typeof cell === "number" ? cell.toFixed(2) : (cell ?? ""));

@@ -1,0 +1,198 @@
+// What the page asks for, computed: everything here runs in a worker, so that typing never stalls.
+
+import { BiLM } from "./bilm.js";
+import { characterIds } from "./characters.js";
+import { Corpus } from "./corpus.js";
+import { readSafetensors } from "./safetensors.js";
+import { Softmax, normalised } from "./softmax.js";
+import { tokenize } from "./tokenizer.js";
+import { cosine, largest, mix, principalPlane, row } from "./vectors.js";
+
+const MAX_TOKENS = 1000; // of one text; the page shows fewer
+const MAX_OCCURRENCES = 300;
+const RESCORED = 3; // times as many candidates of the index are computed exactly as are shown
+
+export class Explorer {
+  /** fetchFile(path) -> ArrayBuffer of a file of the site; shared with `softmax`, which is fetched when it is needed. */
+  static async open(fetchFile) {
+    const [about, weights] = [JSON.parse(text(await fetchFile("model/config.json"))), await fetchFile("model/model.safetensors")];
+    const bilm = await BiLM.create(about.bilm, readSafetensors(weights));
+    const corpus = new Corpus(JSON.parse(text(await fetchFile("corpus.json"))), await fetchFile("corpus.bin"));
+    return new Explorer(bilm, corpus, fetchFile);
+  }
+
+  constructor(bilm, corpus, fetchFile) {
+    Object.assign(this, { bilm, corpus, fetchFile, dim: bilm.dim, remembered: new Map() });
+  }
+
+  about() {
+    const { corpus } = this;
+    return {
+      numLayers: this.bilm.numLayers,
+      dim: this.dim,
+      numSentences: corpus.sentences.length,
+      numTokens: corpus.numTokens,
+      words: corpus.words,
+    };
+  }
+
+  /** Tokens of each line of a text. */
+  tokens(given) {
+    const lines = given.split("\n").map(tokenize).filter((tokens) => tokens.length);
+    let room = MAX_TOKENS;
+    return lines.map((tokens) => tokens.slice(0, room).filter(() => room-- > 0)).filter((tokens) => tokens.length);
+  }
+
+  /** All layers of a sentence; the last few sentences are remembered. */
+  layers(tokens) {
+    const key = tokens.join(" ");
+    if (!this.remembered.has(key)) {
+      if (this.remembered.size >= 64) this.remembered.clear();
+      this.remembered.set(key, this.bilm.read(tokens));
+    }
+    return this.remembered.get(key);
+  }
+
+  vectorAt(tokens, index, mixture) {
+    return mix(this.layers(tokens).map((layer) => row(layer, index, this.dim)), mixture);
+  }
+
+  /** Cosines (tokens, tokens) of all tokens of all sentences, row by row. */
+  similarities({ sentences, mixture }) {
+    const vectors = sentences.flatMap((tokens) => {
+      const mixed = mix(this.layers(tokens), mixture);
+      return tokens.map((_, index) => row(mixed, index, this.dim));
+    });
+    return vectors.map((one) => vectors.map((other) => cosine(one, other)));
+  }
+
+  /** Nearest contexts of a token in the corpus, with exact cosines; those of the very same sentence are left out. */
+  neighbours({ tokens, index, mixture, number, among }) {
+    const { corpus } = this;
+    const query = this.vectorAt(tokens, index, mixture);
+    const own = tokens.join(" ");
+    const word = tokens[index].toLowerCase();
+    const isOwn = corpus.sentences.map((sentence) => sentence.join(" ") === own);
+    const isAllowed = (token) => {
+      if (isOwn[corpus.sentenceOf[token]]) return false;
+      return among === "any" || (corpus.token(token).toLowerCase() === word) === (among === "same");
+    };
+    const near = corpus.nearest(query, mixture, RESCORED * number, isAllowed).map(({ index: token }) => {
+      const place = corpus.place(token);
+      return { ...place, cosine: cosine(query, this.vectorAt(place.tokens, place.index, mixture)) };
+    });
+    return near.sort((one, other) => other.cosine - one.cosine).slice(0, number);
+  }
+
+  /** The sense of a token of the corpus, if it is one; null otherwise. */
+  sense({ tokens, index }) {
+    const sentence = this.corpus.sentences.findIndex((of) => of.join(" ") === tokens.join(" "));
+    return sentence < 0 ? null : (this.corpus.senses.get(this.corpus.starts[sentence] + index) ?? null);
+  }
+
+  /** Words of the corpus with the nearest token representations, which do not depend on context. */
+  similarWords({ token, number }) {
+    const { corpus, bilm } = this;
+    const query = bilm.charEncoder.encodeToken(token);
+    this.corpusWords ??= [...new Set(corpus.sentences.flat())];
+    const words = this.corpusWords;
+    return largest(words.length, number, (at) =>
+      words[at] === token ? -Infinity : cosine(query, bilm.charEncoder.encodeToken(words[at])),
+    ).map(({ index, value }) => ({ token: words[index], cosine: value }));
+  }
+
+  /** Occurrences of a word in the corpus and in the sentences given, as points in the plane. */
+  occurrences({ word, sentences, mixture }) {
+    const { corpus } = this;
+    const own = sentences.flatMap((tokens) =>
+      tokens.flatMap((token, index) => (token.toLowerCase() === word.toLowerCase() ? [{ tokens, index, sense: null, source: null, isOwn: true }] : [])),
+    );
+    const numbers = corpus.occurrences(word).slice(0, MAX_OCCURRENCES - own.length);
+    const found = [...own, ...numbers.map((number) => ({ ...corpus.place(number), isOwn: false }))];
+    const vectors = found.map(({ tokens, index }) => this.vectorAt(tokens, index, mixture));
+    const { points, share } = principalPlane(vectors);
+    return { share, points: found.map((place, at) => ({ ...place, x: points[at][0], y: points[at][1] })) };
+  }
+
+  /** For each token what either direction and both together expect in its place, and its surprisal in bits. */
+  async expectations({ tokens, number }) {
+    const softmax = await this.softmax();
+    const width = this.dim / this.bilm.lstms.length;
+    const top = this.bilm.readBounded(tokens).at(-1);
+    const contexts = (direction) =>
+      tokens.map((_, index) => top.slice(...[0, 1].map((end) => (index + 2 * direction) * this.dim + (direction + end) * width)));
+    const results = tokens.map((token) => ({ token, isKnown: softmax.knows(token) }));
+    const logs = [];
+    softmax.forEach(contexts(0), (of, index) => {
+      logs[index] = of;
+      Object.assign(results[index], { forward: softmax.top(of, number), forwardBits: -of[softmax.id(tokens[index])] / Math.LN2 });
+    });
+    if (this.bilm.lstms.length === 2) {
+      softmax.forEach(contexts(1), (of, index) => {
+        const both = normalised(of.map((log, id) => (softmax.isWord(id) ? log + logs[index][id] : -Infinity)));
+        Object.assign(results[index], {
+          backward: softmax.top(of, number),
+          backwardBits: -of[softmax.id(tokens[index])] / Math.LN2,
+          both: softmax.top(both, number),
+        });
+      });
+    }
+    return results;
+  }
+
+  /** The groups of characters that the convolutions found in a word: how many filters, and the sum of what they give. */
+  characters({ token, number }) {
+    const { config, charEncoder } = this.bilm;
+    const ids = characterIds(token, config.max_characters_per_token);
+    const { values, positions } = charEncoder.filters(token);
+    const groups = new Map();
+    let first = 0;
+    for (const [width, count] of config.filters) {
+      for (let filter = first; filter < first + count; filter++) {
+        if (values[filter] <= 0) continue;
+        const shown = spelled(ids.slice(positions[filter], positions[filter] + width));
+        const group = groups.get(shown) ?? { characters: shown, width, numFilters: 0, activation: 0 };
+        group.numFilters += 1;
+        group.activation += values[filter];
+        groups.set(shown, group);
+      }
+      first += count;
+    }
+    return [...groups.values()].sort((one, other) => other.activation - one.activation).slice(0, number);
+  }
+
+  async softmax() {
+    this.openSoftmax ??= (async () => {
+      const files = JSON.parse(text(await this.fetchFile("softmax.json")));
+      if (!files.length) throw new Error("this model has no softmax, so it cannot say what it expects");
+      const parts = [];
+      for (const file of files) parts.push(readSafetensors(await this.fetchFile(`model/${file}`)));
+      const vocabulary = text(await this.fetchFile("model/vocabulary.txt")).replace(/\n$/, "").split("\n");
+      return new Softmax(parts, vocabulary, this.bilm.memory);
+    })();
+    this.openSoftmax.catch(() => (this.openSoftmax = null));
+    return this.openSoftmax;
+  }
+}
+
+const text = (buffer) => new TextDecoder().decode(buffer);
+
+/** Ids of characters as text: ^ and $ are the boundaries of the word; bytes that are no whole character are in hexadecimal. */
+function spelled(ids) {
+  let shown = "";
+  let bytes = [];
+  const flush = () => {
+    const decoded = new TextDecoder().decode(new Uint8Array(bytes));
+    shown += decoded.includes("\ufffd") ? bytes.map((byte) => `\\x${byte.toString(16)}`).join("") : decoded;
+    bytes = [];
+  };
+  for (const id of ids) {
+    if (id <= 256) bytes.push(id - 1);
+    else {
+      flush();
+      shown += { 257: "<S>", 258: "</S>", 259: "^", 260: "$" }[id] ?? "";
+    }
+  }
+  flush();
+  return shown;
+}

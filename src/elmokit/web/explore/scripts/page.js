@@ -1,0 +1,237 @@
+// The page: text and choices in, views out. Everything slow happens in the worker.
+
+import { make, replace } from "./dom.js";
+import { drawingAsPng, drawingText, save, tableText } from "./save.js";
+import { AMONG, TABS, mixture, readState, writeState } from "./state.js";
+import { LANGUAGES, speaker } from "./strings.js";
+import * as views from "./views.js";
+
+const find = (id) => document.getElementById(id);
+const settings = JSON.parse(find("settings").textContent);
+
+// --- the worker -----------------------------------------------------------------------------------------------------
+
+const worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+const waiting = new Map();
+let lastCall = 0;
+
+function call(method, argument) {
+  return new Promise((resolve, reject) => {
+    waiting.set(++lastCall, { resolve, reject });
+    worker.postMessage({ id: lastCall, method, argument });
+  });
+}
+
+worker.addEventListener("message", ({ data }) => {
+  if (data.progress) return showProgress(data.progress);
+  const { resolve, reject } = waiting.get(data.id);
+  waiting.delete(data.id);
+  if (data.error === undefined) resolve(data.result);
+  else reject(new Error(data.error));
+});
+worker.addEventListener("error", (event) => showError(new Error(event.message)));
+
+// --- what is known --------------------------------------------------------------------------------------------------
+
+let about = null;
+let state = null;
+let sentences = [];
+let isSoftmaxWanted = false;
+let say = speaker(settings.language);
+let turn = 0; // of the view that is being computed; an older one is not shown
+
+function defaults() {
+  const weights = Array.from({ length: settings.numLayers }, (_, index) => (index === settings.numLayers - 1 ? 1 : 0));
+  return { text: settings.text, sentence: 0, index: settings.index, tab: "contexts", among: "same", language: settings.language, weights, gamma: 1 };
+}
+
+function change(part) {
+  state = { ...state, ...part };
+  history.replaceState(null, "", writeState(state));
+  return show();
+}
+
+function chosen() {
+  const at = Math.min(state.sentence, sentences.length - 1);
+  return at < 0 ? null : { sentenceNumber: at, tokens: sentences[at], index: Math.min(state.index, sentences[at].length - 1) };
+}
+
+// --- the parts of the page ------------------------------------------------------------------------------------------
+
+function showWords() {
+  document.documentElement.lang = state.language;
+  document.title = say("title", { model: settings.model });
+  find("title").textContent = document.title;
+  for (const element of document.querySelectorAll("[data-say]")) element.textContent = say(element.dataset.say);
+  replace(find("tabs"), TABS.map((name) =>
+    make("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(name === state.tab), "aria-controls": "panel", tabindex: name === state.tab ? 0 : -1, onclick: () => change({ tab: name }) }, say(name))));
+  find("panel").setAttribute("aria-labelledby", `tab-${state.tab}`);
+  replace(find("among"), AMONG.map((name) => make("option", { value: name, selected: name === state.among }, say(`among${name[0].toUpperCase()}${name.slice(1)}`))));
+  find("among-choice").hidden = state.tab !== "contexts";
+}
+
+function showTokens() {
+  const here = chosen();
+  replace(find("tokens"), sentences.map((tokens, number) =>
+    make("p", { dir: "auto" }, tokens.flatMap((token, index) => {
+      const isChosen = here !== null && number === here.sentenceNumber && index === here.index;
+      return [make("button", { type: "button", class: "token", "aria-pressed": String(isChosen), onclick: () => change({ sentence: number, index }) }, token), " "];
+    }))));
+}
+
+function showMixture() {
+  const { weights } = mixture(state);
+  replace(find("weights"), weights.map((weight, layer) => {
+    const set = (event) => {
+      const changed = state.weights.map((old, at) => (at === layer ? Number(event.target.value) : old));
+      if (changed.some((value) => value > 0)) change({ weights: changed });
+    };
+    return make("label", {}, say("layer", { number: layer }),
+      make("input", { type: "range", min: 0, max: 1, step: 0.01, value: state.weights[layer], "data-layer": layer, oninput: set }),
+      make("output", {}, weight.toFixed(2)));
+  }), make("label", {}, say("gamma"),
+    make("input", { type: "range", min: 0.1, max: 5, step: 0.1, value: state.gamma, id: "gamma", oninput: (event) => change({ gamma: Number(event.target.value) }) }),
+    make("output", {}, state.gamma.toFixed(1))));
+}
+
+function presets() {
+  const last = settings.numLayers - 1;
+  const only = (layer) => Array.from({ length: settings.numLayers }, (_, at) => (at === layer ? 1 : 0));
+  return [
+    ["presetTop", only(last)],
+    ["presetFirst", only(Math.min(1, last))],
+    ["presetToken", only(0)],
+    ["presetEqual", only(0).map(() => 1)],
+  ].map(([name, weights]) => ({ name: say(name), weights, gamma: 1 }));
+}
+
+function showPresets() {
+  const current = JSON.stringify(state.weights);
+  replace(find("preset"), make("option", { value: "" }, "…"), presets().map((preset, at) =>
+    make("option", { value: at, selected: JSON.stringify(preset.weights) === current }, preset.name)));
+}
+
+async function show() {
+  const isCurrent = ((mine) => () => mine === turn)(++turn);
+  say = speaker(state.language);
+  keepFocus(() => {
+    showWords();
+    showTokens();
+    showMixture();
+    showPresets();
+  });
+  const here = chosen();
+  const panel = find("panel");
+  const shared = { panel, say, call, sentences, mixture: mixture(state), among: state.among, isCurrent, words: about.words, numLayers: about.numLayers };
+  const choose = (sentence, index) => change({ sentence, index });
+  const wantSoftmax = () => {
+    isSoftmaxWanted = true;
+    show();
+  };
+  try {
+    panel.setAttribute("aria-busy", "true");
+    if (state.tab === "tour") views.tour({ ...shared, visit });
+    else if (here === null) replace(panel, make("p", {}, say("choose")));
+    else await views[state.tab]({ ...shared, ...here, choose, isSoftmaxWanted, wantSoftmax, softmaxBytes: settings.softmaxBytes });
+    if (isCurrent()) showError(null);
+  } catch (error) {
+    if (isCurrent()) showError(error);
+  } finally {
+    if (isCurrent()) {
+      panel.removeAttribute("aria-busy");
+      showSaving();
+    }
+  }
+}
+
+/** What is drawn anew keeps the focus of the keyboard. */
+function keepFocus(draw) {
+  const focused = document.activeElement;
+  const key = focused && (focused.id || focused.dataset.layer || (focused.className === "token" && "token"));
+  draw();
+  if (!key || document.contains(focused)) return;
+  const again = find(key) ?? document.querySelector(key === "token" ? ".token[aria-pressed=true]" : `[data-layer="${key}"]`);
+  again?.focus();
+}
+
+function visit(word) {
+  return setText(word.examples.join("\n"), { sentence: 0, index: word.index, tab: "map" });
+}
+
+async function setText(text, part = {}) {
+  find("text").value = text;
+  find("panel").setAttribute("aria-busy", "true");
+  sentences = await call("tokens", text);
+  return change({ text, ...part });
+}
+
+function showSaving() {
+  const table = find("panel").querySelector("table");
+  const drawing = find("panel").querySelector(".scroll > svg");
+  const name = `${settings.model}-${state.tab}`;
+  const button = (label, act) => make("button", { type: "button", onclick: act }, say(label));
+  replace(
+    find("saving"),
+    table && button("exportTsv", () => save(`${name}.tsv`, tableText(table), "text/tab-separated-values")),
+    drawing && button("exportSvg", () => save(`${name}.svg`, drawingText(drawing), "image/svg+xml")),
+    drawing && button("exportPng", async () => save(`${name}.png`, await drawingAsPng(drawing))),
+  );
+}
+
+function showProgress({ path, received, total }) {
+  const share = total ? Math.round((100 * received) / total) : "…";
+  find("status").textContent = say("loading", { path, share });
+  find("progress").hidden = received === total;
+  find("progress").value = total ? received / total : 0;
+  if (about && received === total) showReady();
+}
+
+function showReady() {
+  find("status").textContent = say("ready", { layers: about.numLayers, dim: about.dim, sentences: about.numSentences });
+  find("progress").hidden = true;
+}
+
+function showError(error) {
+  find("error").textContent = error === null ? "" : say("failed", { error: error.message });
+}
+
+// --- what the user does ---------------------------------------------------------------------------------------------
+
+let typing = null;
+find("text").addEventListener("input", (event) => {
+  clearTimeout(typing);
+  typing = setTimeout(() => setText(event.target.value), 200);
+});
+find("among").addEventListener("change", (event) => change({ among: event.target.value }));
+find("preset").addEventListener("change", (event) => {
+  const preset = presets()[event.target.value];
+  if (preset) change({ weights: preset.weights, gamma: preset.gamma });
+});
+find("language").addEventListener("click", () => {
+  change({ language: LANGUAGES[(LANGUAGES.indexOf(state.language) + 1) % LANGUAGES.length] });
+  showReady();
+});
+find("tabs").addEventListener("keydown", (event) => {
+  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!by) return;
+  change({ tab: TABS[(TABS.indexOf(state.tab) + by + TABS.length) % TABS.length] });
+  find(`tab-${state.tab}`).focus();
+});
+addEventListener("hashchange", () => {
+  state = readState(location.hash, defaults());
+  setText(state.text);
+});
+
+state = readState(location.hash, defaults());
+say = speaker(state.language);
+showWords();
+find("text").value = state.text;
+try {
+  about = await call("about");
+  showReady();
+  await setText(state.text);
+  document.body.dataset.ready = "true";
+} catch (error) {
+  showError(error);
+  find("progress").hidden = true;
+}

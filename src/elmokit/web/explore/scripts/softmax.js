@@ -1,0 +1,90 @@
+// The softmax over the vocabulary: what the forward and the backward language model expect at each place.
+
+import { largest } from "./vectors.js";
+
+const ROWS_AT_ONCE = 2048;
+const CONTEXTS_AT_ONCE = 24;
+
+export class Softmax {
+  /** parts: tensors of each file, in order; vocabulary: the tokens in the order of the rows. */
+  constructor(parts, vocabulary, memory) {
+    Object.assign(this, { parts, vocabulary, memory });
+    this.ids = new Map(vocabulary.map((token, id) => [token, id]));
+    this.specials = new Set(["<S>", "</S>", "<UNK>"].map((token) => this.ids.get(token)));
+    const numRows = parts.reduce((sum, part) => sum + part.get("softmax.bias").shape[0], 0);
+    if (numRows !== vocabulary.length) throw new Error(`the softmax has ${numRows} rows for ${vocabulary.length} tokens`);
+  }
+
+  id(token) {
+    return this.ids.get(token) ?? this.ids.get("<UNK>");
+  }
+
+  knows(token) {
+    return this.ids.has(token);
+  }
+
+  /** Whether a row is a word, and not a boundary or all the words that are not in the vocabulary. */
+  isWord(id) {
+    return !this.specials.has(id);
+  }
+
+  /** Log probabilities (natural) of all tokens after each context, in groups: calls use(logs, index) for each. */
+  forEach(contexts, use) {
+    for (let first = 0; first < contexts.length; first += CONTEXTS_AT_ONCE) {
+      const group = contexts.slice(first, first + CONTEXTS_AT_ONCE);
+      this.logits(group).forEach((logits, index) => use(normalised(logits), first + index));
+    }
+  }
+
+  logits(contexts) {
+    const { memory } = this;
+    const dim = contexts[0].length;
+    const mark = memory.mark();
+    const padded = Math.ceil(dim / 16) * 16;
+    const x = memory.reserve(contexts.length * padded);
+    memory.view(x, contexts.length * padded).fill(0);
+    contexts.forEach((context, index) => memory.view(x, contexts.length * padded).set(context, index * padded));
+    const y = memory.reserve(contexts.length * ROWS_AT_ONCE);
+    const all = contexts.map(() => new Float32Array(this.vocabulary.length));
+    let first = 0;
+    for (const part of this.parts) {
+      const weight = part.get("softmax.weight").values;
+      const bias = part.get("softmax.bias").values;
+      const scale = part.get("softmax.weight_scale")?.values;
+      for (let start = 0; start < bias.length; start += ROWS_AT_ONCE) {
+        const rows = Math.min(ROWS_AT_ONCE, bias.length - start);
+        const block = memory.mark();
+        const matrix = memory.matrix(widened(weight.subarray(start * dim, (start + rows) * dim), scale?.subarray(start), dim), rows, dim);
+        const view = memory.view(y, contexts.length * rows);
+        for (let index = 0; index < contexts.length; index++) view.set(bias.subarray(start, start + rows), index * rows);
+        memory.multiply(matrix, x, y, contexts.length, padded, rows);
+        const products = memory.view(y, contexts.length * rows);
+        all.forEach((logits, index) => logits.set(products.subarray(index * rows, (index + 1) * rows), first + start));
+        memory.release(block);
+      }
+      first += bias.length;
+    }
+    memory.release(mark);
+    return all;
+  }
+
+  /** The likeliest tokens: { token, log }. */
+  top(logs, number) {
+    return largest(logs.length, number, (id) => logs[id]).map(({ index, value }) => ({ token: this.vocabulary[index], log: value }));
+  }
+}
+
+function widened(weight, scale, dim) {
+  const values = Float32Array.from(weight);
+  if (scale) for (let at = 0; at < values.length; at++) values[at] *= scale[Math.floor(at / dim)];
+  return values;
+}
+
+export function normalised(logits) {
+  let most = -Infinity;
+  for (const value of logits) if (value > most) most = value;
+  let sum = 0;
+  for (const value of logits) sum += Math.exp(value - most);
+  const logSum = most + Math.log(sum);
+  return logits.map((value) => value - logSum);
+}

@@ -1,0 +1,43 @@
+// What the user has chosen, kept in the address of the page, so that a link restores it.
+
+export const TABS = ["similarity", "contexts", "map", "expectations", "characters", "tour"];
+export const AMONG = ["any", "same", "other"];
+
+/** The state that an address describes; whatever is missing or makes no sense is as in `defaults`. */
+export function readState(hash, defaults) {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const weights = (given.get("w") ?? "").split(",").map(Number);
+  const isSound = weights.length === defaults.weights.length && weights.every((weight) => weight >= 0 && weight <= 1);
+  const oneOf = (name, choices, otherwise) => (choices.includes(given.get(name)) ? given.get(name) : otherwise);
+  const number = (name, otherwise) => (/^\d{1,5}$/.test(given.get(name) ?? "") ? Number(given.get(name)) : otherwise);
+  const gamma = Number(given.get("g") ?? NaN);
+  return {
+    text: given.get("t") ?? defaults.text,
+    sentence: number("s", defaults.sentence),
+    index: number("i", defaults.index),
+    tab: oneOf("v", TABS, defaults.tab),
+    among: oneOf("a", AMONG, defaults.among),
+    language: oneOf("l", ["en", "ko"], defaults.language),
+    weights: isSound && weights.some((weight) => weight > 0) ? weights : defaults.weights,
+    gamma: gamma > 0 && gamma <= 10 ? gamma : defaults.gamma,
+  };
+}
+
+export function writeState(state) {
+  return `#${new URLSearchParams({
+    t: state.text,
+    s: state.sentence,
+    i: state.index,
+    v: state.tab,
+    a: state.among,
+    l: state.language,
+    w: state.weights.map((weight) => Number(weight.toFixed(3))).join(","),
+    g: state.gamma,
+  })}`;
+}
+
+/** The weights s of equation 1: those of the sliders, scaled to a sum of 1. */
+export function mixture({ weights, gamma }) {
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return { weights: weights.map((weight) => weight / sum), gamma };
+}

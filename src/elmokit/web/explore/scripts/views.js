@@ -1,0 +1,174 @@
+// The six views: each takes what the page knows and fills its panel. Drawings are SVG, tables are tables.
+
+import { make, replace, sentence, table } from "./dom.js";
+
+const MAX_SHOWN_TOKENS = 48;
+const NUM_NEIGHBOURS = 12;
+const NUM_EXPECTED = 10;
+const NUM_GROUPS = 20;
+
+/** A heat map of all tokens: a drawing with a title in each cell; a click chooses the token of a row. */
+export async function similarity({ panel, say, call, sentences, mixture, choose, isCurrent }) {
+  const flat = sentences.flatMap((tokens, at) => tokens.map((token, index) => ({ token, sentence: at, index })));
+  const shown = flat.slice(0, MAX_SHOWN_TOKENS);
+  const cosines = await call("similarities", { sentences: cut(sentences, shown), mixture });
+  if (!isCurrent()) return;
+  const size = 22;
+  const margin = 110;
+  const side = margin + size * shown.length + 4;
+  const label = (place) => (place.token.length > 14 ? `${place.token.slice(0, 13)}…` : place.token);
+  const cells = shown.flatMap((row, y) =>
+    shown.map((column, x) => {
+      const value = cosines[y][x];
+      return make(
+        "rect",
+        { x: margin + size * x, y: margin + size * y, width: size - 1, height: size - 1, fill: heat(value), class: "cell" },
+        make("title", {}, `${row.token} – ${column.token}: ${value.toFixed(3)}`),
+      );
+    }),
+  );
+  const names = shown.flatMap((place, at) => [
+    make("text", { x: margin - 6, y: margin + size * at + 15, "text-anchor": "end", class: "name", onclick: () => choose(place.sentence, place.index) }, label(place)),
+    make("text", { transform: `translate(${margin + size * at + 15} ${margin - 6}) rotate(-60)`, class: "name" }, label(place)),
+  ]);
+  replace(
+    panel,
+    make("p", {}, say("similarityCaption")),
+    flat.length > shown.length ? make("p", { class: "soft" }, say("tooMany", { shown: shown.length, all: flat.length })) : null,
+    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("similarity") },
+      make("svg", { viewBox: `0 0 ${side} ${side}`, width: side, height: side, role: "img", "aria-label": say("similarityCaption") }, cells, names)),
+    make("details", {}, make("summary", {}, say("cosine")),
+      make("div", { class: "scroll" }, table(say("similarityCaption"), ["", ...shown.map(({ token }) => token)], shown.map(({ token }, y) => [token, ...cosines[y]])))),
+  );
+}
+
+const cut = (sentences, shown) =>
+  sentences.map((tokens, at) => tokens.slice(0, shown.filter((place) => place.sentence === at).length)).filter((tokens) => tokens.length);
+
+/** From pale to dark for cosines of 0 to 1; negative ones turn to another hue. */
+function heat(value) {
+  const strength = Math.min(1, Math.abs(value));
+  return `hsl(${value < 0 ? 20 : 208} ${35 + 40 * strength}% ${95 - 62 * strength}%)`;
+}
+
+export async function contexts({ panel, say, call, tokens, index, mixture, among, isCurrent }) {
+  const near = await call("neighbours", { tokens, index, mixture, among, number: NUM_NEIGHBOURS });
+  const words = await call("similarWords", { token: tokens[index], number: NUM_NEIGHBOURS });
+  const sense = await call("sense", { tokens, index });
+  if (!isCurrent()) return;
+  const known = near.filter((place) => place.sense !== null);
+  const same = known.filter((place) => place.sense === sense);
+  replace(
+    panel,
+    table(say("contextsCaption", { word: tokens[index] }), [say("cosine"), say("sentence"), say("sense")],
+      near.map((place) => [place.cosine, sentence(place.tokens, place.index), place.sense])),
+    sense !== null && known.length ? make("p", {}, say("sameSense", { share: Math.round((100 * same.length) / known.length), sense })) : null,
+    table(say("staticCaption"), [say("cosine"), say("word")], words.map(({ token, cosine }) => [cosine, token])),
+  );
+}
+
+export async function map({ panel, say, call, sentences, tokens, index, mixture, isCurrent }) {
+  const word = tokens[index];
+  const { points, share } = await call("occurrences", { word, sentences, mixture });
+  if (!isCurrent()) return;
+  if (points.length < 3) return replace(panel, make("p", {}, say("noOccurrences", { word })));
+  const senses = [...new Set(points.map((point) => nameOf(point, say)))];
+  const [width, height, edge] = [640, 420, 16];
+  const scale = (values, room) => {
+    const [least, most] = [Math.min(...values), Math.max(...values)];
+    return (value) => edge + ((value - least) / (most - least || 1)) * (room - 2 * edge);
+  };
+  const x = scale(points.map((point) => point.x), width);
+  const y = scale(points.map((point) => -point.y), height);
+  const marks = points.map((point) =>
+    make("path", { d: shape(senses.indexOf(nameOf(point, say)), x(point.x), y(-point.y)), class: `mark sense${senses.indexOf(nameOf(point, say)) % 6}`, tabindex: 0, role: "img", "aria-label": `${nameOf(point, say)}: ${point.tokens.join(" ")}` },
+      make("title", {}, `${nameOf(point, say)}: ${point.tokens.join(" ")}`)),
+  );
+  replace(
+    panel,
+    make("p", {}, say("mapCaption", { word, share: Math.round(100 * share) })),
+    make("ul", { class: "legend" }, senses.map((name, at) =>
+      make("li", {}, make("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, make("path", { d: shape(at, 8, 8), class: `mark sense${at % 6}` })), ` ${name}`))),
+    make("div", { class: "scroll" }, make("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": say("mapCaption", { word, share: Math.round(100 * share) }) },
+      make("rect", { width, height, rx: 6, class: "frame" }), marks)),
+    make("details", {}, make("summary", {}, say("sentence")),
+      table(say("map"), [say("sense"), say("sentence"), "x", "y"], points.map((point) => [nameOf(point, say), sentence(point.tokens, point.index), point.x, point.y]))),
+  );
+}
+
+const nameOf = (point, say) => point.sense ?? (point.isOwn ? say("yours") : (point.source ?? say("unknownSense")));
+
+/** Marks that differ in shape as well as in colour. */
+function shape(kind, x, y) {
+  const at = `M${x.toFixed(1)} ${y.toFixed(1)}`;
+  return [
+    `${at}m-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z`,
+    `${at}m0 -6.5l6.5 6.5l-6.5 6.5l-6.5 -6.5z`,
+    `${at}m-5 -5h10v10h-10z`,
+    `${at}m0 -6.5l6 11h-12z`,
+    `${at}m0 6.5l6 -11h-12z`,
+    `${at}m-6 -1.5h4.5v-4.5h3v4.5h4.5v3h-4.5v4.5h-3v-4.5h-4.5z`,
+  ][kind % 6];
+}
+
+export async function expectations({ panel, say, call, tokens, index, softmaxBytes, isSoftmaxWanted, wantSoftmax, choose, sentenceNumber, isCurrent }) {
+  if (!softmaxBytes) return replace(panel, make("p", {}, say("noSoftmax")));
+  if (!isSoftmaxWanted) {
+    const size = (softmaxBytes / 1e6).toFixed(1);
+    return replace(panel, make("button", { type: "button", onclick: wantSoftmax }, say("loadSoftmax", { size })));
+  }
+  const results = await call("expectations", { tokens, number: NUM_EXPECTED });
+  if (!isCurrent()) return;
+  const here = results[index];
+  const columns = ["forward", "backward", "both"].filter((name) => here[name]);
+  const percent = (log) => `${(100 * Math.exp(log)).toFixed(1)} %`;
+  replace(
+    panel,
+    surprisalBars(results, index, say, (at) => choose(sentenceNumber, at)),
+    here.isKnown ? null : make("p", { class: "soft" }, `${here.token}: ${say("notKnown")}`),
+    table(say("expectationsCaption", { word: tokens[index] }), columns.flatMap((name) => [say(name), "%"]),
+      here.forward.map((_, at) => columns.flatMap((name) => [here[name][at].token, percent(here[name][at].log)]))),
+    make("details", {}, make("summary", {}, say("surprisal")),
+      table(say("surprisal"), [say("word"), `${say("forward")} (${say("bits")})`, `${say("backward")} (${say("bits")})`],
+        results.map(({ token, forwardBits, backwardBits }) => [token, forwardBits, backwardBits ?? null]))),
+  );
+}
+
+function surprisalBars(results, chosen, say, choose) {
+  const [step, height] = [74, 130];
+  const most = Math.max(20, ...results.map(({ forwardBits, backwardBits }) => Math.max(forwardBits, backwardBits ?? 0)));
+  const bar = (bits, x, kind) =>
+    bits === undefined ? null : make("rect", { x, y: height - (bits / most) * (height - 20), width: 24, height: (bits / most) * (height - 20), class: kind }, make("title", {}, `${bits.toFixed(2)} ${say("bits")}`));
+  const groups = results.map(({ token, forwardBits, backwardBits }, at) =>
+    make("g", { transform: `translate(${at * step + 8} 0)`, class: at === chosen ? "chosen" : false, onclick: () => choose(at) },
+      bar(forwardBits, 4, "own"), bar(backwardBits, 32, "bar"),
+      make("text", { x: 30, y: height + 18, "text-anchor": "middle", class: "name" }, token.length > 10 ? `${token.slice(0, 9)}…` : token)));
+  const width = results.length * step + 16;
+  return make("figure", {}, make("figcaption", {}, say("surprisal")),
+    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("surprisal") },
+      make("svg", { viewBox: `0 0 ${width} ${height + 28}`, width, height: height + 28, role: "img", "aria-label": say("surprisal") }, groups)));
+}
+
+export async function characters({ panel, say, call, tokens, index, isCurrent }) {
+  const token = tokens[index];
+  const groups = await call("characters", { token, number: NUM_GROUPS });
+  const words = await call("similarWords", { token, number: NUM_NEIGHBOURS });
+  if (!isCurrent()) return;
+  replace(
+    panel,
+    table(say("charactersCaption", { word: token }), [say("group"), say("filters"), say("activation")],
+      groups.map((group) => [make("code", {}, group.characters), String(group.numFilters), group.activation])),
+    make("p", { class: "soft" }, say("boundary")),
+    table(say("staticCaption"), [say("cosine"), say("word")], words.map((word) => [word.cosine, word.token])),
+  );
+}
+
+export function tour({ panel, say, words, visit, numLayers }) {
+  const rates = (word) => word.rates.map((rate) => (rate === null ? "" : `${Math.round(100 * rate)} %`));
+  replace(
+    panel,
+    make("p", { class: "soft" }, say("tourHint")),
+    table(say("tourCaption"), [say("word"), say("sense"), say("chance"), ...Array.from({ length: numLayers }, (_, number) => say("layer", { number }))],
+      words.map((word) => [make("button", { type: "button", class: "link", onclick: () => visit(word) }, word.word), word.senses.join(", "), `${Math.round(100 * word.chance)} %`, ...rates(word)])),
+  );
+}

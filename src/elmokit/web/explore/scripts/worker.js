@@ -1,0 +1,31 @@
+// The worker of the page: opens the model, then answers calls of the methods of `Explorer`.
+
+import { Explorer } from "./explorer.js";
+
+/** A file of the site, with reports of how much of it has arrived. */
+async function fetchFile(path) {
+  const response = await fetch(new URL(`../${path}`, import.meta.url));
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${response.statusText}`);
+  const total = Number(response.headers.get("Content-Length"));
+  const chunks = [];
+  let received = 0;
+  for (const reader = response.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    chunks.push(value);
+    received += value.length;
+    postMessage({ progress: { path, received, total } });
+  }
+  return new Blob(chunks).arrayBuffer();
+}
+
+const opened = Explorer.open(fetchFile);
+
+addEventListener("message", async ({ data: { id, method, argument } }) => {
+  try {
+    const explorer = await opened;
+    postMessage({ id, result: await explorer[method](argument) });
+  } catch (error) {
+    postMessage({ id, error: String(error.message ?? error) });
+  }
+});

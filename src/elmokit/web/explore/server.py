@@ -1,0 +1,54 @@
+"""Serves the explorer's files on this machine alone: 127.0.0.1, reading only, nothing is computed."""
+
+from __future__ import annotations
+
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+from elmokit.web.explore.site import CONTENT_SECURITY_POLICY
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+HOST = "127.0.0.1"
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    def guess_type(self, path: str | os.PathLike[str]) -> str:
+        """The type of a file; that of scripts does not depend on the machine, since browsers insist on it."""
+        return "text/javascript" if str(path).endswith(".js") else super().guess_type(path)
+
+    def end_headers(self) -> None:
+        self.send_header("Content-Security-Policy", f"{CONTENT_SECURITY_POLICY}; frame-ancestors 'none'")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cache-Control", "no-cache")
+        super().end_headers()
+
+    def parse_request(self) -> bool:
+        """Refuse requests that name another host: a page elsewhere could otherwise read this one's files."""
+        if not super().parse_request():
+            return False
+        host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
+        if host in (HOST, "localhost"):
+            return True
+        self.send_error(403, "This server answers on 127.0.0.1 only")
+        return False
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing is logged."""
+
+
+def serve(folder: Path, *, port: int = 0) -> ThreadingHTTPServer:
+    """A server of the folder's files on 127.0.0.1; `serve_forever()` runs it. Port 0 is any free one.
+
+    Raises OSError if the port is taken.
+    """
+    return ThreadingHTTPServer((HOST, port), partial(_Handler, directory=str(folder)))
+
+
+def address(server: ThreadingHTTPServer) -> str:
+    """The address of the page."""
+    return f"http://{HOST}:{server.server_address[1]}/"

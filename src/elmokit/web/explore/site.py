@@ -1,0 +1,102 @@
+"""`elmokit explore`: a model as a web page that runs it, made of files alone, for any web server."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
+from elmokit.model.elmo import Elmo
+from elmokit.model.formats.folder import new_folder
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.native_softmax import softmax_shards
+from elmokit.model.formats.recognise import read_stored
+from elmokit.web.explore.corpus import language_of_model, read_corpus, write_corpus
+from elmokit.web.templates import template_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elmokit.analysis.polysemes import Language
+    from elmokit.model.formats.stored import StoredBiLM
+
+MAX_PARAMETERS = 40_000_000
+"""Of a model that a browser should have to load: 80 MB in float16."""
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
+)
+"""The page loads nothing from anywhere else, and runs no script but its own."""
+TEXTS: dict[Language, tuple[str, int]] = {
+    "en": ("We sat on the grassy bank of the river .\nThe bank raised its rates last week .", 5),
+    "ko": ("먼지가 들어가서 눈이 따갑다 .\n밤새 마당에 눈이 쌓였다 .", 2),
+}
+"""The first text of the page, and the index of the chosen word in its first sentence."""
+
+
+def write_site(
+    folder: Path, *, model: str | Path = DEFAULT_MODEL, corpora: Sequence[Path] = (), raw_text: bool = False
+) -> Path:
+    """Write the explorer of a model into a new folder, and return the page, `index.html`.
+
+    corpora: files to search in beside the bundled sample, a sentence per line; `raw_text` tokenises them. A map of a
+        word's occurrences has a colour for each file.
+    The site shows the model's own vectors exactly: its weights are stored in float16 only if that loses nothing.
+    Raises FileNotFoundError if there is no such model, ValueError for one that is too large for a browser, and
+    FileExistsError if the folder is not empty.
+    """
+    stored = read_stored(resolve_model(model), with_softmax=None)
+    if stored.config.num_parameters > MAX_PARAMETERS:
+        raise ValueError(
+            f"{model} has {stored.config.num_parameters / 1e6:.1f} million parameters; the explorer is for models of "
+            f"at most {MAX_PARAMETERS / 1e6:.0f} million, which a browser can run"
+        )
+    elmo = Elmo(model, device="cpu")
+    sentences = read_corpus(corpora, language_of_model(elmo), raw_text=raw_text)
+    with new_folder(folder) as target:
+        _write_model(target, stored)
+        write_corpus(target, sentences, elmo)
+        _copy("scripts", ".js", target / "scripts")
+        _write_page(target, elmo)
+    return folder / "index.html"
+
+
+def _write_model(target: Path, stored: StoredBiLM) -> None:
+    is_exact = all(
+        np.array_equal(array, array.astype(np.float16).astype(np.float32))
+        for array in stored.without_softmax().tensors.values()
+    )
+    dtype = "float16" if is_exact else "float32"
+    write_native(target / "model", stored, dtype=dtype, softmax_dtype="int8")
+    shards = [shard.name for shard in softmax_shards(target / "model")]
+    (target / "softmax.json").write_text(json.dumps(shards), encoding="utf-8")
+
+
+def _write_page(target: Path, elmo: Elmo) -> None:
+    language = language_of_model(elmo)
+    text, index = TEXTS[language]
+    settings: dict[str, object] = {
+        "model": Path(elmo.name or "model").name,
+        "language": language,
+        "numLayers": elmo.num_layers,
+        "softmaxBytes": sum(path.stat().st_size for path in softmax_shards(target / "model")),
+        "text": text,
+        "index": index,
+    }
+    environment = template_environment("elmokit.web.explore")
+    for name in ("index.html", "style.css"):
+        page = environment.get_template(name).render(
+            settings=settings, language=language, policy=CONTENT_SECURITY_POLICY
+        )
+        (target / name).write_text(page, encoding="utf-8")
+
+
+def _copy(folder: str, ending: str, target: Path) -> None:
+    target.mkdir()
+    for file in (files("elmokit.web.explore") / folder).iterdir():
+        if file.name.endswith(ending):
+            (target / file.name).write_bytes(file.read_bytes())

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import http.client
+import json
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.analysis.polysemes import LISTS, read_polysemes
+from elmokit.cli.main import main
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.config import BiLMConfig
+from elmokit.model.elmo import Elmo
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
+from elmokit.text.vocabulary import Vocabulary
+from elmokit.web.explore import site as explorer
+from elmokit.web.explore.corpus import quantised, read_corpus
+from elmokit.web.explore.server import address, serve
+from elmokit.web.explore.site import write_site
+from toy_bilm import TINY, random_bilm
+
+VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "bank", "river", "play", "a", "tree"])
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model") / "random"
+    softmax = Softmax(num_tokens=len(VOCABULARY), dim=TINY.projection_dim)
+    write_native(folder, to_stored(random_bilm(), softmax, VOCABULARY))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    lines = folder / "old.txt"
+    lines.write_text("the bank of the river\n\na bank\n", encoding="utf-8")
+    assert main(["explore", "-o", str(folder / "site"), "--model", str(model), "--corpus", str(lines)]) == 0
+    return folder / "site"
+
+
+def test_a_site_is_files_alone(site: Path, model: Path):
+    files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+    assert {"index.html", "style.css", "corpus.json", "corpus.bin", "softmax.json", "model/model.safetensors"} < files
+    assert {"scripts/page.js", "scripts/worker.js", "scripts/bilm.js"} < files
+    assert sum((site / name).stat().st_size for name in files if not name.startswith(("model/", "corpus"))) < 400_000
+    assert Elmo(site / "model").fingerprint() == Elmo(model).fingerprint()  # float32, since float16 would round it
+    assert json.loads((site / "softmax.json").read_text()) == ["softmax-00001-of-00001.safetensors"]
+
+
+def test_the_page_loads_nothing_from_elsewhere(site: Path):
+    page = (site / "index.html").read_text(encoding="utf-8")
+    assert 'http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;' in page
+    for path in (*site.glob("*.html"), *site.glob("*.css"), *site.glob("scripts/*.js")):
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "").replace("https?://", "")
+        assert "http://" not in text and "https://" not in text, path
+        assert "innerHTML" not in text and "eval(" not in text, path
+
+
+def test_the_corpus_is_the_list_with_its_senses_and_then_the_files(site: Path, model: Path):
+    about = json.loads((site / "corpus.json").read_text(encoding="utf-8"))
+    occurrences = read_polysemes(LISTS["en"])
+    assert about["sentences"][-2:] == [["the", "bank", "of", "the", "river"], ["a", "bank"]]
+    assert about["sources"] == [["old.txt", len(occurrences)]]
+    assert about["senses"][0] == [0, occurrences[0].index, occurrences[0].sense]
+    first = about["words"][0]
+    assert first["word"] == "bank" and len(first["rates"]) == 3 and 0 < first["chance"] < 1
+    assert first["examples"][0].split()[first["index"]] == "bank"
+    num_tokens = sum(map(len, about["sentences"]))
+    data = (site / "corpus.bin").read_bytes()
+    assert len(data) == 3 * num_tokens * (4 + 12)
+    exact = Elmo(model).encode([about["sentences"][0]], layers="all")[0][2, 0]
+    at = 2 * num_tokens
+    (scale,) = struct.unpack_from("<f", data, 4 * at)
+    stored = np.frombuffer(data, np.int8, 12, 4 * 3 * num_tokens + 12 * at) * scale
+    np.testing.assert_allclose(stored, exact, atol=np.abs(exact).max() / 254 + 1e-6)
+
+
+def test_vectors_of_zeros_stay_zeros_in_int8():
+    vectors = np.array([[[0.0, 0.0], [1.0, -0.5]]], np.float32)
+    numbers, scales = quantised(vectors)
+    assert numbers.tolist() == [[[0, 0], [127, -64]]] and scales[0, 0] == 0
+
+
+def test_refuses_what_it_cannot_show(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch):
+    (tmp_path / "empty.txt").write_text("\n\n")
+    assert (
+        main(["explore", "-o", str(tmp_path / "s"), "--model", str(model), "--corpus", str(tmp_path / "empty.txt")])
+        == 2
+    )
+    assert "empty.txt has no sentences; expected one per line" in capsys.readouterr().err
+    monkeypatch.setattr("elmokit.web.explore.corpus.MAX_TOKENS", 3)
+    (tmp_path / "long.txt").write_text("a b c d\n")
+    with pytest.raises(ValueError, match="there are more than 3 tokens; give the explorer a part of them"):
+        read_corpus([tmp_path / "long.txt"], "en")
+    monkeypatch.setattr(explorer, "MAX_PARAMETERS", 10)
+    with pytest.raises(ValueError, match="the explorer is for models of at most 0 million"):
+        write_site(tmp_path / "s", model=model)
+    assert not (tmp_path / "s").exists()
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "mine.txt").touch()
+    monkeypatch.undo()
+    with pytest.raises(FileExistsError):
+        write_site(tmp_path / "s", model=model)
+
+
+def test_a_model_without_softmax_and_of_one_direction_is_shown_too(tmp_path: Path):
+    config = BiLMConfig(filters=((1, 4),), character_dim=4, projection_dim=6, lstm_dim=6, bidirectional=False)
+    write_native(tmp_path / "model", to_stored(random_bilm(config), vocabulary=VOCABULARY))
+    page = write_site(tmp_path / "site", model=tmp_path / "model")
+    assert json.loads((page.parent / "softmax.json").read_text()) == []
+
+
+@pytest.fixture
+def served(site: Path) -> Iterator[http.client.HTTPConnection]:
+    with serve(site) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
+        assert address(server) == f"http://127.0.0.1:{server.server_address[1]}/"
+        yield connection
+        connection.close()
+        server.shutdown()
+
+
+def get(connection: http.client.HTTPConnection, path: str, **headers: str) -> http.client.HTTPResponse:
+    connection.request("GET", path, headers=headers)
+    response = connection.getresponse()
+    response.read()
+    return response
+
+
+def test_files_are_served_with_a_strict_policy_to_this_machine_only(served: http.client.HTTPConnection):
+    page = get(served, "/")
+    assert page.status == 200 and "default-src 'none'" in (page.getheader("Content-Security-Policy") or "")
+    assert page.getheader("X-Content-Type-Options") == "nosniff"
+    assert get(served, "/scripts/page.js").getheader("Content-Type") == "text/javascript"
+    assert get(served, "/../../../etc/passwd").status == 404
+    assert get(served, "/", Host="attacker.example").status == 403
+    assert get(served, "/", Host="localhost:80").status == 200
+
+
+def test_the_verb_serves_until_it_is_interrupted(
+    model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", interrupt)
+    assert main(["explore", "--model", str(model)]) == 0
+    assert opened and opened[0] in capsys.readouterr().out
+    assert main(["explore", "--model", str(model), "--no-browser"]) == 0 and len(opened) == 1

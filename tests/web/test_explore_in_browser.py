@@ -1,0 +1,281 @@
+"""The explorer in Chromium: exactness, every view, hostile text. Skipped without Chromium or Playwright."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from elmokit.model.elmo import Elmo
+from elmokit.text.tokenizer import tokenize
+from elmokit.web.explore.server import address, serve
+from elmokit.web.explore.site import write_site
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian: apt install chromium)"),
+    pytest.mark.xdist_group("browser"),
+]
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
+HOSTILE = '<script>alert(1)</script> <img src=x onerror=alert(2)> \u202eabc\u202c 👨‍👩‍👧‍👦 مرحبا "quoted" & a\u0301'
+ENGLISH = ["We sat on the bank of the river .", "Unbelievableness , he said ( twice ) .", "a", "x" * 70]
+KOREAN = ["먼지가 들어가서 눈이 따갑다 .", "ㅋㅋㅋ 밥을 먹었다 !"]
+
+
+class Page:
+    """A page of the explorer, and all that it did besides."""
+
+    def __init__(self, page: Any, site: str) -> None:
+        self.page, self.site = page, site
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (self.complaints.append("a dialog"), dialog.dismiss()))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def open(self, state: str = "#") -> None:
+        """Open the page once; afterwards, a link to a state of it."""
+        if self.page.url.startswith(self.site):
+            self.page.evaluate("(state) => { location.hash = state; }", state)
+            self.page.wait_for_timeout(100)
+        else:
+            self.page.goto(f"{self.site}{state}")
+            self.page.wait_for_selector("body[data-ready]", timeout=60_000)
+        self.settle()
+
+    def settle(self) -> None:
+        self.page.wait_for_selector("#panel:not([aria-busy])", timeout=60_000)
+
+    def show(self, tab: str) -> str:
+        self.page.click(f"#tab-{tab}")
+        self.settle()
+        return self.page.inner_text("#panel")
+
+    def type(self, text: str) -> None:
+        self.page.fill("#text", text)
+        self.page.wait_for_timeout(300)
+        self.settle()
+
+    def rows(self, selector: str) -> list[list[str]]:
+        """Texts of the cells of rows, also where they are folded away."""
+        script = "(rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
+        return self.page.locator(selector).evaluate_all(script)
+
+    def run(self, script: str, argument: object = None) -> Any:
+        return self.page.evaluate(script, argument)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    folder = tmp_path_factory.mktemp("sites")
+    servers = {name: serve(write_site(folder / name, model=name).parent) for name in ("mini-en", "mini-ko")}
+    for server in servers.values():
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield {name: address(server) for name, server in servers.items()}
+    for server in servers.values():
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, sites: dict[str, str]) -> Iterator[Page]:
+    page = Page(browser.new_page(viewport={"width": 1000, "height": 900}), sites["mini-en"])
+    page.open()
+    yield page
+    page.page.close()
+
+
+@pytest.fixture
+def english(opened: Page) -> Iterator[Page]:
+    """The page as it is at first; whatever a test does, it complains of nothing and asks nobody else for anything."""
+    opened.open("#")
+    yield opened
+    assert opened.complaints == []
+    assert all(url.startswith((opened.site, "data:", "blob:")) for url in opened.requests)
+
+
+READ = """async ([sentences]) => {
+  const { BiLM } = await import("/scripts/bilm.js");
+  const { readSafetensors } = await import("/scripts/safetensors.js");
+  const config = await (await fetch("/model/config.json")).json();
+  const weights = await (await fetch("/model/model.safetensors")).arrayBuffer();
+  const bilm = await BiLM.create(config.bilm, readSafetensors(weights));
+  return sentences.map((tokens) => bilm.read(tokens).map((layer) => [...layer]));
+}"""
+
+
+@pytest.mark.parametrize(("name", "texts"), [("mini-en", ENGLISH), ("mini-ko", KOREAN)])
+def test_all_layers_are_those_of_python(browser: Any, sites: dict[str, str], name: str, texts: list[str]):
+    page = browser.new_page()
+    page.goto(sites[name])
+    sentences = [text.split() for text in texts]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the token that is too long
+        expected = Elmo(name).encode(sentences, layers="all")
+    found = page.evaluate(READ, [sentences])
+    for layers, exact, tokens in zip(found, expected, sentences, strict=True):
+        np.testing.assert_allclose(np.array(layers).reshape(3, len(tokens), -1), exact, atol=1e-4)
+    page.close()
+
+
+def test_text_is_tokenised_as_in_python(english: Page):
+    texts = ["I don't think it's $3.50 (5%), Mr. Fox.", "e.g. U.S. 3:30 -- a_b www.a.com", HOSTILE]
+    texts += ["밥을 먹었다!!!!!", "漢字かな"]
+    script = """async (texts) => {
+      const { tokenize } = await import("/scripts/tokenizer.js");
+      return texts.map(tokenize);
+    }"""
+    assert english.run(script, texts) == [tokenize(text) for text in texts]
+
+
+def test_nearest_contexts_of_a_word_have_its_sense(english: Page):
+    text = english.show("contexts")
+    rows = english.page.locator("#panel table").first.locator("tbody tr")
+    senses = [rows.nth(number).locator("td").nth(2).inner_text() for number in range(7)]
+    assert senses == ["river"] * 7 and "Nearest words by characters alone" in text
+    english.page.select_option("#among", "any")
+    english.settle()
+    assert rows.count() == 12
+
+
+def test_similarities_are_cosines_of_the_mixed_vectors(english: Page):
+    english.type("a bank\nthe bank")
+    english.show("similarity")
+    cells = [row[1:] for row in english.rows("#panel details tbody tr")]
+    vectors = np.concatenate(Elmo("mini-en").encode(["a bank", "the bank"], layers="top"))
+    np.testing.assert_allclose(np.array(cells, float), Elmo.similarity(vectors, vectors), atol=0.006)
+
+
+def test_sliders_change_what_is_shown_and_the_address_restores_it(english: Page):
+    before = english.show("contexts")
+    english.page.locator("input[data-layer='0']").fill("1")
+    english.page.locator("input[data-layer='2']").fill("0")
+    english.settle()
+    token_alone = english.page.inner_text("#panel")
+    assert token_alone != before and token_alone.count("1.00") >= 12  # the same word has the same layer 0
+    link = english.run("() => location.hash")
+    english.open(link)
+    assert english.page.inner_text("#panel") == token_alone
+    english.page.select_option("#preset", label="the top layer")
+    english.settle()
+    assert english.page.inner_text("#panel") == before
+
+
+def test_the_map_tells_senses_apart_by_shape_and_colour(english: Page):
+    english.show("map")
+    legend = english.page.locator("ul.legend li").all_inner_texts()
+    assert [name.strip() for name in legend][:3] == ["yours", "river", "money"]
+    assert english.page.locator("#panel .scroll path").count() == 19
+    assert english.page.locator("#panel .scroll path").first.get_attribute("aria-label", timeout=1000)
+
+
+def test_what_the_language_models_expect_is_what_python_computes(english: Page):
+    english.show("expectations")
+    english.page.click("#panel button")
+    english.page.wait_for_selector("#panel table", timeout=60_000)
+    (expected,) = Elmo("mini-en").surprisal([["We", "sat", "on", "the", "grassy", "bank", "of", "the", "river", "."]])
+    rows = english.rows("#panel details tbody tr")
+    assert [row[0] for row in rows] == expected.tokens
+    forward, backward = ([float(row[column]) for row in rows] for column in (1, 2))
+    np.testing.assert_allclose(forward, expected.forward.bits[: len(rows)], atol=0.01)
+    np.testing.assert_allclose(backward, expected.backward.bits[1:], atol=0.01)
+
+
+def test_characters_of_unseen_words_are_found(english: Page):
+    english.type("unbelievableness")
+    text = english.show("characters")
+    assert "^" in text and "ness$" in text.replace("\t", " ")
+    assert english.page.locator("#panel table").first.locator("tbody tr").count() == 20
+
+
+def test_the_tour_shows_every_word_and_leads_to_its_map(english: Page):
+    text = english.show("tour")
+    assert text.count("%") >= 24 * 4 and "bank" in text
+    english.page.click("#panel button:has-text('play')")
+    english.settle()
+    assert "drama" in english.page.inner_text("#panel")
+
+
+def test_hostile_text_is_text(english: Page):
+    english.type(HOSTILE)
+    for tab in ("similarity", "contexts", "map", "characters"):
+        english.show(tab)
+    assert ["<script", "alert(1)</script", ""][0].strip("<") in english.page.inner_text("#tokens")
+    assert english.page.locator("#tokens script, #panel script, #panel img").count() == 0
+
+
+def test_ten_thousand_tokens_do_not_stop_it(english: Page):
+    english.type("a bank by the river " * 2000)
+    assert english.page.locator("button.token").count() == 1000
+    assert "The first 48 of 1000 tokens." in english.show("similarity")
+
+
+def test_the_keyboard_moves_between_views(english: Page):
+    english.page.focus("#tab-contexts")
+    english.page.keyboard.press("ArrowRight")
+    english.settle()
+    assert english.page.get_attribute("#tab-map", "aria-selected") == "true"
+    assert english.run("() => document.activeElement.id") == "tab-map"
+
+
+def test_tables_and_pictures_can_be_saved(english: Page, tmp_path: Path):
+    english.show("map")
+    for label, ending in (("SVG", ".svg"), ("PNG", ".png"), ("TSV", ".tsv")):
+        with english.page.expect_download() as waiting:
+            english.page.click(f"#saving button:has-text('{label}')")
+        waiting.value.save_as(tmp_path / f"saved{ending}")
+    drawing = (tmp_path / "saved.svg").read_text(encoding="utf-8")
+    assert drawing.startswith("<svg") and "<script" not in drawing
+    assert (tmp_path / "saved.png").read_bytes()[:4] == b"\x89PNG"
+    assert len((tmp_path / "saved.tsv").read_text(encoding="utf-8").splitlines()) == 20
+
+
+def test_the_page_speaks_korean_and_fits_a_telephone(browser: Any, sites: dict[str, str]):
+    page = Page(browser.new_page(viewport={"width": 360, "height": 700}), sites["mini-ko"])
+    page.open()
+    assert page.run("() => document.documentElement.lang") == "ko" and "문맥" in page.page.inner_text("#tabs")
+    assert page.run("() => document.documentElement.scrollWidth") <= 360
+    page.page.click("#language")
+    page.settle()
+    assert page.run("() => document.documentElement.lang") == "en"
+    assert page.complaints == []
+    page.page.close()
+
+
+def test_a_damaged_model_is_an_error_that_is_shown(browser: Any, tmp_path: Path):
+    site = write_site(tmp_path / "site", model="mini-en").parent
+    weights = site / "model" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    with serve(site) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        page.goto(address(server))
+        page.wait_for_selector("#error:not(:empty)", timeout=60_000)
+        assert "does not fit into the file of weights" in page.inner_text("#error")
+        page.close()
+        server.shutdown()
+
+
+def test_an_address_of_nonsense_is_the_first_page(english: Page):
+    expected = english.show("contexts")
+    english.open("#t=&w=9,NaN,-1&g=1e9&s=99999&i=-3&v=%00&a=%3Cscript%3E&l=xx")
+    assert english.page.inner_text("#panel").startswith("Type a sentence")
+    english.open("#x")
+    assert english.page.inner_text("#panel") == expected
