@@ -170,6 +170,14 @@ def test_weights_whose_checkpoints_are_gone_are_not_overwritten(run: Path) -> No
     assert (run / "model.safetensors").read_bytes() == before
 
 
+def test_a_checkpoint_whose_removal_was_cut_short_goes_when_the_run_is_resumed(run: Path, whole: Path) -> None:
+    half = run / "checkpoints" / "step-00000005"
+    half.mkdir()
+    (half / "training.json").write_text("{}")
+    resume_pretraining(run)
+    assert contents_of_run(run) == contents_of_run(whole)
+
+
 def test_a_checkpoint_that_can_be_read_is_not_thrown_away(run: Path, whole: Path) -> None:
     with pytest.raises(ValueError, match="step-00000007 can be read: leave out --from-start to continue from it"):
         resume_pretraining(run, from_start=True)

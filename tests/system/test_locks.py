@@ -117,6 +117,17 @@ def test_a_file_system_without_locks_is_warned_about(tmp_path: Path, monkeypatch
     assert os.listdir(tmp_path) == []
 
 
+def test_a_full_disk_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space left on device") as refused, lock(tmp_path / "run"):
+        pytest.fail("the lock does not say who holds it")
+    assert refused.value.filename == str(tmp_path / "run")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_folder_that_is_missing_is_an_error_that_names_the_target(tmp_path: Path):
     with pytest.raises(FileNotFoundError) as refused, lock(tmp_path / "missing" / "out.h5"):
         pytest.fail("there is no such folder")

@@ -91,10 +91,17 @@ def save_checkpoint(
     _sync(parent)
     publish(final / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)
     known = checkpoints(run_dir)
-    later = known[: known.index(final)]  # unreadable, because otherwise this run would have continued from them
-    for checkpoint in [*later, *known[len(later) + keep :]]:
-        shutil.rmtree(checkpoint)
+    for later in known[: known.index(final)]:  # unreadable, because otherwise this run would have continued from them
+        shutil.rmtree(later)
+    remove_older(final, keep=keep)
     return final
+
+
+def remove_older(newest: Path, *, keep: int) -> None:
+    """Remove the checkpoints that are older than the `keep` newest ones, of which the first is `newest`."""
+    known = checkpoints(newest.parents[1])
+    for checkpoint in known[known.index(newest) + keep :]:
+        shutil.rmtree(checkpoint)
 
 
 def _name(step: int) -> str:

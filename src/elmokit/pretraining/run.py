@@ -26,6 +26,7 @@ from elmokit.pretraining.checkpoints import (
     newest_checkpoint,
     publish,
     read_checkpoint,
+    remove_older,
     save_checkpoint,
     save_model,
 )
@@ -108,7 +109,8 @@ class Run:
             raise ValueError(f"{checkpoint.path} can be read: leave out --from-start to continue from it")
         for path, reason in refused:
             warnings.warn(f"{path} cannot be read ({reason}); going back to {checkpoint.path.name}", stacklevel=2)
-        publish(checkpoint.path / WEIGHTS_NAME, self.run_dir / WEIGHTS_NAME)  # a kill may have come before that
+        publish(checkpoint.path / WEIGHTS_NAME, self.run_dir / WEIGHTS_NAME)  # a kill may have come before that,
+        remove_older(checkpoint.path, keep=self.config.keep_checkpoints)  # or in the middle of this
         return checkpoint
 
     def _check_may_start_again(

@@ -17,8 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if sys.platform != "win32":
-    import fcntl
+from elmokit.system.locks import open_locked
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -119,21 +118,8 @@ def _remove_leftovers(target: Path) -> None:
 
 
 def _lock(folder: Path) -> int | None:
-    """Lock the folder until the descriptor is closed or the process ends. None on Windows, which cannot do that.
-
-    Raises BlockingIOError when another process holds it, FileNotFoundError when it is gone, and OSError where there are
-    no locks.
-    """
-    if sys.platform == "win32":
-        return None
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.stat(folder)  # it may have been removed between the two lines above
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
+    """Lock the folder as `open_locked` does; None on Windows, which cannot do that."""
+    return None if sys.platform == "win32" else open_locked(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
 
 
 def _mode(target: Path) -> int:

@@ -68,33 +68,54 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
         os.close(file)
 
 
+def open_locked(path: Path, flags: int) -> int:
+    """Open a file or folder and lock it until the descriptor is closed or the process ends; not on Windows.
+
+    Raises BlockingIOError when another process or thread holds it, FileNotFoundError when it was removed or replaced
+    meanwhile, and OSError where there are no locks.
+    """
+    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(path.stat(), os.fstat(descriptor)):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def _acquire(path: Path, name: str) -> int:
     """The open and locked file, which says who holds it."""
-    while True:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    while True:  # until nobody releases the lock, and with it the file, while it is being opened here
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(path, file):
+            file = open_locked(path, os.O_RDWR | os.O_CREAT)
+        except BlockingIOError:
+            if (holder := _holder(path)) is not None:
+                raise InUseError(
+                    f"{name} is in use by {holder}; wait until that has ended, or choose another name"
+                ) from None
+        except FileNotFoundError:
+            if not path.parent.is_dir():
+                raise
+        else:
+            try:
                 os.ftruncate(file, 0)  # a dead process may have left its name
                 os.write(file, _this_process().encode())
-                return file
-        except BlockingIOError:
-            holder = shown(os.read(file, _MAX_HOLDER_BYTES).decode(errors="replace")) or "another process"
-            os.close(file)
-            raise InUseError(
-                f"{name} is in use by {holder}; wait until that has ended, or choose another name"
-            ) from None
-        except BaseException:
-            os.close(file)
-            raise
-        os.close(file)  # its holder removed it after it was opened here; try again with a new one
+            except OSError:  # the disk is full
+                path.unlink(missing_ok=True)
+                os.close(file)
+                raise
+            return file
 
 
-def _is_at(path: Path, file: int) -> bool:
+def _holder(path: Path) -> str | None:
+    """What the lock's file says of its holder; None if it has just been removed."""
     try:
-        return os.path.samestat(path.stat(), os.fstat(file))
+        with path.open("rb") as file:
+            return shown(file.read(_MAX_HOLDER_BYTES).decode(errors="replace")) or "another process"
     except FileNotFoundError:
-        return False
+        return None
 
 
 def _this_process() -> str:

@@ -11,17 +11,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 import weakref
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elmokit.system.batches import batched
-from elmokit.system.files import atomic_write
+from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.system.progress import progress_bar
 from elmokit.vectors.arrays import fits_float16, map_npy, write_array
 from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, cache_limit, make_room
@@ -63,8 +62,10 @@ class Activations:
         self.dim = elmo.config.output_dim
         self.max_bytes = cache_limit() if max_bytes is None else max_bytes
         if folder is None:
-            folder = Path(tempfile.mkdtemp(prefix="elmokit-"))
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            held = ExitStack()
+            folder = held.enter_context(temporary_folder(Path(tempfile.gettempdir()) / "elmokit-activations"))
+            folder.chmod(0o700)  # as text that is embedded may be nobody else's business
+            weakref.finalize(self, held.close)
         self.folder = folder / VERSION / elmo.fingerprint()
         self._kept: dict[Key, tuple[Path, int]] = {}  # the piece that holds a sentence, and its number in it
         self._pieces: dict[Path, FlatVectors] = {}

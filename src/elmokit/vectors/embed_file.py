@@ -18,6 +18,7 @@ from elmokit.system.batches import batched
 from elmokit.system.files import check_output
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
+from elmokit.system.untrusted import readable_bytes
 from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.files import format_to_write
@@ -183,6 +184,6 @@ def _check_room(output: Path, *, num_bytes: int) -> None:
     free = shutil.disk_usage(output.parent).free
     if num_bytes > free:
         raise OSError(
-            f"{output}: needs {num_bytes / 1e9:,.1f} GB while it is written (twice its size), but {output.parent} has "
-            f"only {free / 1e9:,.1f} GB free; choose another folder, or fewer layers"
+            f"{output}: needs {readable_bytes(num_bytes)} while it is written (twice its size), but {output.parent} "
+            f"has only {readable_bytes(free)} free; choose another folder, or fewer layers"
         )
