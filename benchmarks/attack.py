@@ -22,7 +22,7 @@ from pathlib import Path
 
 from attacks.outcome import Attempt, Part, Result, read_results, result_of, write_results
 
-PARTS = ("mutants",)
+PARTS = ("mutants", "kills", "disks", "pairs")
 """Modules of `attacks/`; the constant `PART` of each says what it does."""
 
 FORK = multiprocessing.get_context("fork")
@@ -36,10 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         results = [result for path in arguments.results for result in read_results(path)]
     elif arguments.part == "small":
         parts = [part_named(name) for name in PARTS]
-        results = [_result(part, seed=arguments.seed, count=part.small_count, jobs=1) for part in parts]
+        results = [_result(part, seed=arguments.seed, numbers=range(part.small_count), jobs=1) for part in parts]
     else:
         part = part_named(arguments.part)
-        results = [_result(part, seed=arguments.seed, count=arguments.count or part.count, jobs=arguments.jobs)]
+        numbers = range(arguments.first, arguments.first + (arguments.count or part.count))
+        results = [_result(part, seed=arguments.seed, numbers=numbers, jobs=arguments.jobs)]
     if arguments.output:
         write_results(arguments.output, results)
     for result in results:
@@ -56,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     seeded.add_argument("--seed", type=int, default=0)
     for name in PARTS:
         part = commands.add_parser(name, parents=[common, seeded])
+        part.add_argument("--first", type=int, default=0, metavar="N", help="number of the first attempt (default: 0)")
         part.add_argument("--count", type=int, metavar="N", help="attempts (default: as in the goals)")
         part.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
     commands.add_parser("small", parents=[common, seeded], help="a little of each part")
@@ -69,25 +71,25 @@ def part_named(name: str) -> Part:
     return importlib.import_module(f"attacks.{name}").PART
 
 
-def _result(part: Part, *, seed: int, count: int, jobs: int) -> Result:
+def _result(part: Part, *, seed: int, numbers: range, jobs: int) -> Result:
     from elmokit import __version__
 
     return result_of(
         part.name,
-        _in_jobs(part, seed=seed, count=count, jobs=jobs),
-        command=f"python benchmarks/attack.py {part.name} --seed {seed} --count {count} --jobs {jobs}",
+        _in_jobs(part, seed=seed, numbers=numbers, jobs=jobs),
+        command=f"python benchmarks/attack.py {part.name} --seed {seed} --first {numbers.start} --count {len(numbers)}",
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         version=__version__,
         clock=time.monotonic,
     )
 
 
-def _in_jobs(part: Part, *, seed: int, count: int, jobs: int) -> Iterator[Attempt]:
-    """The attempts 0 to `count - 1`, in so many processes; each does every `jobs`-th one."""
+def _in_jobs(part: Part, *, seed: int, numbers: range, jobs: int) -> Iterator[Attempt]:
+    """The attempts of these numbers, in so many processes; each does every `jobs`-th one."""
     if jobs == 1:
-        yield from part.attempts(seed, range(count))
+        yield from part.attempts(seed, numbers)
         return
-    shares = [range(start, count, jobs) for start in range(jobs)]
+    shares = [numbers[start::jobs] for start in range(jobs)]
     queue = FORK.SimpleQueue()
     workers = [FORK.Process(target=_work, args=(part, seed, share, queue)) for share in shares]
     for worker in workers:

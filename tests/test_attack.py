@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from attack import main
 from attacks.limited_child import Call, Ending, Limits, RefusedError, WrongError, run_limited
 from attacks.outcome import Outcome, Result, read_results, write_results
+from attacks.writing_verbs import verbs_not_attacked
 
 ATTACK = Path(__file__).parents[1] / "benchmarks" / "attack.py"
 
@@ -92,3 +94,34 @@ def test_results_of_several_runs_add_up_by_part(tmp_path: Path, capsys: pytest.C
     assert (together["mutants"].largest, together["mutants"].num_defects) == ({"seconds": 2}, 1)
     assert together["text"].counts == {"model": {"ok": 5}}
     assert "mutants: 1 defects" in capsys.readouterr().out
+
+
+def test_every_verb_that_writes_is_killed_and_gets_full_disks():
+    assert verbs_not_attacked() == set(), "add a job to benchmarks/attacks/writing_verbs.py, or name it in NOT_WRITING"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are killed in writes as Linux does it")
+def test_a_command_dies_when_it_is_meant_to_and_its_operations_are_counted(tmp_path: Path):
+    script = """
+import sys
+from pathlib import Path
+from attacks.stopped_child import Command, Kill
+
+def run(kill=None):
+    words = ["vocabulary", "text.txt", "-o", "v.txt"]
+    return Command(words, Path(sys.argv[1]), kill=kill).wait()
+
+whole = run()
+assert whole.code == 0 and whole.num_operations > 3 and "coverage 100.00%" in whole.said, whole
+Path(sys.argv[1], "v.txt").unlink()
+for kill in (Kill(operation=3), Kill(operation=1, file_bytes=3), Kill(processor_seconds=0.0)):
+    ended = run(kill)
+    assert ended.killed and not Path(sys.argv[1], "v.txt").exists(), ended
+    assert ended.num_operations <= whole.num_operations
+assert run().code == 0 and sorted(path.name for path in Path(sys.argv[1]).iterdir()) == ["text.txt", "v.txt"]
+"""
+    (tmp_path / "text.txt").write_text("the cat sat\n" * 9)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(ATTACK.parent)])}
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

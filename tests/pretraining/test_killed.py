@@ -1,4 +1,4 @@
-"""`kill -9` at any moment: the run goes on and ends with the same bits; at length in benchmarks/resume_torture.py."""
+"""Runs that were killed at their start, and two processes on one run; kills at any moment are in test_attack.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from elmokit.cli.main import main
 from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import pretrain, resume_pretraining
-from run_contents import contents_of_run
 
 SETTINGS = (
     *("num_steps=15", "checkpoint_every=3", "log_every=2", "precision=float32", "softmax=sampled", "num_negatives=6"),
@@ -37,51 +35,6 @@ def text(tmp_path: Path) -> list[Path]:
     return [*shards, vocabulary]
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)  # it needs 8 processor seconds, which can take a minute on a machine that others use
-def test_a_run_killed_at_random_moments_ends_with_the_same_bits(
-    text: list[Path], forks: Any, kill_seed: int, tmp_path: Path
-) -> None:
-    randomness = random.Random(kill_seed)
-    *shards, vocabulary = text
-    files = ["--vocabulary", vocabulary, "--held-out", shards[0]]
-    start = ["pretrain", *shards, *files, "--recipe", "tiny", "--set", *SETTINGS, "--run"]
-    (tmp_path / "whole").mkdir()
-    whole, run = tmp_path / "whole" / "run", tmp_path / "run"  # the card has the folder's name
-    forks.start(*start, whole)
-    began = time.monotonic()
-    assert forks.wait() == 0
-    seconds = time.monotonic() - began
-
-    for number in range(3):
-        is_run = (run / "config.json").exists()
-        process = forks.start("pretrain", "--resume", run) if is_run else forks.start(*start, run)
-        deadline = time.monotonic() + randomness.uniform(0, seconds / 2)
-        while time.monotonic() < deadline or (number == 0 and not _ended(process) and not _saving(run)):
-            time.sleep(0.0005)
-        with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-        assert forks.wait() in (0, -signal.SIGKILL), f"--kill-seed {kill_seed}, kill {number}"
-
-    last = ["pretrain", "--resume", run] if (run / "config.json").exists() else [*start, run]
-    forks.start(*last)
-    assert forks.wait() == 0, f"--kill-seed {kill_seed}"
-    expected, got = contents_of_run(whole), contents_of_run(run)
-    assert {name for name in expected if got.get(name) != expected[name]} == set(), f"--kill-seed {kill_seed}"
-
-
-def _ended(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    return False
-
-
-def _saving(run: Path) -> bool:
-    return any((run / "checkpoints").glob(".writing-*"))
-
-
 def test_a_second_process_is_refused_until_the_first_is_dead(
     text: list[Path], forks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,7 +48,7 @@ def test_a_second_process_is_refused_until_the_first_is_dead(
         assert main(second) == 2
         assert f"error: {run} is in use by process {first} on " in capsys.readouterr().err
     os.kill(first, signal.SIGKILL)
-    assert forks.wait() == -signal.SIGKILL
+    assert forks.wait(first) == -signal.SIGKILL
     steps = max(int(path.name[5:]) for path in (run / "checkpoints").glob("step-*"))
     assert main(["pretrain", "--resume", str(run), "--set", f"num_steps={steps}"]) == 0
     assert not list(tmp_path.glob(".*")) and not list(run.glob(".*"))

@@ -1,0 +1,109 @@
+"""Two and three processes at once on one output, run folder or cache: each output whole, or one refused.
+
+The processes of an attempt start within the time that one of them takes. At least one must succeed. Another one may be
+refused with exit code 2, if it names a process that holds the output, or says that the output is already there.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attacks.outcome import Attempt, Outcome, Part
+from attacks.stopped_child import Command, Kill
+from attacks.undisturbed import Undisturbed
+from attacks.writing_verbs import EMBED, FINETUNE, OTHERS, PRETRAIN, TRAIN, Job, contents, go_on
+
+_HOLDER = re.compile(r"is in use by process (\d+) on \S+ since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
+_ALREADY_THERE = ("already holds a run", "exists and is not an empty folder", "already exists")
+_ONE_CACHE = "train, one cache"
+_ROUND = (PRETRAIN, OTHERS[0], None, EMBED[0], TRAIN, OTHERS[1], FINETUNE, *EMBED[1:], *OTHERS[2:])
+"""None stands for runs of `train` that share a cache."""
+
+
+def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
+    """Attempt `n` is of the `n`-th job; every third one has three processes."""
+    with Undisturbed() as undisturbed:
+        for number in numbers:
+            randomness = random.Random(f"pairs {seed} {number}")
+            num_processes = 3 if number % 3 == 2 else 2
+            job = _ROUND[number % len(_ROUND)]
+            folder = undisturbed.new_folder(job or TRAIN)
+            if job is None:
+                wrong = _wrong_with_one_cache(undisturbed, folder, num_processes, randomness)
+            else:
+                wrong = _wrong_with_one_output(undisturbed, job, folder, num_processes, randomness)
+            if wrong:
+                undisturbed.keep = True
+            else:
+                shutil.rmtree(folder)
+            outcome = Outcome.WRONG if wrong else Outcome.OK
+            yield Attempt(job.name if job else _ONE_CACHE, outcome, f"{num_processes} in {folder}: {wrong}")
+
+
+def _wrong_with_one_output(
+    undisturbed: Undisturbed, job: Job, folder: Path, num_processes: int, randomness: random.Random
+) -> str:
+    seconds = undisturbed.whole(job).processor_seconds
+    command = job.command
+    if job.grows and randomness.random() < 0.5:  # all of them continue what was killed
+        go_on(job, folder, kill=Kill(processor_seconds=randomness.uniform(0, seconds)))
+        command = job.resume if (folder / "run" / "config.json").exists() else command
+    wrong = _wrong_with([command] * num_processes, folder, seconds, randomness, stdin=job.stdin)
+    return wrong or undisturbed.difference(job, folder)
+
+
+def _wrong_with_one_cache(undisturbed: Undisturbed, folder: Path, num_processes: int, randomness: random.Random) -> str:
+    """Runs into folders of their own; the third process clears the cache that they use."""
+    whole = undisturbed.whole(TRAIN)
+    names = [f"run{number}" for number in range(2)]
+    commands = [TRAIN.command.replace("--run run", f"--run {name}") for name in names]
+    commands += ["cache clear --cache cache"] * (num_processes - 2)
+    wrong = _wrong_with(commands, folder, whole.processor_seconds, randomness, may_refuse=False)
+    for name, content in contents(folder).items():
+        first, _, rest = name.partition("/")
+        if content != whole.files.get(f"run/{rest}".rstrip("/") if first in names else name, b""):
+            wrong += f" {name} is not whole"
+    return wrong
+
+
+def _wrong_with(
+    commands: Sequence[str],
+    folder: Path,
+    seconds: float,
+    randomness: random.Random,
+    *,
+    stdin: str = os.devnull,
+    may_refuse: bool = True,
+) -> str:
+    """Run the commands at once; "" if each ended as it may."""
+    running: list[Command] = []
+    for command in commands:
+        if running:
+            time.sleep(randomness.choice((0.0, randomness.uniform(0, seconds))))
+        running.append(Command(command.split(), folder, stdin=stdin))
+    endings = [command.wait() for command in running]
+    holders = {str(command.pid) for command in running}
+    wrong = [f"code {ended.code}: {ended.said[-300:]}" for ended in endings if ended.code not in (0, 2)]
+    for ended in endings:
+        holder = _HOLDER.search(ended.last_line)
+        there = any(text in ended.last_line for text in _ALREADY_THERE)
+        if ended.code == 2 and not (may_refuse and (there or (holder and holder[1] in holders))):
+            wrong.append(ended.last_line)
+    if all(ended.code for ended in endings):
+        wrong.append("none succeeded")
+    return "; ".join(wrong)
+
+
+PART = Part(
+    name="pairs",
+    summary="two and three processes at once on one output, run folder or cache",
+    attempts=attempts,
+    count=200,
+    small_count=3,
+)
