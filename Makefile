@@ -9,6 +9,9 @@ MIN_COVERAGE := 85
 # Idle threads that spin cost more than they give on few cores.
 export OMP_WAIT_POLICY := passive
 
+# The tests run in as many processes as there are cores, each with one thread.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
 .PHONY: help demo test format check wheel-test clean
 .DEFAULT_GOAL := help
 
@@ -19,7 +22,7 @@ demo: $(STAMP)  ## embed sentences with the bundled model; writes demo.html
 	$(BIN)/elmokit demo
 
 test: $(STAMP)  ## run all tests
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 format: $(STAMP)  ## format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix
@@ -30,7 +33,7 @@ check: $(STAMP)  ## lint, format, types, floors, all tests, coverage of each fil
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --cov --cov-report=json:build/coverage.json --cov-report=
+	$(PYTEST) --cov --cov-report=json:build/coverage.json --cov-report=
 	$(BIN)/python tests/check_coverage.py build/coverage.json --at-least $(MIN_COVERAGE)
 
 wheel-test: $(STAMP)  ## build the wheel, install it elsewhere, run doctor and demo with it

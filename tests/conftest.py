@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -20,63 +20,115 @@ pytest_plugins = ["toy_task"]
 settings.register_profile("elmokit", deadline=None, derandomize=True)
 settings.load_profile("elmokit")
 
-# Runs commands one after the other, each in a fork of a process that has imported torch and computed nothing.
+# Runs commands and scripts in forks of a process that has imported torch and computed nothing.
 FORKS = """
-import json, os, sys
+import json, os, sys, traceback
 import torch._dynamo  # which a first optimiser imports
 import elmokit.pretraining.train
+import elmokit.tasks.saved
 import elmokit.tasks.train
+import elmokit.vectors.embed_file
 from elmokit.cli.main import main
 
-for command in sys.stdin:
-    pid = os.fork()
-    if pid == 0:
-        os.dup2(2, 1)
-        os._exit(main(json.loads(command)))
-    print(pid, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+def run(job):
+    os.chdir(job["folder"])
+    os.environ.update(job["environment"])
+    for descriptor, path in enumerate(job["outputs"], start=1):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
+    sys.argv = job["words"]
+    if job["script"] is None:
+        return main(job["words"])
+    exec(compile(job["script"], job["words"][0], "exec"), {"__name__": "__main__", "__file__": job["words"][0]})
+    return 0
+
+for line in sys.stdin:
+    job = json.loads(line)
+    if "wait" in job:
+        print(os.waitstatus_to_exitcode(os.waitpid(job["wait"], 0)[1]), flush=True)
+    elif pid := os.fork():
+        print(pid, flush=True)
+    else:
+        code = 1
+        try:
+            code = run(job)
+        except SystemExit as leaving:
+            code = leaving.code
+            if isinstance(code, str):
+                print(code, file=sys.stderr)
+                code = 1
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code or 0)
 os._exit(0)
 """
 
 
 class Forks:
-    """`elmokit` commands; `start` one, kill it if that is what it is for, and `wait` for its exit code."""
+    """`elmokit` commands and Python scripts in processes of their own, which start with torch imported."""
 
-    def __init__(self, server: subprocess.Popen[str]) -> None:
-        self.server = server
+    def __init__(self, server: subprocess.Popen[str], folder: Path) -> None:
+        self._server = server
+        self._folder = folder
 
     def start(self, *command: object) -> int:
-        assert self.server.stdin is not None
-        self.server.stdin.write(json.dumps([str(word) for word in command]) + "\n")
-        self.server.stdin.flush()
-        return self._answer()
+        """Start a command; `wait` for its exit code, after killing it if that is what it is for."""
+        return self._start(command, script=None, outputs=(os.devnull, os.devnull), folder=Path.cwd(), environment={})
 
-    def wait(self) -> int:
-        return self._answer()
+    def wait(self, process: int) -> int:
+        """The exit code, or that of the signal, negative."""
+        return self._ask({"wait": process})
 
-    def _answer(self) -> int:
-        assert self.server.stdout is not None
-        return int(self.server.stdout.readline())
+    def start_script(self, script: str, *arguments: object) -> int:
+        """Start a script; `wait` for its exit code."""
+        words = ("-c", *arguments)
+        return self._start(words, script=script, outputs=(os.devnull, os.devnull), folder=Path.cwd(), environment={})
+
+    def run_script(
+        self, script: str, *arguments: object, folder: Path | None = None, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a script to its end, as `python -c` does."""
+        words = ("-c", *arguments)
+        outputs = (self._folder / "stdout", self._folder / "stderr")
+        process = self._start(
+            words, script=script, outputs=outputs, folder=folder or Path.cwd(), environment=environment
+        )
+        code = self.wait(process)
+        return subprocess.CompletedProcess(words, code, *(path.read_text(encoding="utf-8") for path in outputs))
+
+    def _start(
+        self,
+        words: Sequence[object],
+        *,
+        script: str | None,
+        outputs: Sequence[str | Path],
+        folder: Path,
+        environment: dict[str, str],
+    ) -> int:
+        return self._ask(
+            {
+                "words": list(map(str, words)),
+                "script": script,
+                "outputs": list(map(str, outputs)),
+                "folder": str(folder),
+                "environment": environment,
+            }
+        )
+
+    def _ask(self, job: dict[str, object]) -> int:
+        assert self._server.stdin is not None and self._server.stdout is not None
+        self._server.stdin.write(json.dumps(job) + "\n")
+        self._server.stdin.flush()
+        return int(self._server.stdout.readline())
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--kill-seed", type=int, help="seed of the moments at which runs are killed; a failure names its own"
-    )
-
-
-@pytest.fixture
-def kill_seed(pytestconfig: pytest.Config) -> int:
-    """Another one in every session, unless `--kill-seed` repeats one."""
-    given = pytestconfig.getoption("--kill-seed")
-    return secrets.randbits(32) if given is None else given
-
-
-@pytest.fixture
-def forks() -> Iterator[Forks]:
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", FORKS]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as server:  # ends with its input
-        yield Forks(server)
+        yield Forks(server, tmp_path_factory.mktemp("forks"))

@@ -4,7 +4,6 @@ import ast
 import os
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -176,11 +175,11 @@ def test_inspecting_a_model_needs_no_torch():
 
 @pytest.mark.parametrize("arguments", [("-c", "import elmokit"), ("-m", "elmokit", "--help")], ids=["import", "help"])
 def test_starts_within_three_tenths_of_a_second(arguments: tuple[str, ...]):
-    best = float("inf")
-    for _ in range(20):  # the fastest of several: the machine may be busy
-        start = time.perf_counter()
+    """CPU seconds, because other processes may be using the machine."""
+    used: list[float] = []
+    while len(used) < 10 and min(used, default=1.0) > 0.3:
+        before = os.times()
         run_python(*arguments)
-        best = min(best, time.perf_counter() - start)
-        if best <= 0.3:
-            break
-    assert best <= 0.3
+        after = os.times()
+        used.append(sum(after[2:4]) - sum(before[2:4]))
+    assert min(used) <= 0.3

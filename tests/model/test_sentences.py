@@ -56,7 +56,6 @@ def test_strings_are_tokenised_and_lists_are_used_unchanged():
         (7, "the sentences are 7 (int); expected a list of sentences"),
         (DataFrame(text="a"), "the sentences are of type DataFrame; expected a list of sentences, such as one column"),
     ],
-    ids=str,
 )
 def test_anything_else_is_named_with_its_place_and_type(given: Any, message: str):
     with pytest.raises(ValueError) as refusal:

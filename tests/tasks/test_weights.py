@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -155,14 +154,9 @@ def attack(run_dir: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
-def test_a_damaged_run_is_refused_by_name_or_predicts(run_dir: Path):
+def test_a_damaged_run_is_refused_by_name_or_predicts(run_dir: Path, forks: Any):
     tests = Path(__file__).parent
     paths = [str(tests), str(tests.parent), str(tests.parents[1] / "benchmarks")]
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = {paths!r}{SCRIPT}", run_dir],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = forks.run_script(f"import sys; sys.path[:0] = {paths!r}{SCRIPT}", run_dir)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 200

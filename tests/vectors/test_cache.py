@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import gc
 import os
-import subprocess
-import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,6 +107,23 @@ def test_a_piece_without_its_index_is_made_again_and_a_damaged_one_is_named(elmo
         Activations(elmo, folder=tmp_path).add(SENTENCES)
 
 
+def test_a_temporary_cache_goes_with_its_owner_and_that_of_a_killed_process_at_the_next_start(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / ".elmokit-activations.0123456789abcdef.tmp"
+    left.mkdir()
+    (left / "piece.npy").touch()
+    activations = Activations(elmo, folder=None)
+    activations.add(SENTENCES)
+    (folder,) = tmp_path.iterdir()
+    assert folder != left and folder in activations.folder.parents
+    assert folder.stat().st_mode & 0o777 == 0o700
+    del activations
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
 SHARE = """
 import sys
 from pathlib import Path
@@ -118,8 +136,6 @@ elmo = Elmo.from_pretrained(sys.argv[1], device="cpu")
 sentences = [["word", str(index)] for index in range(60)]
 alone = Activations(elmo, folder=None)
 alone.add(sentences)
-print("ready", flush=True)
-sys.stdin.readline()
 for end in range(2, 31, 4):  # the same pieces in every process, and after them others
     shared = Activations(elmo, folder=Path(sys.argv[2]))
     shared.add(sentences[:end])
@@ -128,25 +144,9 @@ for end in range(2, 31, 4):  # the same pieces in every process, and after them 
 """
 
 
-def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], tmp_path: Path, elmo: Elmo):
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", SHARE, tiny_bilms[0], tmp_path, str(number)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(3)
-    ]
-    for process in processes:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in processes:
-        process.communicate()
-        assert process.returncode == 0
+def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], forks: Any, tmp_path: Path, elmo: Elmo):
+    processes = [forks.start_script(SHARE, tiny_bilms[0], tmp_path, number) for number in range(3)]
+    assert [forks.wait(process) for process in processes] == [0, 0, 0]
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
     after = Activations(elmo, folder=tmp_path)
     after.add([["word", str(index)] for index in range(60)])
@@ -169,9 +169,8 @@ finally:
 """
 
 
-def test_a_full_disk_is_an_error_and_leaves_nothing(tiny_bilms: tuple[Path, Path], tmp_path: Path):
-    command = [sys.executable, "-c", FULL, tiny_bilms[0], tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_a_full_disk_is_an_error_and_leaves_nothing(tiny_bilms: tuple[Path, Path], forks: Any, tmp_path: Path):
+    done = forks.run_script(FULL, tiny_bilms[0], tmp_path)
     assert (done.returncode, done.stderr) == (1, "File too large\n")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 

@@ -11,7 +11,7 @@ import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
@@ -203,13 +203,12 @@ def attack(text: Path, output: Path, whole: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
 def test_whatever_is_damaged_a_resumed_job_gives_the_same_bytes_or_refuses_by_name(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: Path, forks: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     output, whole = tmp_path / "out.npz", tmp_path / "whole.npz"
     embed_file(ELMO, text, whole, layers="all")
     killed_while_embedding(text, output, monkeypatch, block=3)
-    command = [sys.executable, "-c", ATTACK.format(paths=TESTS), text, output, whole]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = forks.run_script(ATTACK.format(paths=TESTS), text, output, whole)
     assert done.returncode == 0, done.stderr
     counts = json.loads(done.stdout)
     assert counts["same"] > 100 and counts["refused"] > 5
@@ -232,11 +231,10 @@ embed_file.embed_file(tests.ELMO, {text!r}, {output!r})
 """
 
 
-def test_a_process_that_was_really_killed_can_be_resumed_by_another(text: Path, tmp_path: Path):
+def test_a_process_that_was_really_killed_can_be_resumed_by_another(text: Path, forks: Any, tmp_path: Path):
     output = tmp_path / "out.npz"
     script = SCRIPT.format(paths=TESTS, text=str(text), output=str(output))
-    killed = subprocess.run([sys.executable, "-c", script], check=False)
-    assert killed.returncode == -signal.SIGKILL
+    assert forks.run_script(script).returncode == -signal.SIGKILL
     embed_file(ELMO, text, output, resume=True)
     embed_file(ELMO, text, tmp_path / "whole.npz")
     assert output.read_bytes() == (tmp_path / "whole.npz").read_bytes()
@@ -394,10 +392,10 @@ finally:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_writer_stops_at_a_full_disk_and_hdf5_does_not_crash(tmp_path: Path, ending: str):
+def test_a_writer_stops_at_a_full_disk_and_hdf5_does_not_crash(forks: Any, tmp_path: Path, ending: str):
     script = FULL.format(path=str(tmp_path / f"out{ending}"))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (errno.EFBIG, b"")
+    done = forks.run_script(script)
+    assert (done.returncode, done.stderr) == (errno.EFBIG, "")
     assert os.listdir(tmp_path) == []
 
 

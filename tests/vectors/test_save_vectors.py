@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,9 +48,9 @@ finally:
 """
 
 
-def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path):
+def test_a_full_disk_is_an_error_and_leaves_nothing(forks: Any, tmp_path: Path):
     path = tmp_path / "v.npy"
-    done = subprocess.run([sys.executable, "-c", FULL, path], capture_output=True, text=True, check=False)
+    done = forks.run_script(FULL, path)
     assert (done.returncode, done.stderr) == (1, "File too large\n")
     assert list(tmp_path.iterdir()) == []
 
