@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,19 @@ def test_an_input_matrix_that_is_compressed_or_too_large_is_refused(model: Path,
         (tmp_path / "damaged.bin").write_bytes(content[:at] + header + content[at + 17 :])
         with pytest.raises(ValueError, match=message):
             read_fasttext(tmp_path / "damaged.bin")
+
+
+def test_random_damage_gives_a_refusal_or_a_model(model: Path, tmp_path: Path):
+    content, draw = model.read_bytes(), random.Random(0)
+    for _ in range(200):
+        damaged = bytearray(content)
+        for _ in range(draw.randint(1, 4)):
+            damaged[draw.randrange(4, 500)] = draw.randrange(256)
+        (tmp_path / "damaged.bin").write_bytes(damaged)
+        try:
+            read_fasttext(tmp_path / "damaged.bin").vector("unbelievable")
+        except ValueError as error:
+            assert "damaged.bin: " in str(error)
 
 
 @pytest.mark.parametrize("length", [0, 40, 90, 100, 130, 420, 1000])

@@ -56,6 +56,7 @@ def test_a_word_is_its_first_piece_or_the_mean_of_its_pieces(folder: Path):
     expected = torch.stack([own[:, 1], own[:, 2:5].mean(dim=1), own[:, 5]], dim=1)
     np.testing.assert_allclose(unpadded(mean, [SENTENCE])[0], expected, atol=1e-6)
     assert first.fingerprint() != mean.fingerprint()
+    assert first.fingerprint() == open_first(str(folder)).fingerprint()
 
 
 def test_padding_and_other_sentences_change_nothing(folder: Path):

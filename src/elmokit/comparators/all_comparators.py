@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,7 +16,7 @@ from elmokit.comparators.transformer import HF_FIRST, HF_MEAN
 from elmokit.comparators.word_vector_training import train_fasttext, train_word2vec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from elmokit.comparators.comparator import Comparator
     from elmokit.model.frozen_layers import FrozenLayers
@@ -28,28 +28,22 @@ COMPARATORS: dict[str, Comparator] = {
 }
 
 
-@dataclass(frozen=True)
-class Training:
-    """How a system is trained here."""
+Train = Callable[[Sequence[Path], Path, Sequence[str]], dict[str, float]]
+"""Files, output and settings `field=value` -> what was measured, by name."""
 
-    reads: str
-    """What the files are, in words."""
-    writes: str
-    train: Callable[[Sequence[Path], Path, Sequence[str]], Mapping[str, float]]
-    """Files, output and settings `field=value` -> what was measured, by name."""
-
-
-TRAININGS: dict[str, Training] = {
-    "word2vec": Training("shards of tokenised text", "a file of vectors (.vec, or .bin for binary)", train_word2vec),
-    "fasttext": Training("shards of tokenised text", "a .bin file with sub-words", train_fasttext),
-    "cove": Training("a text and its translation, and a test pair", "a folder with the encoder", train_cove),
-    "context2vec": Training("shards of tokenised text", "a folder with the model", train_context2vec),
+TRAININGS: dict[str, Train] = {
+    "word2vec": train_word2vec,
+    "fasttext": train_fasttext,
+    "cove": train_cove,
+    "context2vec": train_context2vec,
 }
 
 
 def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) -> FrozenLayers:
     """Open the model of a system. Raises ValueError for an unknown name, and what the system's `open` raises."""
     comparator = _find(COMPARATORS, name, what="system")
+    if not model:
+        raise ValueError(f"{name} needs a model: {comparator.opens}")
     if comparator.reads_word_vectors and word_vectors is None:
         raise ValueError(f"{name} reads word vectors: give their file with --word-vectors FILE (word_vectors=...)")
     if word_vectors is not None and not comparator.reads_word_vectors:
@@ -68,8 +62,8 @@ def train_comparator(
     Returns what was measured, by name. Raises ValueError for an unknown system, wrong settings and texts that cannot be
     used, and OSError for files that cannot be read or written.
     """
-    training = _find(TRAININGS, system, what="training")
-    return dict(training.train([Path(file) for file in files], Path(output), settings))
+    train = _find(TRAININGS, system, what="training")
+    return train([Path(file) for file in files], Path(output), settings)
 
 
 def _find(known: Mapping[str, _T], name: str, *, what: str) -> _T:

@@ -1,10 +1,11 @@
 """Encoders of Hugging Face's transformers as token vectors (extra `hf`): all layers, first or mean of a word's pieces.
 
-Only weights in safetensors are read, and no code that comes with a model is run.
+Only weights in safetensors are read, no code that comes with a model is run, and nothing is downloaded.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -125,27 +126,32 @@ def open_mean(model: str, word_vectors: Path | None = None) -> SystemLayers:
 
 
 def _open(model: str, pieces: Pieces) -> SystemLayers:
-    """Read a folder of `save_pretrained`, or a model of the Hub by its name, which is downloaded.
+    """Read a folder of `save_pretrained`, or a model of the Hub, by its name, that has been downloaded before.
 
     Raises ValueError without transformers and for a tokenizer that does not know words, OSError for what is no model.
     """
     transformers = require("transformers", extra="hf", purpose="opening a transformer")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(
-        model, use_fast=True, add_prefix_space=True, trust_remote_code=False
-    )
+    safely = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, add_prefix_space=True, **safely)
     if not tokenizer.is_fast:
         raise ValueError(f"the tokenizer of {model} cannot tell words from pieces; expected a fast tokenizer")
-    network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, trust_remote_code=False)
+    network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, **safely)
     encoder = TransformerEncoder(network.eval().requires_grad_(False), tokenizer, pieces)
-    config = network.config
-    files = sorted(Path(model).glob("*.safetensors")) if Path(model).is_dir() else []
     return SystemLayers(
         encoder.layers,
-        num_layers=config.num_hidden_layers + 1,
-        dim=config.hidden_size,
-        files=files,
-        settings=f"{pieces} {'' if files else model}",
+        num_layers=network.config.num_hidden_layers + 1,
+        dim=network.config.hidden_size,
+        files=(),
+        settings=f"{pieces} {_digest(encoder)}",
     )
+
+
+def _digest(encoder: TransformerEncoder) -> str:
+    """Of all weights and of the tokenizer."""
+    digest = hashlib.blake2b(encoder.tokenizer.backend_tokenizer.to_str().encode())
+    for tensor in encoder.model.state_dict().values():
+        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
 
 
 def _batches(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
@@ -160,6 +166,6 @@ def _batches(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
         yield batch
 
 
-_OPENS = "a folder of `save_pretrained`, or the name of a model of the Hugging Face Hub"
+_OPENS = "a folder of `save_pretrained`, or the name of a model of the Hub that has been downloaded"
 HF_FIRST = Comparator(name="hf-first", opens=_OPENS, open=open_first)
 HF_MEAN = Comparator(name="hf-mean", opens=_OPENS, open=open_mean)
