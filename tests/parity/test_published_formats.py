@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from elmokit import Elmo, inspect
 from elmokit.model.formats.recognise import read_stored
+from elmokit.scoring import perplexity as scoring_perplexity
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
 TOLERANCE = 1e-5
@@ -99,3 +101,28 @@ def test_the_vocabulary_of_a_zip_is_read_from_it():
     assert [read_stored(FIXTURES / f"nlpl/{name}.zip").vocabulary is None for name in NLPL] == [
         name == "no_vocab" for name in NLPL
     ]
+
+
+@pytest.mark.parametrize("path", ["checkpoints/char", "nlpl/checkpoint.zip"])
+def test_a_checkpoint_gives_the_vectors_of_bilm_tf(path: str):
+    assert largest_difference(layers_of(path), expected("checkpoints/char.expected.npz", "cold")) <= TOLERANCE
+
+
+CHECKPOINTS = ["char", "char_1layer", "forward_only"]
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_the_softmax_of_a_checkpoint_gives_the_perplexities_of_bilm_tf(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Their test() takes the mean of the losses of both directions, so the geometric mean of the perplexities."""
+    text = tmp_path / "text"  # Python's split(), which they use, takes U+3000 for white space
+    text.write_text((FIXTURES / "checkpoints/test_lines.txt").read_text().replace("\u3000", " "))
+    theirs = json.loads((FIXTURES / f"checkpoints/{name}.perplexity.json").read_text())
+    for batch_size in (1, 2, 3):
+        monkeypatch.setattr(scoring_perplexity, "CARRIED_ROWS", batch_size)
+        ours = scoring_perplexity.perplexity(str(FIXTURES / "checkpoints" / name), [text], carry_state=True)
+        sides = [side.perplexity for side in (ours.forward, ours.backward) if side is not None]
+        expected_mean = theirs[f"batch_size_{batch_size}"]["average_perplexity"]
+        assert math.prod(sides) ** (1 / len(sides)) == pytest.approx(expected_mean, rel=2e-6)
+        assert ours.num_predictions == batch_size * theirs[f"batch_size_{batch_size}"]["n_batches"]

@@ -115,8 +115,16 @@ OTHER_FILES: dict[str, tuple[bytes, FileKind, str]] = {
     "gzip": (gzip.compress(b"words"), FileKind.GZIP, "expected a model"),
     "xz": (lzma.compress(b"words"), FileKind.XZ, "expected a model"),
     "npy": (b"\x93NUMPY\x01\x00", FileKind.NUMPY, "expected a model"),
-    "checkpoint index": (bytes(40) + b"\x57\xfb\x80\x8b\x24\x75\x47\xdb", FileKind.TENSORFLOW_INDEX, "dump_weights"),
-    "checkpoint": (b'model_checkpoint_path: "model.ckpt-9"\n', FileKind.TENSORFLOW_CHECKPOINT, "dump_weights"),
+    "checkpoint index": (
+        bytes(40) + b"\x57\xfb\x80\x8b\x24\x75\x47\xdb",
+        FileKind.TENSORFLOW_INDEX,
+        "there is no options.json",
+    ),
+    "checkpoint": (
+        b'model_checkpoint_path: "model.ckpt-9"\n',
+        FileKind.TENSORFLOW_CHECKPOINT,
+        "the .index and .data files of the checkpoint are not with it",
+    ),
     "many langs": (b'{"config_path": "/users/cnn.json"}', FileKind.MANY_LANGS_CONFIG, "ELMoForManyLangs"),
     "AllenNLP config": (b'{"model": {}, "trainer": {}}', FileKind.ALLENNLP_CONFIG, "needs its weights.th"),
     "JSON": (b'{"a": 1}', FileKind.JSON, "expected a model"),

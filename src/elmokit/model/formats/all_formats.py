@@ -6,5 +6,6 @@ from elmokit.model.formats.allennlp import ALLENNLP
 from elmokit.model.formats.bilm_tf import BILM_TF
 from elmokit.model.formats.format import Format
 from elmokit.model.formats.native import NATIVE
+from elmokit.model.formats.tensorflow import TENSORFLOW
 
-FORMATS: tuple[Format, ...] = (NATIVE, ALLENNLP, BILM_TF)
+FORMATS: tuple[Format, ...] = (NATIVE, TENSORFLOW, ALLENNLP, BILM_TF)

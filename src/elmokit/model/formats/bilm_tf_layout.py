@@ -52,11 +52,14 @@ def cell_names(config: BiLMConfig, present: Container[str] = ()) -> dict[tuple[i
 def _spellings(direction: int, layer: int, *, num_layers: int) -> Iterator[CellNames]:
     """The names that TensorFlow's scopes and the renaming in `dump_weights` may give to a cell.
 
-    A dump of a single layer has no MultiRNNCell. A dump of a forward model has no RNN_0; then `rnn` is at the start of
-    the name, where the renaming of rnn, kernel and bias misses it.
+    Checkpoints have the names of TensorFlow, in lower case. A dump of a single layer has no MultiRNNCell. A dump of a
+    forward model has no RNN_0; then `rnn` is at the start of the name, where the renaming of rnn, kernel and bias
+    misses it.
     """
-    cells = [f"MultiRNNCell/Cell{layer}/LSTMCell", *(["LSTMCell"] if num_layers == 1 else [])]
-    roots = [f"RNN_{direction}/RNN", *(["RNN", "rnn"] if direction == 0 else [])]
+    cells = [f"MultiRNNCell/Cell{layer}/LSTMCell", f"multi_rnn_cell/cell_{layer}/lstm_cell"]
+    if num_layers == 1:
+        cells += ["LSTMCell", "lstm_cell"]
+    roots = [f"RNN_{direction}/RNN", f"RNN_{direction}/rnn", *(["RNN", "rnn"] if direction == 0 else [])]
     for root in roots:
         for cell in cells:
             yield CellNames(f"{root}/{cell}/W_0", f"{root}/{cell}/B", f"{root}/{cell}/W_P_0")

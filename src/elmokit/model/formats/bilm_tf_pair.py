@@ -43,11 +43,32 @@ def find_pair(files: ModelFiles) -> Pair:
     if files.weights is not None:
         return _pair_of(path, files.weights, files.given)
     kinds = files.in_folder
-    options = path if kinds.get(path) is FileKind.OPTIONS else _only_options(path, kinds)
+    options = path if kinds.get(path) is FileKind.OPTIONS else only_options(path, kinds, weights="weights in HDF5")
     weights = path if kinds.get(path) is FileKind.HDF5 else _only_weights(path, kinds)
+    return Pair(options=options, weights=weights, vocabulary=vocabulary_of(kinds))
+
+
+def vocabulary_of(kinds: dict[Path, FileKind]) -> Path | None:
+    """The vocabulary among these files; None if there is none, or more than one."""
     texts = (file for file, kind in kinds.items() if kind in (FileKind.TEXT, FileKind.GZIP, FileKind.XZ))
     vocabularies = [text for text in texts if looks_like_vocabulary(text)]
-    return Pair(options=options, weights=weights, vocabulary=vocabularies[0] if len(vocabularies) == 1 else None)
+    return vocabularies[0] if len(vocabularies) == 1 else None
+
+
+def only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Path:
+    """The options.json among these files; `weights` describes what it is sought for.
+
+    Raises FormatError if there is none, or more than one.
+    """
+    found = [file for file, kind in kinds.items() if kind is FileKind.OPTIONS]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise FormatError(path, f"holds several options.json files: {_names(found)}; pass one, and its weights")
+    broken = [file for file, kind in kinds.items() if kind is FileKind.BROKEN_JSON]
+    if broken:
+        read_json_object(broken[0])  # says what is wrong with it
+    raise FormatError(path, f"is or holds {weights}, but there is no options.json of bilm-tf with it")
 
 
 def _pair_of(first: Path, second: Path, kinds: dict[Path, FileKind]) -> Pair:
@@ -60,18 +81,6 @@ def _pair_of(first: Path, second: Path, kinds: dict[Path, FileKind]) -> Pair:
     if kinds[second] is not FileKind.HDF5:
         raise wrong_kind(second, kinds[second], expected="the HDF5 file of weights that belongs to it")
     return Pair(options=first, weights=second)
-
-
-def _only_options(path: Path, kinds: dict[Path, FileKind]) -> Path:
-    found = [file for file, kind in kinds.items() if kind is FileKind.OPTIONS]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise FormatError(path, f"holds several options.json files: {_names(found)}; pass one, and its weights")
-    broken = [file for file, kind in kinds.items() if kind is FileKind.BROKEN_JSON]
-    if broken:
-        read_json_object(broken[0])  # says what is wrong with it
-    raise FormatError(path, "is or holds weights in HDF5, but there is no options.json of bilm-tf with it")
 
 
 def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:

@@ -69,8 +69,7 @@ ADVICE = {
     FileKind.ZIP: _GIVE_ARCHIVE,
     FileKind.TAR: _GIVE_ARCHIVE,
     FileKind.TAR_GZ: _GIVE_ARCHIVE,
-    FileKind.TENSORFLOW_INDEX: "convert the checkpoint to HDF5 with bilm-tf (bin/dump_weights.py), then give that",
-    FileKind.TENSORFLOW_CHECKPOINT: "convert the checkpoint to HDF5 with bilm-tf (bin/dump_weights.py), then give that",
+    FileKind.TENSORFLOW_CHECKPOINT: "the .index and .data files of the checkpoint are not with it",
 }
 """Advice for kinds of files that are not read; a new format that reads one removes its line."""
 

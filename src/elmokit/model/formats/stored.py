@@ -82,6 +82,10 @@ class StoredBiLM:
             require_finite(path, name, array)
         if self.tensors[PADDING_TOKEN][0].any():
             raise FormatError(path, "row 0 is for padding tokens and must be zeros", part=PADDING_TOKEN)
+        self.check_softmax(path)
+
+    def check_softmax(self, path: Path) -> None:
+        """Raise FormatError, naming `path`, for a softmax that has another number of rows than the vocabulary."""
         if self.has_softmax and self.vocabulary is not None:
             rows = len(self.tensors[SOFTMAX_BIAS])
             if rows != len(self.vocabulary):

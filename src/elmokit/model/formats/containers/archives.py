@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
-from elmokit.model.formats.containers.hdf5_dataset import MAX_EXPANSION, SMALL
+from elmokit.model.formats.containers.weights_file import MAX_EXPANSION, SMALL
 from elmokit.system.untrusted import FormatError, readable_bytes, shown
 from elmokit.text.lines import GZIP_MAGIC
 

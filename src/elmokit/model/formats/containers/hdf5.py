@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import h5py as _h5py
 import numpy as np
 
-from elmokit.model.formats.containers.hdf5_dataset import DAMAGE, Entry, describe_dataset, link_refusal, read_dataset
+from elmokit.model.formats.containers.hdf5_dataset import DAMAGE, describe_dataset, link_refusal, read_dataset
 from elmokit.model.formats.containers.hdf5_output import new_hdf5
+from elmokit.model.formats.containers.weights_file import Entry
 from elmokit.model.formats.stored import Array
 from elmokit.system.untrusted import FormatError, shown
 

@@ -7,14 +7,14 @@ vectors need neither, so both are refused.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from itertools import product
 from math import ceil, prod
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import h5py as _h5py
 import numpy as np
 
+from elmokit.model.formats.containers.weights_file import MAX_EXPANSION, SMALL, Entry
 from elmokit.model.formats.stored import Array
 from elmokit.system.untrusted import FormatError, readable_bytes, shown
 
@@ -23,31 +23,11 @@ if TYPE_CHECKING:
 
 h5py: Any = _h5py  # has no type stubs; all results are cast below
 
-MAX_EXPANSION = 20
-"""Largest ratio of the size of weights to their compressed size; trained weights shrink only by a tenth."""
-SMALL = 1 << 20
-"""Size in bytes that a dataset may always expand to: zero biases compress a thousandfold."""
 MAX_CHUNKS = 100_000
 DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError, MemoryError)
 """Errors that h5py raises for damaged files."""
 _DEFLATE, _SHUFFLE = _FILTERS = 1, 2  # HDF5's numbers of the two filters that are supported
 _HARD_LINK, _SOFT_LINK, _EXTERNAL_LINK = 0, 1, 64
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A name in the file. `refusal` says why it must not be read, if so; only datasets have a shape and a dtype."""
-
-    name: str
-    kind: Literal["dataset", "group", "other"]
-    refusal: str | None = None
-    shape: tuple[int, ...] = ()
-    dtype: str = ""
-
-    @property
-    def num_bytes(self) -> int:
-        """Declared size in bytes, in the type of the file."""
-        return prod(self.shape) * np.dtype(self.dtype).itemsize if self.dtype else 0
 
 
 def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:

@@ -9,12 +9,12 @@ import h5py as _h5py
 from elmokit.model.formats.containers.hdf5 import open_unseen
 from elmokit.model.formats.containers.hdf5_dataset import (
     DAMAGE,
-    Entry,
     describe_dataset,
     link_refusal,
     read_dataset,
     require_readable,
 )
+from elmokit.model.formats.containers.weights_file import Entry
 from elmokit.system.untrusted import FormatError, shown
 
 if TYPE_CHECKING:
