@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from elmokit.corpus.batches import Batch, Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
 from elmokit.text.characters import character_ids
+from elmokit.text.spelling import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c"])
@@ -48,7 +49,7 @@ def text(tmp_path: Path) -> Path:
 
 
 def test_the_forward_row_by_hand(text: Path) -> None:
-    first, second, third = packed_batches([packer(text, backward=False)], max_characters_per_token=50)
+    first, second, third = packed_batches([packer(text, backward=False)], spelling=ByteSpelling(50))
     assert spelled(first) == [(["<S>", "a", "b"], ["a", "b", "</S>"])]
     assert spelled(second) == [(["<S>", "z", "<S>"], ["<UNK>", "</S>", "c"])]
     assert spelled(third) == [(["c", "b", "a"], ["b", "a", "c"])]  # c -> </S> is left over: an incomplete batch
@@ -58,13 +59,13 @@ def test_the_forward_row_by_hand(text: Path) -> None:
 
 
 def test_the_backward_row_by_hand(text: Path) -> None:
-    first, *_ = packed_batches([packer(text, backward=True)], max_characters_per_token=50)
+    first, *_ = packed_batches([packer(text, backward=True)], spelling=ByteSpelling(50))
     assert spelled(first) == [(["</S>", "b", "a"], ["b", "a", "<S>"])]
 
 
 def test_a_word_is_encoded_once_however_often_it_is_read(text: Path) -> None:
     both = [packer(text, backward=False, bptt_steps=7), packer(text, backward=True, bptt_steps=7)]
-    batch = next(packed_batches(both, max_characters_per_token=20))
+    batch = next(packed_batches(both, spelling=ByteSpelling(20)))
     assert batch.character_ids.shape == (6, 20)  # <S> a b z c </S>
     assert len(np.unique(batch.character_ids, axis=0)) == 6
 
@@ -83,7 +84,7 @@ def test_every_prediction_is_made_once_in_its_order(
     path.write_text("".join(" ".join("abc"[n % 3] for n in range(length)) + "\n" for length in lengths))
     made = packer(path, backward=backward, batch_size=batch_size, bptt_steps=bptt_steps)
     rows: list[list[tuple[str, str]]] = [[] for _ in range(batch_size)]
-    for batch in packed_batches([made], max_characters_per_token=10):
+    for batch in packed_batches([made], spelling=ByteSpelling(10)):
         for row, (words, targets) in enumerate(spelled(batch)):
             rows[row].extend(zip(words, targets, strict=True))
     begin, end = ("</S>", "<S>") if backward else ("<S>", "</S>")
@@ -98,7 +99,7 @@ def test_every_prediction_is_made_once_in_its_order(
 
 def test_a_packer_goes_on_from_its_rows_and_position(text: Path) -> None:
     one = packer(text, backward=False)
-    source = packed_batches([one], max_characters_per_token=50)
+    source = packed_batches([one], spelling=ByteSpelling(50))
     next(source)
     other = Packer(
         SentenceStream([text], shuffle=False, num_epochs=1, position=one.sentences.position),
@@ -109,4 +110,4 @@ def test_a_packer_goes_on_from_its_rows_and_position(text: Path) -> None:
         rows=[list(row) for row in one.rows],
     )
     expected = [spelled(batch) for batch in source]
-    assert [spelled(batch) for batch in packed_batches([other], max_characters_per_token=50)] == expected != []
+    assert [spelled(batch) for batch in packed_batches([other], spelling=ByteSpelling(50))] == expected != []

@@ -186,7 +186,7 @@ def test_distinct_tokens_are_encoded_once_and_forgotten_when_others_come(monkeyp
     seen: list[int] = []
     encode = bilm.char_encoder.forward
     monkeypatch.setattr(bilm.char_encoder, "forward", lambda ids: seen.append(len(ids)) or encode(ids))
-    encoder = TokenCache(bilm.char_encoder, max_characters_per_token=50, max_tokens=3)
+    encoder = TokenCache(bilm.char_encoder, spelling=ByteSpelling(50), max_tokens=3)
     tokens, lengths = encoder([["a", "b", "a"], ["b"]])
     assert seen == [2] and lengths.tolist() == [3, 1]
     assert torch.equal(tokens[0, 0], tokens[0, 2]) and not tokens[1, 1:].any()

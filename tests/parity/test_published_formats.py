@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from elmokit import Elmo, inspect
 from elmokit.model.formats.recognise import read_stored
 from elmokit.scoring import perplexity as scoring_perplexity
+from elmokit.text.characters import padded
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
 TOLERANCE = 1e-5
@@ -108,7 +111,7 @@ def test_a_checkpoint_gives_the_vectors_of_bilm_tf(path: str):
     assert largest_difference(layers_of(path), expected("checkpoints/char.expected.npz", "cold")) <= TOLERANCE
 
 
-CHECKPOINTS = ["char", "char_1layer", "forward_only"]
+CHECKPOINTS = ["char", "char_1layer", "forward_only", "word", "word_shared"]
 
 
 @pytest.mark.parametrize("name", CHECKPOINTS)
@@ -126,3 +129,56 @@ def test_the_softmax_of_a_checkpoint_gives_the_perplexities_of_bilm_tf(
         expected_mean = theirs[f"batch_size_{batch_size}"]["average_perplexity"]
         assert math.prod(sides) ** (1 / len(sides)) == pytest.approx(expected_mean, rel=2e-6)
         assert ours.num_predictions == batch_size * theirs[f"batch_size_{batch_size}"]["n_batches"]
+
+
+@pytest.mark.parametrize("name", ["word", "word_shared"])
+def test_a_model_that_reads_words_gives_the_vectors_of_bilm_tf(name: str):
+    theirs = expected(f"checkpoints/{name}.expected.npz", "cold")
+    assert largest_difference(layers_of(f"checkpoints/{name}"), theirs) <= TOLERANCE
+    pair = FIXTURES / f"checkpoints/{name}/options.json", FIXTURES / f"checkpoints/{name}.dumped.hdf5"
+    ours = Elmo.from_pretrained(*pair, device="cpu").encode(SENTENCES, layers="all")
+    assert largest_difference(ours, theirs) <= TOLERANCE
+
+
+def test_cached_token_vectors_give_the_vectors_of_their_characters(tmp_path: Path):
+    source = FIXTURES / "checkpoints"
+    files = ["char/options.json", "char/vocab.txt", "char.dumped.hdf5", "char.token_embeddings.hdf5"]
+    folder = Path(shutil.copytree(source / "char", tmp_path / "char", ignore=shutil.ignore_patterns("model*")))
+    for name in files[2:]:
+        shutil.copy(source / name, folder)
+    cached = Elmo.from_pretrained(folder / "options.json", folder / "char.token_embeddings.hdf5", device="cpu")
+    assert cached.vocabulary is not None
+    words = [[token for token in cached.vocabulary.tokens if token not in ("<S>", "</S>")]]
+    characters = Elmo.from_pretrained(folder, device="cpu").encode(words, layers="all")
+    assert largest_difference(cached.encode(words, layers="all"), characters) <= TOLERANCE
+
+
+MANY_LANGS = ["char_word", "char_word_newzip", "word_only", "clip_zero"]
+
+
+@pytest.mark.parametrize("name", MANY_LANGS)
+def test_a_model_of_elmoformanylangs_gives_all_of_its_layers(name: str):
+    elmo = Elmo.from_pretrained(FIXTURES / "many_langs" / name, device="cpu")
+    with np.load(FIXTURES / f"many_langs/{name}.expected.npz") as arrays:
+        cut_words = arrays["cut_words"]
+    words = json.loads((FIXTURES / "many_langs/cut_words.json").read_text())
+    theirs = [*expected(f"many_langs/{name}.expected.npz", "layer-2"), cut_words]
+    assert largest_difference(elmo.encode([*SENTENCES, words], layers="all"), theirs) <= TOLERANCE
+    average = expected(f"many_langs/{name}.expected.npz", "layer-1")
+    assert largest_difference(elmo.encode(SENTENCES), average) <= TOLERANCE
+
+
+@pytest.mark.parametrize("archive", ["char_word", "char_word_in_folder"])
+def test_a_zip_of_elmoformanylangs_gives_the_same_vectors(archive: str):
+    theirs = expected("many_langs/char_word.expected.npz", "layer-2")
+    assert largest_difference(layers_of(f"many_langs/{archive}.zip"), theirs) <= TOLERANCE
+
+
+def test_the_module_gives_what_the_packed_model_gives():
+    """With gradients and in batches, as task models use it."""
+    for name in ("many_langs/char_word", "checkpoints/word"):
+        bilm = Elmo.from_pretrained(FIXTURES / name, device="cpu").bilm
+        ids = padded([["<S>", *sentence, "</S>"] for sentence in SENTENCES], bilm.spelling.rows)
+        layers = bilm(torch.from_numpy(ids)).layers.detach().numpy()
+        ours = [row[:, 1 : 1 + len(sentence)] for row, sentence in zip(layers.swapaxes(0, 1), SENTENCES, strict=True)]
+        assert largest_difference(ours, layers_of(name)) <= TOLERANCE

@@ -252,7 +252,7 @@ def test_a_log_file_gets_whole_lines(
 def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     config = settings("precision=float64", "softmax=full", "batch_size=2", "bptt_steps=3")
     run = Run(tmp_path, config, [shard], Vocabulary.read(vocabulary), ranks=Ranks(torch.device("cpu")))
-    source = packed_batches(run.packers, max_characters_per_token=config.bilm.max_characters_per_token)
+    source = packed_batches(run.packers, spelling=run.bilm.spelling)
     group = [next(source) for _ in range(3)]
     losses = run.fill_gradients(group)
     together = [parameter.grad.clone() for parameter in run.parameters if parameter.grad is not None]

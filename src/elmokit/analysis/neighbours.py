@@ -75,9 +75,7 @@ class StaticWords:
 
     def __init__(self, bilm: BiLM, tokens: Sequence[str]) -> None:
         self.tokens = list(tokens)
-        self._encode_tokens = TokenCache(
-            bilm.char_encoder, max_characters_per_token=bilm.config.max_characters_per_token
-        )
+        self._encode_tokens = TokenCache(bilm.char_encoder, spelling=bilm.spelling)
         self._unit = self._vectors(self.tokens)
 
     def nearest(self, token: str, *, number: int = 5) -> list[Word]:

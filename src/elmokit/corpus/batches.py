@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.corpus.stream import CorpusPosition, SentenceStream
-from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Int
 
+    from elmokit.text.spelling import Spelling
     from elmokit.text.vocabulary import Vocabulary
 
 
@@ -110,7 +111,7 @@ class Packer:
         return tokens
 
 
-def packed_batches(packers: list[Packer], *, max_characters_per_token: int) -> Iterator[Batch]:
+def packed_batches(packers: list[Packer], *, spelling: Spelling) -> Iterator[Batch]:
     """Batches until a packer runs out of sentences; an incomplete last batch is dropped, as in bilm-tf."""
     while True:
         distinct: dict[str, int] = {}
@@ -119,6 +120,6 @@ def packed_batches(packers: list[Packer], *, max_characters_per_token: int) -> I
         except StopIteration:
             return
         yield Batch(
-            character_ids=character_ids(list(distinct), max_characters_per_token=max_characters_per_token),
+            character_ids=spelling.rows(list(distinct)),
             directions=tuple(directions),
         )

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit import __version__
+from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
 from elmokit.model.formats.sizes import fields_of
 from elmokit.system.extras import require
@@ -75,6 +76,8 @@ def export_onnx(bilm: BiLM, path: str | Path, *, model_name: str) -> ExportedMod
     Raises ValueError without the extra, when this version of torch cannot export, and when the result of onnxruntime
     differs; FileExistsError when the file exists.
     """
+    if bilm.config.lookup is not None:
+        raise ValueError("the ONNX export is for models that read bytes; this one looks its words up in dictionaries")
     path = Path(path)
     weights_path = path.with_name(f"{path.name}.data")  # the graph refers to it by this name
     _check_free(path, weights_path)
@@ -128,6 +131,7 @@ class ExportableBiLM(nn.Module):
     def _encode_tokens(self, character_ids: Int[Tensor, "B T C"]) -> Float[Tensor, "B T D"]:
         """`CharEncoder.forward`, but visiting all windows, even those that contain only padding characters."""
         encoder = self.bilm.char_encoder
+        assert isinstance(encoder, CharEncoder)
         characters = encoder.embedding(character_ids.flatten(0, 1)).transpose(1, 2)
         pooled = [convolution(characters).amax(dim=2) for convolution in encoder.convolutions]
         hidden: Tensor = encoder.activation(torch.cat(pooled, dim=1))

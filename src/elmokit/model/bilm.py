@@ -10,10 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from elmokit.layers.char_encoder import CharEncoder
+from elmokit.layers.lookup_encoder import LookupEncoder
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
 from elmokit.model.config import NUM_CHARACTER_ROWS, BiLMConfig
 from elmokit.text.characters import PADDING_ID
+from elmokit.text.spelling import SHIFT, ByteSpelling, DictionarySpelling, Spelling
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -39,12 +41,17 @@ class BiLMOutput:
 class BiLM(nn.Module):
     """Character ids (B,T,C), including the sentence boundaries -> the activations of all layers.
 
+    A model with a `lookup` reads rows of numbers in its dictionaries (`spelling`) in place of character ids.
+
     A call starts from zeros unless a state is passed, so the vectors of a sentence depend only on that sentence.
     """
 
-    def __init__(self, config: BiLMConfig) -> None:
+    def __init__(self, config: BiLMConfig, spelling: DictionarySpelling | None = None) -> None:
+        """A model with random weights; `spelling` is the dictionaries of a config with a `lookup`."""
         super().__init__()
         self.config = config
+        self.spelling = _spelling(config, spelling)
+        """How tokens become rows of ids."""
         self.char_encoder = _char_encoder(config)
         self.forward_lstm = _lstm(config)
         self.backward_lstm = _lstm(config) if config.bidirectional else None
@@ -55,10 +62,10 @@ class BiLM(nn.Module):
         Padding tokens are rows of zeros after the end of a sentence. Raises ValueError for padding before a token, for
         another number of characters than the config's, and for a state with another number of rows.
         """
-        if character_ids.dim() != 3 or character_ids.shape[2] != self.config.max_characters_per_token:
+        if character_ids.dim() != 3 or character_ids.shape[2] != self.config.row_width:
             raise ValueError(
                 f"character ids have shape {tuple(character_ids.shape)}; "
-                f"expected (sentences, tokens, {self.config.max_characters_per_token})"
+                f"expected (sentences, tokens, {self.config.row_width})"
             )
         mask = (character_ids > 0).any(dim=2)
         lengths = sentence_lengths(mask)
@@ -107,15 +114,44 @@ class BiLM(nn.Module):
         )
 
 
-def _char_encoder(config: BiLMConfig) -> CharEncoder:
+def _spelling(config: BiLMConfig, dictionaries: DictionarySpelling | None) -> Spelling:
+    if (config.lookup is None) != (dictionaries is None):
+        raise ValueError("a model with a lookup, and no other, needs the dictionaries that its tokens are looked up in")
+    return dictionaries or ByteSpelling(config.max_characters_per_token)
+
+
+def _char_encoder(config: BiLMConfig) -> CharEncoder | LookupEncoder:
+    lookup = config.lookup
+    if lookup is None:
+        return _character_encoder(
+            config, num_characters=NUM_CHARACTER_ROWS, padding_id=PADDING_ID, output_dim=config.projection_dim
+        )
+    characters = None
+    if lookup.num_symbols:
+        characters = _character_encoder(
+            config,
+            num_characters=lookup.num_symbols + SHIFT,
+            padding_id=lookup.padding_symbol + SHIFT,
+            output_dim=config.num_filters,
+        )
+    return LookupEncoder(
+        num_words=lookup.num_words + SHIFT if lookup.num_words else 0,
+        word_dim=lookup.word_dim,
+        characters=characters,
+        output_dim=config.projection_dim,
+        projects=lookup.projects,
+    )
+
+
+def _character_encoder(config: BiLMConfig, *, num_characters: int, padding_id: int, output_dim: int) -> CharEncoder:
     return CharEncoder(
-        num_characters=NUM_CHARACTER_ROWS,
-        padding_id=PADDING_ID,
+        num_characters=num_characters,
+        padding_id=padding_id,
         character_dim=config.character_dim,
         filters=config.filters,
         activation=config.activation,
         num_highway_layers=config.num_highway_layers,
-        projection_dim=config.projection_dim,
+        projection_dim=output_dim,
     )
 
 

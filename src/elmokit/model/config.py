@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 NUM_CHARACTER_ROWS = 262
 """Rows of the character embedding: 256 bytes, 5 specials, and row 0 for the padding token."""
 
 ACTIVATIONS = ("relu", "tanh")
+
+
+@dataclass(frozen=True)
+class LookupConfig:
+    """Sizes of a model that reads tokens by their numbers in dictionaries, not by their bytes (`LookupEncoder`)."""
+
+    num_words: int
+    """Number of words in the dictionary; 0 if words are not read as a whole."""
+    word_dim: int
+    """Width of a word's embedding."""
+    num_symbols: int
+    """Number of characters in the dictionary; 0 if characters are not read."""
+    padding_symbol: int
+    """The number in the dictionary of what fills a row after a token's last character."""
+    projects: bool
+    """Whether the vectors of word and characters are projected; otherwise there is one, of `projection_dim`."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_words", "word_dim", "num_symbols", "padding_symbol"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"lookup.{name} is {getattr(self, name)}; it must be 0 or more")
+        if bool(self.num_words) != bool(self.word_dim) or not (self.num_words or self.num_symbols):
+            raise ValueError(
+                f"lookup has {self.num_words} words of width {self.word_dim} and {self.num_symbols} characters; "
+                "expected words with a width, or characters, or both"
+            )
+        if self.num_symbols and self.padding_symbol >= self.num_symbols:
+            raise ValueError(f"lookup.padding_symbol is {self.padding_symbol}, of {self.num_symbols} characters")
 
 
 @dataclass(frozen=True)
@@ -40,6 +68,8 @@ class BiLMConfig:
     """Whether every LSTM layer except the first adds its input to its output."""
     bidirectional: bool = True
     """Whether there is a backward language model; False for a forward one only."""
+    lookup: LookupConfig | None = field(default=None, repr=False)  # fingerprints hash the text of the other fields
+    """For a model that reads tokens by their numbers in dictionaries; None for one that reads bytes."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "filters", tuple((int(width), int(number)) for width, number in self.filters))
@@ -48,9 +78,9 @@ class BiLMConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if self.num_highway_layers < 0:
             raise ValueError(f"num_highway_layers is {self.num_highway_layers}; it must be 0 or more")
-        if not self.filters or any(width < 1 or number < 1 for width, number in self.filters):
+        if bool(self.filters) != self.reads_characters or any(min(pair) < 1 for pair in self.filters):
             raise ValueError(f"filters are {self.filters}; expected at least one (width, number), all positive")
-        widest = max(width for width, _ in self.filters)
+        widest = max((width for width, _ in self.filters), default=0)
         if self.max_characters_per_token < max(widest, 3):
             raise ValueError(
                 f"max_characters_per_token is {self.max_characters_per_token}; it must be at least 3 "
@@ -62,14 +92,43 @@ class BiLMConfig:
             raise ValueError(f"activation is {self.activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         if self.projection_dim > self.lstm_dim:
             raise ValueError(f"projection_dim {self.projection_dim} is wider than lstm_dim {self.lstm_dim}")
+        if self.lookup is not None and not self.lookup.projects and self._token_width != self.projection_dim:
+            raise ValueError(
+                f"projection_dim is {self.projection_dim}, but tokens of {self._token_width} are not projected"
+            )
         for name in ("cell_clip", "projection_clip"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"{name} is {value}; expected a positive number, or none for no clipping")
 
     @property
+    def reads_characters(self) -> bool:
+        """Whether bytes or characters of a token are read, and not only its number in a dictionary."""
+        return self.lookup is None or self.lookup.num_symbols > 0
+
+    @property
+    def row_width(self) -> int:
+        """Number of ids per token: one for a word of a dictionary, and `max_characters_per_token` for characters."""
+        if self.lookup is None:
+            return self.max_characters_per_token
+        return bool(self.lookup.num_words) + self.reads_characters * self.max_characters_per_token
+
+    @property
+    def padding_rows(self) -> dict[str, int]:
+        """Tensors whose row 0 represents the padding token and is zeros, with the width of the row."""
+        if self.lookup is None:
+            return {"char_encoder.embedding.weight": self.character_dim}
+        words = {"char_encoder.words.weight": self.lookup.word_dim} if self.lookup.num_words else {}
+        return words | ({"char_encoder.characters.embedding.weight": self.character_dim} if self.filters else {})
+
+    @property
     def num_filters(self) -> int:
         return sum(number for _, number in self.filters)
+
+    @property
+    def _token_width(self) -> int:
+        """Width of a token's vector before the projection."""
+        return self.num_filters + (0 if self.lookup is None else self.lookup.word_dim)
 
     @property
     def num_directions(self) -> int:
@@ -82,17 +141,7 @@ class BiLMConfig:
 
     def tensor_shapes(self) -> dict[str, tuple[int, ...]]:
         """Names and shapes of all weights except the softmax, as in `BiLM.state_dict()` and the native format."""
-        shapes: dict[str, tuple[int, ...]] = {"char_encoder.embedding.weight": (NUM_CHARACTER_ROWS, self.character_dim)}
-        for index, (width, number) in enumerate(self.filters):
-            shapes[f"char_encoder.convolutions.{index}.weight"] = (number, self.character_dim, width)
-            shapes[f"char_encoder.convolutions.{index}.bias"] = (number,)
-        for index in range(self.num_highway_layers):
-            for part in ("transform", "gate"):
-                shapes[f"char_encoder.highways.{index}.{part}.weight"] = (self.num_filters, self.num_filters)
-                shapes[f"char_encoder.highways.{index}.{part}.bias"] = (self.num_filters,)
-        if self.num_filters != self.projection_dim:
-            shapes["char_encoder.projection.weight"] = (self.projection_dim, self.num_filters)
-            shapes["char_encoder.projection.bias"] = (self.projection_dim,)
+        shapes = self._token_shapes()
         for direction in ("forward_lstm", "backward_lstm")[: self.num_directions]:
             for index in range(self.num_layers):
                 layer = f"{direction}.layers.{index}"
@@ -101,6 +150,34 @@ class BiLMConfig:
                 shapes[f"{layer}.bias"] = (4 * self.lstm_dim,)
                 if self.projection_dim != self.lstm_dim:
                     shapes[f"{layer}.projection_weight"] = (self.projection_dim, self.lstm_dim)
+        return shapes
+
+    def _token_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Weights of layer 0."""
+        if self.lookup is None:
+            shapes = self._character_shapes("char_encoder", num_rows=NUM_CHARACTER_ROWS)
+            projects = self.num_filters != self.projection_dim
+        else:
+            shapes = {}
+            if self.lookup.num_words:
+                shapes["char_encoder.words.weight"] = (self.lookup.num_words + 1, self.lookup.word_dim)
+            if self.reads_characters:
+                shapes |= self._character_shapes("char_encoder.characters", num_rows=self.lookup.num_symbols + 1)
+            projects = self.lookup.projects
+        if projects:
+            shapes["char_encoder.projection.weight"] = (self.projection_dim, self._token_width)
+            shapes["char_encoder.projection.bias"] = (self.projection_dim,)
+        return shapes
+
+    def _character_shapes(self, prefix: str, *, num_rows: int) -> dict[str, tuple[int, ...]]:
+        shapes: dict[str, tuple[int, ...]] = {f"{prefix}.embedding.weight": (num_rows, self.character_dim)}
+        for index, (width, number) in enumerate(self.filters):
+            shapes[f"{prefix}.convolutions.{index}.weight"] = (number, self.character_dim, width)
+            shapes[f"{prefix}.convolutions.{index}.bias"] = (number,)
+        for index in range(self.num_highway_layers):
+            for part in ("transform", "gate"):
+                shapes[f"{prefix}.highways.{index}.{part}.weight"] = (self.num_filters, self.num_filters)
+                shapes[f"{prefix}.highways.{index}.{part}.bias"] = (self.num_filters,)
         return shapes
 
     @property
@@ -112,8 +189,8 @@ class BiLMConfig:
             for length in shape:
                 size *= length
             total += size
-        return total - self.character_dim
+        return total - sum(self.padding_rows.values())
 
     @classmethod
     def field_names(cls) -> list[str]:
-        return [field.name for field in fields(cls)]
+        return [entry.name for entry in fields(cls)]

@@ -98,7 +98,7 @@ class Elmo:
         self._softmax = softmax
         self._source = None if isinstance(model, BiLM) else (model, weights)
         self._warnings = TextWarnings(
-            max_characters_per_token=self.config.max_characters_per_token,
+            spelling=self._loaded.spelling,
             vocabulary=self.vocabulary,
             name=self.name or "this model",
         )

@@ -13,7 +13,7 @@ from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.scalar_mix import ScalarMix, TopLayer, normalise_layers
 from elmokit.model.bundled import DEFAULT_MODEL
 from elmokit.model.elmo import load_bilm
-from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, batch_character_ids, character_ids
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, padded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -83,9 +83,7 @@ class ElmoEmbedding(nn.Module):
         if isinstance(bilm, nn.Module):
             self.bilm = bilm.requires_grad_(requires_grad)
             self.output_dim, num_layers = bilm.config.output_dim, bilm.config.num_layers + 1
-            limit = bilm.config.max_characters_per_token
-            ids = character_ids([BEGIN_SENTENCE, END_SENTENCE], max_characters_per_token=limit)
-            boundaries = torch.from_numpy(ids).long()
+            boundaries = torch.from_numpy(bilm.spelling.rows([BEGIN_SENTENCE, END_SENTENCE])).long()
         elif requires_grad:
             raise ValueError("requires_grad is true, but frozen layers cannot be trained; pass the biLM itself")
         else:
@@ -193,8 +191,7 @@ class ElmoEmbedding(nn.Module):
             return layers.to(device), (torch.arange(layers.shape[2]) < lengths[:, None]).to(device)
         assert self.bilm is not None
         if not isinstance(sentences, Tensor):
-            limit = self.bilm.config.max_characters_per_token
-            sentences = torch.from_numpy(batch_character_ids(sentences, max_characters_per_token=limit))
+            sentences = torch.from_numpy(padded(sentences, self.bilm.spelling.rows))
         sentences = sentences.to(device)
         mask = (sentences > 0).any(dim=2)
         with torch.set_grad_enabled(self.trains_bilm and torch.is_grad_enabled()):

@@ -28,6 +28,7 @@ class LoadedBiLM:
 
     def __init__(self, bilm: BiLM, *, precision: Precision) -> None:
         self.config = bilm.config
+        self.spelling = bilm.spelling
         self.precision: Precision = precision
         self.device = _device_of(bilm)
         self._bilm: BiLM | None = bilm
@@ -64,7 +65,7 @@ class LoadedBiLM:
             if self._read_again is not None:
                 self._bilm = None
             del bilm  # so that the packed weights can replace the others one by one
-            self._packed = PackedBiLM(self.config, weights, precision=self.precision)
+            self._packed = PackedBiLM(self.config, weights, spelling=self.spelling, precision=self.precision)
         return self._packed
 
     def to(self, device: torch.device) -> None:
@@ -82,6 +83,8 @@ class LoadedBiLM:
         for name, tensor in sorted(bilm.state_dict().items()):
             digest.update(name.encode())
             digest.update(tensor.cpu().contiguous().numpy().data)
+        if bilm.config.lookup is not None:
+            digest.update(repr((bilm.config.lookup, bilm.spelling)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -89,6 +92,7 @@ class LoadedBiLM:
         weights = {name: tensor.cpu().numpy() for name, tensor in bilm.state_dict().items()}
         return {
             "config": self.config,
+            "spelling": bilm.spelling if self.config.lookup is not None else None,
             "precision": self.precision,
             "device": str(self.device),
             "weights": weights,
@@ -97,7 +101,7 @@ class LoadedBiLM:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         with on_meta_device():
-            bilm = BiLM(state["config"])
+            bilm = BiLM(state["config"], state["spelling"])
         weights = {name: torch.from_numpy(np.array(array)) for name, array in state["weights"].items()}
         bilm.load_state_dict(weights, assign=True)
         for name, parameter in bilm.named_parameters():

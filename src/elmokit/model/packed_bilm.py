@@ -18,11 +18,13 @@ from torch.nn import functional
 from elmokit.layers.char_encoder import ACTIVATIONS
 from elmokit.layers.packed.char_encoder import PackedCharEncoder, PackedConvolution, PackedHighway
 from elmokit.layers.packed.linear import Precision, kernel_for, round_up, rows_are_independent
+from elmokit.layers.packed.lookup_encoder import PackedLookupEncoder
 from elmokit.layers.packed.lstm import PackedLSTM, PackedLSTMLayer, PackedState
 from elmokit.layers.parallel import run_in_parallel
 from elmokit.layers.projected_lstm import FORGET_BIAS
 from elmokit.model.token_cache import TokenCache
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, PADDING_ID
+from elmokit.text.spelling import SHIFT, ByteSpelling, Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,13 +41,22 @@ State = list[list[PackedState]]
 class PackedBiLM:
     """A biLM made from the weights of `BiLM.state_dict()`, which are removed one by one to free their memory."""
 
-    def __init__(self, config: BiLMConfig, weights: dict[str, Tensor], *, precision: Precision = "float32") -> None:
+    def __init__(
+        self,
+        config: BiLMConfig,
+        weights: dict[str, Tensor],
+        *,
+        spelling: Spelling | None = None,
+        precision: Precision = "float32",
+    ) -> None:
+        """spelling: that of `BiLM`, which a config with a `lookup` needs; by default the tokens' bytes."""
         self.config = config
         make_kernel = kernel_for(precision, weights["forward_lstm.layers.0.recurrent_weight"])
         self.rows_are_independent = rows_are_independent(make_kernel) and _fill_vectors(config)
         """Whether the activations of a token are the same, bit for bit, whatever else is read with it."""
-        self.char_encoder = _char_encoder(config, weights, make_kernel)
-        self.token_cache = TokenCache(self.char_encoder, max_characters_per_token=config.max_characters_per_token)
+        self.char_encoder = _token_encoder(config, weights, make_kernel)
+        spelling = spelling or ByteSpelling(config.max_characters_per_token)
+        self.token_cache = TokenCache(self.char_encoder, spelling=spelling)
         directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
         self.lstms = [_lstm(config, weights, name, make_kernel) for name in directions]
         self._after_boundary = self._read_boundaries()
@@ -151,12 +162,46 @@ def _steps(lengths: Sequence[int], *, in_rounds: bool) -> _Steps:
 
 def _fill_vectors(config: BiLMConfig) -> bool:
     """Whether all widths fill whole SIMD vectors; the remainder of a row would be computed by different code."""
-    return all(width % 32 == 0 for width in (config.projection_dim, config.lstm_dim, config.num_filters))
+    word_dim = 0 if config.lookup is None else config.lookup.word_dim
+    widths = (config.projection_dim, config.lstm_dim, config.num_filters, word_dim)
+    return all(width % 32 == 0 for width in widths)
 
 
-def _char_encoder(config: BiLMConfig, weights: dict[str, Tensor], make_kernel: MakeKernel) -> PackedCharEncoder:
+def _token_encoder(
+    config: BiLMConfig, weights: dict[str, Tensor], make_kernel: MakeKernel
+) -> PackedCharEncoder | PackedLookupEncoder:
+    lookup = config.lookup
+    projection = None
+    if "char_encoder.projection.weight" in weights:
+        weight, bias = (weights.pop(f"char_encoder.projection.{part}") for part in ("weight", "bias"))
+        projection = make_kernel(weight, bias)
+    if lookup is None:
+        return _char_encoder(
+            config, weights, make_kernel, prefix="char_encoder", projection=projection, padding_id=PADDING_ID
+        )
+    characters = None
+    if lookup.num_symbols:
+        prefix, padding_id = "char_encoder.characters", lookup.padding_symbol + SHIFT
+        characters = _char_encoder(config, weights, make_kernel, prefix=prefix, projection=None, padding_id=padding_id)
+    return PackedLookupEncoder(
+        words=weights.pop("char_encoder.words.weight") if lookup.num_words else None,
+        characters=characters,
+        projection=projection,
+        output_dim=config.projection_dim,
+    )
+
+
+def _char_encoder(
+    config: BiLMConfig,
+    weights: dict[str, Tensor],
+    make_kernel: MakeKernel,
+    *,
+    prefix: str,
+    projection: Kernel | None,
+    padding_id: int,
+) -> PackedCharEncoder:
     def pop(name: str) -> Tensor:
-        return weights.pop(f"char_encoder.{name}")
+        return weights.pop(f"{prefix}.{name}")
 
     def kernel(name: str) -> Kernel:
         return make_kernel(pop(f"{name}.weight"), pop(f"{name}.bias"))
@@ -168,9 +213,9 @@ def _char_encoder(config: BiLMConfig, weights: dict[str, Tensor], make_kernel: M
         convolutions=[PackedConvolution(pop(f"{name}.weight"), pop(f"{name}.bias")) for name in convolutions],
         activation=ACTIVATIONS[config.activation],
         highways=[PackedHighway(kernel(f"{name}.transform"), kernel(f"{name}.gate")) for name in highways],
-        projection=kernel("projection") if config.num_filters != config.projection_dim else None,
-        output_dim=config.projection_dim,
-        padding_id=PADDING_ID,
+        projection=projection,
+        output_dim=config.projection_dim if projection is not None else config.num_filters,
+        padding_id=padding_id,
     )
 
 

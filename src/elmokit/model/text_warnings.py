@@ -6,12 +6,12 @@ import warnings
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from elmokit.text.characters import num_truncated
 from elmokit.text.scripts import script_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from elmokit.text.spelling import Spelling
     from elmokit.text.vocabulary import Vocabulary
 
 NUM_FREQUENT_TOKENS = 1000
@@ -30,8 +30,8 @@ _STACK_LEVEL = 4  # the call of `encode` or `encode_streams`
 class TextWarnings:
     """Warns of each thing at most once."""
 
-    def __init__(self, *, max_characters_per_token: int, vocabulary: Vocabulary | None, name: str) -> None:
-        self._max_characters = max_characters_per_token
+    def __init__(self, *, spelling: Spelling, vocabulary: Vocabulary | None, name: str) -> None:
+        self._spelling = spelling
         self._vocabulary = vocabulary
         self._name = name
         self._warned: set[str] = set()
@@ -48,13 +48,12 @@ class TextWarnings:
 
     def _cut_tokens(self, sentences: Sequence[list[str]]) -> str | None:
         """A limit of 48 bytes is only 16 Korean syllables."""
-        limit = self._max_characters
-        num_cut = sum(num_truncated(sentence, max_characters_per_token=limit) for sentence in sentences)
+        num_cut = sum(map(self._spelling.num_cut, sentences))
         if not num_cut:
             return None
         return (
-            f"{num_cut:,} of {sum(map(len, sentences)):,} tokens are longer than the {limit - 2} bytes that this model "
-            "reads; the rest of each is ignored"
+            f"{num_cut:,} of {sum(map(len, sentences)):,} tokens are longer than the {self._spelling.limit} that this "
+            "model reads; the rest of each is ignored"
         )
 
     def _unread_script(self, sentences: Sequence[list[str]]) -> str | None:

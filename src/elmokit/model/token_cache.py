@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from elmokit.text.characters import character_ids
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jaxtyping import Float, Int
 
     from elmokit.layers.char_encoder import CharEncoder
+    from elmokit.layers.lookup_encoder import LookupEncoder
     from elmokit.layers.packed.char_encoder import PackedCharEncoder
+    from elmokit.layers.packed.lookup_encoder import PackedLookupEncoder
+    from elmokit.text.spelling import Spelling
+
+    Encoder = CharEncoder | PackedCharEncoder | LookupEncoder | PackedLookupEncoder
 
 MAX_REMEMBERED_TOKENS = 32_768  # 64 MiB of vectors for the released `original` model, 16 MiB for the bundled one
 CHUNK = 256  # tokens per call of the char encoder, to limit its memory
@@ -29,13 +32,13 @@ class TokenCache:
 
     def __init__(
         self,
-        char_encoder: CharEncoder | PackedCharEncoder,
+        char_encoder: Encoder,
         *,
-        max_characters_per_token: int,
+        spelling: Spelling,
         max_tokens: int = MAX_REMEMBERED_TOKENS,
     ) -> None:
         self.char_encoder = char_encoder
-        self.max_characters_per_token = max_characters_per_token
+        self.spelling = spelling
         self.max_tokens = max_tokens
         self._vectors: OrderedDict[Key, Float[Tensor, " D"]] = OrderedDict()
         self._weights_seen = self._weights()
@@ -62,7 +65,7 @@ class TokenCache:
         which: list[int] = []
         for sentence in sentences:
             for token in sentence:
-                row = rows.setdefault(self._key(token), len(rows))
+                row = rows.setdefault(self.spelling.key(token), len(rows))
                 if row == len(tokens):
                     tokens.append(token)
                 which.append(row)
@@ -92,15 +95,10 @@ class TokenCache:
         device = self.char_encoder.embedding.weight.device
         vectors: list[Tensor] = []
         for start in range(0, len(tokens), CHUNK):
-            ids = character_ids(tokens[start : start + CHUNK], max_characters_per_token=self.max_characters_per_token)
+            ids = self.spelling.rows(tokens[start : start + CHUNK])
             # clones, so that a remembered vector does not keep the whole chunk alive
             vectors += [vector.clone() for vector in self.char_encoder(torch.from_numpy(ids).to(device))]
         return vectors
-
-    def _key(self, token: str) -> Key:
-        """The key of a token: equal keys have equal characters, and a token of a megabyte has a short key."""
-        limit = self.max_characters_per_token
-        return token if len(token) <= limit else token.encode("utf-8", "ignore")[: limit - 2]
 
     def _weights(self) -> list[tuple[int, int]]:
         return weight_versions(self.char_encoder)

@@ -96,6 +96,10 @@ class PretrainingConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
         if not 0 <= self.dropout_rate < 1:
             raise ValueError(f"dropout_rate is {self.dropout_rate}; it must be at least 0 and below 1")
+        if self.bilm.lookup is not None:
+            raise ValueError(
+                "a model that looks words up in dictionaries cannot be trained; expected one that reads bytes"
+            )
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}")
@@ -119,7 +123,9 @@ class PretrainingConfig:
 
     def to_json(self) -> dict[str, object]:
         """Fields by name, with the biLM's in a dictionary of their own."""
-        return dataclasses.asdict(self)
+        values: dict[str, Any] = dataclasses.asdict(self)
+        del values["bilm"]["lookup"]
+        return values
 
     @classmethod
     def from_json(cls, record: dict[str, object]) -> PretrainingConfig:

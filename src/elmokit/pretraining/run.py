@@ -144,7 +144,7 @@ class Run:
         if self.ranks.first:
             last_step = self.progress.step
             keep_records(self.run_dir / METRICS_NAME, lambda record: record["step"] <= last_step)
-        source = packed_batches(self.packers, max_characters_per_token=config.bilm.max_characters_per_token)
+        source = packed_batches(self.packers, spelling=self.bilm.spelling)
         log = RunLog(self.run_dir, config, step=self.progress.step, silent=not self.ranks.first)
         with log, _TerminationSignal() as termination:
             while not self.progress.finished(config):

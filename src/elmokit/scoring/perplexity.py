@@ -168,7 +168,7 @@ def text_losses(
                 sums[direction].add(full_softmax_losses(hidden, softmax, targets=targets), targets)
         else:
             num_sentences = 0
-            encode = TokenCache(bilm.char_encoder, max_characters_per_token=bilm.config.max_characters_per_token)
+            encode = TokenCache(bilm.char_encoder, spelling=bilm.spelling)
             for sentences in batched(SentenceStream(shards, shuffle=False, num_epochs=1), size=SENTENCES_AT_ONCE):
                 num_sentences += len(sentences)
                 for direction, hidden, targets in _alone(bilm, encode, vocabulary, sentences):
@@ -256,7 +256,7 @@ def _carried(
     ]
     states: list[list[LSTMState] | None] = [None] * len(lstms)
     device = bilm.char_encoder.embedding.weight.device
-    for batch in packed_batches(packers, max_characters_per_token=bilm.config.max_characters_per_token):
+    for batch in packed_batches(packers, spelling=bilm.spelling):
         tokens = bilm.encode_tokens(torch.from_numpy(batch.character_ids).to(device))
         for index, (lstm, part) in enumerate(zip(lstms, batch.directions, strict=True)):
             outputs, states[index] = lstm(tokens[torch.from_numpy(part.words).to(device)], states[index])

@@ -10,12 +10,13 @@ Arrays hold every id shifted by one, so that a row of zeros is the padding token
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -71,19 +72,28 @@ def batch_character_ids(
 
     `add_boundaries` puts `<S>` and `</S>` around every sentence, so T is the length of the longest sentence plus two.
     """
+    if add_boundaries:
+        check_sentences(sentences)
+        sentences = [[BEGIN_SENTENCE, *sentence, END_SENTENCE] for sentence in sentences]
+    return padded(sentences, partial(character_ids, max_characters_per_token=max_characters_per_token))
+
+
+def padded(sentences: Sequence[Sequence[str]], rows: Callable[[Sequence[str]], NDArray[np.int32]]) -> NDArray[np.int32]:
+    """Rows (B,T,C) of B sentences, zero after the end of a sentence; `rows` gives those (N,C) of N tokens."""
+    check_sentences(sentences)
+    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
+    of_tokens = rows([token for sentence in sentences for token in sentence])
+    longest = int(lengths.max(initial=0))
+    batch = np.zeros((len(sentences), longest, of_tokens.shape[1]), dtype=np.int32)
+    batch[np.arange(longest) < lengths[:, None]] = of_tokens
+    return batch
+
+
+def check_sentences(sentences: Sequence[Sequence[str]]) -> None:
+    """Raise ValueError, naming the first, if a sentence is a string and not a list of tokens."""
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, str):
             raise ValueError(f"sentence {number} is the string {sentence[:40]!r}; expected a list of tokens")
-    if add_boundaries:
-        sentences = [[BEGIN_SENTENCE, *sentence, END_SENTENCE] for sentence in sentences]
-    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int64)
-    tokens = [token for sentence in sentences for token in sentence]
-    longest = int(lengths.max(initial=0))
-    batch = np.zeros((len(sentences), longest, max_characters_per_token), dtype=np.int32)
-    batch[np.arange(longest) < lengths[:, None]] = character_ids(
-        tokens, max_characters_per_token=max_characters_per_token
-    )
-    return batch
 
 
 def num_truncated(tokens: Sequence[str], *, max_characters_per_token: int = 50) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from elmokit.model.config import NUM_CHARACTER_ROWS, BiLMConfig
 from elmokit.model.formats.containers.torch_files import TorchFile
-from elmokit.model.formats.file_kinds import FileKind, kind_of
+from elmokit.model.formats.file_kinds import PICKLES, FileKind, kind_of
 from elmokit.model.formats.format import Format
 from elmokit.model.formats.options_json import STORED_TRAINING_OPTIONS, Options, read_options
 from elmokit.model.formats.stored import PADDING_TOKEN, StoredBiLM, StoredMix
@@ -91,7 +91,9 @@ def _recognise(files: ModelFiles) -> bool:
 
 def _find(files: ModelFiles) -> TorchFile | None:
     is_archived = FileKind.ALLENNLP_CONFIG in files.given.values()
-    return find_torch_file(files, ending=_EMBEDDING, must_be_readable=is_archived or not files.is_folder)
+    paths = [path for path, kind in files.given.items() if kind in PICKLES]
+    must_be_readable = is_archived or not files.is_folder
+    return find_torch_file(files.path, paths, ending=_EMBEDDING, must_be_readable=must_be_readable)
 
 
 def _weights(files: ModelFiles) -> _Weights:

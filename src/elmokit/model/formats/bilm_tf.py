@@ -8,14 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from elmokit.model.formats.bilm_tf_layout import to_datasets
-from elmokit.model.formats.bilm_tf_pair import Pair, find_pair, is_pair
+from elmokit.model.formats.bilm_tf_pair import Pair, find_pair, is_pair, vocabulary_of
 from elmokit.model.formats.bilm_tf_weights import inspect_weights, layout_of, read_weights
 from elmokit.model.formats.containers.hdf5 import open_hdf5, write_hdf5
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
 from elmokit.model.formats.folder import new_folder, write_text
 from elmokit.model.formats.format import Format, WriteSettings
+from elmokit.model.formats.model_files import ModelFiles
 from elmokit.model.formats.options_json import STORED_TRAINING_OPTIONS, options_of, read_options
 from elmokit.model.formats.stored import StoredBiLM
+from elmokit.model.formats.words import word_spelling
 from elmokit.system.files import atomic_write
 from elmokit.system.json_fields import json_text
 from elmokit.system.untrusted import FormatError, shown
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.model.formats.inspection import Inspection
-    from elmokit.model.formats.model_files import ModelFiles
 
 OPTIONS_NAME = "options.json"
 WEIGHTS_NAME = "weights.hdf5"
@@ -48,10 +49,14 @@ def read_bilm_tf(pair: Pair) -> StoredBiLM:
     with open_hdf5(pair.weights) as file:
         layout = layout_of(options, file.entries)
         tensors = read_weights(file, layout)
+    vocabulary = pair.vocabulary
+    if vocabulary is None and layout.config.lookup is not None:  # of two files that were given, it is near the first
+        vocabulary = vocabulary_of(ModelFiles(pair.options).in_folder)
     return StoredBiLM(
         config=layout.config,
         tensors=tensors,
-        vocabulary=None if pair.vocabulary is None else read_vocabulary(pair.vocabulary),
+        vocabulary=None if vocabulary is None else read_vocabulary(vocabulary),
+        spelling=word_spelling(pair.weights, layout.config, vocabulary),
         pretraining={STORED_TRAINING_OPTIONS: options.training} if options.training else None,
     )
 
@@ -62,6 +67,8 @@ def write_bilm_tf(folder: Path, stored: StoredBiLM) -> None:
     The datasets are those of `dump_weights`, with the names that bilm-tf and AllenNLP read. Raises FormatError if the
     model has a softmax, which the format cannot store; see `StoredBiLM.without_softmax`.
     """
+    if stored.config.lookup is not None:
+        raise FormatError(folder, "the HDF5 format stores models that read bytes; this one reads words of a dictionary")
     if stored.has_softmax:
         raise FormatError(folder, "the HDF5 format cannot store a softmax; write the model without it")
     stored.check(folder)

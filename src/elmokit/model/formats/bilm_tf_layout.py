@@ -16,9 +16,12 @@ from elmokit.model.formats.stored import PADDING_TOKEN, Array
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
 
+LSTM_ROOTS = ("RNN", "rnn")
 ROOTS = ("char_embed", "CNN", "RNN", "rnn/")
 """Datasets whose names begin with one of these are part of the biLM."""
 
+WORDS = "embedding"
+"""The table of words of a model without characters, or of vectors that were computed from characters."""
 _DIRECTIONS = ("forward_lstm", "backward_lstm")
 _FROM_TENSORFLOW = [0, 2, 3, 1]  # gates i, j, f, o -> i, f, o, j
 _TO_TENSORFLOW = [0, 3, 1, 2]
@@ -68,7 +71,19 @@ def _spellings(direction: int, layer: int, *, num_layers: int) -> Iterator[CellN
 
 def dataset_shapes(config: BiLMConfig, cells: dict[tuple[int, int], CellNames]) -> dict[str, tuple[int, ...]]:
     """Names and shapes of all datasets, as in the file."""
-    num_filters, dim, hidden = config.num_filters, config.projection_dim, config.lstm_dim
+    shapes = _token_shapes(config)
+    for names in cells.values():
+        shapes[names.kernel] = (2 * config.projection_dim, 4 * config.lstm_dim)
+        shapes[names.bias] = (4 * config.lstm_dim,)
+        if config.projection_dim != config.lstm_dim:
+            shapes[names.projection] = (config.lstm_dim, config.projection_dim)
+    return shapes
+
+
+def _token_shapes(config: BiLMConfig) -> dict[str, tuple[int, ...]]:
+    num_filters, dim = config.num_filters, config.projection_dim
+    if config.lookup is not None:
+        return {WORDS: (config.lookup.num_words, dim)}
     shapes: dict[str, tuple[int, ...]] = {"char_embed": (NUM_CHARACTER_ROWS - 1, config.character_dim)}
     for index, (width, number) in enumerate(config.filters):
         shapes[f"CNN/W_cnn_{index}"] = (1, width, config.character_dim, number)
@@ -80,11 +95,6 @@ def dataset_shapes(config: BiLMConfig, cells: dict[tuple[int, int], CellNames]) 
     if num_filters != dim:
         shapes["CNN_proj/W_proj"] = (num_filters, dim)
         shapes["CNN_proj/b_proj"] = (dim,)
-    for names in cells.values():
-        shapes[names.kernel] = (2 * dim, 4 * hidden)
-        shapes[names.bias] = (4 * hidden,)
-        if dim != hidden:
-            shapes[names.projection] = (hidden, dim)
     return shapes
 
 
@@ -92,9 +102,22 @@ def to_native(
     config: BiLMConfig, cells: dict[tuple[int, int], CellNames], read: Callable[[str], Array]
 ) -> dict[str, Array]:
     """All tensors by native name; `read` returns a dataset by its name in the file."""
-    tensors: dict[str, Array] = {}
-    characters = read("char_embed")
-    tensors[PADDING_TOKEN] = np.concatenate([np.zeros_like(characters[:1]), characters])
+    tensors = _tokens_to_native(config, read)
+    for (direction, layer), names in cells.items():
+        lstm = f"{_DIRECTIONS[direction]}.layers.{layer}"
+        kernel = read(names.kernel).T
+        tensors[f"{lstm}.input_weight"] = _reorder(kernel[:, : config.projection_dim], _FROM_TENSORFLOW)
+        tensors[f"{lstm}.recurrent_weight"] = _reorder(kernel[:, config.projection_dim :], _FROM_TENSORFLOW)
+        tensors[f"{lstm}.bias"] = _reorder(read(names.bias), _FROM_TENSORFLOW)
+        if config.projection_dim != config.lstm_dim:
+            tensors[f"{lstm}.projection_weight"] = np.ascontiguousarray(read(names.projection).T)
+    return tensors
+
+
+def _tokens_to_native(config: BiLMConfig, read: Callable[[str], Array]) -> dict[str, Array]:
+    if config.lookup is not None:
+        return {"char_encoder.words.weight": _below_padding(read(WORDS))}
+    tensors = {PADDING_TOKEN: _below_padding(read("char_embed"))}
     for index in range(len(config.filters)):
         convolution = f"char_encoder.convolutions.{index}"
         tensors[f"{convolution}.weight"] = np.ascontiguousarray(read(f"CNN/W_cnn_{index}")[0].transpose(2, 1, 0))
@@ -107,15 +130,12 @@ def to_native(
     if config.num_filters != config.projection_dim:
         tensors["char_encoder.projection.weight"] = np.ascontiguousarray(read("CNN_proj/W_proj").T)
         tensors["char_encoder.projection.bias"] = read("CNN_proj/b_proj")
-    for (direction, layer), names in cells.items():
-        lstm = f"{_DIRECTIONS[direction]}.layers.{layer}"
-        kernel = read(names.kernel).T
-        tensors[f"{lstm}.input_weight"] = _reorder(kernel[:, : config.projection_dim], _FROM_TENSORFLOW)
-        tensors[f"{lstm}.recurrent_weight"] = _reorder(kernel[:, config.projection_dim :], _FROM_TENSORFLOW)
-        tensors[f"{lstm}.bias"] = _reorder(read(names.bias), _FROM_TENSORFLOW)
-        if config.projection_dim != config.lstm_dim:
-            tensors[f"{lstm}.projection_weight"] = np.ascontiguousarray(read(names.projection).T)
     return tensors
+
+
+def _below_padding(table: Array) -> Array:
+    """The table with a row of zeros above it, for the padding token."""
+    return np.concatenate([np.zeros_like(table[:1]), table])
 
 
 def to_datasets(config: BiLMConfig, tensors: dict[str, Array]) -> Iterator[tuple[str, Array]]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from elmokit.model.formats.bilm_tf_layout import ROOTS, CellNames, cell_names, dataset_shapes, to_native
+from elmokit.model.formats.bilm_tf_layout import ROOTS, WORDS, CellNames, cell_names, dataset_shapes, to_native
 from elmokit.model.formats.containers.weights_file import MAX_EXPANSION, SMALL, Entry, WeightsFile
 from elmokit.model.formats.stored import Array, require_finite
 from elmokit.system.untrusted import FormatError, count, listed, readable_bytes, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from elmokit.model.config import BiLMConfig
     from elmokit.model.formats.inspection import Inspection
@@ -56,8 +56,10 @@ def inspect_weights(file: WeightsFile, options: Options, inspection: Inspection)
         inspection.risks.append(f"{shown(file.path.name)} has {others}")
 
 
-def layout_of(options: Options, entries: dict[str, Entry]) -> Layout:
+def layout_of(options: Options, entries: Mapping[str, Entry]) -> Layout:
     """The layout of a file that matches both the options and the names in the file.
+
+    The options of a model that reads words do not say how many there are, but the file does.
 
     Options that do not say whether the model is bidirectional mean two directions, as for every other loader, unless
     the file is a dump of a forward model, which has no RNN_0.
@@ -65,6 +67,9 @@ def layout_of(options: Options, entries: dict[str, Entry]) -> Layout:
     config = options.config
     if not options.says_direction and not any(name.startswith("RNN_") for name in entries):
         config = replace(config, bidirectional=not any(name in entries for name in ("rnn", "RNN")))
+    if config.lookup is not None and WORDS in entries:
+        num_words = next(iter(entries[WORDS].shape), 0)
+        config = replace(config, lookup=replace(config.lookup, num_words=max(num_words, 1)))
     cells = cell_names(config, entries)
     return Layout(config=config, cells=cells, shapes=dataset_shapes(config, cells))
 

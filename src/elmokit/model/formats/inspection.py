@@ -117,11 +117,16 @@ def _describe(config: BiLMConfig) -> list[tuple[str, str]]:
         f"{name} to +-{value:g}" if value is not None else f"{name} not"
         for name, value in (("cells", config.cell_clip), ("projections", config.projection_clip))
     ]
-    return [
+    lstms = [
         ("LSTMs", f"{config.num_layers} layers of {config.lstm_dim} cells{projected}, {directions}, {skips}"),
         ("clipped", ", ".join(clips)),
+    ]
+    words = 0 if config.lookup is None else config.lookup.num_words
+    tokens = [("words", f"a dictionary of {words:,}, embedded in {config.lookup.word_dim}")] if words else []
+    characters = [
         ("characters", f"at most {config.max_characters_per_token} per token, embedded in {config.character_dim}"),
         ("filters", f"{config.num_filters} (number x width: {filters}), {config.activation}"),
         ("highways", str(config.num_highway_layers)),
-        ("vectors", f"{config.num_layers + 1} layers of {config.output_dim}"),
     ]
+    vectors = ("vectors", f"{config.num_layers + 1} layers of {config.output_dim}")
+    return [*lstms, *tokens, *(characters if config.reads_characters else []), vectors]

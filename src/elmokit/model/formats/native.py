@@ -20,6 +20,7 @@ from elmokit.model.formats.containers.safetensors import (
     write_tensors,
 )
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
+from elmokit.model.formats.dictionary_json import DICTIONARY_NAME, read_dictionary, write_dictionary
 from elmokit.model.formats.file_kinds import FileKind, kind_of
 from elmokit.model.formats.folder import is_free, new_folder, write_text
 from elmokit.model.formats.format import Format, WriteSettings
@@ -36,12 +37,12 @@ from elmokit.model.formats.native_softmax import (
 )
 from elmokit.model.formats.sizes import config_of, fields_of
 from elmokit.model.formats.stored import (
-    PADDING_TOKEN,
     SOFTMAX_BIAS,
     SOFTMAX_NAMES,
     SOFTMAX_WEIGHT,
     Array,
     StoredBiLM,
+    check_padding,
     wrong_shapes,
 )
 from elmokit.runs.folder import BILM_FORMAT
@@ -118,8 +119,7 @@ def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
     for refusal in wrong_shapes(weights, config.bilm, {name: entry.shape for name, entry in header.items()}):
         raise refusal
     tensors = read_tensors(weights, config.bilm.tensor_shapes())
-    if tensors[PADDING_TOKEN][0].any():
-        raise FormatError(weights, "row 0 is for padding tokens and must be zeros", part=PADDING_TOKEN)
+    check_padding(weights, config.bilm, tensors)
     vocabulary_path = folder / VOCABULARY_NAME
     vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
     if with_softmax:
@@ -128,7 +128,15 @@ def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
         if vocabulary is not None and len(vocabulary) != num_rows:
             raise FormatError(vocabulary_path, f"has {len(vocabulary)} tokens, but the softmax has {num_rows} rows")
         tensors |= read_softmax(files)
-    return StoredBiLM(config=config.bilm, tensors=tensors, vocabulary=vocabulary, pretraining=config.pretraining)
+    stored = StoredBiLM(
+        config=config.bilm,
+        tensors=tensors,
+        vocabulary=vocabulary,
+        pretraining=config.pretraining,
+        spelling=None if config.bilm.lookup is None else read_dictionary(folder / DICTIONARY_NAME, config.bilm),
+    )
+    stored.check_spelling(folder / DICTIONARY_NAME)
+    return stored
 
 
 def has_softmax(path: Path) -> bool:
@@ -173,6 +181,10 @@ def write_native(
             stored.vocabulary.write(target / VOCABULARY_NAME)
         else:
             (target / VOCABULARY_NAME).unlink(missing_ok=True)
+        if stored.spelling is not None:
+            write_dictionary(target / DICTIONARY_NAME, stored.spelling)
+        else:
+            (target / DICTIONARY_NAME).unlink(missing_ok=True)
         remove_other_softmaxes(target, num_parts=len(shards))
         write_text(target / CONFIG_NAME, config)
 
@@ -213,6 +225,10 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
         inspection.add_file(folder / CARD_NAME)
     else:
         inspection.risks.append(f"there is no model card ({CARD_NAME}): data and licence are not known")
+    if inspection.config is not None and inspection.config.lookup is not None:
+        with inspection.noting_refusals():
+            read_dictionary(folder / DICTIONARY_NAME, inspection.config)
+            inspection.add_file(folder / DICTIONARY_NAME)
     if (folder / VOCABULARY_NAME).is_file():
         inspection.add_vocabulary(folder / VOCABULARY_NAME)
 

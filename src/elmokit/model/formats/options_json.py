@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from elmokit.model.config import BiLMConfig
+from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.model.formats.sizes import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_FILTER_GROUPS, MAX_LAYERS
 from elmokit.model.formats.stored import StoredBiLM
 from elmokit.system.json_fields import Fields, read_json_object
@@ -46,19 +46,13 @@ class Options:
 def read_options(path: Path) -> Options:
     """Read and check the file, including bounds on all sizes. Raises FormatError, which names the field."""
     options = Fields(path, read_json_object(path))
-    if "char_cnn" not in options:
-        raise options.error("char_cnn", "is missing; models with word input (no characters) cannot be read")
-    lstm, characters = options.fields("lstm"), options.fields("char_cnn")
+    lstm = options.fields("lstm")
+    characters = options.fields("char_cnn") if "char_cnn" in options else None
     risks: list[str] = []
     says_direction = "bidirectional" in options
     try:
         config = BiLMConfig(
-            filters=characters.pairs("filters", most_pairs=MAX_FILTER_GROUPS, most=MAX_DIM),
-            character_dim=characters.fields("embedding").integer("dim", least=1, most=MAX_DIM),
-            num_characters=_num_characters(characters, risks),
-            max_characters_per_token=characters.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS),
-            activation=characters.text("activation"),
-            num_highway_layers=_num_highway_layers(characters),
+            **(_sizes_of_words(lstm) if characters is None else _sizes_of_characters(characters, risks)),
             projection_dim=lstm.integer("projection_dim", least=1, most=MAX_DIM),
             lstm_dim=lstm.integer("dim", least=1, most=MAX_DIM),
             num_layers=lstm.integer("n_layers", least=1, most=MAX_LAYERS) if "n_layers" in lstm else 1,
@@ -73,7 +67,7 @@ def read_options(path: Path) -> Options:
         raise FormatError(path, str(error)) from error
     training = {name: options.value(name) for name in TRAINING_OPTIONS if name in options}
     kept = {name: value for name, value in training.items() if not isinstance(value, list | dict)}
-    unknown = [*options.unread, *lstm.unread, *characters.unread]
+    unknown = [*options.unread, *lstm.unread, *([] if characters is None else characters.unread)]
     if unknown:
         risks.append(f"{path.name} has unknown fields, which are ignored: {', '.join(unknown)}")
     return Options(config=config, training=kept, says_direction=says_direction, risks=risks)
@@ -103,6 +97,34 @@ def options_of(stored: StoredBiLM) -> dict[str, object]:
             "n_characters": config.num_characters,
             "n_highway": config.num_highway_layers,
         },
+    }
+
+
+def _sizes_of_characters(characters: Fields, risks: list[str]) -> dict[str, Any]:
+    return {
+        "filters": characters.pairs("filters", most_pairs=MAX_FILTER_GROUPS, most=MAX_DIM),
+        "character_dim": characters.fields("embedding").integer("dim", least=1, most=MAX_DIM),
+        "num_characters": _num_characters(characters, risks),
+        "max_characters_per_token": characters.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS),
+        "activation": characters.text("activation"),
+        "num_highway_layers": _num_highway_layers(characters),
+    }
+
+
+def _sizes_of_words(lstm: Fields) -> dict[str, Any]:
+    """A model without a char_cnn reads words as a whole; the file of weights says how many there are."""
+    width = lstm.integer("projection_dim", least=1, most=MAX_DIM)
+    return words_instead(width=width, num_words=1)
+
+
+def words_instead(*, width: int, num_words: int) -> dict[str, Any]:
+    """The fields in which a config with a table of words of this width differs from one that reads characters."""
+    lookup = LookupConfig(num_words=num_words, word_dim=width, num_symbols=0, padding_symbol=0, projects=False)
+    return {
+        "filters": (),
+        "num_highway_layers": 0,
+        "max_characters_per_token": MAX_CHARACTERS,  # words are not cut
+        "lookup": lookup,
     }
 
 

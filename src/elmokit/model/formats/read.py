@@ -13,6 +13,7 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.formats.model_files import StrPath
 from elmokit.model.formats.recognise import read_stored
 from elmokit.model.formats.stored import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Array, StoredBiLM
+from elmokit.text.spelling import DictionarySpelling
 
 if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary
@@ -34,7 +35,7 @@ def from_stored(stored: StoredBiLM) -> tuple[BiLM, Softmax | None, Vocabulary | 
     """Modules that share the memory of the arrays; nothing is initialised or copied."""
     tensors = {name: torch.from_numpy(array) for name, array in stored.tensors.items()}
     with on_meta_device():
-        bilm = BiLM(stored.config)
+        bilm = BiLM(stored.config, stored.spelling)
     bilm.load_state_dict({name: tensors[name] for name in stored.config.tensor_shapes()}, assign=True)
     softmax = None
     if stored.has_softmax:
@@ -58,7 +59,8 @@ def to_stored(
     tensors = {name: _array(tensor) for name, tensor in bilm.state_dict().items()}
     if softmax is not None:
         tensors |= {SOFTMAX_WEIGHT: _array(softmax.weight), SOFTMAX_BIAS: _array(softmax.bias)}
-    return StoredBiLM(config=bilm.config, tensors=tensors, vocabulary=vocabulary, pretraining=pretraining)
+    spelling = bilm.spelling if isinstance(bilm.spelling, DictionarySpelling) else None
+    return StoredBiLM(bilm.config, tensors, vocabulary=vocabulary, spelling=spelling, pretraining=pretraining)
 
 
 def _array(tensor: torch.Tensor) -> Array:

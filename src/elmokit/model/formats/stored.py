@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmokit.system.untrusted import FormatError
+from elmokit.text.spelling import SHIFT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from jaxtyping import Float
 
     from elmokit.model.config import BiLMConfig
+    from elmokit.text.spelling import DictionarySpelling
     from elmokit.text.vocabulary import Vocabulary
 
 Array: TypeAlias = NDArray[np.float32]
@@ -58,6 +60,8 @@ class StoredBiLM:
     vocabulary: Vocabulary | None = None
     pretraining: dict[str, object] | None = None
     """How the model was trained, as JSON; the training options of a bilm-tf model are under `bilm_tf_options`."""
+    spelling: DictionarySpelling | None = None
+    """The dictionaries of a model whose config has a `lookup`."""
     mixes: tuple[StoredMix, ...] = ()
     """The mixes of a task model that the biLM was read from. No format writes them."""
 
@@ -80,9 +84,25 @@ class StoredBiLM:
             if array.dtype != np.float32:
                 raise FormatError(path, f"is {array.dtype}; expected float32", part=name)
             require_finite(path, name, array)
-        if self.tensors[PADDING_TOKEN][0].any():
-            raise FormatError(path, "row 0 is for padding tokens and must be zeros", part=PADDING_TOKEN)
+        check_padding(path, self.config, self.tensors)
+        self.check_spelling(path)
         self.check_softmax(path)
+
+    def check_spelling(self, path: Path) -> None:
+        """Raise FormatError, naming `path`, for dictionaries that do not belong to the config."""
+        lookup, spelling = self.config.lookup, self.spelling
+        if lookup is None or spelling is None:
+            if lookup is not None or spelling is not None:
+                raise FormatError(path, "has dictionaries, or a config that needs them, but not both")
+            return
+        for what, numbers, most in (
+            ("words", spelling.words, lookup.num_words),
+            ("characters", spelling.symbols, lookup.num_symbols),
+        ):
+            if bool(numbers) != bool(most) or not all(0 <= number < most for number in numbers.values()):
+                raise FormatError(path, f"the dictionary has other numbers of {what} than 0 to {most - 1}")
+        if spelling.symbols and spelling.padding_id != lookup.padding_symbol + SHIFT:
+            raise FormatError(path, "the dictionary has another number for the padding than the config")
 
     def check_softmax(self, path: Path) -> None:
         """Raise FormatError, naming `path`, for a softmax that has another number of rows than the vocabulary."""
@@ -92,6 +112,13 @@ class StoredBiLM:
                 raise FormatError(
                     path, f"the softmax has {rows} rows, but the vocabulary has {len(self.vocabulary)} tokens"
                 )
+
+
+def check_padding(path: Path, config: BiLMConfig, tensors: Mapping[str, Array]) -> None:
+    """Raise FormatError unless the rows that represent the padding token are zeros."""
+    for name in config.padding_rows:
+        if tensors[name][0].any():
+            raise FormatError(path, "row 0 is for padding tokens and must be zeros", part=name)
 
 
 def wrong_shapes(path: Path, config: BiLMConfig, shapes: dict[str, tuple[int, ...]]) -> Iterator[FormatError]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.model.formats.bilm_tf_layout import WORDS
 from elmokit.model.formats.bilm_tf_pair import only_options, vocabulary_of
 from elmokit.model.formats.bilm_tf_weights import inspect_weights, layout_of, read_weights
 from elmokit.model.formats.containers.tensor_bundle import TensorBundle, latest_index
@@ -17,6 +18,7 @@ from elmokit.model.formats.file_kinds import FileKind
 from elmokit.model.formats.format import Format
 from elmokit.model.formats.options_json import STORED_TRAINING_OPTIONS, read_options
 from elmokit.model.formats.stored import SOFTMAX_BIAS, SOFTMAX_WEIGHT, Array, StoredBiLM, require_finite
+from elmokit.model.formats.words import word_spelling
 from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
@@ -72,23 +74,29 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     layout = layout_of(options, bundle.entries)
     tensors = read_weights(bundle, layout)
     if with_softmax or (with_softmax is None and _SOFTMAX_BIAS in bundle.entries):
-        tensors |= _softmax(bundle, layout.config)
+        tensors |= _softmax(bundle, layout.config, weight=_SOFTMAX_WEIGHT if _has_own_weight(bundle) else WORDS)
     stored = StoredBiLM(
         config=layout.config,
         tensors=tensors,
         vocabulary=None if found.vocabulary is None else read_vocabulary(found.vocabulary),
+        spelling=word_spelling(found.index, layout.config, found.vocabulary),
         pretraining={STORED_TRAINING_OPTIONS: options.training} if options.training else None,
     )
     stored.check_softmax(found.vocabulary or found.index)
     return stored
 
 
-def _softmax(bundle: TensorBundle, config: BiLMConfig) -> dict[str, Array]:
+def _has_own_weight(bundle: TensorBundle) -> bool:
+    """Whether the softmax has a weight of its own; a model that reads words may use their table (`share_embedding`)."""
+    return _SOFTMAX_WEIGHT in bundle.entries or WORDS not in bundle.entries
+
+
+def _softmax(bundle: TensorBundle, config: BiLMConfig, *, weight: str) -> dict[str, Array]:
     if _SOFTMAX_BIAS not in bundle.entries:
         raise FormatError(bundle.path, "has no softmax (perplexity and fine-tuning need it)")
     rows = bundle.entries[_SOFTMAX_BIAS].shape[:1]
     tensors: dict[str, Array] = {}
-    expected = {SOFTMAX_WEIGHT: (_SOFTMAX_WEIGHT, (*rows, config.projection_dim)), SOFTMAX_BIAS: (_SOFTMAX_BIAS, rows)}
+    expected = {SOFTMAX_WEIGHT: (weight, (*rows, config.projection_dim)), SOFTMAX_BIAS: (_SOFTMAX_BIAS, rows)}
     for ours, (theirs, shape) in expected.items():
         found = bundle.entries[theirs].shape if theirs in bundle.entries else None
         if found != shape:

@@ -6,7 +6,7 @@ ELMoForManyLangs was made from AllenNLP's modules; only the names in its char en
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from elmokit.model.formats.containers.torch_files import TorchFile, looks_like_torch_file, read_torch_file
-from elmokit.model.formats.file_kinds import PICKLES
 from elmokit.system.untrusted import FormatError, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from elmokit.model.formats.model_files import ModelFiles
     from elmokit.model.formats.stored import Array
 
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
@@ -57,24 +55,25 @@ class Sizes:
         return sum(number for _, number in self.filters)
 
 
-def find_torch_file(files: ModelFiles, *, ending: str, must_be_readable: bool) -> TorchFile | None:
-    """The file of PyTorch with a tensor whose name has this ending; None if there is none.
+def find_torch_file(where: Path, paths: Iterable[Path], *, ending: str, must_be_readable: bool) -> TorchFile | None:
+    """The file of PyTorch with a tensor whose name has these last parts; None if there is none.
 
+    where: what the files were found in, for the message.
     must_be_readable: raise FormatError for a file of PyTorch that cannot be read; otherwise it is passed over.
     """
     found: list[TorchFile] = []
-    for path in (path for path, kind in files.given.items() if kind in PICKLES and looks_like_torch_file(path)):
+    for path in filter(looks_like_torch_file, paths):
         try:
             file = read_torch_file(path)
         except FormatError:
             if must_be_readable:
                 raise
             continue
-        if any(name.endswith(ending) for name in file.tensors):
+        if any(f".{name}".endswith(f".{ending}") for name in file.tensors):
             found.append(file)
     if len(found) > 1:
         names = listed(file.path.name for file in found)
-        raise FormatError(files.path, f"holds several files with the weights of ELMo: {names}; give one of them")
+        raise FormatError(where, f"holds several files with the weights of ELMo: {names}; give one of them")
     return found[0] if found else None
 
 

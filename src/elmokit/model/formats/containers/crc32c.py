@@ -67,7 +67,7 @@ def _table() -> Table:
 def _moved(sums: Table, *, num_bytes: int) -> Table:
     """What sums become when so many zeros follow."""
     for _ in range(num_bytes):
-        sums = _table()[sums & 255] ^ sums >> 8
+        sums = (_table()[sums & 255] ^ sums >> 8).astype(np.uint32)
     return sums
 
 

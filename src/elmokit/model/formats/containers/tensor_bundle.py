@@ -64,7 +64,7 @@ class TensorBundle:
         if not prod(entry.shape):
             return np.zeros(entry.shape, np.float32)
         mapped = np.memmap(path, "<f4", "c", offset=offset, shape=(prod(entry.shape),))
-        if masked_crc32c(memoryview(mapped).cast("B")) != checksum:
+        if masked_crc32c(mapped.data.cast("B")) != checksum:
             raise FormatError(path, "is damaged: its checksum is another one", part=part)
         return np.require(np.asarray(mapped), np.float32, ["ALIGNED"]).reshape(entry.shape)
 
