@@ -92,10 +92,9 @@ class BiLMConfig:
             raise ValueError(f"activation is {self.activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         if self.projection_dim > self.lstm_dim:
             raise ValueError(f"projection_dim {self.projection_dim} is wider than lstm_dim {self.lstm_dim}")
-        if self.lookup is not None and not self.lookup.projects and self._token_width != self.projection_dim:
-            raise ValueError(
-                f"projection_dim is {self.projection_dim}, but tokens of {self._token_width} are not projected"
-            )
+        width = self._token_width
+        if self.lookup is not None and not self.lookup.projects and width != self.projection_dim:
+            raise ValueError(f"projection_dim is {self.projection_dim}, but vectors of {width} are not projected")
         for name in ("cell_clip", "projection_clip"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -158,7 +157,7 @@ class BiLMConfig:
             shapes = self._character_shapes("char_encoder", num_rows=NUM_CHARACTER_ROWS)
             projects = self.num_filters != self.projection_dim
         else:
-            shapes = {}
+            shapes = dict[str, tuple[int, ...]]()
             if self.lookup.num_words:
                 shapes["char_encoder.words.weight"] = (self.lookup.num_words + 1, self.lookup.word_dim)
             if self.reads_characters:

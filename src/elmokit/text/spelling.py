@@ -68,7 +68,8 @@ class DictionarySpelling:
     _boundaries: dict[str, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_boundaries", {BEGIN_SENTENCE: self.begin, END_SENTENCE: self.end})
+        boundaries = {BEGIN_SENTENCE: self.begin, END_SENTENCE: self.end}
+        object.__setattr__(self, "_boundaries", boundaries | {name: name for name in boundaries.values()})
         specials = (self.begin, self.end, self.unknown)
         for what, known, needed in (
             ("words", self.words, specials),

@@ -178,7 +178,7 @@ def test_an_error_within_an_archive_names_the_archive(tmp_path: Path) -> None:
     with zipfile.ZipFile(FIXTURES / "nlpl/typical.zip") as source:
         members = [(name, source.read(name)) for name in source.namelist() if name != "options.json"]
     path = zipped(tmp_path / "a.zip", *members, ("options.json", b'{"lstm": {}}'))
-    with pytest.raises(FormatError, match=r"a\.zip/options\.json: field char_cnn: is missing"):
+    with pytest.raises(FormatError, match=r"a\.zip/options\.json: field lstm.projection_dim: is missing"):
         read_stored(path)
 
 

@@ -90,7 +90,7 @@ REFUSALS = {
     "another encoder": ("cnn_50_100_512_4096_sample.json", '"elmo"', '"lstm"', "encoder.name: is lstm"),
     "another activation": ("cnn_50_100_512_4096_sample.json", '"relu"', '"gelu"', "activation is 'gelu'"),
     "a number too high": ("word.dic", "<oov>\t0", "<oov>\t53", "other numbers of words than 0 to 52"),
-    "no number": ("word.dic", "<oov>\t0", "<oov>\tx", r"word\.dic, line 1: is '<oov>\\tx'; expected a symbol"),
+    "no number": ("word.dic", "<oov>\t0", "<oov>\tx", r"word\.dic, line 1: is '<oov>\\\\tx'; expected a symbol"),
     "two tabs": ("char.dic", "b\t1", "b\tb\t1", r"char\.dic, line 2"),
     "no boundary": ("word.dic", "<bos>", "<boss>", "the dictionary of words lacks <bos>"),
     "no padding": ("char.dic", "<pad>", "<pat>", "the dictionary of characters lacks <pad>"),

@@ -105,7 +105,7 @@ def test_fields_that_are_not_known_are_a_risk(pair: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda o: o.pop("char_cnn"), "field char_cnn: is missing; models with word input"),
+        (lambda o: o.pop("char_cnn"), "dataset embedding: is missing; options.json calls for shape"),
         (lambda o: o.pop("lstm"), "expected an options.json|field lstm: is missing"),
         (lambda o: o["lstm"].pop("dim"), r"field lstm\.dim: is missing"),
         (lambda o: o["char_cnn"].pop("embedding"), r"field char_cnn\.embedding: is missing"),

@@ -121,8 +121,10 @@ def _describe(config: BiLMConfig) -> list[tuple[str, str]]:
         ("LSTMs", f"{config.num_layers} layers of {config.lstm_dim} cells{projected}, {directions}, {skips}"),
         ("clipped", ", ".join(clips)),
     ]
-    words = 0 if config.lookup is None else config.lookup.num_words
-    tokens = [("words", f"a dictionary of {words:,}, embedded in {config.lookup.word_dim}")] if words else []
+    lookup = config.lookup
+    tokens: list[tuple[str, str]] = []
+    if lookup is not None and lookup.num_words:
+        tokens.append(("words", f"a dictionary of {lookup.num_words:,}, embedded in {lookup.word_dim}"))
     characters = [
         ("characters", f"at most {config.max_characters_per_token} per token, embedded in {config.character_dim}"),
         ("filters", f"{config.num_filters} (number x width: {filters}), {config.activation}"),

@@ -85,9 +85,7 @@ def _recognise(files: ModelFiles) -> bool:
     if not is_model or not given & {FileKind.MANY_LANGS_CONFIG, *PICKLES}:
         return False
     if _torch_file(files, _PLAIN_LSTM_ENDING) is not None:
-        reason = (
-            'is a model of plain LSTMs (encoder "lstm"); elmokit reads those of type "elmo", as all released ones are'
-        )
+        reason = 'is a model of plain LSTMs (encoder "lstm"); elmokit reads those of type "elmo"'
         raise FormatError(files.folder, reason)
     return _torch_file(files, _ENCODER_ENDING) is not None
 
@@ -110,8 +108,9 @@ def _model(files: ModelFiles) -> _Model:
             raise FormatError(
                 folder, f"{name} is {getattr(sizes, name)} in the tensors, but the architecture says {value}"
             )
-    dictionaries = {_WORD_DICTIONARY: _WORDS in embedder.tensors, _CHARACTER_DICTIONARY: bool(sizes.filters)}
-    small = [*([] if path is None else [path]), *(folder / name for name, is_read in dictionaries.items() if is_read)]
+    small = [_config_path(files), *([] if path is None else [path])]
+    small += [folder / _WORD_DICTIONARY] if _WORDS in embedder.tensors else []
+    small += [folder / _CHARACTER_DICTIONARY] if sizes.filters else []
     return _Model(
         encoder=encoder,
         embedder=embedder,
@@ -162,6 +161,8 @@ def _spelling(folder: Path, config: BiLMConfig) -> DictionarySpelling:
             end="<eos>",
             unknown="<oov>",
         )
+    except FormatError:
+        raise
     except ValueError as error:
         raise FormatError(folder, str(error)) from error
 
@@ -184,9 +185,13 @@ def _read_dictionary(path: Path) -> dict[str, int]:
     return numbers
 
 
+def _config_path(files: ModelFiles) -> Path:
+    return next(path for path, kind in files.in_folder.items() if kind is FileKind.MANY_LANGS_CONFIG)
+
+
 def _architecture_path(files: ModelFiles) -> Path | None:
     """The JSON file that the config names, by its name alone: the path is of the machine that trained."""
-    config = next(path for path, kind in files.in_folder.items() if kind is FileKind.MANY_LANGS_CONFIG)
+    config = _config_path(files)
     name = Fields(config, read_json_object(config)).text("config_path").replace("\\", "/").rpartition("/")[2]
     found = files.folder / name
     return found if files.in_folder.get(found) is FileKind.JSON else None
