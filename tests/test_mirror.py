@@ -25,6 +25,7 @@ TESTED_THROUGH = {
     "corpus/raw_text.py": ("corpus/test_prepare.py", "raw text is what a corpus is made of"),
     "layers/highway.py": ("layers/test_char_encoder.py", "computed by hand as part of the encoder"),
     "layers/meta_device.py": ("model/formats/test_read.py", "models are built without memory when they are read"),
+    "layers/packed/lookup_encoder.py": ("layers/test_lookup_encoder.py", "equal to the module"),
     "layers/packed/lstm.py": ("model/test_packed_bilm.py", "equal to the module for any configuration"),
     "model/bundled.py": ("model/test_elmo.py", "a bundled model is opened by its name"),
     "model/config.py": ("model/test_bilm.py", "a configuration is tested by the model that it makes"),
