@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from elmokit.reproduce.families import dev_gain, families, is_usual, read_task_runs, usual_runs
+from elmokit.reproduce.families import (
+    dev_differences,
+    families,
+    gain_text,
+    is_usual,
+    read_task_runs,
+    usual_runs,
+)
 from elmokit.runs.logged_runs import read_runs
 from logged_task_runs import make_run
 
@@ -24,9 +29,10 @@ def test_arms_are_found_by_the_settings_that_vary_and_the_rest_is_shared(tmp_pat
     assert set(first.arms) == {("mix", 0.001), ("top", None)} and set(second.arms) == {("mix", 0.1)}
     assert first.row == "NER" and first.metric == "f1"
     assert first.measured_on() == "conll2003, 14,041 training examples, mini-en (01234567), 2 seeds"
-    interval = dev_gain(first.arms["top", None], first.arms["mix", 0.001], "f1")
-    assert interval is not None and interval.estimate == 1.5  # 1 and 2
-    assert interval.high == pytest.approx(1.5 + 12.706 * 0.5)
+    top, mixed = first.arms["top", None], first.arms["mix", 0.001]
+    assert dev_differences(top, mixed, "f1") == [1, 2]
+    assert gain_text(top, mixed, "f1") == "+1.50 [-4.85, 7.85]"  # 12.706 times 0.5 to either side
+    assert gain_text(top, None, "f1") is None
     assert first.baselines.keys() == second.baselines.keys() == {()}
 
 

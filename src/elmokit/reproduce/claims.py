@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from elmokit.metrics.interval import Interval, paired_bootstrap, paired_t
 from elmokit.reproduce import figure1, gamma, table1, table2, table3, table7
 from elmokit.reproduce.comparisons import comparisons_among
-from elmokit.reproduce.families import families, read_task_runs, usual_runs
+from elmokit.reproduce.families import dev_differences, families, read_task_runs, usual_runs
 from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import TASK_DATA
 from elmokit.reproduce.table1 import counterpart
@@ -271,7 +271,7 @@ def _dev_finding(what: str, first: Arm | None, second: Arm | None, family: Famil
     """The gain of the second arm over the first on the development set."""
     if first is None or second is None:
         return Finding(what, None)
-    return _finding(what, list(_gain_by_seed(first, second, family.metric).values()))
+    return _finding(what, dev_differences(first, second, family.metric))
 
 
 def _layer_findings(evidence: Evidence, name: str, *, better: str, worse: str) -> list[Finding]:

@@ -17,7 +17,6 @@ from elmokit.tasks.all_tasks import TASKS, find_task
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from elmokit.metrics.interval import Interval
     from elmokit.metrics.statistic import Statistic
     from elmokit.reproduce.task_runs import TaskRun
     from elmokit.runs.logged_runs import LoggedRun
@@ -107,19 +106,20 @@ def dev_score(arm: Arm | None, metric: str) -> Statistic | None:
     return None if arm is None else arm.score(metric, test_set=None)
 
 
-def dev_gain(first: Arm, second: Arm, metric: str) -> Interval | None:
-    """The gain of the second arm on the development set, over the seeds that both have; None for fewer than two."""
+def dev_differences(first: Arm, second: Arm, metric: str) -> list[float]:
+    """The gain of the second arm on the development set, for each seed that both have."""
     scores = [
         {run.seed: run.result.dev[metric] for run in arm.runs if run.result is not None} for arm in (first, second)
     ]
-    shared = [seed for seed in scores[0] if seed in scores[1]]
-    return paired_t([scores[1][seed] - scores[0][seed] for seed in shared]) if shared else None
+    return [scores[1][seed] - scores[0][seed] for seed in scores[0] if seed in scores[1]]
 
 
 def gain_text(first: Arm | None, second: Arm | None, metric: str) -> str | None:
-    """`dev_gain` as a cell; None where it is not measured."""
-    interval = dev_gain(first, second, metric) if first is not None and second is not None else None
-    return None if interval is None else str(interval)
+    """The mean of `dev_differences` with its 95 % interval, or `one seed`, as a cell; None where it is not measured."""
+    differences = dev_differences(first, second, metric) if first is not None and second is not None else []
+    if len(differences) < 2:
+        return f"{differences[0]:+.2f} (one seed)" if differences else None
+    return str(paired_t(differences))
 
 
 def _elmo_settings(run: TaskRun) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from elmokit.reproduce.families import read_task_runs
@@ -80,10 +81,15 @@ def _counts(run: TaskRun) -> bool:
     """Whether the run mixes the layers of a frozen, pretrained biLM with the lambda of its recipe."""
     elmo = run.record.config.inputs.elmo
     usual = task_recipe(run.record.task).inputs.elmo
-    if elmo is None or usual is None or elmo.layers != "mix" or run.record.task not in TASK_DATA:
+    if elmo is None or usual is None or elmo.layers != "mix" or not is_of_the_paper(run):
         return False
     of_pretrained = not elmo.model.rpartition("/")[2].startswith("random")
     return of_pretrained and elmo.penalty == usual.penalty and elmo.rescale == usual.rescale and elmo.train_gamma
+
+
+def is_of_the_paper(run: TaskRun) -> bool:
+    """Whether a run is on the data set that stands for the paper's."""
+    return run.record.task in TASK_DATA and run.data == PurePath(TASK_DATA[run.record.task].folder).name
 
 
 def _weights(run: TaskRun, place: str) -> tuple[float, ...]:
@@ -103,7 +109,8 @@ def _learnt(task: str, place: str, runs: Sequence[TaskRun]) -> LearntWeights:
     all_weights = [_weights(run, place) for run in runs]
     means = tuple(statistics.fmean(of_layer) for of_layer in zip(*all_weights, strict=True))
     spread = max(abs(weight - mean) for one in all_weights for weight, mean in zip(one, means, strict=True))
-    words = f"{runs[0].data}, {runs[0].num_used:,} training examples, {runs[0].model}, {len(runs)} runs"
+    counted = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    words = f"{runs[0].data}, {runs[0].num_used:,} training examples, {runs[0].model}, {counted}"
     return LearntWeights(task, TASK_DATA[task].row, place, words, means, spread)
 
 
