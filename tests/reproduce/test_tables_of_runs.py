@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from elmokit.reproduce import dropout, figure1, figure2, gamma, layer_norm, table1, table2, table3
+from elmokit.reproduce.all_reproductions import find_reproduction
 from elmokit.reproduce.figure1 import overtaken_at, sample_curves
 from elmokit.reproduce.figure2 import learnt_weights
 from elmokit.reproduce.reproduction import OurTable
+from elmokit.reproduce.results import append_result
 from logged_task_runs import make_run
 
 
@@ -134,3 +136,13 @@ def test_table_1_has_controls(tmp_path: Path):
     _, _, controls = table1.details([tmp_path])
     gains = [f"+{gain}.00 [{gain}.00, {gain}.00]" for gain in (2, 3, 10)]
     assert cells(controls) == [["50.00 ± 0.00", *gains]]
+
+
+@pytest.mark.parametrize("name", ["table1", "table7"])
+def test_a_record_of_an_unknown_task_is_named(name: str, tmp_path: Path):
+    interval = {"estimate": 1.0, "low": 0.0, "high": 2.0}
+    values = {"task": "chess", "part": "", "elmo": [], "interval": interval, "ensembles": {"elmo": {}}}
+    append_result(tmp_path, name, values)
+    make_run(tmp_path / "run", "elmo=none", test=1)
+    with pytest.raises(ValueError, match=r"results\.jsonl, line 1: field task"):
+        find_reproduction(name).details([tmp_path])  # pyright: ignore

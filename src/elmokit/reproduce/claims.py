@@ -174,7 +174,7 @@ def fine_tuning(evidence: Evidence) -> tuple[Outcome, str]:
     """Table 7: perplexity falls on every text, and SNLI gains."""
     records = read_results(evidence.results, table7.NAME)
     falls = [
-        f"{table7.ROWS[record.text('task'), record.text('part')]} "
+        f"{table7.row_of(record)} "
         f"{record.fields('before').number('mean'):.1f} to {record.fields('after').number('mean'):.1f}"
         for record in records
     ]

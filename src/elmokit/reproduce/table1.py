@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from elmokit.reproduce.comparisons import Comparison
     from elmokit.reproduce.planned_runs import PlannedRun, Setup
+    from elmokit.system.json_fields import Fields
 
 NAME = "table1"
 VARY = tuple(f"{ELMO}{name}" for name in ("model", "fingerprint", "layers"))
@@ -137,7 +138,7 @@ def _intervals(paths: Sequence[Path]) -> OurTable:
     for fields in read_results(paths, NAME):
         interval = fields.fields("interval")
         bounds = (interval.number(name, least=-math.inf) for name in ("estimate", "low", "high"))
-        name = f"{TASK_DATA[fields.text('task')].row}: {fields.text('test_set')}, {fields.text('model')}"
+        name = f"{_row_of(fields)}: {fields.text('test_set')}, {fields.text('model')}"
         rows[name] = (str(Interval(*bounds)), str(len(fields.texts("elmo"))))
     about = "Gain on the test items in points, with the 95 % interval of a paired bootstrap over the items."
     return OurTable("Intervals over test items", about, ("gain", "seeds"), rows)
@@ -150,12 +151,19 @@ def _ensembles(paths: Sequence[Path]) -> OurTable:
         if ensembles.names:
             metric = find_task(fields.text("task")).metric
             members = str(len(fields.texts("elmo")))
-            row = TASK_DATA[fields.text("task")].row
+            row = _row_of(fields)
             scores = (f"{ensembles.fields(arm).number(metric):.2f}" for arm in ("baseline", "elmo"))
             printed = ENSEMBLES.cell(row, "score").text, ENSEMBLES.cell(row, "models").text
             rows[f"{row}: {fields.text('test_set')}"] = (members, *scores, f"{printed[0]} ({printed[1]} models)")
     about = "Test scores of the mean of the models' probabilities."
     return OurTable("Ensembles", about, ("models", "no ELMo", "+ ELMo", "paper: + ELMo"), rows)
+
+
+def _row_of(fields: Fields) -> str:
+    task = fields.text("task")
+    if task not in TASK_DATA:
+        raise fields.error("task", f"is {task}; expected one of {', '.join(TASK_DATA)}")
+    return TASK_DATA[task].row
 
 
 def _controls(paths: Sequence[Path]) -> OurTable:

@@ -47,7 +47,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     """A row for each text that was measured."""
     rows: list[OurRow] = []
     for fields in read_results(paths, NAME):
-        row = ROWS[fields.text("task"), fields.text("part")]
+        row = row_of(fields)
         words = f"{fields.text('data')}, {fields.text('model')} ({fields.text('fingerprint')[:8]})"
         perplexities = (fields.fields(when).number("mean") for when in ("before", "after"))
         rows.append(OurRow(row, words, tuple(Statistic((value,)) for value in perplexities)))
@@ -57,8 +57,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 def details(paths: Sequence[Path]) -> list[OurTable]:
     """Both directions, and the scores of the tasks with either biLM."""
     directions = {
-        f"{ROWS[fields.text('task'), fields.text('part')]}: {fields.text('data')}": _directions(fields)
-        for fields in read_results(paths, NAME)
+        f"{row_of(fields)}: {fields.text('data')}": _directions(fields) for fields in read_results(paths, NAME)
     }
     scores: dict[str, tuple[str | None, ...]] = {}
     for family in families(read_task_runs(paths), VARY):
@@ -81,6 +80,14 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
             scores,
         ),
     ]
+
+
+def row_of(fields: Fields) -> str:
+    """The paper's row for a record of perplexities. Raises ValueError, naming the file, for a text it does not have."""
+    key = fields.text("task"), fields.text("part")
+    if key not in ROWS:
+        raise fields.error("task", f"and part are {key}, which table 7 does not have")
+    return ROWS[key]
 
 
 def tuned_pairs(family: Family) -> list[tuple[Arm, Arm]]:
