@@ -45,5 +45,3 @@ POLYSEMY_KO = PaperTable(
         "split of the reviews.",
     ),
 )
-
-ALL_PUBLISHED = (WIC, KOBEST_WIC, POLYSEMY_KO)
