@@ -9,13 +9,17 @@ import pytest
 from elmokit.reproduce import system_results
 from elmokit.reproduce.reproduction import Request
 from elmokit.reproduce.table4 import QUERIES, REPRODUCTION, compute
+from elmokit.reproduce.table5 import GLOVE
 from toy_senses import cue_system, write_sense_data
 
 
 @pytest.fixture
 def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     monkeypatch.setattr(system_results, "open_system", cue_system)
-    return compute(Request(write_sense_data(tmp_path / "data"), tmp_path, ("cues",)))
+    data = write_sense_data(tmp_path / "data")
+    (data / GLOVE).parent.mkdir(parents=True)
+    (data / GLOVE).write_text("play 1 0\nzoo 0 1\ngame 2 1\nplays 3 0\n")
+    return compute(Request(data, tmp_path, ("cues",)))
 
 
 def test_queries_point_at_play():
@@ -32,6 +36,7 @@ def test_shares_and_differences_are_tables(paths: list[Path]):
 
 def test_the_nearest_context_is_shown_with_words_around_it(paths: list[Path]):
     rows = REPRODUCTION.measure(paths)
-    assert {row.row for row in rows} == {"biLM, 1", "biLM, 2"} and len(rows) == 12
-    source, nearest = rows[0].cells
+    assert rows[0].row == "GloVe" and rows[0].cells == ("play", "plays, game, zoo")
+    assert {row.row for row in rows[1:]} == {"biLM, 1", "biLM, 2"} and len(rows) == 13
+    source, nearest = rows[1].cells
     assert source == " ".join(QUERIES["biLM, 1"].tokens) and isinstance(nearest, str) and "[" in nearest

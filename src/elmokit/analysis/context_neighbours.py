@@ -1,4 +1,7 @@
-"""The nearest contexts of a word in any corpus, by cosine, without holding the corpus' vectors in memory."""
+"""The nearest contexts of a word in any corpus, and the nearest words of its static vector, by cosine.
+
+The vectors of the corpus are never in memory at once.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,11 @@ import numpy as np
 from elmokit.analysis.layer_mixes import mixes
 from elmokit.analysis.targets import Target, target_batches, target_vectors
 from elmokit.model.layer_choice import unit_vectors
+from elmokit.text.word_vectors import read_word_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from elmokit.model.frozen_layers import FrozenLayers
 
@@ -54,3 +59,17 @@ def nearest_contexts(
                 best += [Neighbour(distance, target.sentence, target.start) for distance, target in new]
                 best[:] = sorted(best)[:number]
     return found
+
+
+def nearest_words(word_vectors: Path, word: str, *, number: int = 10, among: int = 100_000) -> list[str]:
+    """The words of a file of word vectors that are nearest to a word, of the first `among` in the file.
+
+    Raises ValueError if the file lacks the word.
+    """
+    found = read_word_vectors(word_vectors, {word}, first=among)
+    if word not in found.words:
+        raise ValueError(f"{word_vectors} has no vector of {word!r}")
+    unit = unit_vectors(found.matrix)
+    own = found.words.index(word)
+    order = np.argsort(-(unit @ unit[own]), kind="stable")
+    return [found.words[place] for place in map(int, order[: number + 1]) if place != own][:number]

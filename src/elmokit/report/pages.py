@@ -52,7 +52,7 @@ def write_reproduction(name: str, paths: Sequence[Path], folder: Path, *, reques
     found = paths_of(reproduction, paths, request)
     command = shlex.join(["elmokit", "reproduce", name, *map(str, found), "-o", str(folder)])
     rows, details = reproduction.measure(found), reproduction.details(found) if reproduction.details else ()
-    if reproduction.plan is not None and not rows and not any(table.rows for table in details):
+    if not rows and not any(table.rows for table in details):
         raise ValueError(f"{name}: {', '.join(map(str, found))} have no {reproduction.reads}")
     page = reproduction_page(reproduction, rows, details, command=command)
     return _write({f"{name}.md": page.encode()}, folder)[0]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.analysis.context_neighbours import Query, nearest_contexts
+from elmokit.analysis.context_neighbours import Query, nearest_contexts, nearest_words
 from elmokit.analysis.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE, mixes
 from elmokit.analysis.polysemes import read_polysemes
 from elmokit.analysis.polysemy import nearest_hits
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from elmokit.reproduce.systems import System
 
 NAME = "table4"
+WORD = "play"
+STATIC_ROW = "GloVe"
 QUERIES = {
     "biLM, 1": Query(tuple(tokenize("He made a spectacular play on the grounder in the ninth inning .")), 4),
     "biLM, 2": Query(tuple(tokenize("The actress signed to do a Broadway play next season .")), 7),
@@ -55,6 +57,9 @@ def compute(request: Request) -> list[Path]:
         lambda system: _measure(system, corpus),
         default=("mini-en", "random:mini-en", f"static:{request.data_dir / GLOVE}"),
         data=f"SemCor 3.0, {len(corpus.instances):,} annotated words in {len(corpus.sentences):,} sentences",
+        without_vectors=lambda: Measured(
+            {}, texts={STATIC_ROW: ", ".join(nearest_words(request.data_dir / GLOVE, WORD))}
+        ),
     )
 
 
@@ -97,8 +102,13 @@ def shown_context(corpus: SenseCorpus, found: Neighbour) -> str:
 
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
-    """The nearest context of each of our two sentences, for each layer of each system."""
-    return [
+    """The nearest words of GloVe, and the nearest context of each of our two sentences, by system and layer."""
+    static = [
+        OurRow(STATIC_ROW, GLOVE.rpartition("/")[2], (WORD, result.measured.texts[STATIC_ROW]))
+        for result in read_system_results(paths, NAME)
+        if STATIC_ROW in result.measured.texts
+    ]
+    return static + [
         OurRow(query, f"{result.system}, {key.removeprefix(query)[2:]}", (" ".join(QUERIES[query].tokens), text))
         for result in read_system_results(paths, NAME)
         for key, text in result.measured.texts.items()
@@ -113,7 +123,8 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
     about = (
         "Percent of occurrences whose nearest other occurrence of the same lemma has the same part of speech, or the "
         "same sense among those of its part of speech; over lemmas that have several. `chance` is a random other "
-        "occurrence. The list of polysemes is ours: 24 English words in 384 sentences."
+        "occurrence. The list of polysemes is ours: 24 English words in 384 sentences. The two sentences in the table "
+        "above were written after the paper's, which are in SemCor: layers with context find just those."
     )
     return [
         details_table(results, title="Neighbours that are alike", about=about),
