@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary
     from elmokit.vectors.embed_file import embed_file
     from elmokit.vectors.files import load_vectors
+    from elmokit.vectors.proteins import protein_vectors
     from elmokit.vectors.save_vectors import save_vectors
 
 __version__ = "0.1.0"
@@ -63,6 +64,7 @@ __all__ = [
     "prepare",
     "pretrain",
     "pretraining_recipe",
+    "protein_vectors",
     "resume_pretraining",
     "resume_task",
     "save_vectors",
@@ -96,6 +98,7 @@ _HOMES = {
     "prepare": "elmokit.corpus.prepare:prepare",
     "pretrain": "elmokit.pretraining.train:pretrain",
     "pretraining_recipe": "elmokit.pretraining.recipes:recipe",
+    "protein_vectors": "elmokit.vectors.proteins:protein_vectors",
     "resume_pretraining": "elmokit.pretraining.train:resume_pretraining",
     "resume_task": "elmokit.tasks.train:resume_task",
     "save_vectors": "elmokit.vectors.save_vectors:save_vectors",

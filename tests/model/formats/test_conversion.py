@@ -91,3 +91,15 @@ def test_arguments_that_make_no_sense_are_refused(pair: Path, tmp_path: Path) ->
     with pytest.raises(ValueError, match="bilm_tf keeps its weights in one file; max_file_bytes is for formats that"):
         convert(pair, tmp_path / "out", to="bilm_tf", max_file_bytes=1000)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_repository_for_the_hub_is_a_native_model_with_a_card(
+    folder: Path, tmp_path: Path, assert_equal: Equal
+) -> None:
+    (note,) = convert(folder, tmp_path / "hub", to="hugging_face", dtype="float32")
+    assert note.startswith("README.md lacks the language, the training text and the licence")
+    assert_equal(read_stored(tmp_path / "hub", with_softmax=True), read_stored(folder, with_softmax=True))
+    card = (tmp_path / "hub" / "README.md").read_text()
+    assert card.startswith("---\nlibrary_name: elmokit\n")
+    assert "Elmo.from_pretrained" in card
+    assert "*.safetensors filter=lfs" in (tmp_path / "hub" / ".gitattributes").read_text()

@@ -176,7 +176,7 @@ def write_native(
         write_softmax(target, shards, dtype=softmax_dtype or dtype)
         write_tensors(target / WEIGHTS_NAME, own, dtype=dtype)
         if card is not None or not (target / CARD_NAME).exists():
-            write_text(target / CARD_NAME, card if card is not None else _short_card(stored))
+            write_text(target / CARD_NAME, card if card is not None else short_card(stored))
         if stored.vocabulary is not None:
             stored.vocabulary.write(target / VOCABULARY_NAME)
         else:
@@ -270,7 +270,8 @@ def _in_files(
     return own, split_softmax(stored, softmax_dtype, max_file_bytes)
 
 
-def _short_card(stored: StoredBiLM) -> str:
+def short_card(stored: StoredBiLM) -> str:
+    """A model card of what is known from the weights: sizes, and how to open the model."""
     config = stored.config
     softmax = "with its softmax" if stored.has_softmax else "without its softmax"
     return (
