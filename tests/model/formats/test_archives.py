@@ -180,6 +180,13 @@ def test_an_error_within_an_archive_names_the_archive(tmp_path: Path) -> None:
     path = zipped(tmp_path / "a.zip", *members, ("options.json", b'{"lstm": {}}'))
     with pytest.raises(FormatError, match=r"a\.zip/options\.json: field lstm.projection_dim: is missing"):
         read_stored(path)
+    files = {name: (FIXTURES / "many_langs/word_only" / name).read_bytes() for name in WORD_ONLY}
+    path = zipped(tmp_path / "b.zip", *(files | {"word.dic": b"\xff\t1\n"}).items())
+    with pytest.raises(FormatError, match=r"b\.zip/word\.dic, line 1: .* is not UTF-8"):
+        read_stored(path)
+
+
+WORD_ONLY = ["config.json", "cnn_50_100_512_4096_sample.json", "encoder.pkl", "token_embedder.pkl", "word.dic"]
 
 
 def test_a_model_in_an_archive_is_inspected_and_converted(tmp_path: Path, assert_equal: Equal) -> None:
