@@ -22,7 +22,7 @@ from pathlib import Path
 
 from attacks.outcome import Attempt, Part, Result, read_results, result_of, write_results
 
-PARTS = ("mutants", "kills", "disks", "pairs")
+PARTS = ("mutants", "text", "determinism", "leaks", "kills", "disks", "pairs")
 """Modules of `attacks/`; the constant `PART` of each says what it does."""
 
 FORK = multiprocessing.get_context("fork")
@@ -36,11 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         results = [result for path in arguments.results for result in read_results(path)]
     elif arguments.part == "small":
         parts = [part_named(name) for name in PARTS]
-        results = [_result(part, seed=arguments.seed, numbers=range(part.small_count), jobs=1) for part in parts]
+        results = [_result(part, arguments.seed, range(part.small_count), jobs=1) for part in parts]
     else:
         part = part_named(arguments.part)
         numbers = range(arguments.first, arguments.first + (arguments.count or part.count))
-        results = [_result(part, seed=arguments.seed, numbers=numbers, jobs=arguments.jobs)]
+        results = [_result(part, arguments.seed, numbers, jobs=arguments.jobs)]
     if arguments.output:
         write_results(arguments.output, results)
     for result in results:
@@ -71,20 +71,21 @@ def part_named(name: str) -> Part:
     return importlib.import_module(f"attacks.{name}").PART
 
 
-def _result(part: Part, *, seed: int, numbers: range, jobs: int) -> Result:
+def _result(part: Part, seed: int, numbers: range, *, jobs: int) -> Result:
     from elmokit import __version__
 
+    asked = f"--seed {seed} --first {numbers.start} --count {len(numbers)} --jobs {jobs}"
     return result_of(
         part.name,
-        _in_jobs(part, seed=seed, numbers=numbers, jobs=jobs),
-        command=f"python benchmarks/attack.py {part.name} --seed {seed} --first {numbers.start} --count {len(numbers)}",
+        _in_jobs(part, seed, numbers, jobs=jobs),
+        command=f"python benchmarks/attack.py {part.name} {asked}",
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         version=__version__,
         clock=time.monotonic,
     )
 
 
-def _in_jobs(part: Part, *, seed: int, numbers: range, jobs: int) -> Iterator[Attempt]:
+def _in_jobs(part: Part, seed: int, numbers: range, *, jobs: int) -> Iterator[Attempt]:
     """The attempts of these numbers, in so many processes; each does every `jobs`-th one."""
     if jobs == 1:
         yield from part.attempts(seed, numbers)

@@ -46,7 +46,7 @@ SETTINGS = (
     *("precision=float32", "softmax=sampled", "num_negatives=64", "dropout_rate=0.1", "reset_state=false"),
     *("lstm_dim=48", "batch_size=8", "bptt_steps=3", "evaluate_every=7", "evaluate_sentences=5"),
 )
-TIMES = ("seconds", "tokens_per_second")
+TIMES = ("seconds", "tokens_per_second", "checksum")
 MOMENTS = (
     "before config.json",
     "before the first checkpoint",

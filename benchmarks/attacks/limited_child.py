@@ -6,6 +6,7 @@ one call after the other; when one of them kills it, the next one has a new chil
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import re
@@ -13,18 +14,23 @@ import resource
 import select
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from attacks.outcome import Outcome
 from elmokit.layers.devices import is_about_devices
 
 CALLS_PER_CHILD = 200
 """After so many calls a child is replaced, so that what libraries leave behind does not add up."""
+
+MOST_PATIENCE = 12
+"""How many times the limit a child may wait for the processor on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +85,13 @@ def run_limited(calls: Sequence[Call], limits: Limits | None = None) -> Iterator
 def _one_child(calls: Sequence[Call], limits: Limits) -> Iterator[Ending]:
     """Endings of the calls up to the first one that kills the child."""
     reading, writing = os.pipe()
+    traces = tempfile.TemporaryFile()  # noqa: SIM115 (shared with the child, and closed below)
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
     if pid == 0:
         os.close(reading)
-        _be_child(calls, limits, writing)
+        _be_child(calls, limits, writing, traces)
     os.close(writing)
     ended = 0
     try:
@@ -97,12 +104,12 @@ def _one_child(calls: Sequence[Call], limits: Limits) -> Iterator[Ending]:
                     yield _ending(line)
                 if ended == len(calls):
                     break
-                if not select.select([pipe], [], [], limits.seconds)[0]:
-                    yield Ending(Outcome.HANG, f"no answer after {limits.seconds:g} seconds", seconds=limits.seconds)
+                if not _answers(pipe, pid, limits.seconds):
+                    yield Ending(Outcome.HANG, _last_words(traces), seconds=limits.seconds)
                     return
                 more = pipe.read(1 << 16)
                 if not more:
-                    yield _death(pid)
+                    yield _death(pid, traces)
                     return
                 buffer += more
     finally:
@@ -110,6 +117,18 @@ def _one_child(calls: Sequence[Call], limits: Limits) -> Iterator[Ending]:
             os.kill(pid, signal.SIGKILL)
         with suppress(ChildProcessError):
             os.waitpid(pid, 0)
+        traces.close()
+
+
+def _answers(pipe: IO[bytes], pid: int, seconds: float) -> bool:
+    """Whether there is an answer in time. The time in which a child could run and was not let does not count."""
+    for _ in range(MOST_PATIENCE):
+        if select.select([pipe], [], [], seconds)[0]:
+            return True
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        if state not in "RD":
+            return False
+    return False
 
 
 def _ending(line: bytes) -> Ending:
@@ -117,16 +136,26 @@ def _ending(line: bytes) -> Ending:
     return Ending(Outcome(record["outcome"]), record["said"], record["memory"], record["seconds"])
 
 
-def _death(pid: int) -> Ending:
+def _death(pid: int, traces: IO[bytes]) -> Ending:
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if code == -signal.SIGXCPU:
-        return Ending(Outcome.HANG, "used up its CPU seconds")
-    name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    return Ending(Outcome.CRASH, name)
+        return Ending(Outcome.HANG, f"used up its CPU seconds: {_last_words(traces)}")
+    if code >= 0:
+        raise RuntimeError(f"an attack failed, not what it attacks: {_last_words(traces)}")
+    return Ending(Outcome.CRASH, signal.Signals(-code).name)
 
 
-def _be_child(calls: Sequence[Call], limits: Limits, pipe: int) -> None:
+def _last_words(traces: IO[bytes]) -> str:
+    """The innermost places of the last traceback that the child has written."""
+    traces.seek(0)
+    text = traces.read().decode("utf-8", "replace")
+    found = re.findall(r'File "([^"]*)", line (\d+) in (\w+)', text)[:5]
+    return " < ".join(f"{Path(name).name}:{line} {function}" for name, line, function in found) or text[-400:]
+
+
+def _be_child(calls: Sequence[Call], limits: Limits, pipe: int, traces: IO[bytes]) -> None:
     """Run the calls, and write a line of JSON for each. Does not return."""
+    code = 1
     try:
         silence = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
@@ -135,11 +164,17 @@ def _be_child(calls: Sequence[Call], limits: Limits, pipe: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         for call in calls:
             _limit_processor(limits.seconds)
+            traces.truncate(0)
+            faulthandler.dump_traceback_later(0.9 * limits.seconds, file=traces)
             record = json.dumps(_run(call)).encode() + b"\n"
             while record:
                 record = record[os.write(pipe, record) :]
+        code = 0
+    except BaseException:
+        traces.write(traceback.format_exc().encode())
+        traces.flush()
     finally:
-        os._exit(0)
+        os._exit(code)
 
 
 def limit_memory(num_bytes: int = Limits.address_space) -> None:

@@ -16,7 +16,10 @@ from pathlib import Path
 from attacks.limited_child import Call, Ending, run_limited
 from attacks.mutations import damage
 from attacks.outcome import Attempt, Outcome, Part
-from attacks.targets import Target
+from attacks.run_folders import run_targets
+from attacks.targets import Target, fast_disk
+from attacks.text_files import text_targets
+from attacks.vector_files import vector_targets
 from attacks.weights import weights_targets
 
 MEMORY_PER_BYTE = 2
@@ -27,16 +30,17 @@ _CALLS_AT_ONCE = 1000
 
 def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
     """Damage files and read them, one attempt for each number."""
-    folder = Path(tempfile.mkdtemp(prefix="attack-", dir=_fast_disk()))
+    folder = Path(tempfile.mkdtemp(prefix="attack-", dir=fast_disk()))
     try:
-        weights = list(weights_targets(folder / "made"))
+        weights = list(weights_targets(folder / "weights"))
+        others = [found for make in (run_targets, vector_targets, text_targets) for found in make(folder / "others")]
         place = folder / "damaged"
         left = iter(numbers)
         while some := list(islice(left, _CALLS_AT_ONCE)):
-            targets = [_target_of(number, weights, weights) for number in some]
+            targets = [_target_of(number, weights, others) for number in some]
             calls = [_call(target, seed, number, place) for target, number in zip(targets, some, strict=True)]
             for target, number, ending in zip(targets, some, run_limited(calls), strict=True):
-                yield _attempt(target, ending, where=f"--seed {seed}, attempt {number}", place=place)
+                yield _attempt(target, ending, where=f"--seed {seed} --first {number}", place=folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -48,7 +52,7 @@ def _target_of(number: int, weights: list[Target], others: list[Target]) -> Targ
 
 def _call(target: Target, seed: int, number: int, place: Path) -> Call:
     def prepare() -> None:
-        damage(target.files, random.Random(f"{seed}/{number}"))(place)
+        damage(target.files, random.Random(f"{seed}/{number}"), devices=not target.is_named)(place)
 
     return Call(run=partial(target.use, place), prepare=prepare)
 
@@ -65,9 +69,4 @@ def _attempt(target: Target, ending: Ending, *, where: str, place: Path) -> Atte
     return Attempt(target.name, outcome, note, measured=measured)
 
 
-def _fast_disk() -> str | None:
-    """A disk in memory, if there is one."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
-
-
-PART = Part("mutants", "damaged files", attempts, count=150_000, small_count=200)
+PART = Part("mutants", "damaged files", attempts, count=150_000, small_count=120)

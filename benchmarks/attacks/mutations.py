@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 _UNREADABLE = (
-    *(ValueError, OSError, EOFError, KeyError, RecursionError, NotImplementedError, RuntimeError),
+    *(ValueError, OSError, EOFError, KeyError, TypeError, RecursionError, NotImplementedError, RuntimeError),
+    MemoryError,
     *(lzma.LZMAError, zlib.error, zipfile.BadZipFile),
 )
 """What containers raise that an earlier damage has made unreadable."""
@@ -72,8 +73,11 @@ def mutant(content: bytes, randomness: random.Random) -> bytes:
     return content
 
 
-def damage(files: Files, randomness: random.Random) -> Callable[[Path], None]:
-    """Damage to one file of a folder; a function that writes the folder so."""
+def damage(files: Files, randomness: random.Random, *, devices: bool = True) -> Callable[[Path], None]:
+    """Damage to one file of a folder; a function that writes the folder so.
+
+    devices: the file may become a pipe, or a link to a device. Of a file that a user names, that is a wish.
+    """
     name = randomness.choice(sorted(files))
     if randomness.random() < 0.9:
         for _ in range(100):
@@ -81,7 +85,7 @@ def damage(files: Files, randomness: random.Random) -> Callable[[Path], None]:
             if new != files[name]:
                 break
         return lambda folder: write(folder, files | {name: new})
-    way = randomness.choice((_another_kind, _gone, _a_folder, _a_link, _a_pipe, _swapped))
+    way = randomness.choice((_another_kind, _gone, _a_folder, _swapped, *((_a_link, _a_pipe) if devices else ())))
     place = random.Random(randomness.random())
 
     def write_damaged(folder: Path) -> None:
@@ -156,9 +160,9 @@ def _gzip(content: bytes, randomness: random.Random) -> bytes:
 
 
 def _xz(content: bytes, randomness: random.Random) -> bytes:
-    if randomness.random() < 0.1:  # a dictionary of more memory than the file will need
-        filters = [{"id": lzma.FILTER_LZMA2, "dict_size": randomness.choice((1 << 26, 1 << 28))}]
-        return lzma.compress(b"", check=lzma.CHECK_NONE, filters=filters) + content
+    if randomness.random() < 0.1:  # a dictionary of gigabytes, with the checksum of such a header
+        header = content[12:16] + bytes([randomness.choice((35, 38, 40))]) + content[17:20]
+        return content[:12] + header + zlib.crc32(header).to_bytes(4, "little") + content[24:]
     return lzma.compress(mutant(lzma.decompress(content), randomness), preset=0)
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import io
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import redirect_stderr
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attacks.mutations import Files, read
+
+Use = Callable[[Path], object]
 
 
 @dataclass(frozen=True)
@@ -15,8 +21,10 @@ class Target:
 
     name: str
     files: Files
-    use: Callable[[Path], object]
+    use: Use
     """Reads a folder of these files. Raises ValueError or OSError for one that is damaged."""
+    is_named: bool = False
+    """Whether a user names each file, which may then be a pipe or a device."""
 
     @property
     def num_bytes(self) -> int:
@@ -24,13 +32,38 @@ class Target:
         return sum(map(len, self.files.values()))
 
 
-def target(name: str, folder: Path, make: Callable[[Path], object], use: Callable[[Path], object]) -> Target:
+def target(
+    name: str, folder: Path, make: Callable[[Path], object], use: Callable[[Path], object], *, is_named: bool = False
+) -> Target:
     """A target of the files that `make` writes into a new folder; they must be readable."""
-    place = folder / name.replace(" ", "-").replace("/", "-")
-    make(place)
-    files = read(place)
-    use(place)  # imports what it needs
-    return Target(name, files, use)
+    place = _place(folder, name)
+    with redirect_stderr(io.StringIO()):
+        make(place)
+        files = read(place)
+        use(place)  # imports what it needs
+    return Target(name, files, use, is_named)
 
 
-Targets = Callable[[Path], Iterator[Target]]
+def again(first: Target, name: str, folder: Path, use: Use) -> Target:
+    """The same files as those of a target, used in another way."""
+    with redirect_stderr(io.StringIO()):
+        use(_place(folder, first.name))  # imports what it needs
+    return replace(first, name=name, use=use)
+
+
+def _place(folder: Path, name: str) -> Path:
+    return folder / name.replace(" ", "-").replace("/", "-")
+
+
+def in_new_folder(use: Use) -> None:
+    """Call with a folder for output, which is removed afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="attack-output-", dir=fast_disk()))
+    try:
+        use(folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+def fast_disk() -> str | None:
+    """A disk in memory, if there is one."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from elmokit.model.formats.all_formats import FORMATS
 from elmokit.model.formats.bilm_tf import BILM_TF
 from elmokit.model.formats.format import Format, WriteSettings
 from elmokit.model.formats.inspect import inspect
-from elmokit.model.formats.read import from_stored, to_stored
+from elmokit.model.formats.read import to_stored
 from elmokit.model.formats.recognise import read_stored
 from elmokit.model.formats.stored import StoredBiLM
 from elmokit.text.vocabulary import Vocabulary
@@ -28,14 +29,15 @@ from elmokit.text.vocabulary import Vocabulary
 SMALL = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
 LARGE = replace(SMALL, projection_dim=128, lstm_dim=1024)
 """Of 10 MB: its memory is that of its weights, not that of the interpreter."""
+FIXTURES = Path(__file__).parents[2] / "tests" / "fixtures" / "formats"
 WORDS = ("the", "cat", "sat", "on", "a", "mat", ".", "Seoul")
 SPECIALS = ("<S>", "</S>", "<UNK>")
 
 
-def stored_bilm(config: BiLMConfig = SMALL, *, num_words: int = 0) -> StoredBiLM:
-    """A model of random weights, with softmax and vocabulary; `num_words` more than a sentence needs."""
+def stored_bilm(config: BiLMConfig = SMALL, *, words: Sequence[str] = WORDS) -> StoredBiLM:
+    """A model of random weights, with softmax and vocabulary."""
     torch.manual_seed(1)
-    vocabulary = Vocabulary([*SPECIALS, *WORDS, *map(str, range(num_words))])
+    vocabulary = Vocabulary([*SPECIALS, *words])
     softmax = Softmax(num_tokens=len(vocabulary), dim=config.projection_dim)
     return to_stored(BiLM(config), softmax, vocabulary, pretraining={"steps": 3, "text": ["a", "b"]})
 
@@ -47,15 +49,43 @@ def weights_targets(folder: Path) -> Iterator[Target]:
         if known.write is None:
             continue
         models = [(dtype, small, WriteSettings(dtype=dtype)) for dtype in known.dtypes]
+        models += [(f"{dtype} softmax", small, WriteSettings(softmax_dtype=dtype)) for dtype in known.softmax_dtypes]
         models.append(("of 10 MB", large, WriteSettings()))
         if known.splits_files:
-            models.append(("in parts", stored_bilm(num_words=2500), WriteSettings(max_file_bytes=40_000)))
+            many = stored_bilm(words=[str(number) for number in range(2500)])
+            models.append(("in parts", many, WriteSettings(max_file_bytes=40_000)))
         for what, model, settings in models:
             make = partial(_write, known, model, settings)
-            yield target(f"{known.name} {what}", folder, make, use_model)
+            yield target(f"{known.name} {what}", folder, make, read_model)
+        yield target(f"{known.name}: embed", folder, partial(_write, known, small, WriteSettings()), embed)
+    yield from _published_targets(folder)
     for compression, libver in (("gzip", "earliest"), ("gzip", "latest"), (None, "latest")):
         make = partial(_write_packed, small, compression, libver)
-        yield target(f"bilm_tf {compression or 'plain'} {libver}", folder, make, use_model)
+        yield target(f"bilm_tf {compression or 'plain'} {libver}", folder, make, read_model)
+
+
+def _published_targets(folder: Path) -> Iterator[Target]:
+    """Files of other programs, in formats that we read and do not write: those of the tests, made by these programs."""
+    for path in sorted(FIXTURES.glob("*/*")):
+        if path.is_dir() or path.name.endswith((".tar.gz", ".zip", ".th")):
+            try:
+                read_stored(path, with_softmax=None)
+            except ValueError:  # half of a model, or of a kind that is refused
+                continue
+            use = partial(_read_named, None if path.is_dir() else path.name)
+            yield target(f"{path.parent.name}/{path.name}", folder, partial(_copy, path), use)
+
+
+def _copy(source: Path, folder: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, folder)
+    else:
+        folder.mkdir()
+        shutil.copyfile(source, folder / source.name)
+
+
+def _read_named(name: str | None, folder: Path) -> None:
+    read_model(folder if name is None else folder / name)
 
 
 def _write(known: Format, model: StoredBiLM, settings: WriteSettings, folder: Path) -> None:
@@ -68,18 +98,24 @@ def _write_packed(model: StoredBiLM, compression: str | None, libver: str, folde
     pack_hdf5(folder / "weights.hdf5", compression=compression, libver=libver)
 
 
-def use_model(folder: Path) -> None:
-    """What `inspect`, `convert` and `embed` do with a model."""
-    refused: ValueError | OSError | None = None
-    try:
-        inspect(folder)
-    except (ValueError, OSError) as error:
-        refused = error
-    stored = read_stored(folder, with_softmax=None)
-    if refused is not None:
-        raise refused
-    from_stored(stored)
+def read_model(path: Path) -> None:
+    """What `inspect` and `convert` read of a model; both refuse it, or none does."""
+    refusals = _refusals(path)
+    read_stored(path, with_softmax=None)
+    if refusals:
+        raise ValueError(refusals)
+
+
+def embed(folder: Path) -> None:
+    """What `embed` does with a model."""
     Elmo.from_pretrained(folder, device="cpu").encode([["a", "cat"], []], layers="all", show_progress_bar=False)
+
+
+def _refusals(path: Path) -> str:
+    try:
+        return "; ".join(inspect(path).refusals)
+    except (ValueError, OSError) as error:
+        return str(error)
 
 
 def pack_hdf5(path: Path, *, compression: str | None, libver: str) -> None:

@@ -284,7 +284,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
     before = sorted(os.listdir(tmp_path))
     for name, arguments, message in (
         ("bad", [], "bad, line 3: byte 0xff at byte 1 is not UTF-8"),
-        ("empty", [], "contains no sentence"),
+        ("empty", [], "empty: no sentence in the raw text"),
         ("short", [], "no sentence is left to train on; dropped: 2 too short"),
         ("missing", [], "missing: there is no such file"),
         ("there", [], "there is no such file; expected raw text"),

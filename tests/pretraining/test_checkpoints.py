@@ -72,8 +72,21 @@ def tensors(name: str, change: Callable[[dict[str, torch.Tensor]], object]) -> D
 def progress(change: Callable[[dict[str, Any]], object]) -> Damage:
     def edit(checkpoint: Path) -> None:
         record = json.loads((checkpoint / "training.json").read_text())
+        del record["checksum"]  # as an earlier version wrote it
         change(record)
         (checkpoint / "training.json").write_text(json.dumps(record))
+
+    return edit
+
+
+def flip_a_bit(name: str) -> Damage:
+    """In the last number of the file, which is then another number."""
+
+    def edit(checkpoint: Path) -> None:
+        content = bytearray((checkpoint / name).read_bytes())
+        content[-4 if name.endswith(".safetensors") else content.rindex(b'"num_tokens": ') + 15] ^= 1
+        (checkpoint / name).unlink()
+        (checkpoint / name).write_bytes(content)
 
     return edit
 
@@ -84,6 +97,7 @@ BIAS = "forward_lstm.layers.0.bias"
 DAMAGE: dict[str, tuple[Damage, str]] = {
     **{f"{name} cut short": (truncate(name), name) for name in FILES},
     **{f"{name} removed": (remove(name), "there is no such file") for name in FILES},
+    **{f"a bit of {name}": (flip_a_bit(name), f"{name}: does not have the checksum") for name in FILES},
     "a header of nothing": (write(STATE, bytes(100)), "is not a safetensors file"),
     "a weight removed": (tensors(WEIGHTS, lambda found: found.pop(BIAS)), f"tensor {BIAS}: is missing"),
     "a weight added": (tensors(WEIGHTS, lambda found: found.update(x=torch.ones(1))), "tensor x: does not belong"),
@@ -124,6 +138,13 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before_and_named(run: P
     with pytest.warns(UserWarning, match=rf"step-00000007 cannot be read \(.*{message}.*going back to step-00000006"):
         resume_pretraining(run)
     assert contents_of_run(run) == contents_of_run(whole)
+
+
+def test_a_checkpoint_of_an_earlier_version_has_no_checksums_and_is_read(run: Path) -> None:
+    for damage in (tensors(WEIGHTS, dict), tensors(STATE, dict), progress(dict)):
+        damage(run / "checkpoints" / "step-00000007")
+    resume_pretraining(run)  # warnings are errors
+    assert sorted(os.listdir(run / "checkpoints")) == ["step-00000006", "step-00000007"]
 
 
 @pytest.mark.parametrize("kind", DAMAGE)

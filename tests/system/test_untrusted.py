@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from elmokit.system.untrusted import FormatError, readable_bytes, shown
+from elmokit.system.untrusted import FormatError, quoted, readable_bytes, shown
 
 
 def test_a_refusal_names_the_file_its_part_and_why():
@@ -14,6 +14,17 @@ def test_a_name_from_a_file_cannot_move_the_cursor_or_fill_the_screen():
     assert shown("밥\x1b[2J\u202e.txt\n") == r"밥\x1b[2J\u202e.txt\n"
     assert len(shown("x" * 1000)) == 203
     assert shown("x" * 1000, most=None) == "x" * 1000
+
+
+def test_an_error_quotes_no_more_than_the_first_token_of_a_file():
+    assert [quoted("Seoul"), quoted("  in Seoul"), quoted("a\tb"), quoted("\x1b[2J")] == [
+        "'Seoul'",
+        "'in' ...",
+        "'a' ...",
+        r"'\x1b[2J'",
+    ]
+    assert quoted("x" * 100) == f"'{'x' * 40}' ..."
+    assert [quoted(""), quoted(" ")] == ["''", "' '"]
 
 
 def test_sizes_are_given_in_the_largest_unit_that_fits():

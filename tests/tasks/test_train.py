@@ -274,18 +274,26 @@ def truncate(name: str) -> Callable[[Path], object]:
     return lambda run_dir: os.truncate(run_dir / name, (run_dir / name).stat().st_size - 9)
 
 
+def flip_a_bit(run_dir: Path) -> None:
+    """Of the last number of the checkpoint, which is then another number."""
+    content = bytearray((run_dir / "checkpoint.safetensors").read_bytes())
+    content[-4] ^= 1
+    (run_dir / "checkpoint.safetensors").write_bytes(content)
+
+
 DAMAGE: list[tuple[Callable[[Path], object], str]] = [
     (truncate("checkpoint.safetensors"), r"checkpoint\.safetensors: its tensors end at"),
     (truncate("model.safetensors"), r"model\.safetensors: its tensors end at"),
     (lambda run_dir: (run_dir / "model.safetensors").unlink(), r"model\.safetensors: there is no such file"),
     (lambda run_dir: (run_dir / "checkpoint.safetensors").unlink(), "is missing, and the run has finished more than"),
     (lambda run_dir: (run_dir / "checkpoint.safetensors").write_bytes(b"[" * 100_000), "is not a safetensors file"),
+    (flip_a_bit, r"checkpoint\.safetensors: does not have the checksum that was written with it"),
     (edit_checkpoint(lambda tensors, _: tensors.pop("model.encode.weight")), "tensor encode.weight: is missing"),
     (edit_checkpoint(lambda tensors, _: tensors.pop("optimizer.0.exp_avg")), "optimizer.0.exp_avg: is missing"),
     (edit_checkpoint(lambda tensors, _: tensors.update({"x": torch.ones(1)})), "tensor x: does not belong"),
     (
         edit_checkpoint(lambda tensors, _: tensors.update({"model.encode.weight": torch.ones(2)})),
-        r"encode.weight: is torch.float32 of shape \(2,\); expected",
+        r"encode.weight: has shape \(2,\); the model that config.json describes has \(8, ",
     ),
     (edit_checkpoint(lambda tensors, _: tensors["optimizer.0.exp_avg"].fill_(math.nan)), "not finite"),
     (edit_checkpoint(lambda _, progress: progress.pop("step")), "field progress.step: is missing"),

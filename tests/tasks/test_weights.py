@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from attacks.limited_child import limit_memory
-from attacks.mutations import mutants
 from elmokit.cli.main import main
 from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.named_entities.task import TASK
 from elmokit.tasks.saved import load_task
-from elmokit.tasks.train import train
+from elmokit.tasks.train import resume_task, train
 
 SENTENCES = "Jane B-PER\nlives O\nin O\nSeoul B-LOC\n\nThe O\nbank O\nof O\nKorea B-LOC\n"
-FILES = ("config.json", "words.json", "words.safetensors", "model.safetensors")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +75,26 @@ def test_a_config_that_is_not_that_of_the_weights_is_refused_before_memory_is_ta
         load_task(run_dir, device="cpu")
 
 
+def test_a_run_is_compared_with_its_checkpoint_before_memory_is_taken_to_resume_it(
+    run_dir: Path, monkeypatch: pytest.MonkeyPatch
+):
+    change_config(run_dir, "model", second_dim=20_000)
+    monkeypatch.setattr("elmokit.tasks.train.new_model", lambda *_, **__: pytest.fail("memory is taken"))
+    message = (
+        r"checkpoint.safetensors: tensor second\..* has shape .*; the model that config.*Nothing was changed.*start"
+    )
+    with pytest.raises(ValueError, match=message):
+        resume_task(run_dir, device="cpu")
+
+
+@pytest.mark.parametrize("name", ["config.json", "words.json"])
+def test_links_out_of_the_folder_are_not_followed(run_dir: Path, tmp_path: Path, name: str):
+    (run_dir / name).rename(tmp_path / "elsewhere")
+    (run_dir / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match=rf"{name}: is a link out of its folder, and is not followed"):
+        load_task(run_dir, device="cpu")
+
+
 def without(name: str) -> Callable[[dict[str, torch.Tensor]], object]:
     return lambda tensors: tensors.pop(name)
 
@@ -123,40 +139,3 @@ def test_the_command_line_says_it_in_one_line(run_dir: Path, capsys: pytest.Capt
     assert main(["predict", str(run_dir), str(tmp_path / "text.txt")]) == 2
     shown = capsys.readouterr().err
     assert shown.startswith(f"elmokit: error: {run_dir}/model.safetensors: tensor ") and shown.count("\n") == 1
-
-
-SCRIPT = """
-import sys
-import test_weights
-
-test_weights.attack(*map(test_weights.Path, sys.argv[1:]))
-"""
-
-
-def attack(run_dir: Path) -> None:
-    """Load the run with one of its files damaged, in every way; anything but a refusal or a prediction is raised."""
-    load_task(run_dir, device="cpu").predict("Jane lives in Seoul")  # imports what it needs
-    limit_memory()
-    refused = 0
-    for seed, name in enumerate(FILES):
-        path = run_dir / name
-        whole = path.read_bytes()
-        for content in mutants(whole, number=100, seed=seed):
-            path.write_bytes(content)
-            try:
-                assert len(load_task(run_dir, device="cpu").predict("Jane lives in Seoul")) == 4
-            except (ValueError, OSError) as error:
-                assert str(run_dir) in str(error), (name, content[:500], error)
-                refused += 1
-        path.write_bytes(whole)
-    print(refused)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
-def test_a_damaged_run_is_refused_by_name_or_predicts(run_dir: Path, forks: Any):
-    tests = Path(__file__).parent
-    paths = [str(tests), str(tests.parent), str(tests.parents[1] / "benchmarks")]
-    done = forks.run_script(f"import sys; sys.path[:0] = {paths!r}{SCRIPT}", run_dir)
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 200

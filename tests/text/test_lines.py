@@ -3,6 +3,7 @@ import io
 import lzma
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attacks.limited_child import Call, run_limited
+from attacks.outcome import Outcome
 from elmokit.text.lines import read_lines
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0\ufeff"))
@@ -147,6 +150,16 @@ def test_a_damaged_compressed_file_is_an_error(path: Path, compress, position: i
     path.write_bytes(whole)
     with pytest.raises(ValueError, match=r"shard\.txt: the compressed file is truncated or damaged"):
         list(read_lines(path))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
+def test_a_compressed_file_that_asks_for_more_memory_than_there_is_is_an_error(path: Path):
+    content = lzma.compress(b"a line\n")
+    header = content[12:16] + bytes([40]) + content[17:20]  # a dictionary of 4 GiB
+    path.write_bytes(content[:12] + header + zlib.crc32(header).to_bytes(4, "little") + content[24:])
+    (ending,) = run_limited([Call(lambda: list(read_lines(path)))])
+    assert ending.outcome is Outcome.REFUSED
+    assert ending.said.endswith("damaged after line 0 (it needs more memory than there is); download it again")
 
 
 def test_a_missing_file_is_an_error(path: Path):

@@ -144,6 +144,16 @@ for end in range(2, 31, 4):  # the same pieces in every process, and after them 
 """
 
 
+def test_a_pipe_in_the_place_of_a_piece_is_not_waited_for(elmo: Elmo, tmp_path: Path):
+    activations = Activations(elmo, folder=tmp_path)
+    activations.add([["a"]])
+    (keys,) = tmp_path.rglob("*.keys.npy")
+    keys.unlink()
+    os.mkfifo(keys)
+    with pytest.raises(OSError, match="is a device or a pipe; expected the name of a file"):
+        Activations(elmo, folder=tmp_path).add([["a"]])
+
+
 def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], forks: Any, tmp_path: Path, elmo: Elmo):
     processes = [forks.start_script(SHARE, tiny_bilms[0], tmp_path, number) for number in range(3)]
     assert [forks.wait(process) for process in processes] == [0, 0, 0]

@@ -26,7 +26,7 @@ from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes,
 from elmokit.model.formats.folder import new_folder
 from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.system.progress import progress_bar
-from elmokit.system.untrusted import shown
+from elmokit.system.untrusted import listed, shown
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 HELD_OUT_FILE = "heldout.txt.xz"
@@ -117,7 +117,7 @@ def prepare(
                 shuffled.add(record)
             held_out, shards = _write_corpus(staging, shuffled, shard_bytes=round(how.shard_megabytes * 1e6))
         if not shards:
-            raise ValueError(_nothing_left(found))
+            raise ValueError(f"{listed(map(os.fspath, raw))}: {_nothing_left(found)}")
         manifest = CorpusManifest(
             made_by=f"elmokit {__version__}",
             options=dataclasses.asdict(how),
@@ -280,6 +280,6 @@ def _write_file(path: Path, first: bytes, lines: Iterator[bytes], *, limit: int)
 def _nothing_left(found: _Sentences) -> str:
     reasons = [f"{amount.sentences:,} {reason}" for reason, amount in found.dropped.items() if amount.sentences]
     if not found.num_documents and not reasons:
-        return "the raw text contains no sentence; expected UTF-8 text (.txt, .gz or .xz)"
+        return "no sentence in the raw text; expected UTF-8 text (.txt, .gz or .xz)"
     held_out = f"; {found.num_held_out_documents:,} of {found.num_documents:,} documents are held out"
     return f"no sentence is left to train on; dropped: {', '.join(reasons) or 'none'}{held_out}"

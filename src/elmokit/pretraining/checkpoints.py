@@ -2,11 +2,13 @@
 
 `model.safetensors` holds the weights, including the softmax, in the native format; `training.safetensors` the state of
 the optimiser and the carried LSTM states; `training.json` the step, the position in the text and the best perplexity.
-Random numbers follow from the seed and the step, so no generator's state is needed. Nothing is pickled.
+Random numbers follow from the seed and the step, so no generator's state is needed. Nothing is pickled. Each file has a
+checksum, so a checkpoint in which a single bit is damaged is passed over.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -24,7 +26,7 @@ from elmokit.model.formats.native import WEIGHTS_NAME
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.optimizers import CombinedOptimizer, parts_of
 from elmokit.pretraining.progress import PretrainingProgress
-from elmokit.runs.tensor_files import read_tensors, write_tensors
+from elmokit.runs.tensor_files import CHECKSUM, read_tensors, write_tensors
 from elmokit.runs.training import (
     check_tensors,
     expected_optimizer_tensors,
@@ -78,7 +80,7 @@ def save_checkpoint(
         save_model(writing / WEIGHTS_NAME, bilm, softmax, step=progress.step)
         write_tensors(writing / TENSORS_FILE, optimizer_tensors(optimizer) | _state_tensors(state))
         with atomic_write(writing / PROGRESS_FILE) as unfinished:
-            unfinished.write_text(json.dumps(progress.to_json()), encoding="utf-8")
+            unfinished.write_text(_with_checksum(progress.to_json()), encoding="utf-8")
         _sync(writing)
         if final.exists():
             shutil.rmtree(final)
@@ -162,8 +164,22 @@ def fill(
     load_optimizer(optimizer, checkpoint.tensors)
 
 
+def _with_checksum(record: dict[str, object]) -> str:
+    """The record as JSON, with a checksum of what it is without one."""
+    return json.dumps(record | {CHECKSUM: _checksum(record)})
+
+
+def _checksum(record: dict[str, object]) -> str:
+    return hashlib.blake2b(json.dumps(record).encode(), digest_size=16).hexdigest()
+
+
 def _read_progress(path: Path, config: PretrainingConfig) -> PretrainingProgress:
-    progress = PretrainingProgress.from_json(Fields(path, read_json_object(path, max_bytes=MAX_PROGRESS_BYTES)))
+    """The progress of a checkpoint; one of an earlier version has no checksum."""
+    record = read_json_object(path, max_bytes=MAX_PROGRESS_BYTES)
+    checksum = record.pop(CHECKSUM, None)
+    if checksum is not None and checksum != _checksum(record):
+        raise FormatError(path, "does not have the checksum that was written with it: it is damaged")
+    progress = PretrainingProgress.from_json(Fields(path, record))
     if [len(packer.rows) for packer in progress.packers] != [config.batch_size] * config.bilm.num_directions:
         raise FormatError(
             path, f"is not of {config.batch_size} streams in each direction of the model", part="field packers"

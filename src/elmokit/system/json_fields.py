@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from elmokit.system.untrusted import FormatError, readable_bytes, shown
+from elmokit.system.untrusted import FormatError, quoted, readable_bytes, refuse_link_out, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -25,14 +25,19 @@ _PAIR = re.compile(r"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]")
 """A filter's [width, number], which reads better on one line. No JSON string contains a line break."""
 
 
-def read_json_object(path: Path, *, max_bytes: int = MAX_BYTES) -> dict[str, object]:
+def read_json_object(path: Path, *, max_bytes: int = MAX_BYTES, is_named: bool = False) -> dict[str, object]:
     """Read the object in a file. A byte order mark is allowed.
+
+    is_named: the user has named this file, so it may be a link out of its folder. Others are refused, because errors
+        quote what they hold.
 
     Raises FileNotFoundError if there is no such file, and FormatError, which names it, for anything other than one
     JSON object of at most `max_bytes`.
     """
     if not path.is_file():  # reading a pipe would block
         raise FileNotFoundError(f"{path}: there is no such file")
+    if not is_named:
+        refuse_link_out(path)
     if path.stat().st_size > max_bytes:
         raise FormatError(path, f"has more than {readable_bytes(max_bytes)}; a config is far smaller")
     return parse_json_object(path.read_bytes(), where=path)
@@ -56,9 +61,10 @@ def parse_json_object(content: str | bytes, *, where: str | Path, part: str | No
     except RecursionError as error:
         raise FormatError(where, "is nested too deeply", part=part) from error
     except json.JSONDecodeError as error:
-        near = shown(error.doc[max(error.pos - 20, 0) : error.pos + 20])
         at = f"line {error.lineno}, character {error.colno}" if "\n" in error.doc else f"character {error.colno}"
-        raise FormatError(where, f"is not valid JSON: {error.msg} at {at}, near {near!r}", part=part) from error
+        raise FormatError(
+            where, f"is not valid JSON: {error.msg} at {at}, near {quoted(error.doc[error.pos :])}", part=part
+        ) from error
     except ValueError as error:  # a number of thousands of digits, or raised below
         raise FormatError(where, f"is not valid JSON: {error}", part=part) from error
     if not isinstance(value, dict):
@@ -163,7 +169,7 @@ class Fields:
         values = self.items(name)
         tokens = [value for value in values if isinstance(value, str) and value and not {" ", "\t"}.intersection(value)]
         if not tokens or len(tokens) < len(values):
-            raise self.error(name, f"is {shown(str(values)[:80])}; expected a list of words without spaces")
+            raise self.error(name, f"is {quoted(str(values))}; expected a list of words without spaces")
         return tokens
 
     def boolean(self, name: str) -> bool:

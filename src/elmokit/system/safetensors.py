@@ -147,11 +147,12 @@ def write_file(path: Path, header: str, arrays: Iterable[Shaped[np.ndarray, "...
     with atomic_write(path) as unfinished, unfinished.open("wb") as file:
         file.write(len(encoded).to_bytes(8, "little") + encoded)
         for array in arrays:
-            for part in _parts(array):
+            for part in rows_in_parts(array):
                 file.write(part.tobytes())
 
 
-def _parts(array: Shaped[np.ndarray, "..."]) -> Iterable[Shaped[np.ndarray, "..."]]:
+def rows_in_parts(array: Shaped[np.ndarray, "..."]) -> Iterable[Shaped[np.ndarray, "..."]]:
+    """The array in parts of some megabytes, so that one on disk is never in memory as a whole."""
     if array.ndim == 0 or array.size == 0:
         return [array]
     num_rows = max(1, _BYTES_PER_WRITE * len(array) // array.nbytes)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 _MAX_SHOWN = 200
 _MAX_LISTED = 8
+_MAX_TOKEN = 40
+_FIRST_TOKEN = re.compile(rf"\s*(\S{{1,{_MAX_TOKEN}}})")
 
 
 class FormatError(ValueError):
@@ -22,6 +26,22 @@ class FormatError(ValueError):
         super().__init__(f"{where}: {reason}" if part is None else f"{where}: {shown(part)}: {reason}")
 
 
+def leads_out(path: Path) -> bool:
+    """Whether the file is a link out of its folder, which could make us read, and quote, any file of the reader's.
+
+    The cache of Hugging Face is no such case: in `snapshots/REVISION/` all files are links into `blobs/`.
+    """
+    folder, file = path.parent.resolve(), Path(os.path.realpath(path))
+    is_blob = folder.parent.name == "snapshots" and file.parent == folder.parent.parent / "blobs"
+    return not (file.is_relative_to(folder) or is_blob)
+
+
+def refuse_link_out(path: Path) -> None:
+    """Raise FormatError for a link out of its folder. A file that the user names may be one."""
+    if path.is_symlink() and leads_out(path):
+        raise FormatError(path, "is a link out of its folder, and is not followed; copy the file there")
+
+
 def shown(text: str, *, most: int | None = _MAX_SHOWN) -> str:
     r"""Text from an untrusted source, safe to print: control characters and lone surrogates are escaped (`\x1b`).
 
@@ -32,6 +52,14 @@ def shown(text: str, *, most: int | None = _MAX_SHOWN) -> str:
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def quoted(text: str) -> str:
+    """The first token of a text that was read from a file, in quotes. Errors show no more of what a file holds."""
+    found = _FIRST_TOKEN.match(text)
+    token = found[1] if found else ""
+    more = len(token) < len(text.strip())
+    return f"{token!r} ..." if more else repr(token or text[:_MAX_TOKEN])
 
 
 def readable_bytes(num_bytes: int) -> str:

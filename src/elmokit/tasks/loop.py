@@ -10,6 +10,7 @@ import json
 import math
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -37,7 +38,7 @@ from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
 from elmokit.tasks.task import E, P
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
     from elmokit.tasks.config import TrainingConfig
@@ -152,14 +153,12 @@ class Training(Generic[E, P]):
         with `from_start` the run stays at its start instead, and a checkpoint that can be read is the ValueError.
         """
         try:
-            checkpoint = self._read_checkpoint()
-        except (ValueError, OSError) as error:
+            with nothing_changed():
+                checkpoint = self._read_checkpoint()
+        except ValueError:
             if from_start:
                 return
-            raise ValueError(
-                f"{error}. Nothing was changed; put back a copy of the file, or train again from the first epoch with "
-                "--from-start"
-            ) from error
+            raise
         if checkpoint is None:
             return
         if from_start:
@@ -318,6 +317,18 @@ class Training(Generic[E, P]):
             f"epoch {self.progress.epoch + 1}, step {step}: {what} is not finite, so training has diverged; start "
             "another run with a lower learning_rate, or clip the gradient (clip_norm)"
         )
+
+
+@contextmanager
+def nothing_changed() -> Generator[None]:
+    """Errors of files that a run is to be continued from say that nothing was changed, and what can be done."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise ValueError(
+            f"{error}. Nothing was changed; put back a copy of the file, or train again from the first epoch with "
+            "--from-start"
+        ) from error
 
 
 def read_progress(path: Path) -> TaskProgress:

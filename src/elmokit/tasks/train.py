@@ -20,12 +20,13 @@ from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.config import ElmoInput, Splits, with_settings
 from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.loop import Training
+from elmokit.tasks.loop import MODEL_PREFIX, Training, nothing_changed
 from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.reading import TaskData, dev_in_use, read_data, sentences_of
 from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_word_dim
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, TaskRecord, read_record, write_record
 from elmokit.tasks.task import E, P
+from elmokit.tasks.weights import check_shapes
 from elmokit.tasks.words import load_word_table, save_word_table
 from elmokit.text.tokenizer import is_korean
 
@@ -125,6 +126,9 @@ def resume_task(
         words = load_word_table(run_dir) if record.config.inputs.word_dim else None
         elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
         check_elmo(record, elmo, run_dir)
+        if not from_start and (run_dir / CHECKPOINT_FILE).exists():
+            with nothing_changed():
+                check_shapes(run_dir / CHECKPOINT_FILE, task, record, words, elmo, prefix=MODEL_PREFIX)
         loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
         loop.load(from_start=from_start)
         if record != before:

@@ -31,13 +31,17 @@ def check_shapes(
     record: TaskRecord,
     words: WordTable | None,
     elmo: FrozenLayers | BiLM | None,
+    *,
+    prefix: str = "",
 ) -> None:
     """Compare the file's header with the model that the record describes, which is built without memory.
 
+    prefix: of the names of the model's tensors in the file; without one, the file has no other tensors.
     Raises FormatError, which names the file and the tensor, for a model that cannot be built, and for tensors that the
     file lacks, has in addition, or has in another shape.
     """
-    shapes = {name: entry.shape for name, entry in read_layout(path).tensors.items()}
+    entries = read_layout(path).tensors.items()
+    shapes = {name.removeprefix(prefix): entry.shape for name, entry in entries if name.startswith(prefix)}
     found = current_tensors(shapes, record.config.inputs)
     try:
         with on_meta_device():

@@ -8,6 +8,7 @@ from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from elmokit.system.untrusted import quoted
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -93,5 +94,5 @@ def _mark_class(letter: tuple[str, int]) -> int:
 
 def _difference(text: str, tokens: Sequence[str], token_run: _Run | None, text_run: _Run | None) -> str:
     token = "the end of the tokens" if token_run is None else f"token {token_run[1][0]}, {tokens[token_run[1][0]]!r},"
-    position = "its end" if text_run is None else f"character {text_run[1][0]}, {text[text_run[1][0] :][:20]!r}"
+    position = "its end" if text_run is None else f"character {text_run[1][0]}, {quoted(text[text_run[1][0] :])}"
     return f"{token} does not match the text at {position}; expected the tokens of this text"

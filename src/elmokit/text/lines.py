@@ -24,7 +24,8 @@ MAX_LINE_BYTES = 16 << 20
 """Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)
+_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, MemoryError)
+"""Errors of files that do not unpack. A header of xz may ask for gigabytes of memory."""
 
 
 def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[str]:
@@ -51,7 +52,8 @@ def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
                 yield _decode(line, number=number, name=name)
         except _DAMAGE as error:
             raise ValueError(
-                f"{name}: the compressed file is truncated or damaged after line {number} ({error}); download it again"
+                f"{name}: the compressed file is truncated or damaged after line {number} ({_reason(error)}); download "
+                "it again"
             ) from error
         except OSError as error:
             raise OSError(f"{name}: reading failed after line {number}: {error.strerror or error}") from error
@@ -66,8 +68,12 @@ def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterato
                 yield chunk
         except _DAMAGE as error:
             raise ValueError(
-                f"{name}: the compressed file is truncated or damaged ({error}); download it again"
+                f"{name}: the compressed file is truncated or damaged ({_reason(error)}); download it again"
             ) from error
+
+
+def _reason(error: Exception) -> str:
+    return "it needs more memory than there is" if isinstance(error, MemoryError) else str(error)
 
 
 def split_tokens(line: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.system.untrusted import quoted
 from elmokit.text.lines import read_chunks, read_lines
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _text_vectors(
         num_words += 1
         if line.count(" ") < dim:
             raise ValueError(
-                f"{name}, line {number}: {line.count(' ')} numbers after the word; expected {dim}: {line[:60]!r}"
+                f"{name}, line {number}: {line.count(' ')} numbers after the word; expected {dim}: {quoted(line)}"
             )
         if num_words > first and line[: line.index(" ")] not in wanted:
             continue
@@ -138,7 +139,7 @@ def _dim_of(line: str, name: str) -> int:
     dim = len(line.split()) - 1
     if not 1 <= dim <= MAX_DIM:
         raise ValueError(
-            f"{name}, line 1: expected a word and 1 to {MAX_DIM:,} numbers, separated by spaces: {line[:60]!r}"
+            f"{name}, line 1: expected a word and 1 to {MAX_DIM:,} numbers, separated by spaces: {quoted(line)}"
         )
     return dim
 
@@ -149,9 +150,9 @@ def _vector(numbers: list[str], *, where: str) -> Float32[np.ndarray, " D"]:
         try:
             value = float(text)
         except ValueError:
-            raise ValueError(f"{where}: {text[:40]!r} is not a number") from None
+            raise ValueError(f"{where}: {quoted(text)} is not a number") from None
         if not math.isfinite(value):
-            raise ValueError(f"{where}: {text[:40]!r} is not a finite number")
+            raise ValueError(f"{where}: {quoted(text)} is not a finite number")
         values.append(value)
     return np.array(values, np.float32)
 
@@ -183,5 +184,5 @@ def _binary_vectors(
         if number <= first or word in wanted:
             vector = np.frombuffer(buffer, "<f4", header.dim, offset=space + 1).astype(np.float32)
             if not np.isfinite(vector).all():
-                raise ValueError(f"{name}: the vector of word {number:,} ({word[:40]!r}) is not finite")
+                raise ValueError(f"{name}: the vector of word {number:,} ({quoted(word)}) is not finite")
             yield word, vector

@@ -103,7 +103,12 @@ def fits_float16(array: Float[np.ndarray, "..."]) -> bool:
 
 
 def map_npy(path: Path) -> Shaped[np.ndarray, "..."]:
-    """Map the array of a `.npy` file read-only. Raises `FormatError` if the file is something else."""
+    """Map the array of a `.npy` file read-only.
+
+    Raises FileNotFoundError if there is no such file, and `FormatError` if it is something else.
+    """
+    if not path.is_file():  # opening a pipe would block
+        raise FileNotFoundError(f"{path}: there is no such file")
     with path.open("rb") as file:
         header = read_header(path, file, num_bytes=os.fstat(file.fileno()).st_size)
     return map_array(path, header)

@@ -22,6 +22,7 @@ import numpy as np
 from elmokit.system.batches import batched
 from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.system.progress import progress_bar
+from elmokit.system.untrusted import quoted
 from elmokit.vectors.arrays import fits_float16, map_npy, write_array
 from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, cache_limit, make_room
 from elmokit.vectors.npy import read_npy, write_sentences
@@ -104,7 +105,9 @@ class Activations:
         encoded = self.elmo.encode(sentences, layers="all", show_progress_bar=False)
         for sentence, layers in zip(sentences, encoded, strict=True):
             if not fits_float16(layers):
-                raise ValueError(f"activations beyond the range of float16 in the sentence {' '.join(sentence)[:80]!r}")
+                raise ValueError(
+                    f"activations beyond the range of float16 in the sentence {quoted(' '.join(sentence))}"
+                )
         return [layers.astype(np.float16) for layers in encoded]
 
     def _read(self, key: Key) -> Float16[np.ndarray, "L T E"]:

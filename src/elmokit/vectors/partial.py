@@ -141,6 +141,9 @@ class PartialVectors:
 
     def _continue(self, *, resume: bool) -> bool:
         """Take up what the folder holds; False if no block is finished."""
+        for path in (self._journal, self._vectors, self._offsets):
+            if not path.is_file():  # reading a pipe would block
+                raise FileNotFoundError(f"{path}: there is no such file; delete the folder {self.folder} to start over")
         *lines, _torn = self._journal.read_bytes().split(b"\n")
         if len(lines) < 2:
             return False

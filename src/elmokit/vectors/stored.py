@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from elmokit.model.layer_choice import DEFAULT_LAYERS
-from elmokit.system.untrusted import FormatError
+from elmokit.system.untrusted import FormatError, quoted
 from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class StoredVectors:
             if len(tokens) != length:
                 raise FormatError(
                     self.text_path,
-                    f"has {len(tokens)} tokens, but {self.path.name} {length} vectors: {lines[number - 1][:80]!r}",
+                    f"has {len(tokens)} tokens, but {self.path.name} {length} vectors: {quoted(lines[number - 1])}",
                     part=f"line {number}",
                 )
         return sentences

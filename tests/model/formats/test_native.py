@@ -306,10 +306,27 @@ def test_a_vocabulary_that_is_a_link_out_of_the_folder_is_not_followed(folder: P
     secret.write_text("<S>\n</S>\n<UNK>\nsecret secret\n")
     (folder / "vocabulary.txt").unlink()
     (folder / "vocabulary.txt").symlink_to(secret)
-    with pytest.raises(FormatError, match="is a link out of the model's folder, and is not followed"):
+    with pytest.raises(FormatError, match="is a link out of its folder, and is not followed"):
         read_native(folder)
     inspection = str(inspect(folder))
-    assert "is a link out of the model's folder" in inspection and "secret secret" not in inspection
+    assert "is a link out of its folder" in inspection and "secret secret" not in inspection
+
+
+def test_a_config_that_is_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    for content in ("{secret secret", (folder / "config.json").read_text()):
+        secret.write_text(content)
+        (folder / "config.json").unlink()
+        (folder / "config.json").symlink_to(secret)
+        for read in (read_native, inspect):
+            with pytest.raises(FormatError, match=r"config\.json: is a link out of its folder, and is not followed"):
+                raise_refusals(read(folder))
+
+
+def raise_refusals(read: object) -> None:
+    """What `inspect` found, as the error that it is when the model is opened."""
+    for refusal in getattr(read, "refusals", []):
+        raise FormatError("inspected", refusal)
 
 
 def test_links_within_the_folder_and_into_the_cache_of_hugging_face_are_followed(folder: Path, tmp_path: Path) -> None:

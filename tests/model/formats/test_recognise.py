@@ -55,6 +55,16 @@ def test_a_compressed_vocabulary_is_found_and_of_two_none_is_taken(pair: Path) -
     assert read_stored(pair).vocabulary is None
 
 
+def test_options_that_are_a_link_out_of_their_folder_must_be_named(pair: Path, tmp_path: Path) -> None:
+    options = next(path for path in pair.iterdir() if path.suffix == ".json")
+    options.rename(tmp_path / "elsewhere.json")
+    options.symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(FormatError, match="is a link out of its folder, and is not followed"):
+        read_stored(pair)
+    weights = next(path for path in pair.iterdir() if path.suffix == ".hdf5")
+    assert read_stored(options, weights).tensors and read_stored(options).tensors
+
+
 def test_weights_are_told_from_other_hdf5_files(pair: Path) -> None:
     with h5py.File(pair / "a_cache.hdf5", "w") as file:
         file["0"] = np.zeros((3, 4, 12), np.float32)

@@ -104,7 +104,7 @@ def test_gives_what_was_written(write, document):
         (text_of(["3"]), "data, line 2: '3' is not a coreference cell"),
         (text_of(["(a)"]), "data, line 2: '\\(a\\)' is not a coreference cell"),
         (text_of(["- -", "-"]), "data, line 3: 12 columns, but 13 in the lines above"),
-        (text_of(), "data, line 1: document x is empty"),
+        (text_of(), "data, line 1: document 'x' is empty"),
         ("", "data has no document"),
     ],
 )

@@ -67,7 +67,7 @@ def test_gives_what_was_written(write, pairs: list[SentencePair], in_json: bool)
             "data, line 1: the label is 'perhaps'; expected entailment, neutral, contradiction",
         ),
         (pair(gold_label=1), "data, line 1: field gold_label: is a number; expected text"),
-        (pair(sentence2=" \u200b"), "data, line 1, hypothesis: ' \\\\u200b' has no tokens"),
+        (pair(sentence2=" \u200b"), "data, line 1, hypothesis: '\\\\u200b' has no tokens"),
         (
             '{"sentence2": "a", "label": "neutral"}',
             "data, line 1: field sentence1: is missing; there are sentence2, label",

@@ -76,7 +76,7 @@ def test_every_span_of_tokens_is_found_again_from_its_characters(words: list[str
     ("text", "message"),
     [
         ('{"data": [', "data: is not valid JSON: .* at character 11"),
-        ('{\n"data": [}\n', "data: is not valid JSON: Expecting value at line 2, character 10, near '{"),
+        ('{\n"data": [}\n', "data: is not valid JSON: Expecting value at line 2, character 10, near '}'"),
         ("{}", "data: field data: is missing"),
         ('{"data": [{"paragraphs": [7]}]}', "field data\\[0\\].paragraphs\\[0\\]: is a number; expected an object"),
         ('{"data": []}', "data has no questions"),
@@ -88,7 +88,7 @@ def test_every_span_of_tokens_is_found_again_from_its_characters(words: list[str
         (squad(entry("won", 24)), "is 'won', at character 24, outside of its context of 25 .* \\(question 'q1'\\)"),
         (squad(entry("won", -3)), "answers\\[0\\].answer_start: is -3; expected 0 to"),
         (squad(entry("", 3)), "answers\\[0\\].text: is '', at character 3, outside"),
-        (squad(entry("won", 13)), "is 'won', but at character 13 the context has ' wo' \\(question 'q1'\\)"),
+        (squad(entry("won", 13)), "is 'won', but at character 13 the context has 'wo' \\(question 'q1'\\)"),
         (squad(entry("won", 14), entry("won", 14)), "data: two questions have the id 'q1'"),
     ],
 )

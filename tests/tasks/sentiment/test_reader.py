@@ -86,14 +86,14 @@ def test_gives_the_trees_that_were_written(write, forest: list[Tree]):
 @pytest.mark.parametrize(
     ("tree", "message"),
     [
-        ("(3 (2 It) (2 is)", "data, line 2, character 1: '\\(3 \\(2 It\\) \\(2 is\\)' is never closed"),
-        ("(3 (2 It (2 is))", "data, line 2, character 10: '\\(2 is\\)\\)'; expected a word in brackets of its own"),
+        ("(3 (2 It) (2 is)", "data, line 2, character 1: '\\(3' ... is never closed"),
+        ("(3 (2 It (2 is))", "data, line 2, character 10: '\\(2' ...; expected a word in brackets of its own"),
         ("(3 It is)", "data, line 2, character 7: 'is\\)'; expected a word in brackets"),
         ("(3 (2 It) is)", "data, line 2, character 11: 'is\\)'; expected a word in brackets"),
         ("(3 It))", "data, line 2, character 7: '\\)' is outside the brackets"),
         ("It", "data, line 2, character 1: 'It' is outside the brackets"),
-        ("(3 It) (2 is)", "data, line 2, character 8: '\\(2 is\\)' follows the tree"),
-        ("(3 (2 ) (2 is))", "data, line 2, character 7: '\\(2 \\)' has no word"),
+        ("(3 It) (2 is)", "data, line 2, character 8: '\\(2' ... follows the tree"),
+        ("(3 (2 ) (2 is))", "data, line 2, character 7: '\\(2' ... has no word"),
         ("(5 It)", "data, line 2, character 1: the label is '5'; expected 0"),
         ("(It)", "data, line 2, character 1: the label is 'It'; expected 0"),
         ("((2 It))", "data, line 2, character 1: the label is ''; expected 0"),

@@ -48,10 +48,10 @@ def test_lines_may_be_counted_from_elsewhere():
 
 
 def test_ragged_columns_are_refused():
-    with pytest.raises(ValueError, match=r"x.conll, line 3: 3 columns, but 2 in the lines above: 'b 2 3'"):
+    with pytest.raises(ValueError, match=r"x.conll, line 3: 3 columns, but 2 in the lines above: 'b' \.\.\."):
         read("", "a 1", "b 2 3")
 
 
 def test_an_empty_cell_is_refused():
-    with pytest.raises(ValueError, match=r"x.conll, line 2: column 1 is empty in '\\tO'"):
+    with pytest.raises(ValueError, match=r"x.conll, line 2: column 1 is empty in 'O'"):
         read("a\tO", "\tO")

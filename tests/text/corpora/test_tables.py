@@ -25,10 +25,10 @@ def test_quotes_and_empty_cells_are_text():
     [
         ([], "x.tsv has no rows"),
         (["text\tlabel"], "x.tsv has no rows"),
-        (["text\trating", "a\t1"], "x.tsv, line 1: the header has no column label: 'text, rating'"),
-        (["review\tlabel", "a\t1"], "line 1: the header has no column text or document: 'review, label'"),
+        (["text\trating", "a\t1"], "x.tsv, line 1: the header has no column label: 'text' ..."),
+        (["review\tlabel", "a\t1"], "line 1: the header has no column text or document: 'review' ..."),
         (["text\tlabel", "a\t1", "b"], "line 3: 1 tab-separated columns, but 2 in the header: 'b'"),
-        (["text\tlabel", "a\tb\tc"], "line 2: 3 tab-separated columns, but 2 in the header: 'a\\\\tb\\\\tc'"),
+        (["text\tlabel", "a\tb\tc"], "line 2: 3 tab-separated columns, but 2 in the header: 'a' ..."),
     ],
 )
 def test_refuses(lines: list[str], message: str):

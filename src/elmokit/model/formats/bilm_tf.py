@@ -45,7 +45,7 @@ def read_bilm_tf(pair: Pair) -> StoredBiLM:
 
     Raises FormatError, which names the file, the dataset and the reason.
     """
-    options = read_options(pair.options)
+    options = read_options(pair.options, is_named=pair.is_named)
     with open_hdf5(pair.weights) as file:
         layout = layout_of(options, file.entries)
         tensors = read_weights(file, layout)
@@ -105,7 +105,7 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     inspection.add_file(pair.weights)
     if pair.vocabulary is not None:
         inspection.add_vocabulary(pair.vocabulary)
-    options = read_options(pair.options)
+    options = read_options(pair.options, is_named=pair.is_named)
     inspection.config = options.config
     inspection.risks += [shown(risk) for risk in options.risks]
     with open_hdf5(pair.weights) as file:

@@ -24,6 +24,8 @@ class Pair:
     options: Path
     weights: Path
     vocabulary: Path | None = None
+    is_named: bool = False
+    """Whether the user has named the options; otherwise they were found in their folder."""
 
 
 def is_pair(files: ModelFiles) -> bool:
@@ -45,7 +47,7 @@ def find_pair(files: ModelFiles) -> Pair:
     kinds = files.in_folder
     options = path if kinds.get(path) is FileKind.OPTIONS else only_options(path, kinds, weights="weights in HDF5")
     weights = path if kinds.get(path) is FileKind.HDF5 else _only_weights(path, kinds)
-    return Pair(options=options, weights=weights, vocabulary=vocabulary_of(kinds))
+    return Pair(options=options, weights=weights, vocabulary=vocabulary_of(kinds), is_named=options == path)
 
 
 def vocabulary_of(kinds: dict[Path, FileKind]) -> Path | None:
@@ -75,12 +77,12 @@ def _pair_of(first: Path, second: Path, kinds: dict[Path, FileKind]) -> Pair:
     if kinds[first] is FileKind.HDF5 and kinds[second] is not FileKind.HDF5:
         first, second = second, first
     if kinds[first] is FileKind.BROKEN_JSON:
-        read_json_object(first)  # says what is wrong with it
+        read_json_object(first, is_named=True)  # says what is wrong with it
     if kinds[first] is not FileKind.OPTIONS:
         raise FormatError(first, f"is {kinds[first].value}; expected {FileKind.OPTIONS.value}")
     if kinds[second] is not FileKind.HDF5:
         raise wrong_kind(second, kinds[second], expected="the HDF5 file of weights that belongs to it")
-    return Pair(options=first, weights=second)
+    return Pair(options=first, weights=second, is_named=True)
 
 
 def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:

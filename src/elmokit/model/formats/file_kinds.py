@@ -130,7 +130,7 @@ def _kind_of_json(path: Path) -> FileKind:
     if path.stat().st_size > MAX_BYTES:
         return FileKind.JSON
     try:
-        values = read_json_object(path)
+        values = read_json_object(path, is_named=True)  # of which nothing is shown
     except FormatError:
         return FileKind.BROKEN_JSON
     if values.get("format") == BILM_FORMAT:

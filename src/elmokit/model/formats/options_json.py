@@ -43,9 +43,12 @@ class Options:
     risks: list[str] = field(default_factory=list[str])
 
 
-def read_options(path: Path) -> Options:
-    """Read and check the file, including bounds on all sizes. Raises FormatError, which names the field."""
-    options = Fields(path, read_json_object(path))
+def read_options(path: Path, *, is_named: bool = False) -> Options:
+    """Read and check the file, including bounds on all sizes. Raises FormatError, which names the field.
+
+    is_named: the user has named this file, so it may be a link out of its folder.
+    """
+    options = Fields(path, read_json_object(path, is_named=is_named))
     lstm = options.fields("lstm")
     characters = options.fields("char_cnn") if "char_cnn" in options else None
     risks: list[str] = []

@@ -65,7 +65,7 @@ def _opened(files: ModelFiles) -> Generator[tuple[_Joined, Options, Pair]]:
     options_path = next(path for path, kind in files.given.items() if kind is FileKind.OPTIONS)
     nearby = ModelFiles(options_path)
     pair = replace(find_pair(nearby), vocabulary=vocabulary_of(nearby.in_folder))
-    options = read_options(pair.options)
+    options = read_options(pair.options, is_named=pair.is_named)
     words = words_instead(width=options.config.projection_dim, num_words=1)
     with open_hdf5(pair.weights) as lstms, open_hdf5(path) as tokens:
         yield _Joined(lstms, tokens), replace(options, config=replace(options.config, **words)), pair

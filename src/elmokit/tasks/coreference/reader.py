@@ -8,6 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.system.untrusted import quoted
 from elmokit.text.corpora import conll2012
 from elmokit.text.lines import read_lines
 
@@ -83,15 +84,16 @@ def _mentions(sentence: ColumnSentence) -> Iterator[tuple[str, int, int]]:
             bracket = _BRACKET.fullmatch(part)
             if bracket is None or not (bracket["opens"] or bracket["closes"]):
                 raise ValueError(
-                    f"{sentence.line(row)}: {cell!r} is not a coreference cell; expected '-', or '(3', '3)' or '(3)', "
-                    "several of them separated by |"
+                    f"{sentence.line(row)}: {quoted(cell)} is not a coreference cell; expected '-', or '(3', '3)' or "
+                    "'(3)', several of them separated by |"
                 )
             if bracket["opens"]:
                 opened[bracket["entity"]].append(row)
             if bracket["closes"]:
                 if not opened[bracket["entity"]]:
                     raise ValueError(
-                        f"{sentence.line(row)}: {cell!r} closes {bracket['entity']}, which is not open in this sentence"
+                        f"{sentence.line(row)}: {quoted(cell)} closes {bracket['entity']}, which is not open in this "
+                        "sentence"
                     )
                 yield bracket["entity"], opened[bracket["entity"]].pop(), row
     for entity, rows in opened.items():

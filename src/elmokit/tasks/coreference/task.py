@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.system.json_fields import Fields
+from elmokit.system.untrusted import quoted
 from elmokit.tasks.coreference.config import CoreferenceConfig
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents
 from elmokit.tasks.coreference.recipes import RECIPES
@@ -68,7 +69,7 @@ def from_text(line: str) -> CoreferenceDocument:
     tokens = [tokenize(sentence) for sentence in split_sentences(line)]
     tokens = [sentence for sentence in tokens if sentence]
     if not tokens:
-        raise ValueError(f"{line[:80]!r} has no tokens; expected the sentences of a document")
+        raise ValueError(f"{quoted(line)} has no tokens; expected the sentences of a document")
     return _document(tokens, [_NOBODY] * sum(map(len, tokens)), name=_TEXT)
 
 
@@ -89,7 +90,7 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
     sentences = values.items("sentences")
     tokens = [_texts(sentence, what="a sentence", kind="words") for sentence in sentences]
     if not all(tokens) or not tokens:
-        raise ValueError(f"sentences is {str(sentences)[:80]}; expected a list of lists of words, none empty")
+        raise ValueError(f"sentences is {quoted(str(sentences))}; expected a list of lists of words, none empty")
     speakers = [_NOBODY] * len(tokens)
     if "speakers" in members:
         speakers = _texts(members["speakers"], what="speakers", kind="names")

@@ -13,6 +13,7 @@ from elmokit.layers.attention import soft_align
 from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.encoder import BiLSTM
 from elmokit.layers.pooling import masked_max, masked_mean
+from elmokit.system.untrusted import quoted
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class EntailmentClassifier(TaskModel):
         for pair in examples:
             if pair.label not in self.label_ids:
                 raise ValueError(
-                    f"the pair {' '.join(pair.premise)[:60]!r}, {' '.join(pair.hypothesis)[:60]!r} has the label "
+                    f"the pair {quoted(' '.join(pair.premise))}, {quoted(' '.join(pair.hypothesis))} has the label "
                     f"{pair.label!r}; the labels are {', '.join(self.labels)}"
                 )
         return torch.tensor([self.label_ids[cast("str", pair.label)] for pair in examples])

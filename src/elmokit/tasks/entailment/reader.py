@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from elmokit.system.json_fields import Fields, parse_json_object
+from elmokit.system.untrusted import quoted
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
@@ -50,7 +51,9 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     for where, (premise, hypothesis, label) in records(chain([first], lines), name):
         label = label.lower()
         if label not in (*LABELS, _UNDECIDED):
-            raise ValueError(f"{where}: the label is {label!r}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none")
+            raise ValueError(
+                f"{where}: the label is {quoted(label)}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none"
+            )
         yield SentencePair(
             premise=_tokens(premise, where=f"{where}, premise"),
             hypothesis=_tokens(hypothesis, where=f"{where}, hypothesis"),
@@ -74,5 +77,5 @@ def _table_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[
 def _tokens(text: str, *, where: str) -> list[str]:
     tokens = tokenize(text)
     if not tokens:
-        raise ValueError(f"{where}: {text!r} has no tokens; remove the pair, or fill in the sentence")
+        raise ValueError(f"{where}: {quoted(text)} has no tokens; remove the pair, or fill in the sentence")
     return tokens

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.labels import score_labels
 from elmokit.system.json_fields import Fields
+from elmokit.system.untrusted import quoted
 from elmokit.tasks.entailment.config import EntailmentConfig
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.entailment.recipes import RECIPES
@@ -72,7 +73,7 @@ def from_text(line: str) -> SentencePair:
     """Read a line of premise, tab and hypothesis."""
     cells = line.split("\t")
     if len(cells) != 2:
-        raise ValueError(f"{line[:80]!r} has {len(cells) - 1} tabs; expected a premise, a tab and a hypothesis")
+        raise ValueError(f"{quoted(line)} has {len(cells) - 1} tabs; expected a premise, a tab and a hypothesis")
     return from_json({"premise": cells[0], "hypothesis": cells[1]})
 
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from elmokit.layers.crf import CRF, bioul_transitions
 from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.encoder import BiLSTM
+from elmokit.system.untrusted import quoted
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
@@ -64,13 +65,13 @@ class NamedEntityTagger(TaskModel):
         """Indices of the tags, 0 at padding."""
         rows: list[list[int]] = []
         for sentence in examples:
-            text = " ".join(sentence.tokens)[:80]
+            text = quoted(" ".join(sentence.tokens))
             if len(sentence.tags) != len(sentence.tokens):
                 raise ValueError(
-                    f"{text!r} has {len(sentence.tokens)} tokens but {len(sentence.tags)} tags; expected one for each"
+                    f"{text} has {len(sentence.tokens)} tokens but {len(sentence.tags)} tags; expected one for each"
                 )
             unknown = [tag for tag in sentence.tags if tag not in self.label_ids]
             if unknown:
-                raise ValueError(f"{text!r} has the tag {unknown[0]!r}; the labels are {', '.join(self.labels)}")
+                raise ValueError(f"{text} has the tag {unknown[0]!r}; the labels are {', '.join(self.labels)}")
             rows.append([self.label_ids[tag] for tag in sentence.tags] + [0] * (mask.shape[1] - len(sentence.tags)))
         return torch.tensor(rows, dtype=torch.long, device=mask.device)

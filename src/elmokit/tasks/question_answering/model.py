@@ -12,6 +12,7 @@ from torch.nn import functional
 from elmokit.layers.attention import BidirectionalAttention, SelfAttention
 from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.encoder import BiGRU
+from elmokit.system.untrusted import quoted
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _gold_spans(examples: Sequence[Question]) -> Int[Tensor, "2 B"]:
         span = next((answer.span for answer in question.answers if answer.span is not None), None)
         if span is None:
             raise ValueError(
-                f"question {question.id!r} ({' '.join(question.tokens)[:80]!r}) has no answer that tokens of its "
+                f"question {question.id!r} ({quoted(' '.join(question.tokens))}) has no answer that tokens of its "
                 "passage cover; training needs one"
             )
         spans.append(span)

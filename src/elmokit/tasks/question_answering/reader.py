@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from elmokit.system.json_fields import Fields, parse_json_object
+from elmokit.system.untrusted import quoted
 from elmokit.text.alignment import token_offsets
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
@@ -123,7 +124,7 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
         for paragraph in article.list_of_fields("paragraphs"):
             for question in _questions(paragraph, title):
                 if question.id in seen:
-                    raise ValueError(f"{name}: two questions have the id {question.id!r}")
+                    raise ValueError(f"{name}: two questions have the id {quoted(question.id)}")
                 seen.add(question.id)
                 yield question
     if not seen:
@@ -133,15 +134,15 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
 def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
     passage = Passage.of(paragraph.text("context"))
     if not passage.tokens:
-        raise paragraph.error("context", f"{passage.text[:40]!r} has no tokens")
+        raise paragraph.error("context", f"{quoted(passage.text)} has no tokens")
     for entry in paragraph.list_of_fields("qas"):
         identity, text = entry.text("id"), entry.text("question")
         tokens = tokenize(text)
         if not tokens:
-            raise entry.error("question", f"{text!r}, of question {identity!r}, has no tokens")
+            raise entry.error("question", f"{quoted(text)}, of question {quoted(identity)}, has no tokens")
         answers = entry.list_of_fields("answers")
         if not answers:
-            reason = f"question {identity!r} has none; SQuAD 2.0's questions without answers are not supported"
+            reason = f"question {quoted(identity)} has none; SQuAD 2.0's questions without answers are not supported"
             raise entry.error("answers", reason)
         found = [_answer(answer, passage, question=identity) for answer in answers]
         yield Question(identity, tokens, passage, found, article)
@@ -152,10 +153,8 @@ def _answer(entry: Fields, passage: Passage, *, question: str) -> Answer:
     end = start + len(text)
     if not text or end > len(passage.text):
         where = f"character {start}, outside of its context of {len(passage.text)} characters"
-        raise entry.error("text", f"is {text[:60]!r}, at {where} (question {question!r})")
+        raise entry.error("text", f"is {quoted(text)}, at {where} (question {quoted(question)})")
     if passage.text[start:end] != text:
-        there = passage.text[start:end][:60]
-        raise entry.error(
-            "text", f"is {text[:60]!r}, but at character {start} the context has {there!r} (question {question!r})"
-        )
+        there = f"at character {start} the context has {quoted(passage.text[start:end])}"
+        raise entry.error("text", f"is {quoted(text)}, but {there} (question {quoted(question)})")
     return Answer(text, start, passage.covering_tokens(start, end))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.answers import score_answers
 from elmokit.system.json_fields import Fields
+from elmokit.system.untrusted import quoted
 from elmokit.tasks.config import Splits
 from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.reader import Passage, Question, read_questions
@@ -101,7 +102,7 @@ def from_text(line: str) -> Question:
     """Read a line of question, tab and passage."""
     cells = line.split("\t")
     if len(cells) != 2:
-        raise ValueError(f"{line[:80]!r} has {len(cells) - 1} tabs; expected a question, a tab and a passage")
+        raise ValueError(f"{quoted(line)} has {len(cells) - 1} tabs; expected a question, a tab and a passage")
     return from_json({"question": cells[0], "context": cells[1]})
 
 
@@ -111,7 +112,7 @@ def from_json(fields: Mapping[str, Any]) -> Question:
     text, context = question.text("question"), question.text("context")
     tokens, passage = tokenize(text), Passage.of(context)
     if not tokens or not passage.tokens:
-        raise ValueError(f"question {text[:60]!r}, context {context[:60]!r}: one of them has no tokens")
+        raise ValueError(f"question {quoted(text)}, context {quoted(context)}: one of them has no tokens")
     identity = question.text("id") if "id" in question else ""
     return Question(identity, tokens, passage, [])
 

@@ -11,6 +11,7 @@ from torch.nn import functional
 from elmokit.layers.crf import bio_transitions, viterbi
 from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.encoder import AlternatingHighwayLSTM
+from elmokit.system.untrusted import quoted
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
@@ -79,14 +80,14 @@ class SemanticRoleParser(TaskModel):
         longest = max(len(example.tokens) for example in examples)
         rows: list[list[int]] = []
         for example in examples:
-            text = " ".join(example.tokens)[:80]
+            text = quoted(" ".join(example.tokens))
             if len(example.tags) != len(example.tokens):
                 raise ValueError(
-                    f"{text!r} has {len(example.tokens)} tokens but {len(example.tags)} tags; expected one for each"
+                    f"{text} has {len(example.tokens)} tokens but {len(example.tags)} tags; expected one for each"
                 )
             unknown = [tag for tag in example.tags if tag not in self.label_ids]
             if unknown:
-                raise ValueError(f"{text!r} has the tag {unknown[0]!r}; the labels are {', '.join(self.labels)}")
+                raise ValueError(f"{text} has the tag {unknown[0]!r}; the labels are {', '.join(self.labels)}")
             rows.append([self.label_ids[tag] for tag in example.tags] + [0] * (longest - len(example.tags)))
         return torch.tensor(rows, dtype=torch.long, device=self.allowed.device)
 
@@ -96,7 +97,7 @@ def _is_predicate(examples: Sequence[PredicateInSentence], mask: Bool[Tensor, "B
     for row, example in enumerate(examples):
         if example.predicate is None or not 0 <= example.predicate < len(example.tokens):
             raise ValueError(
-                f"{' '.join(example.tokens)[:80]!r}: the predicate is token {example.predicate}; expected "
+                f"{quoted(' '.join(example.tokens))}: the predicate is token {example.predicate}; expected "
                 f"0 to {len(example.tokens) - 1}"
             )
         flags[row, example.predicate] = 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
 from elmokit.system.json_fields import Fields
+from elmokit.system.untrusted import quoted
 from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.reader import (
     Lemma,
@@ -104,7 +105,7 @@ def from_text(line: str) -> PredicateInSentence:
     predicate, second_mark, after = rest.partition(_MARK)
     if not (mark and second_mark and predicate.strip()) or _MARK in after:
         raise ValueError(
-            f"{line[:80]!r} marks no predicate; expected one word between asterisks, as in 'The cat *sat* down .' "
+            f"{quoted(line)} marks no predicate; expected one word between asterisks, as in 'The cat *sat* down .' "
             "(give a text that contains asterisks as JSON)"
         )
     text = before + predicate + after
@@ -113,7 +114,7 @@ def from_text(line: str) -> PredicateInSentence:
     ends = [end for _, end in token_offsets(text, tokens)]
     index = next((index for index, end in enumerate(ends) if end > start), None)
     if index is None:
-        raise ValueError(f"{line[:80]!r}: there is no token between the asterisks")
+        raise ValueError(f"{quoted(line)}: there is no token between the asterisks")
     return PredicateInSentence(tokens, index, [])
 
 

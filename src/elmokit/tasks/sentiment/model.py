@@ -13,6 +13,7 @@ from elmokit.layers.attention import SelfAttentivePooling, biattention
 from elmokit.layers.encoder import BiLSTM
 from elmokit.layers.maxout import Maxout
 from elmokit.layers.pooling import masked_max, masked_mean, masked_min
+from elmokit.system.untrusted import quoted
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class SentimentClassifier(TaskModel):
         for example in examples:
             if example.label not in self.label_ids:
                 raise ValueError(
-                    f"{' '.join(example.tokens)[:80]!r} has the label {example.label!r}; the labels are "
+                    f"{quoted(' '.join(example.tokens))} has the label {example.label!r}; the labels are "
                     f"{', '.join(self.labels)}"
                 )
         return torch.tensor([self.label_ids[cast("str", example.label)] for example in examples])

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from elmokit.system.untrusted import quoted
 from elmokit.text.corpora.penn import plain_token
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.lines import read_lines
@@ -76,10 +77,12 @@ def read_labelled_texts(
         text, label = row.cells
         tokens = tokenize(text)
         if not tokens:
-            raise ValueError(f"{row.where}: the text {text!r} (label {label!r}) has no tokens; remove the line")
+            raise ValueError(
+                f"{row.where}: the text {quoted(text)} (label {quoted(label)}) has no tokens; remove the line"
+            )
         if not label or (labels is not None and label not in labels):
             known = "one" if labels is None else ", ".join(sorted(labels))
-            raise ValueError(f"{row.where}: the label is {label!r}; expected {known}")
+            raise ValueError(f"{row.where}: the label is {quoted(label)}; expected {known}")
         yield LabelledText(tokens, label)
 
 
@@ -96,29 +99,29 @@ def _nodes(line: str, *, line_name: str) -> list[tuple[int, list[str]]]:
     for piece in _PIECE.finditer(line):
         where = f"{line_name}, character {piece.start() + 1}"
         if (before, piece.lastgroup) in _NOT_IN_A_TREE:
-            raise ValueError(f"{where}: {line[piece.start() :][:40]!r}; expected a word in brackets of its own")
+            raise ValueError(f"{where}: {quoted(line[piece.start() :])}; expected a word in brackets of its own")
         before = piece.lastgroup
         if piece["label"] is not None:
             if nodes and not opened:
                 raise ValueError(
-                    f"{where}: {line[piece.start() :][:40]!r} follows the tree; expected one tree per line"
+                    f"{where}: {quoted(line[piece.start() :])} follows the tree; expected one tree per line"
                 )
             opened.append((_label(piece["label"], where=where), len(tokens), piece.start()))
         elif not opened:
-            raise ValueError(f"{where}: {line[piece.start() :][:40]!r} is outside the brackets")
+            raise ValueError(f"{where}: {quoted(line[piece.start() :])} is outside the brackets")
         elif piece["word"] is not None:
             tokens.append(plain_token(piece["word"]))
         else:
             label, first, start = opened.pop()
             if first == len(tokens):
-                raise ValueError(f"{where}: {line[start : piece.end()][:40]!r} has no word")
+                raise ValueError(f"{where}: {quoted(line[start : piece.end()])} has no word")
             nodes.append((label, tokens[first:]))
     if opened:
-        raise ValueError(f"{line_name}, character {opened[-1][2] + 1}: {line[opened[-1][2] :][:40]!r} is never closed")
+        raise ValueError(f"{line_name}, character {opened[-1][2] + 1}: {quoted(line[opened[-1][2] :])} is never closed")
     return nodes[::-1]
 
 
 def _label(text: str, *, where: str) -> int:
     if text not in ("0", "1", "2", "3", "4"):
-        raise ValueError(f"{where}: the label is {text!r}; expected 0 (very negative) to 4 (very positive)")
+        raise ValueError(f"{where}: the label is {quoted(text)}; expected 0 (very negative) to 4 (very positive)")
     return int(text)

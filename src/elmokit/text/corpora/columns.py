@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.system.untrusted import quoted
 from elmokit.text.corpora.json_lines import refuse_json
 from elmokit.text.lines import split_tokens
 
@@ -57,10 +58,10 @@ def column_sentences(
             rows = []
             continue
         if "" in cells:
-            raise ValueError(f"{name}, line {number}: column {cells.index('') + 1} is empty in {line[:80]!r}")
+            raise ValueError(f"{name}, line {number}: column {cells.index('') + 1} is empty in {quoted(line)}")
         if rows and len(cells) != len(rows[0]):
             raise ValueError(
-                f"{name}, line {number}: {len(cells)} columns, but {len(rows[0])} in the lines above: {line[:80]!r}"
+                f"{name}, line {number}: {len(cells)} columns, but {len(rows[0])} in the lines above: {quoted(line)}"
             )
         rows.append(cells)
     if rows:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.system.untrusted import quoted
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
 from elmokit.text.corpora.json_lines import refuse_json
 from elmokit.text.corpora.penn import plain_token
@@ -46,7 +47,7 @@ def read_conll2012(lines: Iterable[str], *, name: str) -> Iterator[Document]:
                 raise ValueError(f"{name}, line {number}: a document begins, but the one of line {begin} has not ended")
             head = _HEAD.fullmatch(line)
             if head is None:
-                raise ValueError(f"{name}, line {number}: {line[:80]!r}; expected '{BEGIN} (NAME); part 000'")
+                raise ValueError(f"{name}, line {number}: {quoted(line)}; expected '{BEGIN} (NAME); part 000'")
             begin, body = number, []
         elif head is not None and line.startswith(_END):
             yield _document(head, body, name=name, begin=begin)
@@ -56,10 +57,10 @@ def read_conll2012(lines: Iterable[str], *, name: str) -> Iterator[Document]:
         elif line.strip():
             refuse_json(line, where=f"{name}, line {number}", expected=f"'{BEGIN} (NAME); part 000' and columns")
             raise ValueError(
-                f"{name}, line {number}: {line[:80]!r} is outside a document; expected '{BEGIN} (NAME); part 000'"
+                f"{name}, line {number}: {quoted(line)} is outside a document; expected '{BEGIN} (NAME); part 000'"
             )
     if head is not None:
-        raise ValueError(f"{name}, line {begin}: document {head['name']} has no '{_END}' up to line {number}")
+        raise ValueError(f"{name}, line {begin}: document {quoted(head['name'])} has no '{_END}' up to line {number}")
     if begin == 0:
         raise ValueError(f"{name} has no document; expected '{BEGIN} (NAME); part 000' and columns below it")
 
@@ -93,7 +94,7 @@ def coreference_column(sentence: ColumnSentence) -> list[str]:
 def _document(head: re.Match[str], body: list[str], *, name: str, begin: int) -> Document:
     sentences = list(column_sentences(body, name=name, first_line=begin + 1))
     if not sentences:
-        raise ValueError(f"{name}, line {begin}: document {head['name']} is empty")
+        raise ValueError(f"{name}, line {begin}: document {quoted(head['name'])} is empty")
     for sentence in sentences:
         _check(sentence)
     return Document(name=head["name"], part=int(head["part"] or 0), sentences=sentences)
@@ -103,7 +104,7 @@ def _check(sentence: ColumnSentence) -> None:
     if sentence.num_columns <= _FIRST_ROLE:
         raise ValueError(
             f"{sentence.line(0)}: {sentence.num_columns} columns; CoNLL-2012 has {_FIRST_ROLE}, then one per "
-            f"predicate and a last one for coreference: {' '.join(sentence.rows[0])[:80]!r}"
+            f"predicate and a last one for coreference: {quoted(' '.join(sentence.rows[0]))}"
         )
     for row, cells in enumerate(sentence.rows):
         if cells[_WORD] == _WITHOUT_WORD:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.system.untrusted import quoted
 from elmokit.text.corpora.json_lines import refuse_json
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
         if len(cells) != len(header):
             raise ValueError(
                 f"{name}, line {number}: {len(cells)} tab-separated columns, but {len(header)} in the header: "
-                f"{line[:80]!r}"
+                f"{quoted(line)}"
             )
         num_rows += 1
         yield TableRow(f"{name}, line {number}", [cells[position] for position in positions])
@@ -52,4 +53,4 @@ def _find(header: list[str], names: Sequence[str], *, where: str) -> int:
     for name in names:
         if name in header:
             return header.index(name)
-    raise ValueError(f"{where}: the header has no column {' or '.join(names)}: {', '.join(header)[:80]!r}")
+    raise ValueError(f"{where}: the header has no column {' or '.join(names)}: {quoted(chr(9).join(header))}")

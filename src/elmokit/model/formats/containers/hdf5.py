@@ -85,7 +85,7 @@ def open_unseen(path: Path) -> Any:
 
 def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
     """All entries of the file; no link is followed, and no group is entered twice."""
-    visited = {_address(root)}
+    visited = {object_address(root)}
     open_groups: list[tuple[str, Any]] = [("", root)]
     count = 0
     while open_groups:
@@ -107,10 +107,10 @@ def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
                 yield describe_dataset(name, target, file_bytes)
             elif not isinstance(target, h5py.h5g.GroupID):
                 yield Entry(name, "other", "is a named type, not a dataset")
-            elif _address(target) in visited:
+            elif object_address(target) in visited:
                 yield Entry(name, "other", "is a second link to a group; groups have one name here")
             else:
-                visited.add(_address(target))
+                visited.add(object_address(target))
                 open_groups.append((name + "/", target))
                 yield Entry(name, "group")
 
@@ -126,5 +126,6 @@ def _links(group: Any) -> list[tuple[bytes, int]]:
     return found
 
 
-def _address(opened: Any) -> int:
+def object_address(opened: Any) -> int:
+    """Where the header of an open file, group or dataset is in the file."""
     return int(h5py.h5o.get_info(opened).addr)

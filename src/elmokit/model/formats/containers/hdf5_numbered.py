@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import h5py as _h5py
 
-from elmokit.model.formats.containers.hdf5 import open_unseen
+from elmokit.model.formats.containers.hdf5 import object_address, open_unseen
+from elmokit.model.formats.containers.hdf5_attributes import text_attributes
 from elmokit.model.formats.containers.hdf5_dataset import (
     DAMAGE,
     describe_dataset,
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 h5py: Any = _h5py  # has no type stubs; all results are cast below
 
-MAX_ATTRIBUTES = 100
-MAX_TEXT_BYTES = 10_000
 SENTENCE_TO_INDEX = b"sentence_to_index"
 """Name of the dataset that AllenNLP's `elmo` command writes next to the numbered ones."""
 
@@ -63,18 +62,7 @@ class NumberedDatasets:
 
     def attributes(self) -> dict[str, str]:
         """The attributes of the file that are short texts."""
-        texts: dict[str, str] = {}
-        try:
-            for number in range(min(h5py.h5a.get_num_attrs(self._root), MAX_ATTRIBUTES)):
-                attribute = h5py.h5a.open(self._root, index=number)
-                if attribute.get_type().get_class() != h5py.h5t.STRING or attribute.shape != ():
-                    continue
-                if attribute.get_storage_size() <= MAX_TEXT_BYTES:
-                    value = self._file.attrs[attribute.name]
-                    texts[attribute.name.decode()] = value if isinstance(value, str) else str(value, "utf-8")
-        except DAMAGE as error:
-            raise FormatError(self.path, f"cannot be read: {shown(str(error))}", part="attributes") from error
-        return texts
+        return text_attributes(self.path, object_address(self._root))
 
     def _exists(self, number: int) -> bool:
         return bool(self._root.links.exists(str(number).encode()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elmokit.system.untrusted import FormatError, readable_bytes
+from elmokit.system.untrusted import FormatError, leads_out, readable_bytes, refuse_link_out
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.lines import read_chunks
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
@@ -15,16 +15,6 @@ if TYPE_CHECKING:
 MAX_BYTES = 1 << 28
 """Largest size when unpacked; the vocabulary of the 1B Word benchmark has 8 MB."""
 _HEAD_BYTES = 1 << 20
-
-
-def leads_out(path: Path) -> bool:
-    """Whether the file is a link out of its folder, which could make us read, and quote, any file of the reader's.
-
-    The cache of Hugging Face is no such case: in `snapshots/REVISION/` all files are links into `blobs/`.
-    """
-    folder, file = path.parent.resolve(), path.resolve()
-    is_blob = folder.parent.name == "snapshots" and file.parent == folder.parent.parent / "blobs"
-    return not (file.is_relative_to(folder) or is_blob)
 
 
 def looks_like_vocabulary(path: Path) -> bool:
@@ -44,8 +34,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
     Raises FormatError for a link out of the folder and above 256 MiB.
     """
-    if leads_out(path):
-        raise FormatError(path, "is a link out of the model's folder, and is not followed; copy the file there")
+    refuse_link_out(path)
     num_bytes = 0
     for chunk in read_chunks(path):
         num_bytes += len(chunk)

@@ -1,0 +1,125 @@
+"""Targets: text in every packing, word vectors, and the data sets of the six tasks."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import lzma
+import struct
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from attacks.targets import Target, in_new_folder, target
+from attacks.weights import SPECIALS, WORDS, stored_bilm
+from elmokit.corpus.prepare import Preparation, prepare
+from elmokit.corpus.vocabulary_counts import write_vocabulary
+from elmokit.model.formats.native import write_native
+from elmokit.scoring.breakdown import measure_files
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.config import Splits
+from elmokit.tasks.reading import read_data
+from elmokit.tasks.task import recipe_config
+from elmokit.text.vocabulary import Vocabulary
+from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
+
+TEXT = "The cat sat on a mat . It slept there .\n\nAnother cat , of Seoul , came and sat on the mat too .\n" * 5
+PACKINGS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": partial(gzip.compress, mtime=0),
+    ".xz": lzma.compress,
+    ".bz2": bz2.compress,
+}
+READ = ("", ".gz", ".xz")
+"""Of the packings; the others are refused."""
+
+_CONLL2012 = """#begin document (bc/x); part 000
+bc/x   0   0   Ann     NNP   (TOP*   -      -    -   -   *   (ARG0*)   (ARG0*)   (1)
+bc/x   0   1   tried   VBD   *       try    01   -   -   *   (V*)      *         -
+bc/x   0   2   to      TO    *       -      -    -   -   *   (ARG1*    *         -
+bc/x   0   3   sing    VB    *)      sing   01   -   -   *   *)        (V*)      (1)
+
+#end document
+"""
+_CONLL2005 = "The DT * * - - (A0*\ncat NN *) (X*) - - *)\nsat VBD (VP* * 01 sit (V*)\ndown RB *)) * - - (AM-DIR*)\n\n"
+_ANSWER = {"text": "Ann", "answer_start": 0}
+_QUESTION = {"id": "q1", "question": "Who sang?", "answers": [_ANSWER]}
+_SQUAD = json.dumps({"data": [{"paragraphs": [{"context": "Ann sang in Seoul.", "qas": [_QUESTION]}]}]})
+_PAIR = json.dumps({"gold_label": "neutral", "sentence1": "A dog runs.", "sentence2": "It's a cat."})
+DATA = (
+    ("named-entities", "conll", "-DOCSTART- -X- O\n\nJane NNP B-PER\nlives VB O\n\nSeoul NNP I-LOC\n"),
+    ("semantic-roles", "conll2012", _CONLL2012),
+    ("semantic-roles", "conll2005", _CONLL2005),
+    ("coreference", "conll2012", _CONLL2012),
+    ("question-answering", "squad", _SQUAD),
+    ("entailment", "json", f"{_PAIR}\n{_PAIR}\n"),
+    ("entailment", "table", "sentence1\tsentence2\tgold_label\nA dog\tA cat\tentailment\na\tb\t-\n"),
+    ("sentiment", "trees", "(3 (2 It) (4 (2 's) (3 good)))\n(1 (2 -LRB-) (0 bad))\n"),
+    ("sentiment", "table", "id\tdocument\tlabel\n1\tA good film.\t1\n2\tbad\t0\n"),
+)
+
+
+def text_targets(folder: Path) -> Iterator[Target]:
+    """Text that is counted, scored and prepared; vocabularies; word vectors; data sets."""
+    given = folder / "given-text"
+    given.mkdir(parents=True)
+    write_native(given / "bilm", stored_bilm())
+    add = partial(target, is_named=True)
+    for ending in READ:
+        text = partial(_write, f"text{ending}", TEXT.encode(), ending)
+        yield add(f"text{ending}: vocabulary", folder, text, partial(_count, f"text{ending}"))
+        yield add(f"text{ending}: prepare", folder, text, partial(_prepare, f"text{ending}"))
+        score = partial(_perplexity, given / "bilm", f"text{ending}")
+        yield add(f"text{ending}: perplexity", folder, text, score)
+        words = "".join(f"{word}\n" for word in (*SPECIALS, *WORDS)).encode()
+        make = partial(_write, f"words{ending}", words, ending)
+        yield add(f"vocabulary{ending}", folder, make, partial(_vocabulary, f"words{ending}"))
+    for kind, content in _word_vectors().items():
+        for ending in ("", ".gz"):
+            name = f"vectors{ending}"
+            make = partial(_write, name, content, ending)
+            yield add(f"word vectors, {kind}{ending}", folder, make, partial(_read_word_vectors, name))
+    for task, kind, content in DATA:
+        make = partial(_write, "data", content.encode(), "")
+        yield add(f"data of {task}, {kind}", folder, make, partial(_read_data, task))
+
+
+def _write(name: str, content: bytes, ending: str, folder: Path) -> None:
+    folder.mkdir()
+    (folder / name).write_bytes(PACKINGS[ending](content))
+
+
+def _count(name: str, folder: Path) -> None:
+    in_new_folder(lambda output: write_vocabulary([folder / name], output / "words.txt"))
+
+
+def _prepare(name: str, folder: Path) -> None:
+    how = Preparation(held_out=0, min_tokens=1)
+    in_new_folder(lambda output: prepare([folder / name], output / "corpus", how))
+
+
+def _perplexity(bilm: Path, name: str, folder: Path) -> None:
+    measure_files(str(bilm), [folder / name])
+
+
+def _vocabulary(name: str, folder: Path) -> None:
+    Vocabulary.read(folder / name)
+
+
+def _read_word_vectors(name: str, folder: Path) -> None:
+    word_vector_dim(folder / name)
+    read_word_vectors(folder / name, WORDS, first=3)
+
+
+def _read_data(name: str, folder: Path) -> None:
+    task = find_task(name)
+    read_data(task, Splits((folder / "data",), (folder / "data",)), recipe_config(task, "cpu"))
+
+
+def _word_vectors() -> dict[str, bytes]:
+    numbers = [0.25, -1.5, 3.0, 1e-3]
+    lines = "".join(f"{word} {' '.join(map(str, numbers))}\n" for word in WORDS)
+    header = f"{len(WORDS)} {len(numbers)}\n".encode()
+    packed = b"".join(word.encode() + b" " + struct.pack("<4f", *numbers) + b"\n" for word in WORDS)
+    return {"text": lines.encode(), "text with a header": header + lines.encode(), "binary": header + packed}
