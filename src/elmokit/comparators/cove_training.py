@@ -39,7 +39,7 @@ _IGNORED = -100  # cross_entropy's mark of a position without a target
 
 @dataclass(frozen=True)
 class CoveConfig:
-    """Settings of a training; widths are the paper's, the rest is ours (experiments/LOG.md, 2026-11-22)."""
+    """Settings of a training; widths are the published ones, the rest is ours and has not been tuned."""
 
     word_vectors: str = ""
     """File of GloVe, word2vec or fastText vectors, the encoder's input, which are not trained."""
