@@ -139,9 +139,9 @@ def _intervals(paths: Sequence[Path]) -> OurTable:
         interval = fields.fields("interval")
         bounds = (interval.number(name, least=-math.inf) for name in ("estimate", "low", "high"))
         name = f"{_row_of(fields)}: {fields.text('test_set')}, {fields.text('model')}"
-        rows[name] = (str(Interval(*bounds)), str(len(fields.texts("elmo"))))
+        rows[name] = (str(Interval(*bounds)), ", ".join(fields.texts("elmo")))
     about = "Gain on the test items in points, with the 95 % interval of a paired bootstrap over the items."
-    return OurTable("Intervals over test items", about, ("gain", "seeds"), rows)
+    return OurTable("Intervals over test items", about, ("gain", "runs with ELMo"), rows)
 
 
 def _ensembles(paths: Sequence[Path]) -> OurTable:
