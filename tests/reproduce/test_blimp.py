@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.cli.main import main
-from elmokit.reproduce.blimp import DATA, compute, our_rows, our_tables, read_paradigm, read_results
+from elmokit.reproduce.blimp import DATA, compute, our_rows, our_tables, read_paradigm, read_results_of_blimp
 from elmokit.reproduce.reproduction import Request
 from toy_language_model import write_toy
 
@@ -31,7 +31,7 @@ def request_of_toy(tmp_path: Path) -> Request:
 
 def test_each_paradigm_is_scored_once(request_of_toy: Request) -> None:
     (path,) = compute(request_of_toy)
-    results = read_results([path])
+    results = read_results_of_blimp([path])
     assert [(result.model, result.paradigm, result.term) for result in results] == [
         *(("toy", "one", "order"), ("toy", "two", "order")),
     ]
@@ -39,14 +39,14 @@ def test_each_paradigm_is_scored_once(request_of_toy: Request) -> None:
     before = path.read_text()
     path.write_text(before.splitlines()[0] + "\n")
     compute(request_of_toy)
-    assert [result.paradigm for result in read_results([path])] == ["one", "two"]
+    assert [result.paradigm for result in read_results_of_blimp([path])] == ["one", "two"]
     compute(request_of_toy)
     assert len(path.read_text().splitlines()) == 2
 
 
 def test_our_rows_are_accuracies_over_all_pairs(request_of_toy: Request) -> None:
     paths = compute(request_of_toy)
-    results = read_results(paths)
+    results = read_results_of_blimp(paths)
     for row in our_rows(paths):
         direction = row.row.removeprefix("toy, ")
         correct = sum(result.accuracies[direction].correct for result in results)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 REPRODUCTIONS = {
     "blimp": "elmokit.reproduce.blimp",
+    "reading-times": "elmokit.reproduce.reading_times",
     "table1": "elmokit.reproduce.table1",
     "table2": "elmokit.reproduce.table2",
     "table3": "elmokit.reproduce.table3",

@@ -45,3 +45,37 @@ POLYSEMY_KO = PaperTable(
         "split of the reviews.",
     ),
 )
+
+BLIMP = PaperTable(
+    name="BLiMP",
+    section="",
+    source="Warstadt et al. (2020), table 3",
+    about="Share of 67,000 minimal pairs, in percent, in which the acceptable sentence is the more probable one.",
+    columns=("accuracy",),
+    rows={
+        "5-gram": (Printed("61.2"),),
+        "LSTM": (Printed("69.8"),),
+        "Transformer-XL": (Printed("69.6"),),
+        "GPT-2": (Printed("83.0"),),
+        "people": (Printed("88.6"),),
+    },
+    statements=(
+        "The published models read forwards; the LSTM was trained on 83 million tokens of Wikipedia.",
+        "Both adds the log probabilities of the two directions. A tie counts as wrong.",
+    ),
+)
+
+READING_TIMES = PaperTable(
+    name="Reading times",
+    section="",
+    source="Natural Stories, Futrell et al. (2021)",
+    about="What the surprisals of a word and of the one before it add, per word, to the log likelihood (nats) of its "
+    "mean self-paced reading time, next to position, lengths and frequencies.",
+    columns=("added log likelihood",),
+    statements=(
+        "Linear regression; each of the ten stories is predicted from the other nine. The number after ± is the "
+        "standard error over words.",
+        "Sentences are read by themselves. Words at the edge of a sentence are left out, and words that are not in "
+        "the vocabulary or follow one that is not.",
+    ),
+)

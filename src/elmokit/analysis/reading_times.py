@@ -1,0 +1,177 @@
+"""Do a model's surprisals help to predict how long people read a word? Natural Stories (Futrell et al., 2021).
+
+The reading times of words, means over readers, are predicted by linear regression: once from position, length and
+frequency of the word and of the one before it, and once also from the surprisals of both (Smith and Levy, 2013). Each
+story is predicted from the regression over the others; what counts is the gain in log likelihood per word.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.text.alignment import token_offsets
+from elmokit.text.lines import read_lines
+from elmokit.text.tokenizer import split_sentences, tokenize
+
+if TYPE_CHECKING:
+    from jaxtyping import Float, Int
+
+    from elmokit.model.surprisal import SurprisalModel
+
+RATES = {"forward": ("forward",), "backward": ("backward",), "both": ("forward", "backward")}
+
+
+@dataclass(frozen=True)
+class ReadWord:
+    """A word of a story as people read it, with its punctuation."""
+
+    text: str
+    story: int
+    zone: int
+    """Position in the story, from 1."""
+    milliseconds: float
+    """Mean reading time over readers."""
+
+
+@dataclass(frozen=True)
+class ScoredWord:
+    """A word with what a regression reads of it."""
+
+    word: ReadWord
+    log_rank: float
+    """Log of the rank of its first token in the model's vocabulary: by Zipf's law, minus its log frequency."""
+    bits: dict[str, float]
+    """Sum of the surprisals of its tokens, by direction."""
+    is_known: bool
+    """Whether the vocabulary has all of its tokens."""
+    is_at_edge: bool
+    """Whether it is the first or the last word of its sentence."""
+
+
+@dataclass(frozen=True)
+class AddedLikelihood:
+    """What surprisals add to the log likelihood of a word's reading time, in nats."""
+
+    mean: float
+    standard_error: float
+    num_words: int
+
+    def __str__(self) -> str:
+        """Mean and standard error, such as `0.0118 ± 0.0018`."""
+        return f"{self.mean:.4f} ± {self.standard_error:.4f}"
+
+
+def read_words(folder: Path) -> list[ReadWord]:
+    """Words of Natural Stories in order: `all_stories.tok` with the reading times of `processed_wordinfo.tsv`.
+
+    Words without a reading time are left out. Raises FileNotFoundError for a missing file and ValueError, naming file
+    and line, for a line that is not what it should be.
+    """
+    times = {
+        (story, zone): float(cells[4]) for cells, story, zone in _rows(folder / "processed_wordinfo.tsv", num_columns=8)
+    }
+    words = _rows(folder / "all_stories.tok", num_columns=3)
+    return [
+        ReadWord(cells[0], story, zone, times[story, zone]) for cells, story, zone in words if (story, zone) in times
+    ]
+
+
+def score_words(model: SurprisalModel, words: Sequence[ReadWord]) -> list[ScoredWord]:
+    """Surprisal and rank of each word, whose sentence is read by itself."""
+    sentences = [sentence for story in _stories(words) for sentence in _sentences(story)]
+    tokens = [tokenize(" ".join(word.text for word in sentence)) for sentence in sentences]
+    scored: list[ScoredWord] = []
+    for sentence, of_sentence, result in zip(sentences, tokens, model.read(tokens), strict=True):
+        owners = _owners(sentence, of_sentence)
+        bits = {direction: result.bits(direction) for direction in result.directions}
+        for index, word in enumerate(sentence):
+            own = np.flatnonzero(owners == index)
+            if len(own):
+                first = of_sentence[int(own[0])]
+                scored.append(
+                    ScoredWord(
+                        word,
+                        log_rank=math.log(1 + model.vocabulary.id(first)),
+                        bits={direction: float(side[own].sum()) for direction, side in bits.items()},
+                        is_known=bool(result.known[own].all()),
+                        is_at_edge=index in (0, len(sentence) - 1),
+                    )
+                )
+    return scored
+
+
+def added_likelihood(scored: Sequence[ScoredWord], directions: Sequence[str]) -> AddedLikelihood:
+    """What the surprisals of these directions add, over the words that are predicted.
+
+    These are the words that are neither first nor last in their sentence, if they and the word before are known.
+    Raises ValueError if there are fewer than two stories.
+    """
+    pairs = [
+        (before, here)
+        for before, here in zip(scored, scored[1:], strict=False)
+        if here.is_known and before.is_known and not here.is_at_edge and here.word.zone == before.word.zone + 1
+    ]
+    stories = np.array([here.word.story for _, here in pairs])
+    if len(set(stories.tolist())) < 2:
+        raise ValueError("there are fewer than two stories; each is predicted from the others")
+    times = np.array([here.word.milliseconds for _, here in pairs])
+    control = np.array([[1.0, here.word.zone, *_control(before), *_control(here)] for before, here in pairs])
+    surprisals = np.array([[word.bits[way] for word in pair for way in directions] for pair in pairs])
+    plain = _log_likelihoods(control, times, stories)
+    gains = _log_likelihoods(np.hstack([control, surprisals]), times, stories) - plain
+    return AddedLikelihood(float(gains.mean()), float(gains.std(ddof=1) / math.sqrt(len(gains))), len(gains))
+
+
+def _control(scored: ScoredWord) -> tuple[float, float, float]:
+    length = float(len(scored.word.text))
+    return length, scored.log_rank, length * scored.log_rank
+
+
+def _log_likelihoods(
+    predictors: Float[np.ndarray, "N P"], times: Float[np.ndarray, " N"], stories: Int[np.ndarray, " N"]
+) -> Float[np.ndarray, " N"]:
+    """Log density of each time under a normal distribution around its prediction from the other stories."""
+    found = np.empty(len(times))
+    for story in np.unique(stories):
+        here, others = stories == story, stories != story
+        weights = np.linalg.lstsq(predictors[others], times[others], rcond=None)[0]
+        variance = np.mean((times[others] - predictors[others] @ weights) ** 2)
+        errors = times[here] - predictors[here] @ weights
+        found[here] = -0.5 * (np.log(2 * np.pi * variance) + errors**2 / variance)
+    return found
+
+
+def _rows(path: Path, *, num_columns: int) -> Iterator[tuple[list[str], int, int]]:
+    """Cells, story and zone of each line after the header: the second cell is the zone, the third the story."""
+    for number, line in enumerate(read_lines(path), start=1):
+        if number == 1:
+            continue
+        cells = line.split("\t")
+        if len(cells) != num_columns or not (cells[1].isdecimal() and cells[2].isdecimal()):
+            raise ValueError(f"{path}, line {number}: expected {num_columns} columns: a word, its zone, its story, ...")
+        yield cells, int(cells[2]), int(cells[1])
+
+
+def _stories(words: Sequence[ReadWord]) -> list[list[ReadWord]]:
+    return [[word for word in words if word.story == story] for story in dict.fromkeys(word.story for word in words)]
+
+
+def _sentences(story: Sequence[ReadWord]) -> Iterator[list[ReadWord]]:
+    start = 0
+    for sentence in split_sentences(" ".join(word.text for word in story)):
+        end = start + len(sentence.split())
+        yield list(story[start:end])
+        start = end
+
+
+def _owners(words: Sequence[ReadWord], tokens: list[str]) -> Int[np.ndarray, " T"]:
+    """For each token, the index of the word in which it begins."""
+    text = " ".join(word.text for word in words)
+    ends = np.cumsum([len(word.text) + 1 for word in words])
+    return np.searchsorted(ends, [start for start, _ in token_offsets(text, tokens)], side="right")
