@@ -272,6 +272,8 @@ def test_the_command_says_what_it_did(tmp_path: Path, raw: Path, capsys: pytest.
         "held_out": 0.1,
         "seed": 3,
         "shard_megabytes": 1.0,
+        "exclude": [],
+        "exclude_words": 10,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,18 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="share of the documents to hold out, such as 0.5%% or 0.005 (default: 0.5%%)",
     )
+    parser.add_argument(
+        "--exclude",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FILE",
+        help="evaluation data (plain text, columns, JSON, JSON lines): sentences that share a passage with it are "
+        "dropped",
+    )
+    parser.add_argument(
+        "--exclude-words", type=int, metavar="N", help="successive words that count as a passage (default: 10)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed for shuffling and holding out (default: %(default)s)")
     parser.add_argument(
         "--shard-megabytes",
@@ -55,16 +68,21 @@ def _prepare(arguments: argparse.Namespace) -> None:
     """Turn raw text into a corpus: sentences, tokens, no duplicates, shuffled shards, held-out text."""
     from elmokit.corpus.prepare import Preparation, prepare
 
-    given = {name: getattr(arguments, name) for name in ("min_tokens", "max_tokens", "held_out", "shard_megabytes")}
+    names = ("min_tokens", "max_tokens", "held_out", "shard_megabytes", "exclude_words")
+    given = {name: getattr(arguments, name) for name in names}
     how = Preparation(
         language=arguments.language,
         unit=arguments.unit,
         nfc=not arguments.no_nfc,
         keep_duplicates=arguments.keep_duplicates,
         seed=arguments.seed,
+        exclude=tuple(arguments.exclude),
         **{name: value for name, value in given.items() if value is not None},
     )
-    print(prepare(arguments.raw, arguments.output, how).text())
+    manifest = prepare(arguments.raw, arguments.output, how)
+    for warning in manifest.warnings():
+        print(f"elmokit: warning: {warning}", file=sys.stderr)
+    print(manifest.text())
     print(arguments.output)
 
 

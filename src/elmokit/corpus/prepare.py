@@ -20,8 +20,9 @@ from itertools import groupby
 from pathlib import Path
 
 from elmokit import __version__
+from elmokit.corpus.exclusion import Exclusion
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
-from elmokit.corpus.manifest import Amount, CorpusFile, CorpusManifest, Source, sha256
+from elmokit.corpus.manifest import Amount, CorpusFile, CorpusManifest, ExcludedText, Source, sha256
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, read_raw_documents, script_share
 from elmokit.model.formats.folder import new_folder
 from elmokit.system.files import atomic_write, temporary_folder
@@ -31,6 +32,7 @@ from elmokit.text.tokenizer import split_sentences, tokenize
 
 HELD_OUT_FILE = "heldout.txt.xz"
 TOO_SHORT, TOO_LONG, OTHER_SCRIPT = "too short", "too long", "in another script"
+EXCLUDED = "in excluded texts"
 DUPLICATE, HELD_OUT_TOO = "duplicates", "held out elsewhere"
 
 # The thresholds of the bundled models' corpora: ASCII letters in English, Hangul syllables in Korean text.
@@ -64,6 +66,10 @@ class Preparation:
     """Seed of the shuffle and of the choice of held-out documents."""
     shard_megabytes: float = 40.0
     """Size of a shard's text, in 10^6 bytes before compression."""
+    exclude: tuple[str, ...] = ()
+    """Files of evaluation data: sentences that share `exclude_words` successive words with one of them are dropped."""
+    exclude_words: int = 10
+    """Number of successive words, without regard to case and punctuation, that count as shared."""
 
     def __post_init__(self) -> None:
         for name, choices in (("language", ("en", "ko", "other")), ("unit", ("eojeol", "morphemes"))):
@@ -82,6 +88,8 @@ class Preparation:
             raise ValueError(
                 f"the held-out share is {self.held_out:g}; expected at least 0 and less than 1 (0.5% is 0.005)"
             )
+        if self.exclude_words < 1:
+            raise ValueError(f"exclude_words is {self.exclude_words}; expected at least 1")
         if not self.shard_megabytes > 0:
             raise ValueError(f"shard_megabytes is {self.shard_megabytes:g}; expected more than 0")
 
@@ -99,7 +107,7 @@ def prepare(
 
     No sentence of a held-out document occurs in the shards: if a training document also has it, it is dropped there.
     About three times the size of the text is needed on disk. Raises ValueError for malformed UTF-8, naming file and
-    line, and when nothing is left to train on; FileExistsError when the folder exists.
+    line, and when nothing is left to train on, or an excluded file has no text; FileExistsError when the folder exists.
     """
     how = how or Preparation()
     for path in raw:
@@ -108,9 +116,10 @@ def prepare(
     if not raw:
         raise ValueError("no raw text was given; expected at least one file")
     tokenizer = _tokenizer(how)
+    exclusion = Exclusion([Path(path) for path in how.exclude], num_words=how.exclude_words, tokenizer=tokenizer)
     with new_folder(folder) as staging:
         with temporary_folder(staging / "corpus") as sorting:
-            found = _Sentences(how, ExternalSort(sorting, memory_bytes=memory_bytes // 2))
+            found = _Sentences(how, exclusion, ExternalSort(sorting, memory_bytes=memory_bytes // 2))
             sources = [found.read(index, path, tokenizer) for index, path in enumerate(raw)]
             shuffled = ExternalSort(sorting, memory_bytes=memory_bytes // 2)
             for record in found.without_duplicates():
@@ -123,6 +132,7 @@ def prepare(
             options=dataclasses.asdict(how),
             sources=sources,
             dropped=found.dropped,
+            excluded=found.excluded,
             held_out_documents=found.num_held_out_documents,
             held_out=held_out,
             shards=shards,
@@ -140,12 +150,15 @@ class _Sentences:
     in the input. Held-out documents have the lowest random numbers, so among equal sentences theirs come first.
     """
 
-    def __init__(self, how: Preparation, records: ExternalSort) -> None:
-        self.dropped = {reason: Amount() for reason in (TOO_SHORT, TOO_LONG, OTHER_SCRIPT, DUPLICATE, HELD_OUT_TOO)}
+    def __init__(self, how: Preparation, exclusion: Exclusion, records: ExternalSort) -> None:
+        reasons = (TOO_SHORT, TOO_LONG, OTHER_SCRIPT, *([EXCLUDED] if how.exclude else []), DUPLICATE, HELD_OUT_TOO)
+        self.dropped = {reason: Amount() for reason in reasons}
+        self.excluded = [ExcludedText(path, sha256(Path(path)), Amount()) for path in how.exclude]
         self.num_documents = 0
         """Number of documents with at least one sentence that passes the filters."""
         self.num_held_out_documents = 0
         self._how = how
+        self._exclusion = exclusion
         self._records = records
         self._position = 0
         self._first_to_train = round(how.held_out * 2**64)
@@ -220,6 +233,10 @@ class _Sentences:
             script, least = _SCRIPTS[self._how.language]
             if script_share(sentence, script) < least:
                 return OTHER_SCRIPT
+        file = self._exclusion.find(tokens) if self._how.exclude else None
+        if file is not None:
+            self.excluded[file].dropped.add(len(tokens))
+            return EXCLUDED
         return None
 
     def _count_document(self, key: int) -> None:

@@ -1,0 +1,117 @@
+"""Texts that a corpus must not share passages with: the data of evaluations, in whatever layout they come.
+
+A sentence that has N successive words of such a text is dropped. Words are tokens with a letter or a digit, without
+regard to case, so punctuation and capitals hide nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+from elmokit.system.json_fields import parse_json_object
+from elmokit.text.corpora.penn import plain_token
+from elmokit.text.lines import read_lines, split_tokens
+
+NUM_COLUMNS = 4
+"""Columns of a column file that may hold the words: the first of CoNLL-2003, the second of CoNLL-U, the fourth of
+CoNLL-2012."""
+
+Tokenizer = Callable[[str], list[str]]
+
+
+class Exclusion:
+    """All passages of N successive words of some files, and which file each is in."""
+
+    def __init__(self, files: Sequence[Path], *, num_words: int, tokenizer: Tokenizer) -> None:
+        """Reads the files. Raises the errors of `read_lines`, and ValueError for a file without such a passage."""
+        self._num_words = num_words
+        self._file_of: dict[int, int] = {}
+        for number, path in enumerate(files):
+            has_passage = False
+            for words in texts_of(path, tokenizer):
+                for passage in _passages(words, num_words):
+                    has_passage = True
+                    self._file_of.setdefault(passage, number)
+            if not has_passage:
+                raise ValueError(
+                    f"{path}: has no text of {num_words} successive words, so it would exclude nothing; expected plain "
+                    "text, columns, JSON or JSON lines"
+                )
+
+    def find(self, tokens: Iterable[str]) -> int | None:
+        """The index of a file that shares a passage with the sentence; None if there is none."""
+        for passage in _passages(_words(tokens), self._num_words):
+            if passage in self._file_of:
+                return self._file_of[passage]
+        return None
+
+
+def texts_of(path: Path, tokenizer: Tokenizer) -> Iterator[list[str]]:
+    """The words of each text of a file: of each text in JSON, or of each block of lines between blank ones.
+
+    A block is read line by line, and also column by column, since a file of columns has its words below each other.
+    """
+    lines = read_lines(path)
+    first = next((line for line in lines if line.strip()), "")
+    if first.lstrip().startswith("{"):
+        for text in _texts_in_json(first, lines, path):
+            yield _words(tokenizer(text))
+        return
+    block: list[str] = []
+    for line in (first, *lines):
+        if line.strip():
+            block.append(line)
+        elif block:
+            yield from _texts_of_block(block, tokenizer)
+            block = []
+    if block:
+        yield from _texts_of_block(block, tokenizer)
+
+
+def _texts_of_block(block: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[str]]:
+    yield _words(token for line in block for token in tokenizer(line))
+    rows = [split_tokens(line) for line in block]
+    for column in range(min(NUM_COLUMNS, max(map(len, rows)))):
+        yield _words(plain_token(row[column]) for row in rows if column < len(row))
+
+
+def _texts_in_json(first: str, rest: Iterable[str], path: Path) -> Iterator[str]:
+    """All texts in lines of JSON objects, or in a file that is one object over many lines, as that of SQuAD may be."""
+    try:
+        value = parse_json_object(first, where=path)
+    except ValueError:
+        yield from _strings(parse_json_object("\n".join([first, *rest]), where=path))
+        return
+    yield from _strings(value)
+    for number, line in enumerate(rest, start=2):
+        if line.strip():
+            yield from _strings(parse_json_object(line, where=f"{path}, line {number}"))
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+            yield " ".join(cast("list[str]", value))  # the tokens of a text
+        for part in cast("Iterable[object]", parts):
+            yield from _strings(part)
+
+
+def _words(tokens: Iterable[str]) -> list[str]:
+    return [token.casefold() for token in tokens if any(character.isalnum() for character in token)]
+
+
+def _passages(words: Sequence[str], num_words: int) -> Iterator[int]:
+    """A hash of each run of `num_words` words."""
+    window: deque[str] = deque(maxlen=num_words)
+    for word in words:
+        window.append(word)
+        if len(window) == num_words:
+            digest = hashlib.blake2b("\0".join(window).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            yield int.from_bytes(digest, "big")

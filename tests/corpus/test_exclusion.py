@@ -1,0 +1,107 @@
+"""Evaluation data in every layout keep the sentences that share a passage with them out of a corpus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.corpus.exclusion import Exclusion
+from elmokit.corpus.prepare import Preparation, prepare
+from elmokit.text.lines import read_lines
+from elmokit.text.tokenizer import tokenize
+
+PASSAGE = "one two three four five six"
+
+
+def exclusion(path: Path, *, num_words: int = 5) -> Exclusion:
+    return Exclusion([path], num_words=num_words, tokenizer=tokenize)
+
+
+def columns(*, word: int) -> str:
+    rows = [[cell if index == word else "X" for index in range(5)] for cell in PASSAGE.split()]
+    return "\n".join("\t".join(row) for row in rows) + "\n\n"
+
+
+LAYOUTS = {
+    "plain": PASSAGE,
+    "plain over two lines": "one two three\nfour five six\n",
+    "columns, words first": columns(word=0),
+    "columns, words second": "1\tA\n\n" + columns(word=1),
+    "columns, words fourth": columns(word=3),
+    "a table": f"text\tlabel\n{PASSAGE}\t1\nother\t0\n",
+    "JSON lines": json.dumps({"label": "x"}) + "\n\n" + json.dumps({"sentence": PASSAGE}) + "\n",
+    "JSON lines of tokens": json.dumps({"tokens": PASSAGE.split(), "n": 3}) + "\n",
+    "SQuAD": json.dumps({"data": [{"paragraphs": [{"context": PASSAGE, "qas": []}]}]}),
+    "SQuAD over many lines": json.dumps({"data": [{"paragraphs": [{"context": PASSAGE}]}]}, indent=1),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_words_are_found_in_every_layout(tmp_path: Path, layout: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(LAYOUTS[layout])
+    found = exclusion(path)
+    assert found.find(["zero", "one", "two", "three", "four", "five"]) == 0
+    assert found.find(["one", "two", "three", "four", "and", "five"]) is None
+    assert found.find(["one", "two", "three", "four"]) is None
+
+
+def test_punctuation_and_capitals_hide_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("One, two -- three (four) five!")
+    assert exclusion(path).find(tokenize('"ONE two... Three, four five')) == 0
+
+
+def test_a_passage_does_not_cross_a_blank_line_or_a_text_of_json(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("a b c d e\n\none two three\n\nfour five six\n")
+    assert exclusion(path).find(PASSAGE.split()) is None
+    path.write_text(json.dumps({"a": "a b c d e", "b": "one two three", "c": "four five six"}))
+    assert exclusion(path).find(PASSAGE.split()) is None
+
+
+def test_a_file_that_would_exclude_nothing_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for content in ("", "one two three four\n", '{"n": 3}\n'):
+        path.write_text(content)
+        with pytest.raises(ValueError, match="file: has no text of 5 successive words, so it would exclude nothing"):
+            exclusion(path)
+    path.write_text('{"a": "b"}\n{"a": \n')
+    with pytest.raises(ValueError, match="file"):
+        exclusion(path)
+
+
+def test_what_was_dropped_is_counted_by_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "raw").write_text(
+        "Here we see one two three four.\n\nAnd one two three four again.\n\n"
+        "Then comes red green blue grey.\n\nNothing of this is in it.\n"
+    )
+    (tmp_path / "numbers").write_text("one two three four")
+    (tmp_path / "colours").write_text("red green blue grey")
+    files = [str(tmp_path / name) for name in ("numbers", "colours")]
+    how = Preparation(held_out=0.0, exclude=tuple(files), exclude_words=4)
+    manifest = prepare([tmp_path / "raw"], tmp_path / "corpus", how)
+    assert [(text.path, text.dropped.sentences) for text in manifest.excluded] == [(files[0], 2), (files[1], 1)]
+    assert manifest.dropped["in excluded texts"].sentences == 3
+    assert list(read_lines(tmp_path / "corpus" / "train-00000.txt.xz")) == ["Nothing of this is in it ."]
+    page = (tmp_path / "corpus" / "MANIFEST.md").read_text()
+    assert "## Excluded texts" in page and "| in excluded texts | 3 |" in page
+    command = ["prepare", str(tmp_path / "raw"), "-o", str(tmp_path / "again"), "--held-out", "0"]
+    assert main([*command, "--exclude", *files, "--exclude-words", "4"]) == 0
+    assert "in excluded texts" in capsys.readouterr().out
+    record = json.loads((tmp_path / "again" / "manifest.json").read_text())
+    assert record["excluded"][1]["dropped"] == {"sentences": 1, "tokens": 7}
+
+
+def test_a_small_held_out_part_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "raw").write_text("This is the first document.\n\nThis is quite another one.\n")
+    assert main(["prepare", str(tmp_path / "raw"), "-o", str(tmp_path / "corpus")]) == 0
+    assert "elmokit: warning: only 6 tokens are held out; perplexities measured on" in capsys.readouterr().err
+
+
+def test_a_number_of_words_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="exclude_words is 0; expected at least 1"):
+        Preparation(exclude_words=0)
