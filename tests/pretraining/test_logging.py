@@ -32,7 +32,7 @@ def test_the_first_line_after_resuming_knows_the_speed_of_the_steps_since(
     with RunLog(tmp_path, CONFIG, step=9) as log:
         log.show_step(after_a_step())
         log.log_losses(after_a_step())
-    expected = "step 10/100: loss 2.000, perplexity 7.4, 2 tokens/s, 0:15:00 left\n"  # 90 steps of 10 seconds
+    expected = "step 10/100: sampled loss 2.000, 2 tokens/s, 0:15:00 left\n"  # 90 steps of 10 seconds
     assert capsys.readouterr().err == expected
     (line,) = map(json.loads, (tmp_path / "metrics.jsonl").read_text().splitlines())
     assert line == {
@@ -60,3 +60,12 @@ def test_only_the_first_process_speaks(tmp_path: Path, capsys: pytest.CaptureFix
         log.log_perplexity(RESUMED, HeldOutPerplexity(4.0, 4.0))
     assert capsys.readouterr().err == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_line_says_which_perplexity_it_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measured = after_a_step().evaluated(HeldOutPerplexity(100.0, 120.0))
+    with RunLog(tmp_path, replace(CONFIG, softmax="full"), step=9) as log:
+        log.log_losses(measured)
+    assert (
+        "step 10/100: loss 2.000, training perplexity 7.4, best held-out perplexity 110.0, " in capsys.readouterr().err
+    )

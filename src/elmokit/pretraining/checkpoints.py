@@ -67,8 +67,12 @@ def save_checkpoint(
     state: BiLMState | None,
     progress: PretrainingProgress,
     keep: int,
+    keep_every: int = 0,
 ) -> Path:
-    """Write `run_dir/checkpoints/step-XXXXXXXX` and remove all except the `keep` newest; returns the new folder."""
+    """Write `run_dir/checkpoints/step-XXXXXXXX` and remove all except the `keep` newest; returns the new folder.
+
+    keep_every: checkpoints whose step is a multiple of it stay as well; 0 for none.
+    """
     parent = run_dir / "checkpoints"
     parent.mkdir(parents=True, exist_ok=True)
     for leftover in parent.glob(".writing-*"):
@@ -95,19 +99,27 @@ def save_checkpoint(
     known = checkpoints(run_dir)
     for later in known[: known.index(final)]:  # unreadable, because otherwise this run would have continued from them
         shutil.rmtree(later)
-    remove_older(final, keep=keep)
+    remove_older(final, keep=keep, keep_every=keep_every)
     return final
 
 
-def remove_older(newest: Path, *, keep: int) -> None:
-    """Remove the checkpoints that are older than the `keep` newest ones, of which the first is `newest`."""
+def remove_older(newest: Path, *, keep: int, keep_every: int = 0) -> None:
+    """Remove the checkpoints that are older than the `keep` newest ones, of which the first is `newest`.
+
+    keep_every: those whose step is a multiple of it stay; 0 for none.
+    """
     known = checkpoints(newest.parents[1])
     for checkpoint in known[known.index(newest) + keep :]:
-        shutil.rmtree(checkpoint)
+        if not keep_every or _step(checkpoint) % keep_every:
+            shutil.rmtree(checkpoint)
 
 
 def _name(step: int) -> str:
     return f"step-{step:08d}"
+
+
+def _step(checkpoint: Path) -> int:
+    return int(checkpoint.name.removeprefix("step-"))
 
 
 def checkpoints(run_dir: Path) -> list[Path]:

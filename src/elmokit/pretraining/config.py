@@ -57,6 +57,8 @@ class PretrainingConfig:
     """Steps over which the learning rate rises linearly from 0."""
     decay_steps: int = 0
     """Number of steps, at the end, over which the learning rate decays; 0 means all steps after the warm-up."""
+    decay_share: float = 0.0
+    """Share of `num_steps`, at the end, over which the learning rate decays, in place of `decay_steps`; 0: not used."""
     clip_norm: float = 10.0
     """Largest global norm of the gradient of loss x bptt_steps."""
     dropout_rate: float = 0.1
@@ -70,6 +72,8 @@ class PretrainingConfig:
     """Steps between checkpoints; there is always one after the last step."""
     keep_checkpoints: int = 2
     """Number of newest checkpoints that stay on disk."""
+    keep_every: int = 0
+    """Steps between checkpoints that stay on disk for good, a multiple of `checkpoint_every`; 0 keeps none."""
     log_every: int = 50
     """Steps between lines in metrics.jsonl."""
     evaluate_every: int = 0
@@ -94,6 +98,15 @@ class PretrainingConfig:
         for name in ("learning_rate", "clip_norm", "num_negatives"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
+        if not 0 <= self.decay_share <= 1 or (self.decay_share and self.decay_steps):
+            raise ValueError(
+                f"decay_share is {self.decay_share} and decay_steps {self.decay_steps}; expected a share from 0 to 1, "
+                "and one of the two to be 0"
+            )
+        if self.keep_every < 0 or self.keep_every % self.checkpoint_every:
+            raise ValueError(
+                f"keep_every is {self.keep_every}; expected a multiple of checkpoint_every, {self.checkpoint_every}"
+            )
         if not 0 <= self.dropout_rate < 1:
             raise ValueError(f"dropout_rate is {self.dropout_rate}; it must be at least 0 and below 1")
         if self.bilm.lookup is not None:
@@ -113,7 +126,7 @@ class PretrainingConfig:
         """Learning rate of optimiser step `step`, counted from 0."""
         if step < self.warmup_steps:
             return self.learning_rate * (step + 1) / self.warmup_steps
-        span = self.decay_steps or self.num_steps - self.warmup_steps
+        span = round(self.decay_share * self.num_steps) or self.decay_steps or self.num_steps - self.warmup_steps
         left = (self.num_steps - step) / max(span, 1)
         if self.schedule == "constant" or left >= 1:
             return self.learning_rate

@@ -73,10 +73,15 @@ class RunLog:
         self._write(progress, {"heldout": measured.to_json()})
 
     def _text(self, progress: PretrainingProgress) -> str:
-        """Loss, perplexity and speed of the window; with the sampled softmax, the perplexity is only an estimate."""
-        loss = progress.window.loss
-        speed = self._tokens_per_second(progress)
-        return f"loss {loss:.3f}, perplexity {math.exp(min(loss, 50.0)):.1f}, {speed:,.0f} tokens/s"
+        """Loss and speed of the window, and perplexities, each called what it is: a sampled loss gives none."""
+        loss, best = progress.window.loss, progress.best.perplexity
+        if self.config.softmax == "sampled":
+            parts = [f"sampled loss {loss:.3f}"]
+        else:
+            parts = [f"loss {loss:.3f}", f"training perplexity {math.exp(min(loss, 50.0)):.1f}"]
+        if best is not None:
+            parts.append(f"best held-out perplexity {best:.1f}")
+        return ", ".join([*parts, f"{self._tokens_per_second(progress):,.0f} tokens/s"])
 
     def _tokens_per_second(self, progress: PretrainingProgress) -> float:
         window = progress.window

@@ -49,6 +49,14 @@ def mini() -> PretrainingConfig:
     )
 
 
+def mini_flat() -> PretrainingConfig:
+    """`mini` at a constant rate that falls to 0 over the last fifth, so that a run can be made longer before the fall.
+
+    Source: ours, the schedule of the bundled models (experiments/LOG.md 2026-11-21, 2026-11-22).
+    """
+    return replace(mini(), schedule="linear", decay_share=0.2, keep_every=2_000)
+
+
 def tiny() -> PretrainingConfig:
     """A model for tests and first steps, which learns a few sentences by heart in seconds."""
     return replace(
@@ -88,6 +96,7 @@ def finetuning(bilm: BiLMConfig) -> PretrainingConfig:
 RECIPES: dict[str, Callable[[], PretrainingConfig]] = {
     "tiny": tiny,
     "mini": mini,
+    "mini-flat": mini_flat,
     "small": small,
     "medium": medium,
     "original": original,

@@ -110,7 +110,8 @@ class Run:
         for path, reason in refused:
             warnings.warn(f"{path} cannot be read ({reason}); going back to {checkpoint.path.name}", stacklevel=2)
         publish(checkpoint.path / WEIGHTS_NAME, self.run_dir / WEIGHTS_NAME)  # a kill may have come before that,
-        remove_older(checkpoint.path, keep=self.config.keep_checkpoints)  # or in the middle of this
+        kept = {"keep": self.config.keep_checkpoints, "keep_every": self.config.keep_every}
+        remove_older(checkpoint.path, **kept)  # or in the middle of this
         return checkpoint
 
     def _check_may_start_again(
@@ -177,6 +178,7 @@ class Run:
                 state=state,
                 progress=self.progress,
                 keep=self.config.keep_checkpoints,
+                keep_every=self.config.keep_every,
             )
 
     def _stop(self) -> NoReturn:

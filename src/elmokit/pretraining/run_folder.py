@@ -5,20 +5,24 @@ The folder is also a model in the native format as soon as the run has a checkpo
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from elmokit.model.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
+from elmokit.pretraining.changes import Change, changes_text, read_changes
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, read_config, write_config
 from elmokit.system.files import atomic_write
+from elmokit.system.json_fields import Fields
 from elmokit.text.markdown import escape_markdown
 from elmokit.text.vocabulary import Vocabulary
 
 HELD_OUT_NAME = "heldout.txt"
 START_KEY = "started_from"
+CHANGES_KEY = "changes"
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class RunRecord:
     """Text files to train on."""
     started_from: str | None = None
     """Model that a fine-tuning run started from; None for random weights."""
+    changes: tuple[Change, ...] = ()
+    """Settings that were changed under way, in the order of their steps; `config` has the newest values."""
 
 
 def check_files(paths: Sequence[Path], what: str) -> None:
@@ -53,12 +59,23 @@ def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_ou
     write_record(run_dir, record)
 
 
+def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_in_vocabulary: int) -> None:
+    """Write a changed record, and the card that goes with it, unless somebody has written another card."""
+    card = run_dir / CARD_NAME
+    if card.is_file() and card.read_bytes() == _card(run_dir.name, old, num_tokens_in_vocabulary).encode("utf-8"):
+        with atomic_write(card) as temporary:
+            temporary.write_text(_card(run_dir.name, new, num_tokens_in_vocabulary), encoding="utf-8")
+    write_record(run_dir, new)
+
+
 def write_record(run_dir: Path, record: RunRecord) -> None:
     """Write the record as the run's config.json."""
     settings = record.config.to_json()
-    pretraining = {"shards": [str(shard) for shard in record.shards]}
+    pretraining: dict[str, object] = {"shards": [str(shard) for shard in record.shards]}
     if record.started_from is not None:
-        pretraining |= {START_KEY: record.started_from}
+        pretraining[START_KEY] = record.started_from
+    if record.changes:
+        pretraining[CHANGES_KEY] = [dataclasses.asdict(change) for change in record.changes]
     values = {"bilm": settings.pop("bilm"), "pretraining": {**settings, **pretraining}}
     write_config(run_dir, values, format=BILM_FORMAT, version=VERSION)
 
@@ -82,7 +99,10 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
         raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
     shards = [Path(shard) for shard in settings.pop("shards")]
     started_from = settings.pop(START_KEY, None)
-    return RunRecord(PretrainingConfig.from_json({**settings, "bilm": values["bilm"]}), shards, started_from)
+    changed = {CHANGES_KEY: settings.pop(CHANGES_KEY, [])}
+    changes = read_changes(Fields(where, changed, prefix="pretraining.").list_of_fields(CHANGES_KEY))
+    config = PretrainingConfig.from_json({**settings, "bilm": values["bilm"]})
+    return RunRecord(config, shards, started_from, changes)
 
 
 def _card(name: str, record: RunRecord, num_tokens: int) -> str:
@@ -95,4 +115,5 @@ def _card(name: str, record: RunRecord, num_tokens: int) -> str:
         f"or has trained{start} for {config.num_steps:,} steps of {config.tokens_per_step:,} tokens on "
         f"{shards}, with a vocabulary of {num_tokens:,} tokens.\n"
         "`config.json` has all settings, `metrics.jsonl` the losses and perplexities.\n"
+        + (f"\n{changes_text(record.changes)}\n" if record.changes else "")
     )

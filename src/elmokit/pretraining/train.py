@@ -18,6 +18,7 @@ from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
 from elmokit.model.formats.native import VOCABULARY_NAME
+from elmokit.pretraining.changes import with_change
 from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.evaluation import sample_sentences
@@ -25,10 +26,10 @@ from elmokit.pretraining.ranks import join_ranks
 from elmokit.pretraining.run import OnStep, Run
 from elmokit.pretraining.run_folder import (
     RunRecord,
+    change_record,
     check_files,
     create_run,
     read_record,
-    write_record,
 )
 from elmokit.runs.folder import existing_run, new_run
 from elmokit.text.vocabulary import Vocabulary
@@ -70,7 +71,8 @@ def resume_pretraining(
 ) -> Path:
     """Continue a run from its newest checkpoint, or from its start if it has none yet.
 
-    `settings` (`field=value`) may change anything except the model and the order of the text. The number of processes
+    `settings` (`field=value`) may change anything except the model and the order of the text; each change stands with
+    its step in config.json, and in the card and the report. The number of processes
     may differ from before. `on_step` is as in `pretrain`.
 
     A damaged checkpoint is passed over with a warning. If none can be read, ValueError says what is wrong with each
@@ -85,7 +87,10 @@ def resume_pretraining(
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         run.load_newest(started_from=record.started_from, from_start=from_start)
         if ranks.first:
-            write_record(run_dir, replace(record, config=config))
+            here = {"step": run.progress.step, "num_tokens": run.progress.num_tokens}
+            changes = with_change(record.changes, record.config, config, **here)
+            changed = replace(record, config=config, changes=changes)
+            change_record(run_dir, record, changed, num_tokens_in_vocabulary=len(vocabulary))
         run.train(on_step)
     return run_dir
 

@@ -11,7 +11,9 @@ from elmokit.pretraining.run_folder import record_of
 from elmokit.system.json_fields import Fields
 
 if TYPE_CHECKING:
+    from elmokit.pretraining.changes import Change
     from elmokit.pretraining.config import PretrainingConfig
+    from elmokit.pretraining.run_folder import RunRecord
     from elmokit.runs.logged_runs import LoggedRun
 
 
@@ -54,6 +56,8 @@ class RunHistory:
     evaluations: list[LoggedPerplexity]
     config: PretrainingConfig | None
     """None for a log without a config.json next to it."""
+    changes: tuple[Change, ...] = ()
+    """Settings that were changed under way."""
 
 
 def read_history(run: LoggedRun) -> RunHistory:
@@ -79,7 +83,10 @@ def read_history(run: LoggedRun) -> RunHistory:
     if run.has_torn_line:
         where = f"{run.log_where}, line {len(run.records) + 1}"
         warnings.warn(f"{where} is incomplete (is the run writing it?) and left out", stacklevel=2)
-    return RunHistory(run.name, training, evaluations, _config(run))
+    record = _record(run)
+    if record is None:
+        return RunHistory(run.name, training, evaluations, None)
+    return RunHistory(run.name, training, evaluations, record.config, record.changes)
 
 
 def _losses(line: Fields) -> LoggedLosses:
@@ -106,10 +113,10 @@ def _perplexity(line: Fields) -> LoggedPerplexity:
     )
 
 
-def _config(run: LoggedRun) -> PretrainingConfig | None:
+def _record(run: LoggedRun) -> RunRecord | None:
     if run.config is None:
         return None
     try:
-        return record_of(run.config, run.config_where).config
+        return record_of(run.config, run.config_where)
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"the settings in {run.config_where} cannot be read: {error}") from error

@@ -74,6 +74,8 @@ def _draw(axes: Any, history: RunHistory, *, colour: str, marker: str) -> None:
     softmax = "softmax unknown" if history.config is None else f"{history.config.softmax} softmax"
     training = [(line.num_tokens, line.perplexity) for line in history.training]
     axes.plot(*_curve(training), color=colour, alpha=0.7, linewidth=1, label=f"{history.name}: training, {softmax}")
+    for change in history.changes:
+        axes.axvline(change.num_tokens / 1e6, color=colour, linewidth=1, linestyle=":")
     if history.evaluations:
         heldout = [(line.num_tokens, line.mean) for line in history.evaluations]
         every = -(-len(heldout) // MOST_MARKS)

@@ -57,6 +57,11 @@ def training_page(histories: Sequence[RunHistory], *, command: str, picture: str
         ]
     if configs:
         parts.append(markdown_table(SETTINGS, (_settings_row(name, config) for name, config in configs.items())))
+    changes = [
+        f"- {escape_markdown(h.name)}, {escape_markdown(str(change))}" for h in histories for change in h.changes
+    ]
+    if changes:
+        parts += ["Settings that were changed under way; dotted lines in the figure:", "\n".join(changes)]
     return "\n\n".join(parts) + "\n"
 
 

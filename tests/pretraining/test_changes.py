@@ -1,0 +1,104 @@
+"""A run that is paused, lengthened and cooled says so: in its config, its card and its report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from elmokit.pretraining.changes import Change, with_change
+from elmokit.pretraining.checkpoints import checkpoints
+from elmokit.pretraining.config import PretrainingConfig, with_settings
+from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.run_folder import read_record
+from elmokit.pretraining.train import pretrain, resume_pretraining
+from elmokit.report.pages import write_report
+from elmokit.text.vocabulary import Vocabulary
+
+TEXT = "the boat lay by the bank of the river\nshe put the money in the bank\n"
+FAST = ("num_steps=4", "checkpoint_every=2", "log_every=1", "precision=float32", "lstm_dim=40", "keep_checkpoints=1")
+TWICE = (
+    Change(4, 160, {"num_steps": 4}, {"num_steps": 6}),
+    Change(6, 240, {"num_steps": 6, "schedule": "cosine"}, {"num_steps": 8, "schedule": "linear"}),
+)
+
+
+def new_run(folder: Path, *settings: str) -> Path:
+    (folder / "shard.txt").write_text(TEXT)
+    Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys(TEXT.split())]).write(folder / "vocabulary.txt")
+    config = recipe("tiny", [*FAST, *settings])
+    pretrain([folder / "shard.txt"], vocabulary_path=folder / "vocabulary.txt", run_dir=folder / "run", config=config)
+    return folder / "run"
+
+
+def test_every_change_stands_in_config_card_and_report_with_its_step(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    before = (run / "README.md").read_text()
+    resume_pretraining(run)
+    assert read_record(run).changes == () and (run / "README.md").read_text() == before
+    resume_pretraining(run, ["num_steps=6"])
+    resume_pretraining(run, ["num_steps=8", "schedule=linear"])
+    assert read_record(run).changes == TWICE
+    assert json.loads((run / "config.json").read_text())["pretraining"]["changes"][0]["after"] == {"num_steps": 6}
+    card = (run / "README.md").read_text()
+    assert "has trained for 8 steps" in card
+    assert "step 4: num\\_steps 4 -\\> 6; step 6: num\\_steps 6 -\\> 8, schedule cosine -\\> linear." in card
+    write_report([run], tmp_path / "report")
+    page = (tmp_path / "report" / "training.md").read_text()
+    assert "- run, step 6: num\\_steps 6 -\\> 8, schedule cosine -\\> linear" in page
+    picture = (tmp_path / "report" / "training-curve.svg").read_text()
+    assert picture.count("stroke-dasharray: 1,1.65") == 2
+
+
+def test_a_card_that_somebody_wrote_stays(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    (run / "README.md").write_text("# Mine\n")
+    resume_pretraining(run, ["num_steps=6"])
+    assert (run / "README.md").read_text() == "# Mine\n"
+    assert len(read_record(run).changes) == 1
+
+
+def test_a_change_whose_checkpoint_was_lost_holds_from_the_step_where_the_run_continues() -> None:
+    old = recipe("tiny")
+    new = with_settings(old, ["learning_rate=0.5"])
+    known = with_change(TWICE, old, new, step=5, num_tokens=200)
+    assert [(change.step, change.num_tokens) for change in known] == [(4, 160), (5, 200), (5, 200)]
+    assert (known[2].before, known[2].after) == ({"learning_rate": 0.02}, {"learning_rate": 0.5})
+    assert with_change((), old, old, step=5, num_tokens=200) == ()
+
+
+def test_damaged_changes_are_refused(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    config = json.loads((run / "config.json").read_text())
+    config["pretraining"]["changes"] = [{"step": "four"}]
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=r"config\.json: field pretraining\.changes.*step"):
+        read_record(run)
+
+
+def test_checkpoints_to_keep_stay_for_good(tmp_path: Path) -> None:
+    run = new_run(tmp_path, "num_steps=10", "checkpoint_every=2", "keep_every=4")
+    assert [path.name for path in checkpoints(run)] == ["step-00000010", "step-00000008", "step-00000004"]
+
+
+def test_the_rate_falls_over_a_share_of_a_run_of_any_length() -> None:
+    for num_steps in (1000, 2000):
+        config = with_settings(recipe("mini-flat"), [f"num_steps={num_steps}"])
+        start = round(0.8 * num_steps)
+        assert config.learning_rate_at(start) == config.learning_rate_at(100) == config.learning_rate
+        assert config.learning_rate_at(round(0.9 * num_steps)) == pytest.approx(config.learning_rate / 2)
+        assert config.learning_rate_at(num_steps) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"decay_share": 0.2, "decay_steps": 100}, "decay_share is 0.2 and decay_steps 100; expected"),
+        ({"decay_share": 1.5}, "expected a share from 0 to 1"),
+        ({"keep_every": 3, "checkpoint_every": 2}, "keep_every is 3; expected a multiple of checkpoint_every, 2"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(settings: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PretrainingConfig(**settings)  # type: ignore[arg-type]
