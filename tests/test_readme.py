@@ -58,7 +58,7 @@ def test_every_command_is_one_that_there_is():
         else:
             assert [program, *arguments] in (["pip", "install", "."], ["make", "demo"], ["make", "test"])
     assert verbs == {
-        *("demo", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
+        *("demo", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "surprisal", "report"),
         *("train", "evaluate", "predict", "embed", "convert", "inspect", "doctor"),
     }
 

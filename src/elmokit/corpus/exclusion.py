@@ -93,13 +93,16 @@ def _texts_in_json(first: str, rest: Iterable[str], path: Path) -> Iterator[str]
 
 
 def _strings(value: object) -> Iterator[str]:
+    """Every text in a value of JSON; the items of a list of texts are also joined, since they may be tokens."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list):
-        parts = value.values() if isinstance(value, dict) else value
-        if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-            yield " ".join(cast("list[str]", value))  # the tokens of a text
-        for part in cast("Iterable[object]", parts):
+    elif isinstance(value, dict):
+        for part in cast("dict[str, object]", value).values():
+            yield from _strings(part)
+    elif isinstance(value, list):
+        parts = cast("list[object]", value)
+        yield " ".join(part for part in parts if isinstance(part, str))
+        for part in parts:
             yield from _strings(part)
 
 

@@ -93,8 +93,8 @@ def read_results_of_blimp(paths: Sequence[Path]) -> list[ParadigmResult]:
         right = fields.fields("right")
         total = fields.integer("num_pairs", least=1)
         counts = {name: Accuracy(right.integer(name, most=total), total) for name in right.names}
-        names = (fields.text(name) for name in ("model", "fingerprint", "paradigm", "term"))
-        found.append(ParadigmResult(*names, counts))
+        model, fingerprint = fields.text("model"), fields.text("fingerprint")
+        found.append(ParadigmResult(model, fingerprint, fields.text("paradigm"), fields.text("term"), counts))
     return found
 
 
