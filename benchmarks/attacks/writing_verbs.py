@@ -103,6 +103,7 @@ OTHERS = (
 )
 LATER = (
     Job("export", "export ../inputs/bilm -o m.onnx"),
+    Job("explore", "explore -o site --model ../inputs/bilm"),
     Job("surprisal -o", "surprisal ../inputs/bilm ../inputs/shard-1.txt -o s.tsv", old=("s.tsv",)),
     Job("train-comparator word2vec", f"train-comparator word2vec {_SHARDS} -o w.txt --set dim=8", old=("w.txt",)),
 )

@@ -16,6 +16,7 @@ from elmokit.model.bundled import resolve_model
 from elmokit.model.elmo import Elmo
 from elmokit.model.sentences import TOKENS_PER_SENTENCE, batches_by_length
 from elmokit.model.token_cache import TokenCache
+from elmokit.text.spelling import ByteSpelling
 from toy_bilm import random_bilm
 
 SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["밥"], ["a", "cat"] * 9]

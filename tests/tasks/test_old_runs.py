@@ -30,6 +30,7 @@ def as_version_1(run_dir: Path) -> None:
     path = run_dir / "config.json"
     record = json.loads(path.read_text())
     elmo = record["inputs"].pop("elmo")
+    del elmo["train_gamma"]  # it is younger
     record["inputs"] |= {"train_elmo" if name == "train" else f"elmo_{name}": value for name, value in elmo.items()}
     record["inputs"]["elmo"] = record["inputs"].pop("elmo_position")
     record |= {"version": 1, "labels": record.pop("symbols")}

@@ -123,7 +123,7 @@ def _read(folder: Path) -> str:
     from elmokit.model.elmo import Elmo
 
     elmo = Elmo.from_pretrained(folder, device="cpu")
-    width = elmo.encode("a b", layers="top").shape[1]
+    width = elmo.encode("1 2", layers="top").shape[1]
     return f"{elmo.config.num_parameters:,} parameters, {elmo.config.num_layers + 1} layers of width {width}"
 
 

@@ -18,7 +18,7 @@ from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
-from elmokit.tasks.config import ElmoInput, Splits, with_settings
+from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.loop import MODEL_PREFIX, Training, nothing_changed
 from elmokit.tasks.old_runs import current_tensors
@@ -28,7 +28,6 @@ from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, TaskRecord, rea
 from elmokit.tasks.task import E, P
 from elmokit.tasks.weights import check_shapes
 from elmokit.tasks.words import load_word_table, save_word_table
-from elmokit.text.tokenizer import is_korean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +79,6 @@ def train(
         if (elmo_input := config.inputs.elmo) is not None:
             elmo_input = replace(elmo_input, model=_absolute(elmo_input.model))
             config = replace(config, inputs=replace(config.inputs, elmo=elmo_input))
-        _report_language(config, training)
         words = read_words(config.inputs, training, others, seed=config.training.seed)
         elmo = read_elmo(config.inputs.elmo, cache=cache, device=device)
         record = TaskRecord(
@@ -143,19 +141,6 @@ def _with_development_set(config: TaskConfig, splits: Splits) -> TaskConfig:
         return config
     print(f"no development file: {DEV_SHARE:.0%} of the training files are set apart (dev_share)", file=sys.stderr)
     return replace(config, training=replace(config.training, dev_share=DEV_SHARE))
-
-
-def _report_language(config: TaskConfig, training: Sequence[Sequence[str]]) -> None:
-    """Say so if the training text is Korean and the biLM is the English default; the run keeps what it was given."""
-    if config.inputs.elmo is None or config.inputs.elmo.model != ElmoInput().model:
-        return
-    sample = training[:: max(1, len(training) // EXAMPLES_FOR_SCALES)]
-    if 2 * sum(is_korean(" ".join(sentence)) for sentence in sample) > len(sample):
-        print(
-            f"the training text is Korean, but {config.inputs.elmo.model} has read English only: --model mini-ko has "
-            "read Korean (see also the recipes whose names end in -ko)",
-            file=sys.stderr,
-        )
 
 
 def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:

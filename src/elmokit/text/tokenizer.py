@@ -31,7 +31,7 @@ def tokenize(text: str) -> list[str]:
     ['I', 'do', "n't", 'think', 'it', "'s", '$', '3.50', '(', '5', '%', ')', ',', 'Mr.', 'Fox', '.']
     """
     text = _without_invisible(text)
-    if is_korean(text):
+    if _is_korean(text):
         return [match.group() for match in _korean_token().finditer(_KOREAN_RUN.sub(r"\1\1\1", text))]
     text = _with_plain_marks(text)
     for pattern, replacement in _spaces():
@@ -93,7 +93,7 @@ def _with_plain_marks(text: str) -> str:
     return _MARK_RUN.sub(r"\1\1\1", unicodedata.normalize("NFC", text))  # a ligature may have carried an accent
 
 
-def is_korean(text: str) -> bool:
+def _is_korean(text: str) -> bool:
     """Whether a text has at least one Hangul syllable per two Latin letters."""
     if text.isascii():
         return False

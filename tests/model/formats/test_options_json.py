@@ -105,7 +105,6 @@ def test_fields_that_are_not_known_are_a_risk(pair: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda o: o.pop("char_cnn"), "dataset embedding: is missing; options.json calls for shape"),
         (lambda o: o.pop("lstm"), "expected an options.json|field lstm: is missing"),
         (lambda o: o["lstm"].pop("dim"), r"field lstm\.dim: is missing"),
         (lambda o: o["char_cnn"].pop("embedding"), r"field char_cnn\.embedding: is missing"),
@@ -145,6 +144,16 @@ def test_refuses(pair: Path, change: Change, message: str) -> None:
     with pytest.raises(FormatError, match=rf"options\.json: .*({message})"):
         read_stored(path, pair / "weights.hdf5")
     assert inspect(path, pair / "weights.hdf5").refusals
+
+
+def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path) -> None:
+    options = released()
+    del options["char_cnn"]
+    path = _write(pair, options)
+    with pytest.raises(
+        FormatError, match=r"weights\.hdf5: dataset embedding: is missing; options\.json calls for shape"
+    ):
+        read_stored(path, pair / "weights.hdf5")
 
 
 @pytest.mark.parametrize(
