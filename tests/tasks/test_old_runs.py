@@ -48,6 +48,7 @@ def as_version_1(run_dir: Path) -> None:
         if prefix:
             length = int.from_bytes((run_dir / name).read_bytes()[:8], "little")
             metadata = json.loads((run_dir / name).read_bytes()[8 : 8 + length])["__metadata__"]
+            del metadata["checksum"]  # it is younger
         save_file(renamed, run_dir / name, metadata=metadata)
 
 
