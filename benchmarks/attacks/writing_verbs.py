@@ -94,7 +94,7 @@ OTHERS = (
         "report ../inputs/bilm ../inputs/sentiment ../inputs/with-elmo -o docs",
         old=("docs/training.md", "docs/results.md"),
     ),
-    Job("reproduce", "reproduce table1 ../inputs/sentiment ../inputs/with-elmo -o docs", old=("docs/table1.md",)),
+    Job("reproduce", "reproduce dropout ../inputs -o docs", old=("docs/dropout.md",)),
     Job(
         "cache clear",
         "cache clear --cache cache",
@@ -143,7 +143,8 @@ def make_inputs(folder: Path) -> None:
     bilm = f"{_PRETRAIN} --run bilm --set {_TRAINING}".replace("../inputs/", "")
     without = f"{_TRAIN} --elmo none --run sentiment --set {_TASK}".replace("../inputs/", "")
     with_elmo = f"{_TRAIN} --elmo both --model bilm --no-cache --run with-elmo --set {_TASK}".replace("../inputs/", "")
-    for command in (bilm, without, with_elmo):
+    without_dropout = with_elmo.replace("with-elmo", "without-dropout") + " elmo.dropout_rate=0"
+    for command in (bilm, without, with_elmo, without_dropout):
         ended = Command(command.split(), folder).wait()
         if ended.code:
             raise RuntimeError(f"elmokit {command}\n{ended.said}")
