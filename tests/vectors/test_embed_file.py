@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -201,6 +202,27 @@ def test_a_process_that_was_really_killed_can_be_resumed_by_another(text: Path, 
     embed_file(ELMO, text, output, resume=True)
     embed_file(ELMO, text, tmp_path / "whole.npz")
     assert output.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+def test_a_job_killed_while_it_removes_its_finished_lines_can_be_run_again(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    output, whole = tmp_path / "out.npz", tmp_path / "whole.npz"
+    embed_file(ELMO, text, whole)
+    rmtree = shutil.rmtree
+
+    def die(path: Path, **settings: bool) -> None:
+        if path.name == "out.npz.partial":
+            (path / "vectors").unlink()
+            raise SystemExit
+        rmtree(path, **settings)
+
+    with monkeypatch.context() as patched, pytest.raises(SystemExit):
+        patched.setattr(shutil, "rmtree", die)
+        embed_file(ELMO, text, output)
+    embed_file(ELMO, text, output, resume=True)
+    assert output.read_bytes() == whole.read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["out.npz", "text.txt", "whole.npz"]
 
 
 WAITING = """

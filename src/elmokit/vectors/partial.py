@@ -102,7 +102,8 @@ class PartialVectors:
         return FlatVectors(vectors, np.memmap(self._offsets, OFFSET, "r"), about)
 
     def remove(self) -> None:
-        """Delete the folder."""
+        """Delete the folder; the journal first, because a kill may leave the rest, which is nothing without it."""
+        self._journal.unlink()
         shutil.rmtree(self.folder)
 
     @property
