@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from attacks.outcome import Attempt, Part, Result, read_results, result_of, write_results
+from attacks.outcome import Attempt, Part, Result, by_part, read_results, result_of, write_results
 
 PARTS = ("mutants", "text", "determinism", "leaks", "kills", "disks", "pairs")
 """Modules of `attacks/`; the constant `PART` of each says what it does."""
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         results = [_result(part, arguments.seed, numbers, jobs=arguments.jobs)]
     if arguments.output:
         write_results(arguments.output, results)
-    for result in results:
+    for result in by_part(results):
         print(_text(result), flush=True)
     return int(any(result.num_defects for result in results))
 

@@ -140,12 +140,17 @@ def merged(first: Result, second: Result) -> Result:
     )
 
 
-def write_results(path: Path, results: Iterable[Result]) -> None:
-    """Write results, keyed by part; several of one part are merged."""
+def by_part(results: Iterable[Result]) -> list[Result]:
+    """One result for each part: several of one part are merged."""
     parts: dict[str, Result] = {}
     for result in results:
         parts[result.part] = merged(parts[result.part], result) if result.part in parts else result
-    record = {name: asdict(part) for name, part in sorted(parts.items())}
+    return [parts[name] for name in sorted(parts)]
+
+
+def write_results(path: Path, results: Iterable[Result]) -> None:
+    """Write results, keyed by part; several of one part are merged."""
+    record = {result.part: asdict(result) for result in by_part(results)}
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
