@@ -25,13 +25,13 @@ from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import pretrain, resume_pretraining
 
 MOST_BYTES = 20_000_000
-CALLS = 1000
+CALLS = 200
 """Of `encode` in a block."""
 RESUMES = 1
 """In a block."""
-BLOCKS = 200
+BLOCKS = 1000
 """Of calls, before those of resumes: 200,000 calls and 50 resumes in all."""
-_WARM = 10
+_WARM = 50
 """Blocks after which memory may no longer grow."""
 
 
