@@ -308,3 +308,21 @@ def test_tensors_when_asked_for():
     assert_same([tensor.numpy() for tensor in vectors], ELMO.encode(SENTENCES))
     assert ELMO.encode(SENTENCES, pooling="max", convert_to_tensor=True).shape == (5, 12)
     assert ELMO.encode("the cat", convert_to_tensor=True).shape == (2, 12)
+
+
+@pytest.mark.parametrize(
+    ("model", "one", "other"),
+    [
+        ("mini-en", "He went to the bank to get money .", "he sat by the bank of the river"),
+        ("mini-ko", "먼지 때문에 눈이 따갑다 .", "마당에 눈이 쌓였다 ."),
+    ],
+)
+def test_a_word_in_two_senses_has_one_token_representation_and_two_vectors(model: str, one: str, other: str):
+    word = "bank" if model == "mini-en" else "눈이"
+    elmo = Elmo(model)
+    vectors = [
+        sentence.vectors[:, sentence.tokens.index(word)]
+        for sentence in elmo.encode_sentences([one, other], layers="all")
+    ]
+    np.testing.assert_array_equal(vectors[0][0], vectors[1][0])
+    assert all(Elmo.similarity(vectors[0][layer], vectors[1][layer]) < 0.9 for layer in (1, 2))

@@ -125,6 +125,23 @@ def test_learns_which_layer_it_needs():
     assert scalar_mix(embedding).weights.softmax(dim=0)[0] > 0.9
 
 
+def test_a_large_penalty_keeps_the_mix_near_the_average():
+    """Peters et al., 2018, section 3.3: lambda = 1 reduces to an average, lambda = 0.001 lets the weights vary."""
+
+    def largest_weight(factor: float) -> float:
+        embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, penalty_factor=factor)
+        target = torch.from_numpy(Elmo(embedding.bilm).encode([SENTENCES[0]], layers=0)[0])
+        optimizer = torch.optim.Adam(embedding.mixes.parameters(), lr=0.1)
+        for _ in range(50):
+            optimizer.zero_grad()
+            loss = (embedding(SENTENCES[:1]).mixes[0][0] - target).square().mean()
+            (loss + embedding.penalty()).backward()
+            optimizer.step()
+        return scalar_mix(embedding).weights.softmax(dim=0).max().item()
+
+    assert largest_weight(1.0) < 0.45 < 0.6 < largest_weight(0.001)
+
+
 def test_refuses_padding_between_tokens():
     ids = torch.from_numpy(batch_character_ids(SENTENCES)).clone()
     ids[0, 1] = 0

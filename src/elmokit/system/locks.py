@@ -68,6 +68,14 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
         os.close(file)
 
 
+def remove_stale_lock(target: str | os.PathLike[str]) -> None:
+    """Remove the lock that a killed process left of a file or folder, unless somebody holds it."""
+    real = Path(os.path.realpath(target))
+    if real.with_name(f".{real.name}.lock").exists():
+        with suppress(OSError), lock(target):
+            pass
+
+
 def open_locked(path: Path, flags: int) -> int:
     """Open a file or folder and lock it until the descriptor is closed or the process ends; not on Windows.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.model.formats.folder import new_folder
-from elmokit.system.locks import InUseError
+from elmokit.system.locks import InUseError, lock, remove_stale_lock
 
 
 def test_a_folder_that_is_being_made_is_not_made_a_second_time(tmp_path: Path):
@@ -18,3 +18,26 @@ def test_a_folder_that_is_being_made_is_not_made_a_second_time(tmp_path: Path):
     assert os.listdir(target) == ["first"] and os.listdir(tmp_path / "parent") == ["model"]
     with pytest.raises(FileExistsError, match="is not an empty folder"), new_folder(target):
         pytest.fail("it is there")
+
+
+def test_the_lock_of_a_process_that_was_killed_after_its_work_goes(tmp_path: Path):
+    target = tmp_path / "model"
+    with new_folder(target) as place:
+        (place / "first").touch()
+    (tmp_path / ".model.lock").touch()
+    with pytest.raises(FileExistsError), new_folder(target):
+        pytest.fail("it is there")
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_a_lock_that_is_held_stays(tmp_path: Path):
+    target = tmp_path / "model"
+    target.mkdir()
+    (target / "first").touch()
+    with lock(target), pytest.raises(FileExistsError), new_folder(target):
+        pytest.fail("it is there")
+    with lock(target):
+        remove_stale_lock(target)
+        assert (tmp_path / ".model.lock").exists()
+    remove_stale_lock(target)
+    assert not (tmp_path / ".model.lock").exists()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from elmokit.system.files import atomic_write, temporary_folder
-from elmokit.system.locks import lock
+from elmokit.system.locks import lock, remove_stale_lock
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -37,6 +37,7 @@ def new_folder(path: Path) -> Generator[Path]:
 def check_new_folder(path: Path) -> None:
     """Raise OSError if no new folder can be made at `path`: something is there, or the place is read-only."""
     if not is_free(path):
+        remove_stale_lock(path)  # of a process that was killed when the folder was whole
         raise FileExistsError(f"{path} exists and is not an empty folder; choose another one or remove it")
     target = path.resolve()
     existing = next(folder for folder in target.parents if folder.exists())
