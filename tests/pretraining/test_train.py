@@ -246,7 +246,7 @@ def test_a_log_file_gets_whole_lines(
 ) -> None:
     pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=2"))
     line = capsys.readouterr().err.strip()
-    assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", line)
+    assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, training perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", line)
 
 
 def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
