@@ -15,6 +15,7 @@ class Interrupt:
         if name == sys.argv[1]:
             signal.raise_signal(signal.SIGINT)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
 sys.meta_path.insert(0, Interrupt())
 runpy.run_module("elmokit", run_name="__main__")
 """
