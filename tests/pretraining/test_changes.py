@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,31 @@ def test_damaged_changes_are_refused(tmp_path: Path) -> None:
     (run / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match=r"config\.json: field pretraining\.changes.*step"):
         read_record(run)
+
+
+def test_settings_that_are_damaged_are_refused_with_the_name_of_their_file(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    whole = json.loads((run / "config.json").read_text())
+    damages: list[tuple[str, str, object, str]] = [
+        ("pretraining", "`atch_size", 2, "unknown field '`atch_size'; did you mean batch_size?"),
+        ("pretraining", "batch_size", "two", "field batch_size: is text; expected a whole number"),
+        ("pretraining", "num_steps", 2.5, "field num_steps: is a number; expected a whole number"),
+        ("pretraining", "num_steps", 0, "num_steps is 0; it must be at least 1"),
+        ("pretraining", "adam_betas", 1, "field adam_betas: is a number; expected a list"),
+        ("pretraining", "shards", [1], r"field pretraining.shards\[0\]: is a number; expected text"),
+        ("pretraining", "started_from", 1, "field pretraining.started_from: is a number; expected text"),
+        ("bilm", "a", 1, "field bilm.a: is not known"),
+        ("bilm", "lstm_dim", None, "field bilm.lstm_dim: is null; expected a whole number"),
+    ]
+    for part, name, value, message in damages:
+        damaged = whole | {part: whole[part] | {name: value}}
+        (run / "config.json").write_text(json.dumps(damaged))
+        with pytest.raises(ValueError, match=f"^{re.escape(str(run))}/config.json: {message}"):
+            read_record(run)
+    for damaged in (whole | {"pretraining": []}, {name: whole[name] for name in whole if name != "bilm"}):
+        (run / "config.json").write_text(json.dumps(damaged))
+        with pytest.raises(ValueError, match=r"config\.json: field (pretraining: is a list|bilm: is missing)"):
+            read_record(run)
 
 
 def test_checkpoints_to_keep_stay_for_good(tmp_path: Path) -> None:

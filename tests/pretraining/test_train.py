@@ -26,6 +26,7 @@ from elmokit.pretraining.run import Run
 from elmokit.pretraining.train import pretrain, resume_pretraining
 from elmokit.runs.training import DivergenceError
 from elmokit.scoring.perplexity import perplexity
+from elmokit.system.json_fields import Fields
 from elmokit.text.vocabulary import Vocabulary
 
 SENTENCES = """the boat lay by the bank of the river
@@ -401,7 +402,7 @@ def test_published_recipes_have_the_published_sizes(name: str, millions: float) 
 
 def test_every_config_survives_its_json() -> None:
     for make in RECIPES.values():
-        assert PretrainingConfig.from_json(json.loads(json.dumps(make().to_json()))) == make()
+        assert PretrainingConfig.from_json(Fields("", json.loads(json.dumps(make().to_json())))) == make()
 
 
 def test_the_schedule_rises_stays_and_falls() -> None:

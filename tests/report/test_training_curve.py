@@ -15,6 +15,7 @@ from elmokit.report.training_curve import training_curve, training_figure
 TRAINED = [(500_000, 1000.0), (1_000_000, 200.0), (2_000_000, 100.0)]
 HISTORY = RunHistory(
     name="mine",
+    log_where="mine/metrics.jsonl",
     training=[LoggedLosses(tokens // 1000, tokens, 1.0, (math.log(value),)) for tokens, value in TRAINED],
     evaluations=[LoggedPerplexity(1000, 1_000_000, 290.0, 310.0, 300.0)],
     config=recipe("mini"),
@@ -55,5 +56,5 @@ def test_a_perplexity_that_overflowed_is_drawn_at_the_top():
 
 
 def test_one_line_is_no_curve():
-    with pytest.raises(ValueError, match="mine has logged 1 training lines, and a curve needs 2"):
+    with pytest.raises(ValueError, match="mine/metrics.jsonl: mine has logged 1 training lines, and a curve needs 2"):
         training_figure([replace(HISTORY, training=HISTORY.training[:1])])

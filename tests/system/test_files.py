@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.system.files import atomic_write, check_output, temporary_folder
+from elmokit.system.files import atomic_write, check_output, remove_leftovers, temporary_folder
 
 WRITER = """
 import sys, time
@@ -150,6 +150,19 @@ def test_what_a_living_process_is_writing_stays(tmp_path: Path):
     with atomic_write(path) as unfinished:
         unfinished.write_text("again")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_all_that_killed_processes_left_in_a_folder_goes_and_what_is_being_written_stays(tmp_path: Path):
+    (tmp_path / "best").mkdir()
+    for path in (tmp_path / "result.txt", tmp_path / "best" / "other.txt"):
+        with process_that_writes(path):
+            pass
+    (tmp_path / ".result.txt.mine.tmp").mkdir()
+    with process_that_writes(tmp_path / "result.txt"):
+        remove_leftovers(tmp_path)
+        assert sorted(path.name for path in tmp_path.rglob("*.txt")) == ["result.txt"]
+    remove_leftovers(tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [".result.txt.mine.tmp", "best"]
 
 
 def test_nothing_else_is_taken_for_a_leftover(tmp_path: Path):

@@ -310,6 +310,15 @@ def test_a_run_whose_checkpoint_is_damaged_is_neither_continued_nor_started_agai
         assert "Nothing was changed; put back a copy of the file, or train again from the first epoch with" in said
 
 
+def test_what_a_killed_process_left_in_a_run_goes_when_the_run_is_resumed(run: Run, toy: Toy):
+    whole = run("whole", "max_epochs=1")
+    for name in ("config.json", "checkpoint.safetensors", "model.safetensors"):
+        (whole / f".{name}.0123456789abcdef.tmp").mkdir()
+        (whole / f".{name}.0123456789abcdef.tmp" / name).touch()
+    resume_task(whole, task=toy, device="cpu")
+    assert not list(whole.glob(".*"))
+
+
 def test_a_damaged_run_is_trained_again_when_that_is_what_is_asked_for(run: Run, toy: Toy):
     whole = run("whole", "max_epochs=2")
     expected = contents(whole)

@@ -124,6 +124,28 @@ def test_a_temporary_cache_goes_with_its_owner_and_that_of_a_killed_process_at_t
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_piece_with_numbers_that_are_not_finite_is_named(elmo: Elmo, tmp_path: Path):
+    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    keys = next(tmp_path.rglob("*.keys.npy"))
+    rows = keys.with_name(keys.name.replace(".keys", ""))
+    rows.write_bytes(rows.read_bytes()[:-2] + b"\xff\x7f")
+    damaged = Activations(elmo, folder=tmp_path)
+    damaged.add(SENTENCES)
+    with pytest.raises(
+        ValueError, match=rf"{rows.name}: sentence 4: .* not finite; delete {rows.stem}\.\* in .* again"
+    ):
+        damaged(SENTENCES)
+
+
+def test_what_a_killed_process_left_in_the_cache_goes(elmo: Elmo, tmp_path: Path):
+    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    keys = next(tmp_path.rglob("*.keys.npy"))
+    left = keys.with_name(f".{keys.name}.0123456789abcdef.tmp")
+    left.mkdir()
+    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    assert not left.exists()
+
+
 SHARE = """
 import sys
 from pathlib import Path

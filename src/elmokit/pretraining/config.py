@@ -6,10 +6,14 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 from elmokit.model.config import BiLMConfig
-from elmokit.runs.settings import change_settings, check_known
+from elmokit.model.formats.sizes import config_of
+from elmokit.runs.settings import change_settings, settings_of
+
+if TYPE_CHECKING:
+    from elmokit.system.json_fields import Fields
 
 CHOICES = {
     "softmax": ("sampled", "full"),
@@ -141,18 +145,12 @@ class PretrainingConfig:
         return values
 
     @classmethod
-    def from_json(cls, record: dict[str, object]) -> PretrainingConfig:
-        """The config that `to_json` wrote. Missing fields get their defaults; raises ValueError for unknown ones."""
-        settings = dict(record)
-        bilm = settings.pop("bilm", {})
-        if not isinstance(bilm, dict):
-            raise ValueError(f"bilm is {bilm!r}; expected an object with the biLM's fields")
-        sizes = cast("dict[str, Any]", bilm)
-        for name in settings:
-            check_known(name, [entry.name for entry in dataclasses.fields(cls)])
-        for name in sizes:
-            check_known(name, BiLMConfig.field_names())
-        return cls(bilm=BiLMConfig(**sizes), **cast("dict[str, Any]", settings))
+    def from_json(cls, record: Fields) -> PretrainingConfig:
+        """The config that `to_json` wrote, read by type. Settings that are missing get their defaults.
+
+        Raises FormatError, a ValueError that names the file and the field, for anything else.
+        """
+        return settings_of(record, cls, but={"bilm": config_of(record.fields("bilm"))})
 
 
 def with_settings(config: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:

@@ -94,15 +94,17 @@ def record_of(config: Mapping[str, Any], where: str | Path) -> RunRecord:
 
 
 def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
-    settings: dict[str, Any] = dict(values.get("pretraining") or {})
-    if "shards" not in settings:
+    both = Fields(where, values)
+    if "pretraining" not in both or "shards" not in (run := both.fields("pretraining")):
         raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
-    shards = [Path(shard) for shard in settings.pop("shards")]
-    started_from = settings.pop(START_KEY, None)
-    changed = {CHANGES_KEY: settings.pop(CHANGES_KEY, [])}
-    changes = read_changes(Fields(where, changed, prefix="pretraining.").list_of_fields(CHANGES_KEY))
-    config = PretrainingConfig.from_json({**settings, "bilm": values["bilm"]})
-    return RunRecord(config, shards, started_from, changes)
+    others = {"shards", START_KEY, CHANGES_KEY}
+    settings = {name: value for name, value in both.object("pretraining").items() if name not in others}
+    return RunRecord(
+        config=PretrainingConfig.from_json(Fields(where, {**settings, "bilm": both.object("bilm")})),
+        shards=[Path(shard) for shard in run.texts("shards")],
+        started_from=run.text(START_KEY) if START_KEY in run else None,
+        changes=read_changes(run.list_of_fields(CHANGES_KEY)) if CHANGES_KEY in run else (),
+    )
 
 
 def _card(name: str, record: RunRecord, num_tokens: int) -> str:

@@ -13,7 +13,6 @@ from elmokit.system.json_fields import Fields
 if TYPE_CHECKING:
     from elmokit.pretraining.changes import Change
     from elmokit.pretraining.config import PretrainingConfig
-    from elmokit.pretraining.run_folder import RunRecord
     from elmokit.runs.logged_runs import LoggedRun
 
 
@@ -52,6 +51,8 @@ class RunHistory:
     """The history of a pretraining run; both kinds of lines are in the order of their steps."""
 
     name: str
+    log_where: str
+    """Where the log was read, as messages name it."""
     training: list[LoggedLosses]
     evaluations: list[LoggedPerplexity]
     config: PretrainingConfig | None
@@ -83,10 +84,10 @@ def read_history(run: LoggedRun) -> RunHistory:
     if run.has_torn_line:
         where = f"{run.log_where}, line {len(run.records) + 1}"
         warnings.warn(f"{where} is incomplete (is the run writing it?) and left out", stacklevel=2)
-    record = _record(run)
-    if record is None:
-        return RunHistory(run.name, training, evaluations, None)
-    return RunHistory(run.name, training, evaluations, record.config, record.changes)
+    if run.config is None:
+        return RunHistory(run.name, run.log_where, training, evaluations, None)
+    record = record_of(run.config, run.config_where)
+    return RunHistory(run.name, run.log_where, training, evaluations, record.config, record.changes)
 
 
 def _losses(line: Fields) -> LoggedLosses:
@@ -111,12 +112,3 @@ def _perplexity(line: Fields) -> LoggedPerplexity:
         backward=measured.number("backward", least=1) if has_backward else None,
         mean=measured.number("mean", least=1),
     )
-
-
-def _record(run: LoggedRun) -> RunRecord | None:
-    if run.config is None:
-        return None
-    try:
-        return record_of(run.config, run.config_where)
-    except (ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"the settings in {run.config_where} cannot be read: {error}") from error

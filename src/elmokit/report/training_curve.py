@@ -31,8 +31,8 @@ def check_is_long_enough(history: RunHistory) -> None:
     """Raise ValueError if a run has fewer than two training lines, too few for a curve."""
     if len(history.training) < 2:
         raise ValueError(
-            f"{history.name} has logged {len(history.training)} training lines, and a curve needs 2: wait until it "
-            "has logged more (a line every log_every steps)"
+            f"{history.log_where}: {history.name} has logged {len(history.training)} training lines, and a curve needs "
+            "2: wait until it has logged more (a line every log_every steps)"
         )
 
 

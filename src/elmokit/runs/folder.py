@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.system.files import atomic_write, temporary_folder
+from elmokit.system.files import atomic_write, remove_leftovers, temporary_folder
 from elmokit.system.json_fields import read_json_object
 from elmokit.system.locks import lock
 
@@ -45,12 +45,13 @@ def new_run(run_dir: Path, *, remains: Iterable[Path] = ()) -> Generator[None]:
 
 @contextmanager
 def existing_run(run_dir: Path) -> Generator[None]:
-    """Hold the lock of a run that is resumed.
+    """Hold the lock of a run that is resumed; what killed processes left in its folder is removed first.
 
     Raises InUseError, an OSError, when another process has the folder, and FileNotFoundError when it is not a run.
     """
     _check_is_run(run_dir)
     with lock(run_dir):
+        remove_leftovers(run_dir)
         yield
 
 

@@ -1,4 +1,4 @@
-"""Changes to frozen dataclasses, written as `field=value`."""
+"""Settings as frozen dataclasses: changed by `field=value`, and read by type from the JSON of a run."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ import difflib
 import json
 from typing import TYPE_CHECKING, Any, cast
 
+from elmokit.system.json_fields import LARGEST_INTEGER
+from elmokit.system.untrusted import FormatError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from elmokit.system.json_fields import Fields
+
+MAX_FILTER_GROUPS = 64
 
 
 def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
@@ -31,6 +38,26 @@ def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[s
         raise ValueError(f"setting {' '.join(settings)}: {error}") from error
 
 
+def settings_of(fields: Fields, kind: type[Any], *, but: Mapping[str, Any] | None = None) -> Any:
+    """A dataclass of the fields' values, read by type; `but` are values that are read elsewhere.
+
+    Missing fields get their defaults. Raises FormatError, naming the file and the field, for a field that is unknown,
+    of the wrong type, or refused by the dataclass.
+    """
+    types = {entry.name: field_type(entry) for entry in dataclasses.fields(kind)}
+    values = dict(but or {})
+    try:
+        for name in fields.names:
+            check_known(name, list(types))
+            if name not in values:
+                values[name] = _value(fields, name, types[name])
+        return kind(**values)
+    except FormatError:
+        raise
+    except ValueError as error:
+        raise FormatError(fields.where, str(error)) from None
+
+
 def check_known(name: str, known: Sequence[str]) -> None:
     """Raise ValueError, suggesting the nearest names, if a field is not among those known."""
     if name not in known:
@@ -42,6 +69,21 @@ def check_known(name: str, known: Sequence[str]) -> None:
 def field_type(entry: dataclasses.Field[Any]) -> str:
     """The type of a dataclass's field as it is written, such as `int` or `float | None`."""
     return entry.type if isinstance(entry.type, str) else entry.type.__name__
+
+
+def _value(fields: Fields, name: str, kind: str) -> Any:
+    read = {"bool": fields.boolean, "int": fields.integer, "float": fields.number, "str": fields.text}.get(kind)
+    if read is not None:
+        return read(name)
+    if kind == "tuple[tuple[int, int], ...]":
+        return fields.pairs(name, most_pairs=MAX_FILTER_GROUPS, most=LARGEST_INTEGER)
+    if kind == "tuple[int, int]":
+        numbers = fields.integers(name, most_integers=2, most=LARGEST_INTEGER)
+    else:
+        numbers = fields.numbers(name)
+    if len(numbers) != 2:
+        raise fields.error(name, f"has {len(numbers)} numbers; expected 2")
+    return numbers
 
 
 def _settable(config: Any, parts: Mapping[str, Any]) -> dict[str, str]:

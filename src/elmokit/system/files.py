@@ -22,6 +22,7 @@ from elmokit.system.locks import open_locked
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+_LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -50,6 +51,13 @@ def check_output(path: str | os.PathLike[str]) -> None:
     """
     with temporary_folder(_real_target(path), named=path):
         pass
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left of any targets in a folder and below it; what is being written stays."""
+    for parent, names, _ in os.walk(folder):  # which passes over what others remove meanwhile
+        for name in filter(_LEFTOVER.fullmatch, names):
+            _remove_if_left(Path(parent, name))
 
 
 @contextmanager
@@ -107,14 +115,17 @@ def _remove_leftovers(target: Path) -> None:
     ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
     for name in os.listdir(target.parent):
         if ours.fullmatch(name):
-            folder = target.with_name(name)
-            try:
-                lock = _lock(folder)
-            except OSError:  # of a living process, or gone by now, or on a file system without locks
-                continue
-            if lock is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-                os.close(lock)
+            _remove_if_left(target.with_name(name))
+
+
+def _remove_if_left(folder: Path) -> None:
+    try:
+        lock = _lock(folder)
+    except OSError:  # of a living process, or gone by now, or on a file system without locks
+        return
+    if lock is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
 
 
 def _lock(folder: Path) -> int | None:

@@ -6,17 +6,16 @@ import dataclasses
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from elmokit.runs.settings import change_settings, check_known, field_type
-from elmokit.system.json_fields import LARGEST_INTEGER, Fields
-from elmokit.system.untrusted import FormatError
+from elmokit.runs.settings import change_settings, check_known, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from elmokit.system.json_fields import Fields
 
 POSITIONS = ("input", "output", "both")
 MAX_CHARACTERS = 1 << 16
-MAX_FILTER_GROUPS = 64
 OPTIMIZERS = ("adam", "adamw", "adadelta", "sgd")
 
 
@@ -233,11 +232,11 @@ def config_from_json(record: Fields, model_config: type[Any]) -> TaskConfig:
     inputs = record.fields("inputs")
     elmo = None
     if "elmo" in inputs and inputs.value("elmo") is not None:
-        elmo = _part(inputs.fields("elmo"), ElmoInput)
+        elmo = settings_of(inputs.fields("elmo"), ElmoInput)
     return TaskConfig(
-        model=_part(record.fields("model"), model_config),
-        inputs=replace(_part(inputs, InputConfig, but={"elmo": ElmoInput()}), elmo=elmo),
-        training=_part(record.fields("training"), TrainingConfig),
+        model=settings_of(record.fields("model"), model_config),
+        inputs=replace(settings_of(inputs, InputConfig, but={"elmo": ElmoInput()}), elmo=elmo),
+        training=settings_of(record.fields("training"), TrainingConfig),
     )
 
 
@@ -259,32 +258,3 @@ def _with_elmo(elmo: ElmoInput | None, settings: Sequence[str]) -> ElmoInput | N
     if position in (None, "none"):
         return None
     return change_settings({"elmo": elmo or ElmoInput()}, [f"elmo.position={position}", *fields])["elmo"]
-
-
-def _part(fields: Fields, kind: type[Any], *, but: Mapping[str, Any] | None = None) -> Any:
-    """A dataclass of the fields' values; `but` are values that are read elsewhere."""
-    types = {entry.name: field_type(entry) for entry in dataclasses.fields(kind)}
-    values = dict(but or {})
-    for name in fields.names:
-        check_known(name, list(types))
-        if name not in values:
-            values[name] = _value(fields, name, types[name])
-    try:
-        return kind(**values)
-    except ValueError as error:
-        raise FormatError(fields.where, str(error)) from None
-
-
-def _value(fields: Fields, name: str, kind: str) -> Any:
-    read = {"bool": fields.boolean, "int": fields.integer, "float": fields.number, "str": fields.text}.get(kind)
-    if read is not None:
-        return read(name)
-    if kind == "tuple[tuple[int, int], ...]":
-        return fields.pairs(name, most_pairs=MAX_FILTER_GROUPS, most=LARGEST_INTEGER)
-    if kind == "tuple[int, int]":
-        numbers = fields.integers(name, most_integers=2, most=LARGEST_INTEGER)
-    else:
-        numbers = fields.numbers(name)
-    if len(numbers) != 2:
-        raise fields.error(name, f"has {len(numbers)} numbers; expected 2")
-    return numbers

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.system.batches import batched
-from elmokit.system.files import atomic_write, temporary_folder
+from elmokit.system.files import atomic_write, remove_leftovers, temporary_folder
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import quoted
 from elmokit.vectors.arrays import fits_float16, map_npy, write_array
@@ -75,6 +75,7 @@ class Activations:
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
         """Encode the sentences that the cache lacks, and add them to it as one piece."""
+        remove_leftovers(self.folder)
         self._open_pieces()
         new: dict[Key, Sequence[str]] = {}
         used: set[Path] = set()
@@ -112,7 +113,11 @@ class Activations:
 
     def _read(self, key: Key) -> Float16[np.ndarray, "L T E"]:
         keys_path, number = self._kept[key]
-        return self._pieces[keys_path][number]
+        layers = self._pieces[keys_path][number]
+        if not np.isfinite(layers).all():  # what was written is finite
+            path = _piece_path(keys_path)
+            raise ValueError(f"{path}: sentence {number}: holds numbers that are not finite; {_how_to_mend(path)}")
+        return layers
 
     def _write_piece(self, new: dict[Key, Sequence[str]]) -> None:
         """Write a piece; its keys come last, so a piece without them does not count."""
@@ -148,18 +153,16 @@ class Activations:
         for keys_path in sorted(self.folder.glob(f"[!.]*{KEYS_ENDING}")):
             if keys_path not in self._pieces:
                 with suppress(FileNotFoundError):  # removed by another process meanwhile: its sentences are new again
-                    self._open_piece(keys_path.with_name(keys_path.name.replace(".keys", "")), keys_path)
+                    self._open_piece(_piece_path(keys_path), keys_path)
 
     def _open_piece(self, path: Path, keys_path: Path) -> None:
         try:
             piece, keys = read_npy(path), map_npy(keys_path)
         except ValueError as error:
-            raise ValueError(f"{error}; delete {path.stem}.* in {self.folder} to compute them again") from None
+            raise ValueError(f"{error}; {_how_to_mend(path)}") from None
         same_layers = (piece.num_layers, piece.dim) == (self.num_layers, self.dim)
         if keys.shape != (len(piece), 2) or keys.dtype != np.uint64 or not same_layers:
-            raise ValueError(
-                f"{keys_path} does not fit {path.name}; delete {path.stem}.* in {self.folder} to compute them again"
-            )
+            raise ValueError(f"{keys_path} does not fit {path.name}; {_how_to_mend(path)}")
         self._pieces[keys_path] = piece
         for number, key in enumerate(keys):
             self._kept.setdefault(key.tobytes(), (keys_path, number))
@@ -167,6 +170,14 @@ class Activations:
 
 def _key(sentence: Sequence[str]) -> Key:
     return hashlib.blake2b(json.dumps(list(sentence)).encode(), digest_size=16).digest()
+
+
+def _how_to_mend(path: Path) -> str:
+    return f"delete {path.stem}.* in {path.parent} to compute them again"
+
+
+def _piece_path(keys_path: Path) -> Path:
+    return keys_path.with_name(keys_path.name.replace(KEYS_ENDING, ".npy"))
 
 
 def _keys_path(path: Path) -> Path:
