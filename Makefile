@@ -1,9 +1,12 @@
-# Everything sets itself up on a fresh machine: a virtual environment in .venv, and the pinned versions in it.
+# Everything sets itself up on a fresh machine: a virtual environment in .venv, and the pinned versions in it. What needs
+# large packages (spaCy, Ray and others) has another one, so that they decide nothing for the rest.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOORS := .venv-doors
+DOORS_STAMP := $(DOORS)/.installed
 MIN_COVERAGE := 85
 
 # Idle threads that spin cost more than they give on few cores.
@@ -12,7 +15,7 @@ export OMP_WAIT_POLICY := passive
 # The tests run in as many processes as there are cores, each with one thread.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: help demo test format check wheel-test clean
+.PHONY: help demo test test-doors format check wheel-test clean
 .DEFAULT_GOAL := help
 
 help:  ## list what make can do
@@ -23,6 +26,11 @@ demo: $(STAMP)  ## embed sentences with the bundled model; writes demo.html
 
 test: $(STAMP)  ## run all tests
 	$(PYTEST)
+
+test-doors: $(DOORS_STAMP)  ## run the tests of integrations with large packages, in an environment of their own
+	OMP_NUM_THREADS=1 $(DOORS)/bin/python -m pytest tests/doors \
+		--cov --cov-report=json:build/coverage-doors.json --cov-report=
+	$(DOORS)/bin/python tests/check_coverage.py build/coverage-doors.json --at-least $(MIN_COVERAGE) --doors
 
 format: $(STAMP)  ## format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix
@@ -44,9 +52,14 @@ wheel-test: $(STAMP)  ## build the wheel, install it elsewhere, run doctor and d
 	cd build/wheel-test && venv/bin/elmokit doctor && venv/bin/elmokit demo
 
 clean:  ## remove the virtual environment and all that was built
-	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
+	rm -rf $(VENV) $(DOORS) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+	touch $@
+
+$(DOORS_STAMP): pyproject.toml constraints-doors.txt
+	test -x $(DOORS)/bin/python || $(PYTHON) -m venv $(DOORS)
+	$(DOORS)/bin/python -m pip install --quiet --editable '.[doors]' --constraint constraints-doors.txt
 	touch $@

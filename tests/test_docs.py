@@ -14,7 +14,7 @@ import elmokit
 from elmokit.model.bundled import bundled_models
 
 ROOT = Path(__file__).parents[1]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 TEXT = "the bank of a river is not the bank that lends money to people who build houses on it"
 
@@ -80,10 +80,28 @@ def imported_from_elmokit(source: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", [*PAGES, *sorted((ROOT / "examples").glob("*.py"))], ids=lambda path: path.name)
+def names_of_integrations() -> set[str]:
+    """`elmokit.integrations.MODULE.NAME`, for each import line of docs/api.md."""
+    lines: list[tuple[str, str]] = re.findall(r"from (elmokit\.integrations\.\w+) import ([\w, ]+)", API)
+    return {f"{module}.{name.strip()}" for module, names in lines for name in names.split(",")}
+
+
+def test_public_names_of_integrations_are_there_and_say_what_they_are():
+    for name in names_of_integrations():
+        module, _, own_name = name.rpartition(".")
+        tree = ast.parse((ROOT / "src" / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
+        (found,) = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == own_name
+        ]
+        assert ast.get_docstring(found)
+
+
+@pytest.mark.parametrize("path", [*PAGES, *sorted((ROOT / "examples").rglob("*.py"))], ids=lambda path: path.name)
 def test_pages_and_examples_import_public_names_only(path: Path):
     text = path.read_text(encoding="utf-8")
-    public = {f"elmokit.{name}" for name in elmokit.__all__}
+    public = {f"elmokit.{name}" for name in elmokit.__all__} | names_of_integrations()
     for source in [text] if path.suffix == ".py" else python_blocks(text):
         assert imported_from_elmokit(source) <= public
 

@@ -1,12 +1,13 @@
-"""tests/ mirrors src/elmokit: each file has a test of its name, or stands here with the test that runs it and why."""
+"""tests/ mirrors src/elmokit: each file has a test of its name, or stands in `mirror.py` with the test that runs it."""
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import pytest
 
-TESTS = Path(__file__).parent
+from mirror import TESTED_THROUGH, TESTS, is_behind_doors, own_tests, runners
+
 SOURCE = TESTS.parent / "src" / "elmokit"
 FILES = sorted(
     path.relative_to(SOURCE).as_posix()
@@ -14,60 +15,18 @@ FILES = sorted(
     if path.name not in ("__init__.py", "__main__.py")
 )
 
-TESTED_THROUGH = {
-    "analysis/polysemes.py": ("analysis/test_polysemy.py", "the list of words is read to be measured"),
-    "analysis/sense_study.py": ("web/test_demo.py", "the demo shows a whole study"),
-    "analysis/geometry.py": ("analysis/test_neighbours.py", "neighbours are what its cosines are for"),
-    "cli/*.py": ("cli/test_main.py", "a verb is tested as it is called"),
-    "comparators/run_folder.py": ("comparators/test_context2vec.py", "a folder is read when its system is opened"),
-    "corpus/external_sort.py": ("corpus/test_vocabulary_counts.py", "counts must not depend on the memory"),
-    "corpus/manifest.py": ("corpus/test_prepare.py", "every sentence is accounted for"),
-    "corpus/raw_text.py": ("corpus/test_prepare.py", "raw text is what a corpus is made of"),
-    "layers/highway.py": ("layers/test_char_encoder.py", "computed by hand as part of the encoder"),
-    "layers/meta_device.py": ("model/formats/test_read.py", "models are built without memory when they are read"),
-    "layers/packed/lookup_encoder.py": ("layers/test_lookup_encoder.py", "equal to the module"),
-    "layers/packed/lstm.py": ("model/test_packed_bilm.py", "equal to the module for any configuration"),
-    "model/bundled.py": ("model/test_elmo.py", "a bundled model is opened by its name"),
-    "model/config.py": ("model/test_bilm.py", "a configuration is tested by the model that it makes"),
-    "model/encoded_sentence.py": ("model/test_elmo.py", "Elmo encodes sentences"),
-    "model/formats/*.py": ("model/formats/test_round_trips.py", "formats are tested on files, not file by file"),
-    "model/formats/containers/*.py": (
-        "model/formats/test_hdf5_refusals.py",
-        "containers are what damaged files damage",
-    ),
-    "model/frozen_layers.py": ("model/test_embedding.py", "an embedding holds frozen layers"),
-    "model/layer_choice.py": ("model/test_elmo.py", "the options of encode"),
-    "model/loaded.py": ("model/test_elmo.py", "Elmo loads and packs its biLM"),
-    "model/token_cache.py": ("model/test_elmo.py", "what was remembered changes no vector"),
-    "pretraining/*.py": ("pretraining/test_train.py", "parts of a run are tested by runs that stop and resume"),
-    "report/figures.py": ("report/test_results_report.py", "figures are drawn for the page"),
-    "report/results_page.py": ("report/test_results_report.py", "the page is written with its files"),
-    "report/run_history.py": ("report/test_pages.py", "a history is read for its page"),
-    "report/training_page.py": ("report/test_pages.py", "the page is one of those"),
-    "reproduce/*.py": ("reproduce/test_table1.py", "what every table is made with"),
-    "runs/settings.py": ("pretraining/test_train.py", "settings change the config of a run"),
-    "tasks/*/config.py": ("tasks/test_train.py", "data; its checks are those of the recipes"),
-    "tasks/*/recipes.py": ("tasks/test_train.py", "data, with its sources"),
-    "tasks/*.py": ("tasks/test_train.py", "parts of a run are tested by runs of a toy task"),
-    "text/fasta.py": ("vectors/test_proteins.py", "proteins are read to be embedded"),
-    "vectors/*.py": ("vectors/test_embed_file.py", "each layout is written and read with every choice of layers"),
-    "web/explore/*.py": ("web/test_explore.py", "the parts of one site"),
-    "web/demo/*.py": ("web/test_demo.py", "the parts of one page"),
-}
-
-
-def has_own_test(file: str) -> bool:
-    path = Path(file)
-    return (TESTS / path.with_name(f"test_{path.name}")).exists()
-
 
 @pytest.mark.parametrize("file", FILES)
 def test_each_file_is_tested_by_a_test_of_its_name_or_through_another(file: str):
-    assert has_own_test(file) or any(PurePosixPath(file).match(pattern) for pattern in TESTED_THROUGH)
+    assert runners(file)
 
 
 @pytest.mark.parametrize("pattern", TESTED_THROUGH)
 def test_each_exception_is_needed_and_names_a_test(pattern: str):
     test, _ = TESTED_THROUGH[pattern]
     assert (TESTS / test).exists()
-    assert any(PurePosixPath(file).match(pattern) and not has_own_test(file) for file in FILES)
+    assert any(PurePosixPath(file).match(pattern) and not own_tests(file) for file in FILES)
+
+
+def test_only_integrations_are_tested_behind_doors():
+    assert all(file.startswith("integrations/") for file in FILES if is_behind_doors(file))
