@@ -259,6 +259,53 @@ def test_the_page_speaks_korean_and_fits_a_telephone(browser: Any, sites: dict[s
     page.page.close()
 
 
+def test_words_can_be_chosen_before_the_model_is_there(browser: Any, sites: dict[str, str]):
+    page = Page(browser.new_page(), sites["mini-en"])
+    held: list[Any] = []
+    page.page.route("**/model.safetensors", lambda route: held.append(route))
+    with page.page.expect_request("**/model.safetensors"):
+        page.page.goto(page.site)
+    page.page.click("button.token:has-text('river')")
+    assert page.page.get_attribute("button.token:has-text('river')", "aria-pressed") == "true"
+    assert page.page.get_attribute("#panel", "aria-busy") == "true" and page.page.is_visible("#progress")
+    held[0].continue_()
+    page.page.wait_for_selector("body[data-ready]", timeout=60_000)
+    page.settle()
+    assert "of “river” in the corpus" in page.page.inner_text("#panel") and page.page.is_hidden("#progress")
+    assert page.complaints == []
+    page.page.close()
+
+
+BUDGET = """() => new Promise((resolve) => {
+  let shift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) shift += entry.value;
+    resolve(shift);
+  }).observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => resolve(shift), 500);
+}).then((shift) => {
+  const resources = performance.getEntriesByType("resource");
+  return {
+    shift,
+    bytes: resources.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0),
+    requests: resources.length,
+    paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
+    elements: document.querySelectorAll("*").length,
+  };
+})"""
+
+
+def test_the_page_without_the_model_keeps_a_budget(browser: Any, sites: dict[str, str]):
+    """What Lighthouse asks of a page: size, requests, first paint, elements, and how far things jump."""
+    page = browser.new_page(viewport={"width": 412, "height": 823})
+    page.goto(sites["mini-en"])
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    found = page.evaluate(BUDGET)
+    page.close()
+    assert 10_000 < found["bytes"] < 400_000 and found["requests"] <= 20, found
+    assert found["shift"] < 0.1 and found["elements"] < 800 and found["paint"] < 10_000, found
+
+
 def test_a_damaged_model_is_an_error_that_is_shown(browser: Any, tmp_path: Path):
     site = write_site(tmp_path / "site", model="mini-en").parent
     weights = site / "model" / "model.safetensors"

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from io import BufferedReader
+from typing import TYPE_CHECKING, AnyStr
 
 from elmokit.web.explore.site import CONTENT_SECURITY_POLICY
 
 if TYPE_CHECKING:
     import os
     from pathlib import Path
+    from socket import socket
+
+    from _typeshed import SupportsRead, SupportsWrite
 
 HOST = "127.0.0.1"
 
 
 class _Handler(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # one connection serves many files
+
     def guess_type(self, path: str | os.PathLike[str]) -> str:
         """The type of a file; that of scripts does not depend on the machine, since browsers insist on it."""
         return "text/javascript" if str(path).endswith(".js") else super().guess_type(path)
@@ -37,8 +44,22 @@ class _Handler(SimpleHTTPRequestHandler):
         self.send_error(403, "This server answers on 127.0.0.1 only")
         return False
 
+    def copyfile(self, source: SupportsRead[AnyStr], outputfile: SupportsWrite[AnyStr]) -> None:
+        """Send a file without copying it through Python, where it is one on disk."""
+        if isinstance(source, BufferedReader):
+            self.connection.sendfile(source)
+        else:
+            super().copyfile(source, outputfile)
+
     def log_message(self, format: str, *args: object) -> None:
         """Nothing is logged."""
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
+        """Print what went wrong with a request, except that the browser closed the page before it had the file."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def serve(folder: Path, *, port: int = 0) -> ThreadingHTTPServer:
@@ -46,7 +67,7 @@ def serve(folder: Path, *, port: int = 0) -> ThreadingHTTPServer:
 
     Raises OSError if the port is taken.
     """
-    return ThreadingHTTPServer((HOST, port), partial(_Handler, directory=str(folder)))
+    return _Server((HOST, port), partial(_Handler, directory=str(folder)))
 
 
 def address(server: ThreadingHTTPServer) -> str:

@@ -147,11 +147,10 @@ class CharEncoder {
     // After the word only padding follows: all windows of padding alone are equal, so that one of them is enough.
     const length = Math.min(ids.length + this.widest, config.max_characters_per_token);
     const mark = memory.mark();
-    const characters = memory.reserve(length * dim + 64); // and zeros for the columns that fill up a matrix
+    const characters = memory.reserve(length * dim);
     const values = new Float32Array(this.numFilters);
     const positions = new Int32Array(this.numFilters);
     const outputs = memory.reserve(length * this.numFilters);
-    memory.view(characters, length * dim + 64).fill(0);
     for (let position = 0; position < length; position++) {
       const id = position < ids.length ? ids[position] : PADDING_ID;
       memory.view(characters, length * dim).set(this.embedding.subarray(id * dim, (id + 1) * dim), position * dim);
@@ -181,9 +180,9 @@ class CharEncoder {
   apply({ matrix, bias }, vector) {
     const { memory } = this;
     const mark = memory.mark();
-    const x = memory.reserve(matrix.padded);
+    const x = memory.reserve(matrix.columns);
     const y = memory.reserve(matrix.rows);
-    memory.view(x, matrix.padded).fill(0).set(vector);
+    memory.view(x, matrix.columns).set(vector);
     memory.view(y, matrix.rows).set(bias);
     memory.multiply(matrix, x, y);
     const result = memory.view(y, matrix.rows).slice();
@@ -224,18 +223,15 @@ class LSTMLayer {
   run(inputs, steps) {
     const { memory, cells, width } = this;
     const mark = memory.mark();
-    const padded = this.fromInput.padded;
-    const x = memory.reserve(steps * padded);
+    const x = memory.reserve(steps * width);
     const gates = memory.reserve(steps * 4 * cells);
-    const hidden = memory.reserve(cells + 16);
-    const output = memory.reserve(padded);
+    const hidden = memory.reserve(cells);
+    const output = memory.reserve(width);
     const cell = memory.reserve(cells);
-    memory.view(x, steps * padded).fill(0);
-    for (let step = 0; step < steps; step++) {
-      memory.view(x, steps * padded).set(inputs.subarray(step * width, (step + 1) * width), step * padded);
-      memory.view(gates, steps * 4 * cells).set(this.bias, step * 4 * cells);
-    }
-    for (const [address, length] of [[output, padded], [cell, cells], [hidden, cells + 16]]) memory.view(address, length).fill(0);
+    memory.view(x, steps * width).set(inputs);
+    for (let step = 0; step < steps; step++) memory.view(gates, steps * 4 * cells).set(this.bias, step * 4 * cells);
+    memory.view(output, width).fill(0);
+    memory.view(cell, cells).fill(0);
     memory.multiply(this.fromInput, x, gates, steps);
     const outputs = new Float32Array(steps * width);
     for (let step = 0; step < steps; step++) {

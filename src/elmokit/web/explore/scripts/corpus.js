@@ -15,6 +15,7 @@ export class Corpus {
     this.numbers = new Int8Array(buffer, 4 * numScales);
     this.sentenceOf = new Int32Array(this.numTokens);
     this.sentences.forEach((tokens, sentence) => this.sentenceOf.fill(sentence, this.starts[sentence], this.starts[sentence + 1]));
+    this.isFirst = firstOccurrences(this.sentences);
     this.senses = new Map(about.senses.map(([sentence, index, sense]) => [this.starts[sentence] + index, sense]));
   }
 
@@ -70,4 +71,10 @@ export class Corpus {
     for (let number = 0; number < this.numTokens; number++) if (this.token(number).toLowerCase() === wanted) found.push(number);
     return found;
   }
+}
+
+/** For each token, whether it is the first one of its kind. */
+function firstOccurrences(sentences) {
+  const seen = new Set();
+  return sentences.flat().map((token) => seen.size < seen.add(token).size);
 }

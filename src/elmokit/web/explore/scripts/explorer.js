@@ -5,20 +5,18 @@ import { characterIds } from "./characters.js";
 import { Corpus } from "./corpus.js";
 import { readSafetensors } from "./safetensors.js";
 import { Softmax, normalised } from "./softmax.js";
-import { tokenize } from "./tokenizer.js";
-import { cosine, largest, mix, principalPlane, row } from "./vectors.js";
+import { cosine, mix, principalPlane, row } from "./vectors.js";
 
-const MAX_TOKENS = 1000; // of one text; the page shows fewer
 const MAX_OCCURRENCES = 300;
-const RESCORED = 3; // times as many candidates of the index are computed exactly as are shown
+const CANDIDATES = 3; // times as many of the index as are shown; they are computed exactly as far as that can matter
 
 export class Explorer {
   /** fetchFile(path) -> ArrayBuffer of a file of the site; shared with `softmax`, which is fetched when it is needed. */
   static async open(fetchFile) {
-    const [about, weights] = [JSON.parse(text(await fetchFile("model/config.json"))), await fetchFile("model/model.safetensors")];
-    const bilm = await BiLM.create(about.bilm, readSafetensors(weights));
-    const corpus = new Corpus(JSON.parse(text(await fetchFile("corpus.json"))), await fetchFile("corpus.bin"));
-    return new Explorer(bilm, corpus, fetchFile);
+    const files = ["model/config.json", "model/model.safetensors", "corpus.json", "corpus.bin"];
+    const [config, weights, sentences, index] = await Promise.all(files.map(fetchFile));
+    const bilm = await BiLM.create(JSON.parse(text(config)).bilm, readSafetensors(weights));
+    return new Explorer(bilm, new Corpus(JSON.parse(text(sentences)), index), fetchFile);
   }
 
   constructor(bilm, corpus, fetchFile) {
@@ -27,20 +25,7 @@ export class Explorer {
 
   about() {
     const { corpus } = this;
-    return {
-      numLayers: this.bilm.numLayers,
-      dim: this.dim,
-      numSentences: corpus.sentences.length,
-      numTokens: corpus.numTokens,
-      words: corpus.words,
-    };
-  }
-
-  /** Tokens of each line of a text. */
-  tokens(given) {
-    const lines = given.split("\n").map(tokenize).filter((tokens) => tokens.length);
-    let room = MAX_TOKENS;
-    return lines.map((tokens) => tokens.slice(0, room).filter(() => room-- > 0)).filter((tokens) => tokens.length);
+    return { dim: this.dim, numSentences: corpus.sentences.length, words: corpus.words };
   }
 
   /** All layers of a sentence; the last few sentences are remembered. */
@@ -77,11 +62,11 @@ export class Explorer {
       if (isOwn[corpus.sentenceOf[token]]) return false;
       return among === "any" || (corpus.token(token).toLowerCase() === word) === (among === "same");
     };
-    const near = corpus.nearest(query, mixture, RESCORED * number, isAllowed).map(({ index: token }) => {
+    const candidates = corpus.nearest(query, mixture, CANDIDATES * number, isAllowed);
+    return exactly(candidates, number, (token) => {
       const place = corpus.place(token);
       return { ...place, cosine: cosine(query, this.vectorAt(place.tokens, place.index, mixture)) };
     });
-    return near.sort((one, other) => other.cosine - one.cosine).slice(0, number);
   }
 
   /** The sense of a token of the corpus, if it is one; null otherwise. */
@@ -94,11 +79,13 @@ export class Explorer {
   similarWords({ token, number }) {
     const { corpus, bilm } = this;
     const query = bilm.charEncoder.encodeToken(token);
-    this.corpusWords ??= [...new Set(corpus.sentences.flat())];
-    const words = this.corpusWords;
-    return largest(words.length, number, (at) =>
-      words[at] === token ? -Infinity : cosine(query, bilm.charEncoder.encodeToken(words[at])),
-    ).map(({ index, value }) => ({ token: words[index], cosine: value }));
+    const layer0 = Float32Array.from({ length: this.dim }, (_, at) => query[at % query.length]); // both directions have it
+    const mixture = { weights: Array.from({ length: bilm.numLayers }, (_, layer) => (layer === 0 ? 1 : 0)), gamma: 1 };
+    const candidates = corpus.nearest(layer0, mixture, CANDIDATES * number, (at) => corpus.isFirst[at] && corpus.token(at) !== token);
+    return exactly(candidates, number, (at) => {
+      const word = corpus.token(at);
+      return { token: word, cosine: cosine(query, bilm.charEncoder.encodeToken(word)) };
+    });
   }
 
   /** Occurrences of a word in the corpus and in the sentences given, as points in the plane. */
@@ -173,6 +160,19 @@ export class Explorer {
     this.openSoftmax.catch(() => (this.openSoftmax = null));
     return this.openSoftmax;
   }
+}
+
+/** The best of candidates, the best by the index first: exact(token) is called until no other can be among them. */
+function exactly(candidates, number, exact) {
+  let best = [];
+  let error = 0;
+  for (const { index, value } of candidates) {
+    if (best.length === number && value + 2 * error < best.at(-1).cosine) break;
+    const found = exact(index);
+    error = Math.max(error, Math.abs(found.cosine - value));
+    best = [...best, found].sort((one, other) => other.cosine - one.cosine).slice(0, number);
+  }
+  return best;
 }
 
 const text = (buffer) => new TextDecoder().decode(buffer);

@@ -2,7 +2,7 @@
 
 import { make, replace } from "./dom.js";
 import { drawingAsPng, drawingText, save, tableText } from "./save.js";
-import { AMONG, TABS, mixture, readState, writeState } from "./state.js";
+import { AMONG, TABS, mixture, readState, sentencesOf, writeState } from "./state.js";
 import { LANGUAGES, speaker } from "./strings.js";
 import * as views from "./views.js";
 
@@ -38,6 +38,7 @@ let state = null;
 let sentences = [];
 let isSoftmaxWanted = false;
 let say = speaker(settings.language);
+const arrived = new Map(); // bytes of each file that is loaded
 let turn = 0; // of the view that is being computed; an older one is not shown
 
 function defaults() {
@@ -122,7 +123,7 @@ async function show() {
   });
   const here = chosen();
   const panel = find("panel");
-  const shared = { panel, say, call, sentences, mixture: mixture(state), among: state.among, isCurrent, words: about.words, numLayers: about.numLayers };
+  const shared = { panel, say, call, sentences, mixture: mixture(state), among: state.among, isCurrent, numLayers: settings.numLayers };
   const choose = (sentence, index) => change({ sentence, index });
   const wantSoftmax = () => {
     isSoftmaxWanted = true;
@@ -130,7 +131,9 @@ async function show() {
   };
   try {
     panel.setAttribute("aria-busy", "true");
-    if (state.tab === "tour") views.tour({ ...shared, visit });
+    await opened;
+    if (!isCurrent()) return;
+    if (state.tab === "tour") views.tour({ ...shared, words: about.words, visit });
     else if (here === null) replace(panel, make("p", {}, say("choose")));
     else await views[state.tab]({ ...shared, ...here, choose, isSoftmaxWanted, wantSoftmax, softmaxBytes: settings.softmaxBytes });
     if (isCurrent()) showError(null);
@@ -158,10 +161,9 @@ function visit(word) {
   return setText(word.examples.join("\n"), { sentence: 0, index: word.index, tab: "map" });
 }
 
-async function setText(text, part = {}) {
+function setText(text, part = {}) {
   find("text").value = text;
-  find("panel").setAttribute("aria-busy", "true");
-  sentences = await call("tokens", text);
+  sentences = sentencesOf(text);
   return change({ text, ...part });
 }
 
@@ -179,15 +181,18 @@ function showSaving() {
 }
 
 function showProgress({ path, received, total }) {
-  const share = total ? Math.round((100 * received) / total) : "…";
-  find("status").textContent = say("loading", { path, share });
-  find("progress").hidden = received === total;
-  find("progress").value = total ? received / total : 0;
-  if (about && received === total) showReady();
+  arrived.set(path, { received, total });
+  const sum = (name) => [...arrived.values()].reduce((sum, file) => sum + file[name], 0);
+  const share = sum("total") ? sum("received") / sum("total") : 0;
+  find("status").textContent = say("loading", { share: Math.round(100 * share) });
+  find("progress").hidden = false;
+  find("progress").value = share;
+  if (about && share === 1) showReady();
 }
 
 function showReady() {
-  find("status").textContent = say("ready", { layers: about.numLayers, dim: about.dim, sentences: about.numSentences });
+  if (about === null) return;
+  find("status").textContent = say("ready", { layers: settings.numLayers, dim: about.dim, sentences: about.numSentences });
   find("progress").hidden = true;
 }
 
@@ -224,14 +229,11 @@ addEventListener("hashchange", () => {
 
 state = readState(location.hash, defaults());
 say = speaker(state.language);
-showWords();
-find("text").value = state.text;
-try {
-  about = await call("about");
+document.querySelector("main").removeAttribute("aria-busy");
+const opened = call("about").then((found) => {
+  about = found;
   showReady();
-  await setText(state.text);
-  document.body.dataset.ready = "true";
-} catch (error) {
-  showError(error);
-  find("progress").hidden = true;
-}
+});
+opened.catch(() => (find("progress").hidden = true)); // whatever is shown says why
+await setText(state.text); // the words can be chosen at once; the view comes when the worker has the model
+if (about) document.body.dataset.ready = "true";

@@ -26,20 +26,14 @@ function readTensor(buffer, start, name, { dtype, shape, data_offsets: [first, l
   return { shape, values: widened(new Uint16Array(bytes)) };
 }
 
-let table = null;
-
+/** The bits of a half are those of a float whose exponent is too small by 112, also for subnormal numbers. */
 function widened(halves) {
-  table ??= Float32Array.from({ length: 65536 }, (_, half) => halfToNumber(half));
-  const values = new Float32Array(halves.length);
-  for (let index = 0; index < halves.length; index++) values[index] = table[halves[index]];
+  const bits = new Uint32Array(halves.length);
+  const values = new Float32Array(bits.buffer);
+  for (let index = 0; index < halves.length; index++) {
+    const half = halves[index];
+    bits[index] = ((half & 0x8000) << 16) | ((half & 0x7fff) << 13);
+    values[index] *= 2 ** 112;
+  }
   return values;
-}
-
-function halfToNumber(half) {
-  const sign = half & 0x8000 ? -1 : 1;
-  const exponent = (half >> 10) & 0x1f;
-  const fraction = half & 0x3ff;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }

@@ -40,10 +40,8 @@ export class Softmax {
     const { memory } = this;
     const dim = contexts[0].length;
     const mark = memory.mark();
-    const padded = Math.ceil(dim / 16) * 16;
-    const x = memory.reserve(contexts.length * padded);
-    memory.view(x, contexts.length * padded).fill(0);
-    contexts.forEach((context, index) => memory.view(x, contexts.length * padded).set(context, index * padded));
+    const x = memory.reserve(contexts.length * dim);
+    contexts.forEach((context, index) => memory.view(x, contexts.length * dim).set(context, index * dim));
     const y = memory.reserve(contexts.length * ROWS_AT_ONCE);
     const all = contexts.map(() => new Float32Array(this.vocabulary.length));
     let first = 0;
@@ -57,7 +55,7 @@ export class Softmax {
         const matrix = memory.matrix(widened(weight.subarray(start * dim, (start + rows) * dim), scale?.subarray(start), dim), rows, dim);
         const view = memory.view(y, contexts.length * rows);
         for (let index = 0; index < contexts.length; index++) view.set(bias.subarray(start, start + rows), index * rows);
-        memory.multiply(matrix, x, y, contexts.length, padded, rows);
+        memory.multiply(matrix, x, y, contexts.length);
         const products = memory.view(y, contexts.length * rows);
         all.forEach((logits, index) => logits.set(products.subarray(index * rows, (index + 1) * rows), first + start));
         memory.release(block);

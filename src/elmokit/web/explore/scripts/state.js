@@ -1,6 +1,9 @@
 // What the user has chosen, kept in the address of the page, so that a link restores it.
 
+import { tokenize } from "./tokenizer.js";
+
 export const TABS = ["similarity", "contexts", "map", "expectations", "characters", "tour"];
+const MAX_TOKENS = 1000; // of one text; views show fewer
 export const AMONG = ["any", "same", "other"];
 
 /** The state that an address describes; whatever is missing or makes no sense is as in `defaults`. */
@@ -40,4 +43,11 @@ export function writeState(state) {
 export function mixture({ weights, gamma }) {
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return { weights: weights.map((weight) => weight / sum), gamma };
+}
+
+/** Tokens of each line of a text, lines without any left out. */
+export function sentencesOf(text) {
+  let room = MAX_TOKENS;
+  const lines = text.split("\n").map((line) => tokenize(line).filter(() => room-- > 0));
+  return lines.filter((tokens) => tokens.length);
 }

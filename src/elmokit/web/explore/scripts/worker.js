@@ -9,14 +9,27 @@ async function fetchFile(path) {
   const total = Number(response.headers.get("Content-Length"));
   const chunks = [];
   let received = 0;
+  let reported = 0;
   for (const reader = response.body.getReader(); ; ) {
     const { done, value } = await reader.read();
     if (done) break;
     chunks.push(value);
     received += value.length;
+    if (received - reported < total / 20) continue;
+    reported = received;
     postMessage({ progress: { path, received, total } });
   }
-  return new Blob(chunks).arrayBuffer();
+  return joined(chunks, received);
+}
+
+function joined(chunks, length) {
+  const bytes = new Uint8Array(length);
+  let end = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, end);
+    end += chunk.length;
+  }
+  return bytes.buffer;
 }
 
 const opened = Explorer.open(fetchFile);
