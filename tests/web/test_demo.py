@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+import shlex
 import shutil
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
@@ -109,7 +110,7 @@ def test_without_a_vocabulary_the_words_of_the_list_are_the_neighbours():
 
 def test_what_is_found_does_not_change_from_run_to_run(study: SenseStudy):
     again = study_senses(Elmo(random_bilm(seed=7, std=0.4), VOCABULARY), THE_LIST, model="random")
-    assert demo_page(again, code="") == demo_page(study, code="")
+    assert demo_page(again, code="", explore="elmokit explore") == demo_page(study, code="", explore="elmokit explore")
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +218,7 @@ def test_a_snippet_grows_on_both_sides_while_there_is_room(width: int, expected:
 
 
 def test_the_page_needs_nothing_from_elsewhere(study: SenseStudy):
-    text = demo_page(study, code="from elmokit import Elmo")
+    text = demo_page(study, code="from elmokit import Elmo", explore="elmokit explore")
     page = Page(text)
     assert page.open == []
     tags = {tag for tag, _ in page.tags}
@@ -229,7 +230,7 @@ def test_the_page_needs_nothing_from_elsewhere(study: SenseStudy):
 
 
 def test_the_page_can_be_read_without_seeing_its_pictures(study: SenseStudy):
-    page = Page(demo_page(study, code=""))
+    page = Page(demo_page(study, code="", explore="elmokit explore"))
     drawings = [values for tag, values in page.tags if tag == "svg"]
     assert len(drawings) == 25  # a scatter for each word, and the bars
     assert all(values["role"] == "img" and values["aria-label"] for values in drawings)
@@ -239,12 +240,20 @@ def test_the_page_can_be_read_without_seeing_its_pictures(study: SenseStudy):
 
 
 def test_the_page_shows_every_word_and_every_sentence(study: SenseStudy):
-    text = html.unescape(re.sub(r"</?mark>", "", demo_page(study, code="")))
+    text = html.unescape(re.sub(r"</?mark>", "", demo_page(study, code="", explore="elmokit explore")))
     for one in THE_LIST:
         assert " ".join(one.tokens) in text
     for one in study.measured:
         assert str(one.nearest_rate()) in text
     assert "prefers-color-scheme: dark" in text
+
+
+def test_the_page_and_the_terminal_name_the_command_of_the_explorer(study: SenseStudy, model: str, tmp_path: Path):
+    output = io.StringIO()
+    demo.run(tmp_path / "demo.html", model=model, output=output)
+    command = f"elmokit explore --model {shlex.quote(model)}"
+    assert command in output.getvalue()
+    assert f"<pre><code>{html.escape(command)}</code></pre>" in (tmp_path / "demo.html").read_text(encoding="utf-8")
 
 
 def test_text_is_escaped_in_the_page_and_in_the_picture():
@@ -253,7 +262,7 @@ def test_text_is_escaped_in_the_page_and_in_the_picture():
         Occurrence("a<i>", bad, sense, 1, (word, "a<i>", bad)) for sense in ("<u>", "</svg>") for word in ("x", "y")
     ]
     found = study_senses(Elmo(random_bilm(seed=7, std=0.4)), occurrences, model="</style>")
-    page = demo_page(found, code="<script>")
+    page = demo_page(found, code="<script>", explore="elmokit explore")
     assert Page(page).open == []
     ElementTree.fromstring(sense_picture(found))
     for text in (page, sense_picture(found)):

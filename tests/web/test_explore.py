@@ -5,6 +5,7 @@ import json
 import struct
 import threading
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +18,17 @@ from elmokit.model.config import BiLMConfig
 from elmokit.model.elmo import Elmo
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import to_stored
+from elmokit.reproduce.learnt_mixes import learnt_mixes, write_learnt_mixes
+from elmokit.tasks.all_tasks import TASKS
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.explore import site as explorer
 from elmokit.web.explore.corpus import quantised, read_corpus
+from elmokit.web.explore.presets import LEARNT_MIXES, presets
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import write_site
 from toy_bilm import TINY, random_bilm
 
+EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "bank", "river", "play", "a", "tree"])
 
 
@@ -79,6 +84,28 @@ def test_the_corpus_is_the_list_with_its_senses_and_then_the_files(site: Path, m
     (scale,) = struct.unpack_from("<f", data, 4 * at)
     stored = np.frombuffer(data, np.int8, 12, 4 * 3 * num_tokens + 12 * at) * scale
     np.testing.assert_allclose(stored, exact, atol=np.abs(exact).max() / 254 + 1e-6)
+
+
+def test_presets_are_the_mixes_that_were_learnt_for_a_model():
+    bundled = {name: presets(Elmo(name)) for name in ("mini-en", "mini-ko")}
+    assert {mix["task"] for mix in bundled["mini-en"]} == set(TASKS)
+    assert {mix["data"] for mix in bundled["mini-ko"]} == {"ner_klue", "nsmc"}
+    for mix in (*bundled["mini-en"], *bundled["mini-ko"]):
+        assert sum(mix["weights"]) == pytest.approx(1, abs=2e-4) and mix["gamma"] > 0
+        assert mix["place"] in ("input", "output")
+
+
+def test_presets_of_another_model_are_not_shown(site: Path, model: Path):
+    assert presets(Elmo(model)) == []
+    assert '"presets": []' in (site / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="the experiments are in the repository, not in the distribution")
+def test_presets_are_those_of_the_runs_that_are_kept(tmp_path: Path):
+    """`python experiments/explorer_presets.py` writes them."""
+    kept = (files("elmokit.web.explore") / LEARNT_MIXES).read_text(encoding="utf-8")
+    write_learnt_mixes(tmp_path / LEARNT_MIXES, learnt_mixes(sorted(EXPERIMENTS.glob("*/runs.jsonl"))))
+    assert (tmp_path / LEARNT_MIXES).read_text(encoding="utf-8") == kept
 
 
 def test_vectors_of_zeros_stay_zeros_in_int8():

@@ -178,6 +178,20 @@ def test_sliders_change_what_is_shown_and_the_address_restores_it(english: Page)
     assert english.page.inner_text("#panel") == before
 
 
+def test_mixes_that_tasks_have_learnt_are_presets(english: Page):
+    before = english.show("contexts")
+    choices = english.page.locator("#preset option").all_text_contents()
+    (choice,) = (text for text in choices if text.startswith("learnt for semantic roles, input"))
+    english.page.select_option("#preset", label=choice)
+    english.settle()
+    assert english.page.inner_text("#panel") != before
+    link = english.run("() => location.hash")
+    english.open("#")
+    english.open(link)
+    assert english.page.locator("#preset option:checked").text_content() == choice
+    assert english.page.locator("#weights output").nth(2).text_content() == "0.74"
+
+
 def test_the_map_tells_senses_apart_by_shape_and_colour(english: Page):
     english.show("map")
     legend = english.page.locator("ul.legend li").all_inner_texts()

@@ -48,13 +48,13 @@ def plan(setup: Setup) -> list[PlannedRun]:
 
 def learnt_weights(paths: Sequence[Path]) -> list[LearntWeights]:
     """The mixes of each task, from those of its runs that use most data and have the recipe's lambda."""
-    runs = [run for run in read_task_runs(paths) if _counts(run)]
+    runs = [run for run in read_task_runs(paths) if mixes_layers(run) and is_of_the_paper(run)]
     found: list[LearntWeights] = []
     for place in PLACES:
         for task in TASKS:
             of_task = [run for run in runs if run.record.task == task and _weights(run, place)]
             if of_task:
-                found.append(_learnt(task, place, _largest(of_task)))
+                found.append(_learnt(task, place, newest_of_most_data(of_task)))
     return found
 
 
@@ -77,11 +77,11 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
     return [OurTable("Weights after the softmax", "Means over the seeds.", columns, rows)]
 
 
-def _counts(run: TaskRun) -> bool:
+def mixes_layers(run: TaskRun) -> bool:
     """Whether the run mixes the layers of a frozen, pretrained biLM with the lambda of its recipe."""
     elmo = run.record.config.inputs.elmo
     usual = task_recipe(run.record.task).inputs.elmo
-    if elmo is None or usual is None or elmo.layers != "mix" or not is_of_the_paper(run):
+    if elmo is None or usual is None or elmo.layers != "mix":
         return False
     of_pretrained = not elmo.model.rpartition("/")[2].startswith("random")
     return of_pretrained and elmo.penalty == usual.penalty and elmo.rescale == usual.rescale and elmo.train_gamma
@@ -98,7 +98,7 @@ def _weights(run: TaskRun, place: str) -> tuple[float, ...]:
     return run.result.mixes[place].weights
 
 
-def _largest(runs: Sequence[TaskRun]) -> list[TaskRun]:
+def newest_of_most_data(runs: Sequence[TaskRun]) -> list[TaskRun]:
     """The runs that use most data; among equals, those of the newest model, which comes last."""
     most = max(run.num_used for run in runs)
     largest = [run for run in runs if run.num_used == most]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -24,6 +25,8 @@ elmo = Elmo.from_pretrained({model})
 vectors = elmo.encode([{sentences}])
 # float32 arrays, one for each sentence: (tokens, {dim})
 """
+EXPLORE = "elmokit explore"
+"""The command that opens the model in a browser, on sentences that are typed."""
 SENTENCES: dict[Language, str] = {
     "en": '"We sat on the river bank.", "The bank raised its rates."',
     "ko": '"마당에 눈이 쌓였다.", "먼지 때문에 눈이 따갑다."',
@@ -42,8 +45,13 @@ def run(html_path: Path, *, model: str | None = None, output: TextIO | None = No
         print(f"elmokit demo: {study.model}, {study.num_parameters:,} parameters\n", file=stream)
         for line in terminal.describe(study, colours=terminal.shows_colours(stream)):
             print(line, file=stream)
-        unfinished.write_text(page.page(study, code=_code(study, model)), encoding="utf-8")
-    print(f"\nThe same with pictures: {html_path}\n\nIn Python:\n\n{_code(study, model)}", file=stream, flush=True)
+        unfinished.write_text(page.page(study, code=_code(study, model), explore=_explore(model)), encoding="utf-8")
+    print(
+        f"\nThe same with pictures: {html_path}\nOn your own sentences, in a browser: {_explore(model)}\n\n"
+        f"In Python:\n\n{_code(study, model)}",
+        file=stream,
+        flush=True,
+    )
 
 
 def write_picture(svg_path: Path, *, model: str | None = None) -> None:
@@ -68,6 +76,10 @@ def _study(model: str | None) -> SenseStudy:
         language=language,
         recorded=read_recorded(resolve_model(name)),
     )
+
+
+def _explore(model: str | None) -> str:
+    return EXPLORE if model is None else f"{EXPLORE} --model {shlex.quote(model)}"
 
 
 def _code(study: SenseStudy, model: str | None) -> str:

@@ -17,14 +17,15 @@ NUM_SHADES = 8
 """Number of shades in the tables of cosines, from the colour of the page's frame to blue."""
 
 
-def page(study: SenseStudy, *, code: str) -> str:
-    """A complete HTML document, from `templates/page.html`; `code` is the Python code to copy."""
+def page(study: SenseStudy, *, code: str, explore: str) -> str:
+    """A complete HTML document, from `templates/page.html`; `code` and `explore` are Python and a command to copy."""
     return (
         template_environment("elmokit.web.demo")
         .get_template("page.html")
         .render(
             study=study,
             code=code,
+            explore=explore,
             extent=extent(study),
             num_triples=num_triples(study.occurrences),
             planes={plane.word: plane for plane in study.planes},

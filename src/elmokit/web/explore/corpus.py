@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jaxtyping import Float, Float32, Int8
+    from numpy.typing import NDArray
 
     from elmokit.analysis.polysemes import Language, Occurrence
     from elmokit.model.elmo import Elmo
@@ -82,7 +83,7 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo) -> None:
         "sentences": corpus.sentences,
         "senses": senses,
         "sources": corpus.sources,
-        "words": _words(corpus.occurrences, encoded[: len(corpus.occurrences)]),
+        **_rates(corpus.occurrences, encoded[: len(corpus.occurrences)]),
     }
     (folder / "corpus.json").write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
 
@@ -96,10 +97,16 @@ def quantised(
     return np.rint(steps).clip(-_LARGEST, _LARGEST).astype(np.int8), scales
 
 
-def _words(occurrences: list[Occurrence], encoded: list[Float32[np.ndarray, "L T E"]]) -> list[dict[str, object]]:
-    """For each word of the list: senses, an example of each, and the rate of nearest neighbours at each layer."""
+def _rates(occurrences: list[Occurrence], encoded: list[Float32[np.ndarray, "L T E"]]) -> dict[str, object]:
+    """How often the nearest neighbour has the same sense, by chance and at each layer, for all words and for each."""
     targets = target_vectors(encoded, occurrences)
     hits = [chance(occurrences).nearest, *(nearest_hits(layer, occurrences) for layer in targets)]
+    overall = [float(of_layer.mean()) for of_layer in hits]
+    return {"words": _words(occurrences, hits), "chance": overall[0], "rates": overall[1:]}
+
+
+def _words(occurrences: list[Occurrence], hits: list[NDArray[np.float64]]) -> list[dict[str, object]]:
+    """For each word of the list: senses, an example of each, and its rates."""
     words: list[dict[str, object]] = []
     for word in words_of(occurrences):
         members = [number for number, occurrence in enumerate(occurrences) if occurrence.word == word]

@@ -16,6 +16,7 @@ from elmokit.model.formats.native import write_native
 from elmokit.model.formats.native_softmax import softmax_shards
 from elmokit.model.formats.recognise import read_stored
 from elmokit.web.explore.corpus import language_of_model, read_corpus, write_corpus
+from elmokit.web.explore.presets import presets
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def _write_page(target: Path, elmo: Elmo) -> None:
         "softmaxBytes": sum(path.stat().st_size for path in softmax_shards(target / "model")),
         "text": text,
         "index": index,
+        "presets": presets(elmo),
     }
     environment = template_environment("elmokit.web.explore")
     for name in ("index.html", "style.css"):

@@ -25,7 +25,7 @@ export class Explorer {
 
   about() {
     const { corpus } = this;
-    return { dim: this.dim, numSentences: corpus.sentences.length, words: corpus.words };
+    return { dim: this.dim, numSentences: corpus.sentences.length, words: corpus.words, overall: corpus.overall };
   }
 
   /** All layers of a sentence; the last few sentences are remembered. */

@@ -91,25 +91,31 @@ function showMixture() {
       make("input", { type: "range", min: 0, max: 1, step: 0.01, value: state.weights[layer], "data-layer": layer, oninput: set }),
       make("output", {}, weight.toFixed(2)));
   }), make("label", {}, say("gamma"),
-    make("input", { type: "range", min: 0.1, max: 5, step: 0.1, value: state.gamma, id: "gamma", oninput: (event) => change({ gamma: Number(event.target.value) }) }),
-    make("output", {}, state.gamma.toFixed(1))));
+    make("input", { type: "range", min: 0.1, max: 5, step: 0.01, value: state.gamma, id: "gamma", oninput: (event) => change({ gamma: Number(event.target.value) }) }),
+    make("output", {}, state.gamma.toFixed(2))));
 }
 
 function presets() {
   const last = settings.numLayers - 1;
   const only = (layer) => Array.from({ length: settings.numLayers }, (_, at) => (at === layer ? 1 : 0));
-  return [
+  const fixed = [
     ["presetTop", only(last)],
     ["presetFirst", only(Math.min(1, last))],
     ["presetToken", only(0)],
     ["presetEqual", only(0).map(() => 1)],
   ].map(([name, weights]) => ({ name: say(name), weights, gamma: 1 }));
+  return [...fixed, ...settings.presets.map((mix) => ({ ...mix, name: nameOfLearnt(mix) }))];
+}
+
+function nameOfLearnt({ task, place, data, runs, isFormer }) {
+  const name = say("presetLearnt", { task: say(task), place: say(place), data, runs });
+  return isFormer ? `${name}; ${say("presetFormer")}` : name;
 }
 
 function showPresets() {
-  const current = JSON.stringify(state.weights);
+  const current = JSON.stringify([state.weights, state.gamma]);
   replace(find("preset"), make("option", { value: "" }, "…"), presets().map((preset, at) =>
-    make("option", { value: at, selected: JSON.stringify(preset.weights) === current }, preset.name)));
+    make("option", { value: at, selected: JSON.stringify([preset.weights, preset.gamma]) === current }, preset.name)));
 }
 
 async function show() {
@@ -133,7 +139,7 @@ async function show() {
     panel.setAttribute("aria-busy", "true");
     await opened;
     if (!isCurrent()) return;
-    if (state.tab === "tour") views.tour({ ...shared, words: about.words, visit });
+    if (state.tab === "tour") views.tour({ ...shared, words: about.words, overall: about.overall, visit });
     else if (here === null) replace(panel, make("p", {}, say("choose")));
     else await views[state.tab]({ ...shared, ...here, choose, isSoftmaxWanted, wantSoftmax, softmaxBytes: settings.softmaxBytes });
     if (isCurrent()) showError(null);

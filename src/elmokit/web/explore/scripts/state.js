@@ -34,7 +34,7 @@ export function writeState(state) {
     v: state.tab,
     a: state.among,
     l: state.language,
-    w: state.weights.map((weight) => Number(weight.toFixed(3))).join(","),
+    w: state.weights.map((weight) => Number(weight.toFixed(4))).join(","),
     g: state.gamma,
   })}`;
 }

@@ -163,12 +163,14 @@ export async function characters({ panel, say, call, tokens, index, isCurrent })
   );
 }
 
-export function tour({ panel, say, words, visit, numLayers }) {
-  const rates = (word) => word.rates.map((rate) => (rate === null ? "" : `${Math.round(100 * rate)} %`));
+export function tour({ panel, say, words, overall, visit, numLayers }) {
+  const percent = (rate) => `${Math.round(100 * rate)} %`;
+  const link = (word) => make("button", { type: "button", class: "link", onclick: () => visit(word) }, word.word);
+  const row = (first, senses, { chance, rates }) => [first, senses, ...[chance, ...rates].map(percent)];
   replace(
     panel,
     make("p", { class: "soft" }, say("tourHint")),
     table(say("tourCaption"), [say("word"), say("sense"), say("chance"), ...Array.from({ length: numLayers }, (_, number) => say("layer", { number }))],
-      words.map((word) => [make("button", { type: "button", class: "link", onclick: () => visit(word) }, word.word), word.senses.join(", "), `${Math.round(100 * word.chance)} %`, ...rates(word)])),
+      [row(say("allWords", { count: words.length }), "", overall), ...words.map((word) => row(link(word), word.senses.join(", "), word))]),
   );
 }

@@ -1,0 +1,94 @@
+"""The mixes of layers that the tasks have learnt, means over their runs: what the explorer offers as presets."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import asdict, dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from elmokit.reproduce.families import read_task_runs
+from elmokit.reproduce.figure2 import PLACES, mixes_layers, newest_of_most_data
+from elmokit.system.files import atomic_write
+from elmokit.tasks.all_tasks import TASKS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.reproduce.task_runs import TaskRun
+
+
+@dataclass(frozen=True)
+class LearntMix:
+    """The mix that a task has learnt for the layers of a model, at one place."""
+
+    model: str
+    """Name of the model: mini-en."""
+    fingerprint: str
+    """Fingerprint of the weights that it had then."""
+    task: str
+    data: str
+    """Name of the folder of the training data."""
+    place: str
+    """input or output."""
+    num_runs: int
+    weights: tuple[float, ...]
+    """Means over the runs of the weights after the softmax, lowest layer first."""
+    gamma: float
+    """Mean over the runs of the scale."""
+
+
+def learnt_mixes(paths: Sequence[Path]) -> list[LearntMix]:
+    """Those of each model and task, from its runs that use most data and have the recipe's lambda, as in figure 2."""
+    runs = [run for run in read_task_runs(paths) if mixes_layers(run)]
+    models = sorted({_model(run) for run in runs})
+    data = sorted({run.data for run in runs})
+    found: list[LearntMix] = []
+    for model, task, name, place in ((m, t, d, p) for m in models for t in TASKS for d in data for p in PLACES):
+        these = [
+            run
+            for run in runs
+            if (_model(run), run.record.task, run.data) == (model, task, name) and place in _mixes(run)
+        ]
+        if these:
+            found.append(_mean(newest_of_most_data(these), place))
+    return found
+
+
+def write_learnt_mixes(path: Path, mixes: Sequence[LearntMix]) -> None:
+    """Write the mixes as JSON, one per line, that `read_learnt_mixes` reads back."""
+    lines = ",\n".join(json.dumps(asdict(mix)) for mix in mixes)
+    with atomic_write(path) as unfinished:
+        unfinished.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def read_learnt_mixes(text: str) -> list[LearntMix]:
+    """The mixes of a file that `write_learnt_mixes` has written."""
+    return [LearntMix(**values | {"weights": tuple(values["weights"])}) for values in json.loads(text)]
+
+
+def _mean(runs: Sequence[TaskRun], place: str) -> LearntMix:
+    mixes = [_mixes(run)[place] for run in runs]
+    by_layer = zip(*(mix.weights for mix in mixes), strict=True)
+    run = runs[0]
+    return LearntMix(
+        model=_model(run),
+        fingerprint=run.record.fingerprint or "",
+        task=run.record.task,
+        data=run.data,
+        place=place,
+        num_runs=len(runs),
+        weights=tuple(round(statistics.fmean(of_layer), 4) for of_layer in by_layer),
+        gamma=round(statistics.fmean(mix.gamma for mix in mixes), 4),
+    )
+
+
+def _model(run: TaskRun) -> str:
+    elmo = run.record.config.inputs.elmo
+    return "" if elmo is None else PurePath(elmo.model).name
+
+
+def _mixes(run: TaskRun) -> Mapping[str, Any]:
+    return {} if run.result is None else run.result.mixes
