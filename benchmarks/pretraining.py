@@ -41,6 +41,7 @@ from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run import new_softmax
 from elmokit.pretraining.train import find_device, resolved
+from elmokit.text.spelling import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 
 PLAIN = "plain float32"
@@ -122,7 +123,7 @@ class Bench:
             )
             for purpose in ("forward", "backward")
         ]
-        source = packed_batches(packers, max_characters_per_token=config.bilm.max_characters_per_token)
+        source = packed_batches(packers, spelling=ByteSpelling(config.bilm.max_characters_per_token))
         self.batches = [next(source) for _ in range(4)]
         self.config = config
         self.num_tokens = len(vocabulary)
