@@ -1,10 +1,15 @@
-"""Names of models: bundled ones, which ship inside the package, or paths on disk. This file does not import torch."""
+"""Names of models: bundled ones, which ship inside the package, addresses on the Hugging Face Hub, or paths on disk.
+
+This file does not import torch.
+"""
 
 from __future__ import annotations
 
 import difflib
 from importlib.resources import files
 from pathlib import Path
+
+from elmokit.model import hub
 
 DEFAULT_MODEL = "mini-en"
 
@@ -20,10 +25,14 @@ def bundled_models() -> dict[str, Path]:
 def resolve_model(name_or_path: str | Path) -> Path:
     """The folder of a bundled model, or else the path itself; a folder of such a name is written `./mini-en`.
 
-    The name of a bundled model may be written in any case (`Mini-EN`), unless there is such a path.
+    The name of a bundled model may be written in any case (`Mini-EN`), unless there is such a path. A model on the
+    Hugging Face Hub is `hf://user/model`, or `hf://user/model@revision`; it is downloaded into the cache.
 
-    Raises FileNotFoundError, with the nearest bundled name and all of them, if there is neither.
+    Raises FileNotFoundError, with the nearest bundled name and all of them, if there is neither, and the errors of
+    `hub.download`.
     """
+    if hub.is_address(name_or_path):
+        return hub.download(name_or_path)
     bundled = bundled_models()
     if isinstance(name_or_path, str) and name_or_path in bundled:
         return bundled[name_or_path]

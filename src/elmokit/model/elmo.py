@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
@@ -13,9 +14,12 @@ from torch import Tensor
 from elmokit.layers.devices import find_device
 from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
+from elmokit.model import hub
 from elmokit.model.bilm import BiLM
 from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
 from elmokit.model.encoded_sentence import EncodedSentence
+from elmokit.model.formats.format import WriteSettings
+from elmokit.model.formats.hugging_face import card_of, write_repository
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import read_bilm, to_stored
 from elmokit.model.layer_choice import (
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
 
     from elmokit.layers.sampled_softmax import Softmax
     from elmokit.model.config import BiLMConfig
+    from elmokit.model.formats.stored import StoredBiLM
     from elmokit.text.vocabulary import Vocabulary
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
@@ -92,6 +97,7 @@ class Elmo:
             on_device = find_device(device)  # before anything is read
             self.name = str(model)
             """The name or path that it was loaded from; None if it was made from a biLM."""
+            model = hub.pinned(model) if hub.is_address(model) else model
             bilm, self.vocabulary = load_bilm(model, weights)
             self._loaded = LoadedBiLM(bilm.to(on_device).requires_grad_(False), precision=precision)
             self._loaded.can_read_again(lambda: load_bilm(model, weights)[0])
@@ -114,12 +120,14 @@ class Elmo:
     ) -> Elmo:
         """Load a model: the name of a bundled one, a folder (native, a run, or with a released pair in it), or a pair.
 
-        A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`.
+        A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`. A model on the Hugging Face Hub is
+        `"hf://user/model"` or, pinned to a branch, a tag or a commit, `"hf://user/model@revision"` (extra `hub`).
         device: by default the GPU if there is one.
         precision: "float32" is exact; "auto" is also exact, with the kernel that is faster on this machine; "bfloat16"
             (float16 weights where the CPU has no bfloat16) and "int8" trade accuracy for speed, especially on few
             sentences.
-        Raises FileNotFoundError when there is no such model, and ValueError when a file is damaged or not a model.
+        Raises FileNotFoundError when there is no such model, ValueError when a file is damaged or not a model, and
+        OSError when the Hub cannot be reached.
         """
         return cls(name_or_path, weights=weights, device=device, precision=precision)
 
@@ -129,8 +137,24 @@ class Elmo:
         dtype: "float32", or "float16", which takes half the space. To keep a model's softmax, use `elmokit.convert`.
         Raises FileExistsError if the folder is not empty.
         """
-        stored = to_stored(self._loaded.module(), vocabulary=self.vocabulary)
-        write_native(Path(folder), stored, dtype=dtype)
+        write_native(Path(folder), self._stored(), dtype=dtype)
+
+    def push_to_hub(
+        self, address: str, *, dtype: str = "float32", private: bool = False, message: str = "Upload a biLM"
+    ) -> str:
+        """Upload what `save` writes to the Hugging Face Hub, and return its address there, pinned to the commit.
+
+        address: "hf://user/model", or "hf://user/model@branch" for a branch that exists. A new repository is made,
+            `private` or not, with a card (README.md) to be completed; a card that is there already is kept.
+        dtype: "float32", or "float16", which takes half the space.
+        Needs the extra `hub`, and a login (`hf auth login` or HF_TOKEN). Raises ValueError for what is not an address,
+        and OSError if the Hub refuses or cannot be reached.
+        """
+        repository, _ = hub.parts_of(address)
+        with tempfile.TemporaryDirectory(prefix="elmokit-") as folder:
+            card = card_of(self._stored(), name=f"{hub.SCHEME}{repository}")
+            write_repository(Path(folder, "model"), self._stored(), WriteSettings(dtype=dtype), card=card)
+            return hub.upload(Path(folder, "model"), address, private=private, message=message)
 
     @property
     def bilm(self) -> BiLM:
@@ -286,6 +310,9 @@ class Elmo:
     def similarity(one: Float[np.ndarray, "*N E"], other: Float[np.ndarray, "*M E"]) -> Float[np.ndarray, "..."]:
         """Cosines (N,M) of N vectors with M vectors; those of a zero vector are 0. A single vector has no axis."""
         return np.asarray(unit_vectors(one) @ unit_vectors(other).T)
+
+    def _stored(self) -> StoredBiLM:
+        return to_stored(self._loaded.module(), vocabulary=self.vocabulary)
 
     def _vectors(
         self,

@@ -31,16 +31,20 @@ tags:
 """
 
 
-def card_of(stored: StoredBiLM) -> str:
+def card_of(stored: StoredBiLM, *, name: str = "this folder") -> str:
     """The README.md: metadata for the Hub, sizes, how to open the model, and what the author has to add."""
-    return _METADATA + short_card(stored)
+    return _METADATA + short_card(stored, name=name)
+
+
+def write_repository(folder: Path, stored: StoredBiLM, settings: WriteSettings, *, card: str) -> None:
+    """Write a new folder with all files of a repository. Raises FileExistsError if the folder is not empty."""
+    with new_folder(folder) as staging:
+        write_native(staging, stored, dtype=settings.dtype, max_file_bytes=settings.max_file_bytes, card=card)
+        write_text(staging / ATTRIBUTES_NAME, _ATTRIBUTES)
 
 
 def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
-    with new_folder(folder) as staging:
-        card = card_of(stored)
-        write_native(staging, stored, dtype=settings.dtype, max_file_bytes=settings.max_file_bytes, card=card)
-        write_text(staging / ATTRIBUTES_NAME, _ATTRIBUTES)
+    write_repository(folder, stored, settings, card=card_of(stored))
     return ["README.md lacks the language, the training text and the licence; add them before you publish the model"]
 
 

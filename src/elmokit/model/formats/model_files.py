@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+from elmokit.model import hub
 from elmokit.model.bundled import bundled_models
 from elmokit.model.formats.file_kinds import ADVICE, ARCHIVES, FileKind, kind_of
 from elmokit.system.json_fields import read_json_object
@@ -20,14 +21,14 @@ _MAX_LISTED = 8
 
 
 class ModelFiles:
-    """A path or the name of a bundled model, and the file of weights given with a path, if any.
+    """A path or the name of a model, bundled or on the Hub, and the file of weights given with a path, if any.
 
-    Raises FileNotFoundError if nothing is there.
+    Raises FileNotFoundError if nothing is there, and the errors of `hub.download`.
     """
 
     def __init__(self, path: StrPath, weights: StrPath | None = None) -> None:
         if weights is None and isinstance(path, str):
-            path = bundled_models().get(path, path)
+            path = hub.download(path) if hub.is_address(path) else bundled_models().get(path, path)
         for given in (path, weights):
             if given is not None and not os.path.lexists(given):
                 raise FileNotFoundError(f"{os.fspath(given)}: there is no such file or folder")

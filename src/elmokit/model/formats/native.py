@@ -270,7 +270,7 @@ def _in_files(
     return own, split_softmax(stored, softmax_dtype, max_file_bytes)
 
 
-def short_card(stored: StoredBiLM) -> str:
+def short_card(stored: StoredBiLM, *, name: str = "this folder") -> str:
     """A model card of what is known from the weights: sizes, and how to open the model."""
     config = stored.config
     softmax = "with its softmax" if stored.has_softmax else "without its softmax"
@@ -279,7 +279,7 @@ def short_card(stored: StoredBiLM) -> str:
         f"{config.num_parameters:,} parameters ({softmax}): {config.num_layers} LSTM layers of {config.lstm_dim} cells "
         f"projected to {config.projection_dim}, {config.num_filters} character filters, "
         f"{config.num_highway_layers} highway layers.\n\n"
-        "```python\nfrom elmokit import Elmo\n\nelmo = Elmo.from_pretrained('this folder')\n```\n\n"
+        f"```python\nfrom elmokit import Elmo\n\nelmo = Elmo.from_pretrained('{name}')\n```\n\n"
         "To be added by the author: the training text, its licence, and what the model is fit for.\n"
     )
 

@@ -1,0 +1,216 @@
+"""A stand-in for the Hugging Face Hub on this machine: repositories in memory, served over HTTP as the Hub serves them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+Files = dict[str, bytes]
+
+
+@dataclass
+class Repository:
+    """Its commits, and the commit of each branch and tag."""
+
+    private: bool = False
+    gated: bool = False
+    commits: dict[str, Files] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    messages: list[str] = field(default_factory=list)
+
+    def commit(self, files: Files, *, branch: str = "main", message: str = "") -> str:
+        """Add files to those of a branch, and return the commit."""
+        all_files = {**self.files(branch), **files}
+        name = hashlib.sha1(repr((sorted(all_files.items()), len(self.commits))).encode()).hexdigest()
+        self.commits[name] = all_files
+        self.names[branch] = name
+        self.messages.append(message)
+        return name
+
+    def files(self, revision: str) -> Files:
+        return self.commits.get(self.names.get(revision, revision), {})
+
+
+class ToyHub:
+    """`repositories` by name, the `requests` so far, and the one `token` that may write and read what is private."""
+
+    def __init__(self) -> None:
+        self.repositories: dict[str, Repository] = {}
+        self.objects: dict[str, bytes] = {}
+        self.requests: list[str] = []
+        self.token = "hf_toy"
+        self.refuses_everything = False
+        self.url = ""
+
+
+@contextmanager
+def serving_hub() -> Iterator[ToyHub]:
+    """A hub that answers until the context is left."""
+    hub = ToyHub()
+
+    class Handler(_Handler):
+        pass
+
+    Handler.hub = hub
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        hub.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield hub
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Refusal(Exception):
+    """Status and the code by which the client knows the reason."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    hub: ToyHub
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self._handle(self._get)
+
+    def do_GET(self) -> None:
+        self._handle(self._get)
+
+    def do_POST(self) -> None:
+        self._handle(self._post)
+
+    def do_PUT(self) -> None:
+        self._handle(self._put)
+
+    def _handle(self, answer: Any) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        path = unquote(urlsplit(self.path).path)
+        self.hub.requests.append(f"{self.command} {path}")
+        try:
+            if self.hub.refuses_everything:
+                raise _Refusal(500, "Busy")
+            answer(path, body)
+        except _Refusal as refusal:
+            status, code = refusal.args
+            self._send(b"", status, {"X-Error-Code": code})
+
+    def _send(self, body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _send_json(self, value: object, status: int = 200) -> None:
+        self._send(json.dumps(value).encode(), status, {"Content-Type": "application/json"})
+
+    @property
+    def _is_known(self) -> bool:
+        return self.headers.get("Authorization") == f"Bearer {self.hub.token}"
+
+    def _repository(self, name: str) -> Repository:
+        found = self.hub.repositories.get(name)
+        if found is None or (found.private and not self._is_known):
+            raise _Refusal(404, "RepoNotFound")
+        return found
+
+    def _commit(self, name: str, revision: str) -> str:
+        repository = self._repository(name)
+        commit = repository.names.get(revision, revision)
+        if commit not in repository.commits:
+            raise _Refusal(404, "RevisionNotFound")
+        return commit
+
+    def _get(self, path: str, _: bytes) -> None:
+        parts = path.strip("/").split("/")
+        if len(parts) < 5:
+            raise _Refusal(404, "NothingThere")
+        if parts[:2] == ["api", "models"]:
+            name, what, revision = "/".join(parts[2:4]), parts[4], parts[5]
+            commit = self._commit(name, revision)
+            files = self.hub.repositories[name].commits[commit]
+            if what == "tree":
+                self._send_json([_listed(path, content) for path, content in files.items()])
+            else:
+                self._send_json({"id": name, "sha": commit, "siblings": [{"rfilename": path} for path in files]})
+        else:
+            name, revision, file = "/".join(parts[:2]), parts[3], "/".join(parts[4:])
+            commit = self._commit(name, revision)
+            if self.hub.repositories[name].gated and not self._is_known:
+                raise _Refusal(403, "GatedRepo")
+            content = self.hub.repositories[name].commits[commit].get(file)
+            if content is None:
+                raise _Refusal(404, "EntryNotFound")
+            self._send(content, headers={"X-Repo-Commit": commit, "ETag": f'"{_object_id(content)}"'})
+
+    def _post(self, path: str, body: bytes) -> None:
+        if path == "/api/validate-yaml":
+            self._send_json({"errors": [], "warnings": []})
+            return
+        if not self._is_known:
+            raise _Refusal(401, "Unauthorized")
+        if path == "/api/repos/create":
+            asked = json.loads(body)
+            name = f"{asked['organization']}/{asked['name']}"
+            status = 409 if name in self.hub.repositories else 200
+            if status == 200:
+                private = asked.get("private") or asked.get("visibility") == "private"  # before version 2, and since
+                self.hub.repositories[name] = Repository(private=private)
+                self.hub.repositories[name].commit({".gitattributes": b"*.bin filter=lfs\n"}, message="initial commit")
+            self._send_json({"url": f"{self.hub.url}/{name}"}, status)
+        elif path.endswith(".git/info/lfs/objects/batch"):
+            objects = json.loads(body)["objects"]
+            self._send_json({"transfer": "basic", "objects": [self._uploaded_to(each) for each in objects]})
+        elif "/preupload/" in path:
+            self._send_json({"files": [_preuploaded(each["path"]) for each in json.loads(body)["files"]]})
+        else:
+            _, _, _, owner, name, _, branch = path.split("/", maxsplit=6)
+            self._commit(f"{owner}/{name}", branch)
+            self._make_commit(self.hub.repositories[f"{owner}/{name}"], branch, body)
+
+    def _uploaded_to(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        return {**wanted, "actions": {"upload": {"href": f"{self.hub.url}/objects/{wanted['oid']}"}}}
+
+    def _make_commit(self, repository: Repository, branch: str, body: bytes) -> None:
+        files: Files = {}
+        message = ""
+        for line in map(json.loads, body.splitlines()):
+            value = line["value"]
+            if line["key"] == "header":
+                message = value["summary"]
+            elif line["key"] == "file":
+                files[value["path"]] = base64.b64decode(value["content"])
+            else:
+                files[value["path"]] = self.hub.objects[value["oid"]]
+        commit = repository.commit(files, branch=branch, message=message)
+        self._send_json({"success": True, "commitOid": commit, "commitUrl": f"{self.hub.url}/x/y/commit/{commit}"})
+
+    def _put(self, path: str, body: bytes) -> None:
+        assert hashlib.sha256(body).hexdigest() == path.rpartition("/")[2]
+        self.hub.objects[path.rpartition("/")[2]] = body
+        self._send(b"")
+
+
+def _preuploaded(path: str) -> dict[str, Any]:
+    return {"path": path, "uploadMode": "lfs" if path.endswith(".safetensors") else "regular", "shouldIgnore": False}
+
+
+def _object_id(content: bytes) -> str:
+    return hashlib.sha1(content).hexdigest()
+
+
+def _listed(path: str, content: bytes) -> dict[str, Any]:
+    return {"type": "file", "path": path, "size": len(content), "oid": _object_id(content)}
