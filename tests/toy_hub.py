@@ -1,4 +1,4 @@
-"""A stand-in for the Hugging Face Hub on this machine: repositories in memory, served over HTTP as the Hub serves them."""
+"""A stand-in for the Hugging Face Hub: repositories in memory, served over HTTP as the Hub serves them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def serving_hub() -> Iterator[ToyHub]:
             thread.join()
 
 
-class _Refusal(Exception):
+class _RefusalError(Exception):
     """Status and the code by which the client knows the reason."""
 
 
@@ -100,9 +100,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.hub.requests.append(f"{self.command} {path}")
         try:
             if self.hub.refuses_everything:
-                raise _Refusal(500, "Busy")
+                raise _RefusalError(500, "Busy")
             answer(path, body)
-        except _Refusal as refusal:
+        except _RefusalError as refusal:
             status, code = refusal.args
             self._send(b"", status, {"X-Error-Code": code})
 
@@ -124,20 +124,20 @@ class _Handler(BaseHTTPRequestHandler):
     def _repository(self, name: str) -> Repository:
         found = self.hub.repositories.get(name)
         if found is None or (found.private and not self._is_known):
-            raise _Refusal(404, "RepoNotFound")
+            raise _RefusalError(404, "RepoNotFound")
         return found
 
     def _commit(self, name: str, revision: str) -> str:
         repository = self._repository(name)
         commit = repository.names.get(revision, revision)
         if commit not in repository.commits:
-            raise _Refusal(404, "RevisionNotFound")
+            raise _RefusalError(404, "RevisionNotFound")
         return commit
 
     def _get(self, path: str, _: bytes) -> None:
         parts = path.strip("/").split("/")
         if len(parts) < 5:
-            raise _Refusal(404, "NothingThere")
+            raise _RefusalError(404, "NothingThere")
         if parts[:2] == ["api", "models"]:
             name, what, revision = "/".join(parts[2:4]), parts[4], parts[5]
             commit = self._commit(name, revision)
@@ -150,10 +150,10 @@ class _Handler(BaseHTTPRequestHandler):
             name, revision, file = "/".join(parts[:2]), parts[3], "/".join(parts[4:])
             commit = self._commit(name, revision)
             if self.hub.repositories[name].gated and not self._is_known:
-                raise _Refusal(403, "GatedRepo")
+                raise _RefusalError(403, "GatedRepo")
             content = self.hub.repositories[name].commits[commit].get(file)
             if content is None:
-                raise _Refusal(404, "EntryNotFound")
+                raise _RefusalError(404, "EntryNotFound")
             self._send(content, headers={"X-Repo-Commit": commit, "ETag": f'"{_object_id(content)}"'})
 
     def _post(self, path: str, body: bytes) -> None:
@@ -161,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json({"errors": [], "warnings": []})
             return
         if not self._is_known:
-            raise _Refusal(401, "Unauthorized")
+            raise _RefusalError(401, "Unauthorized")
         if path == "/api/repos/create":
             asked = json.loads(body)
             name = f"{asked['organization']}/{asked['name']}"

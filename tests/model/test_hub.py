@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,12 @@ def test_without_a_network_the_cache_is_enough(toy_hub: ToyHub, monkeypatch: pyt
 
 def test_only_files_of_our_format_are_downloaded(toy_hub: ToyHub):
     ELMO.push_to_hub(ADDRESS)
-    files = {"pytorch_model.bin": b"pickle", "elmo.hdf5": b"hdf5", "deeper/model.safetensors": b"", "run.py": b"print()"}
+    files = {
+        "pytorch_model.bin": b"pickle",
+        "elmo.hdf5": b"hdf5",
+        "deeper/model.safetensors": b"",
+        "run.py": b"print()",
+    }
     toy_hub.repositories["ann/tiny"].commit(files)
     folder = hub.download(ADDRESS)
     assert sorted(path.name for path in folder.rglob("*")) == ["README.md", "config.json", "model.safetensors"]
@@ -209,7 +215,17 @@ def test_environment_variables_choose_the_hub_and_the_cache(toy_hub: ToyHub, for
     assert done.stdout.split() == [ELMO.fingerprint()], done.stderr
 
 
+@pytest.mark.slow
+def test_the_example_runs(toy_hub: ToyHub, forks: Any, tmp_path: Path):
+    example = Path(__file__).parents[2] / "examples" / "integrations" / "hub.py"
+    environment = {"HF_ENDPOINT": toy_hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1"}
+    done = forks.run_script(example.read_text(encoding="utf-8"), "hf://ann/mini", HF_TOKEN="hf_toy", **environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"uploaded: hf://ann/mini@{toy_hub.repositories['ann/mini'].names['main']}\n")
+    assert "largest difference of a vector: 0.0e+00" in done.stdout  # the bundled model is in float16 itself
+
+
 def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ValueError, match=r"\(hf://\.\.\.\) needs huggingface_hub: pip install 'elmokit\[hub\]'"):
         Elmo.from_pretrained(ADDRESS)
