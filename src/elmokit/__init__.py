@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
     from elmokit.comparators.all_comparators import train_comparator
     from elmokit.comparators.embed_with import embed_with
     from elmokit.corpus.prepare import Preparation, prepare
@@ -44,6 +45,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BiLM",
     "BiLMConfig",
+    "ChangeSettings",
     "Elmo",
     "ElmoEmbedding",
     "Preparation",
@@ -68,6 +70,7 @@ __all__ = [
     "resume_pretraining",
     "resume_task",
     "save_vectors",
+    "semantic_change",
     "task_recipe",
     "task_sentences",
     "tokenize",
@@ -79,6 +82,7 @@ __all__ = [
 _HOMES = {
     "BiLM": "elmokit.model.bilm:BiLM",
     "BiLMConfig": "elmokit.model.config:BiLMConfig",
+    "ChangeSettings": "elmokit.analysis.semantic_change.change:ChangeSettings",
     "Elmo": "elmokit.model.elmo:Elmo",
     "ElmoEmbedding": "elmokit.model.embedding:ElmoEmbedding",
     "Preparation": "elmokit.corpus.prepare:Preparation",
@@ -102,6 +106,7 @@ _HOMES = {
     "resume_pretraining": "elmokit.pretraining.train:resume_pretraining",
     "resume_task": "elmokit.tasks.train:resume_task",
     "save_vectors": "elmokit.vectors.save_vectors:save_vectors",
+    "semantic_change": "elmokit.analysis.semantic_change.change:semantic_change",
     "task_recipe": "elmokit.tasks.all_tasks:task_recipe",
     "task_sentences": "elmokit.tasks.reading:task_sentences",
     "tokenize": "elmokit.text.tokenizer:tokenize",

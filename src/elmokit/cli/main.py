@@ -12,7 +12,19 @@ import warnings
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from elmokit import __version__
-from elmokit.cli import comparators, corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
+from elmokit.cli import (
+    analysis,
+    comparators,
+    corpus,
+    installation,
+    models,
+    pretraining,
+    report,
+    scoring,
+    tasks,
+    vectors,
+    web,
+)
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
 from elmokit.cli.verb import Verb
 from elmokit.system.untrusted import shown
@@ -23,7 +35,7 @@ if TYPE_CHECKING:
 _MAX_SHOWN = 2000  # characters of a message
 VERBS: tuple[Verb, ...] = (
     *(*web.VERBS, *vectors.VERBS, *models.VERBS),
-    *(*corpus.VERBS, *pretraining.VERBS, *scoring.VERBS),
+    *(*corpus.VERBS, *pretraining.VERBS, *scoring.VERBS, *analysis.VERBS),
     *(*tasks.VERBS, *comparators.VERBS, *report.VERBS, *installation.VERBS),
 )
 

@@ -32,7 +32,7 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
     parser.add_argument(
         "--layers",
-        type=_layers,
+        type=layer_choice,
         help="top, average, all, or the number of one layer (default: all for *.h5, as dump_bilm_embeddings "
         "does, else top)",
     )
@@ -117,7 +117,8 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
     )
 
 
-def _layers(text: str) -> Layers:
+def layer_choice(text: str) -> Layers:
+    """What `--layers` says."""
     return int(text) if text.isdecimal() else text  # type: ignore[return-value]  # Elmo.encode refuses what is neither
 
 

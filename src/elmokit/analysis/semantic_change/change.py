@@ -1,0 +1,238 @@
+"""Two corpora and a biLM -> how much each word's use differs between them (semantic change), with uncertainty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.analysis.semantic_change.distances import Distances, false_discovery_rates, measure_distances
+from elmokit.analysis.semantic_change.moved import moved_by
+from elmokit.analysis.semantic_change.uses import SampledUses, TextCorpus, Use, open_corpus, sample_uses
+from elmokit.analysis.semantic_change.words import count_tokens, frequent_words, parse_words
+from elmokit.model.layer_choice import as_layers
+from elmokit.system.batches import batched
+from elmokit.system.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from jaxtyping import Float32, Float64
+
+    from elmokit.analysis.semantic_change.words import Forms
+    from elmokit.model.elmo import Elmo
+    from elmokit.model.layer_choice import Layers
+
+    Vectors = Float32[np.ndarray, "L N E"]
+
+VECTOR_BYTES = 256 << 20
+"""Bytes of the vectors that are in memory at once; the words are compared in groups of this size."""
+SENTENCES_AT_ONCE = 512
+
+
+@dataclass(frozen=True)
+class ChangeSettings:
+    """How semantic change is measured."""
+
+    layers: Layers = "top"
+    """As in `Elmo.encode`; "all" measures each layer. The top layer tells senses apart best (docs/vectors.md)."""
+    max_uses: int = 200
+    """Uses of a word in a corpus that are compared; of more, so many are drawn at random."""
+    min_uses: int = 5
+    """Words with fewer uses in one of the corpora are left out."""
+    max_words: int = 1000
+    """Number of frequent words that are compared if none are given."""
+    num_contexts: int = 3
+    """Contexts per word and corpus that moved most."""
+    resamples: int = 1000
+    """Of the bootstrap, and of the permutation test."""
+    ignore_case: bool = False
+    raw_text: bool = False
+    """Whether the corpora are to be tokenised; otherwise tokens are separated by spaces."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("max_uses", 2), ("min_uses", 2), ("max_words", 1), ("num_contexts", 0), ("resamples", 1)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
+
+
+@dataclass(frozen=True)
+class MovedContext:
+    """A use of a word that moved."""
+
+    path: Path
+    line: int
+    """From 1."""
+    index: int
+    """Index of the word in `tokens`."""
+    tokens: tuple[str, ...]
+    moved: float
+    """How much further the uses in the other corpus are than those in its own (mean cosine distances)."""
+
+
+@dataclass(frozen=True)
+class UsesInCorpus:
+    """A word in one of the corpora."""
+
+    total: int
+    """Number of its uses."""
+    compared: int
+    """Number of uses that were compared."""
+    moved_most: tuple[MovedContext, ...]
+
+
+@dataclass(frozen=True)
+class WordChange:
+    """How much the use of a word differs between the corpora, at one layer."""
+
+    word: str
+    layer: str
+    """The layer's number, `top` or `average`."""
+    distances: Distances
+    first: UsesInCorpus
+    second: UsesInCorpus
+
+
+@dataclass(frozen=True)
+class SemanticChange:
+    """The result of a comparison of two corpora."""
+
+    changes: tuple[WordChange, ...]
+    """Of each layer in turn, the words in order of falling excess."""
+    too_rare: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    """Words that were left out, with their number of uses in each corpus."""
+
+
+def semantic_change(
+    elmo: Elmo,
+    first: str | Path,
+    second: str | Path,
+    words: Iterable[str] | None = None,
+    settings: ChangeSettings | None = None,
+) -> SemanticChange:
+    """Measure how much the use of words differs between two corpora, such as texts of two times (`elmokit change`).
+
+    first, second: a text file with one sentence per line (plain, gzip or xz), or a folder of such files.
+    words: each a word, or a word and its forms, separated by spaces, whose uses all count as those of the word: `walk
+        walks walked`; None takes the words that are most frequent in both corpora.
+
+    The memory does not grow with the corpora, except for the counts of all tokens when no words are given. The same
+    corpora, words and settings give the same result; other words do not change the uses that are drawn.
+    Raises ValueError for words that are given twice, and if all words are too rare; and the errors of reading text.
+    """
+    settings = settings or ChangeSettings()
+    layers = as_layers(settings.layers, top=elmo.config.num_layers)
+    forms = None if words is None else parse_words(words)
+    corpora = tuple(open_corpus(path, raw_text=settings.raw_text) for path in (first, second))
+    if forms is None:
+        counts = [count_tokens(corpus.sentences()) for corpus in corpora]
+        forms = frequent_words(*counts, most=settings.max_words, min_count=settings.min_uses)
+    sides = [_side(corpus, forms, settings, number) for number, corpus in enumerate(corpora)]
+    totals = {word: (sides[0].sampled[word].total, sides[1].sampled[word].total) for word in forms}
+    enough = [word for word in forms if min(totals[word]) >= settings.min_uses]
+    if not enough:
+        raise ValueError(
+            f"none of the {len(forms)} words occurs at least {settings.min_uses} times in both corpora, as they are "
+            "spelled; give other words or forms, larger corpora, or a lower number"
+        )
+    changes = _measure(elmo, layers, enough, sides, settings)
+    rare = {word: total for word, total in totals.items() if min(total) < settings.min_uses}
+    return SemanticChange(tuple(change for of_layer in changes for change in _ranked(of_layer)), rare)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the two corpora, and the uses that are compared."""
+
+    corpus: TextCorpus
+    sampled: Mapping[str, SampledUses]
+
+
+def _side(corpus: TextCorpus, forms: Forms, settings: ChangeSettings, number: int) -> _Side:
+    sampled = sample_uses(
+        corpus, forms, most=settings.max_uses, ignore_case=settings.ignore_case, seed=f"{settings.seed} {number}"
+    )
+    return _Side(corpus, sampled)
+
+
+def _measure(
+    elmo: Elmo, layers: Layers, words: Sequence[str], sides: Sequence[_Side], settings: ChangeSettings
+) -> list[list[WordChange]]:
+    """The changes of all words, for each layer. Words are compared in groups, so that their vectors fit into memory."""
+    names = [str(number) for number in range(elmo.config.num_layers + 1)] if layers == "all" else [str(layers)]
+    found: list[list[WordChange]] = [[] for _ in names]
+    num_bytes = 2 * settings.max_uses * len(names) * elmo.config.output_dim * np.dtype(np.float32).itemsize
+    with progress_bar(unit="word", total=len(words)) as bar:
+        for group in batched(words, size=max(VECTOR_BYTES // num_bytes, 1)):
+            vectors = [_vectors(elmo, layers, group, side) for side in sides]
+            for word in group:
+                for place, name in enumerate(names):
+                    first, second = (of_side[word][place] for of_side in vectors)
+                    found[place].append(_change(word, name, first, second, sides, settings))
+                bar.update()
+    return found
+
+
+def _vectors(elmo: Elmo, layers: Layers, words: Sequence[str], side: _Side) -> dict[str, Vectors]:
+    """The vectors of the sampled uses of each word, in their order. A sentence with several uses is encoded once."""
+    wanted: dict[tuple[int, int], list[tuple[str, int, Use]]] = {}
+    for word in words:
+        for place, use in enumerate(side.sampled[word].uses):
+            wanted.setdefault((use.file, use.line), []).append((word, place, use))
+    depth = elmo.config.num_layers + 1 if layers == "all" else 1
+    found = {
+        word: np.empty((depth, len(side.sampled[word].uses), elmo.config.output_dim), np.float32) for word in words
+    }
+    for uses in batched(wanted.values(), size=SENTENCES_AT_ONCE):
+        sentences = [side.corpus.split(of_sentence[0][2].sentence) for of_sentence in uses]
+        arrays = elmo.encode(sentences, layers=layers, show_progress_bar=False)
+        for of_sentence, array in zip(uses, arrays, strict=True):
+            for word, place, use in of_sentence:
+                found[word][:, place] = array[..., use.index, :]
+    return found
+
+
+def _change(
+    word: str,
+    layer: str,
+    first: Float32[np.ndarray, "N E"],
+    second: Float32[np.ndarray, "M E"],
+    sides: Sequence[_Side],
+    settings: ChangeSettings,
+) -> WordChange:
+    randomness = np.random.default_rng([settings.seed, *word.encode(errors="surrogateescape")])
+    return WordChange(
+        word,
+        layer,
+        measure_distances(first, second, resamples=settings.resamples, randomness=randomness),
+        _uses(word, sides[0], moved_by(first, second), settings.num_contexts),
+        _uses(word, sides[1], moved_by(second, first), settings.num_contexts),
+    )
+
+
+def _uses(word: str, side: _Side, moved: Float64[np.ndarray, " N"], num_contexts: int) -> UsesInCorpus:
+    sampled = side.sampled[word]
+    furthest: list[int] = np.argsort(-moved, kind="stable")[:num_contexts].tolist()
+    contexts = (_context(sampled.uses[place], side.corpus, float(moved[place])) for place in furthest)
+    return UsesInCorpus(sampled.total, len(sampled.uses), tuple(contexts))
+
+
+def _context(use: Use, corpus: TextCorpus, moved: float) -> MovedContext:
+    return MovedContext(corpus.files[use.file], use.line, use.index, tuple(corpus.split(use.sentence)), moved)
+
+
+def _ranked(changes: Sequence[WordChange]) -> list[WordChange]:
+    """The words of a layer in order of falling excess, with the share of false alarms among them."""
+    names = [one.name for one in fields(Distances)]
+    q = {name: false_discovery_rates([getattr(change.distances, name).p for change in changes]) for name in names}
+    judged = [
+        replace(
+            change,
+            distances=Distances(**{name: replace(getattr(change.distances, name), q=q[name][place]) for name in names}),
+        )
+        for place, change in enumerate(changes)
+    ]
+    return sorted(judged, key=lambda change: -change.distances.excess.estimate)

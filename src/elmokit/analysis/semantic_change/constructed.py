@@ -1,0 +1,103 @@
+"""Change that is known: two corpora made of sentences with annotated senses, in which words swap senses or do not.
+
+Every word gets a share of its senses that changes, from none to all. A measure is as good as the order in which it puts
+the words (Spearman), and as sure as it tells those that changed altogether from those that did not (area under the
+ROC curve).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.analysis.polysemes import senses_of, words_of
+from elmokit.analysis.semantic_change.distances import apd, excess, prt
+from elmokit.metrics.ranks import area_under_curve, spearman
+from elmokit.metrics.statistic import Statistic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from jaxtyping import Float
+
+    from elmokit.analysis.polysemes import Occurrence
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""How much of a word's uses has another sense in the second corpus; 0 has both senses equally often in both."""
+
+
+@dataclass(frozen=True)
+class ChangedWord:
+    """A word in two corpora: indices of its occurrences in each, and how much changes between them."""
+
+    word: str
+    share: float
+    """From 0 (the same senses equally often) to 1 (one sense in the first corpus, the other in the second)."""
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MeasureScore:
+    """How well a distance finds known change, over several constructions."""
+
+    spearman: Statistic
+    """Of the distance and the share that changes."""
+    area: Statistic
+    """Under the ROC curve: share of pairs (altogether changed word, unchanged word) in the right order."""
+
+
+def construct_change(occurrences: Sequence[Occurrence], *, randomness: np.random.Generator) -> list[ChangedWord]:
+    """Divide the sentences of each word between two corpora, with a share of `SHARES` at random.
+
+    The first two senses of a word are used, and equally many sentences of both; no sentence is in both corpora.
+    """
+    words = words_of(list(occurrences))
+    shares = np.resize(SHARES, len(words))
+    randomness.shuffle(shares)
+    return [_changed(word, float(share), occurrences, randomness) for word, share in zip(words, shares, strict=True)]
+
+
+def score_measures(
+    vectors: Float[np.ndarray, "N E"], occurrences: Sequence[Occurrence], *, num_constructions: int = 100, seed: int = 0
+) -> Mapping[str, MeasureScore]:
+    """Scores of PRT, APD and excess over constructions, given the vector of each occurrence."""
+    randomness = np.random.default_rng(seed)
+    measures = {"PRT": prt, "APD": apd, "excess": excess}
+    correlations: dict[str, list[float]] = {name: [] for name in measures}
+    areas: dict[str, list[float]] = {name: [] for name in measures}
+    for _ in range(num_constructions):
+        changed = construct_change(occurrences, randomness=randomness)
+        shares = [one.share for one in changed]
+        for name, measure in measures.items():
+            distances = [measure(vectors[list(one.first)], vectors[list(one.second)]) for one in changed]
+            correlations[name].append(spearman(distances, shares))
+            ends = [
+                [distance for distance, share in zip(distances, shares, strict=True) if share == end] for end in (1, 0)
+            ]
+            areas[name].append(area_under_curve(*ends))
+    return {
+        name: MeasureScore(Statistic(tuple(correlations[name])), Statistic(tuple(areas[name]))) for name in measures
+    }
+
+
+def _changed(
+    word: str, share: float, occurrences: Sequence[Occurrence], randomness: np.random.Generator
+) -> ChangedWord:
+    one, other = (
+        randomness.permutation(
+            [
+                index
+                for index, occurrence in enumerate(occurrences)
+                if occurrence.word == word and occurrence.sense == sense
+            ]
+        ).tolist()
+        for sense in senses_of(word, list(occurrences))[:2]
+    )
+    half = min(len(one), len(other))
+    kept = round(half * (1 + share) / 2)
+    first = (*one[:kept], *other[kept:half])
+    second = (*one[kept:half], *other[:kept])
+    return ChangedWord(word, share, first, second)

@@ -1,0 +1,122 @@
+"""A random sample of the uses of each word in a corpus, in one pass, with a bound on its size."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.system.progress import progress_bar
+from elmokit.text.lines import read_lines, split_tokens
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+TEXT_ENDINGS = (".txt", ".gz", ".xz")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Use:
+    """A token of a corpus; in the order of the corpus."""
+
+    file: int
+    """Index in the corpus's files."""
+    line: int
+    """From 1."""
+    index: int
+    """Index of the token in its sentence."""
+    sentence: str
+    """The line, as it is in the file."""
+
+
+@dataclass(frozen=True)
+class SampledUses:
+    """The sampled uses of a word, in the order of the corpus, and how many there are in all."""
+
+    total: int
+    uses: tuple[Use, ...]
+
+
+@dataclass(frozen=True)
+class TextCorpus:
+    """Files with one sentence per line."""
+
+    files: tuple[Path, ...]
+    raw_text: bool
+    """Whether the lines are to be tokenised; otherwise their tokens are separated by spaces."""
+
+    @property
+    def split(self) -> Callable[[str], list[str]]:
+        """What makes tokens of a line."""
+        return tokenize if self.raw_text else split_tokens
+
+    def lines(self) -> Iterator[tuple[int, int, str]]:
+        """The lines of all files, each with the index of its file and its number there, from 1."""
+        with progress_bar(unit="line", label="reading", keep=False, scale=True) as bar:
+            for index, path in enumerate(self.files):
+                for number, line in enumerate(read_lines(path), start=1):
+                    yield index, number, line
+                    bar.update()
+
+    def sentences(self) -> Iterator[list[str]]:
+        """The tokens of each line."""
+        return (self.split(line) for _, _, line in self.lines())
+
+
+def open_corpus(path: str | Path, *, raw_text: bool = False) -> TextCorpus:
+    """A text file, or a folder whose text files (.txt, .gz, .xz) are one corpus, in the order of their names.
+
+    Raises FileNotFoundError for a missing file and ValueError for a folder without text files.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: there is no such file; expected a corpus, or a folder of text files")
+        return TextCorpus((path,), raw_text)
+    files = tuple(sorted(file for file in path.iterdir() if file.suffix in TEXT_ENDINGS and file.is_file()))
+    if not files:
+        raise ValueError(f"{path} has no text files; expected some that end in {', '.join(TEXT_ENDINGS)}")
+    return TextCorpus(files, raw_text)
+
+
+def sample_uses(
+    corpus: TextCorpus, words: Mapping[str, Sequence[str]], *, most: int, ignore_case: bool, seed: str
+) -> dict[str, SampledUses]:
+    """At most `most` uses of each word, each with the same chance, whatever other words are asked for.
+
+    words: the forms that count as uses of each word, by its name.
+    """
+    word_of = {_key(form, ignore_case): word for word, forms in words.items() for form in forms}
+    kept: dict[str, list[tuple[int, Use]]] = {word: [] for word in words}
+    totals = dict.fromkeys(words, 0)
+    for file, line, sentence in corpus.lines():
+        for index, token in enumerate(corpus.split(sentence)):
+            word = word_of.get(_key(token, ignore_case))
+            if word is not None:
+                totals[word] += 1
+                _keep(kept[word], _lot(seed, word, file, line, index), Use(file, line, index, sentence), most=most)
+    return {word: SampledUses(totals[word], _in_order(use for _, use in kept[word])) for word in words}
+
+
+def _key(token: str, ignore_case: bool) -> str:
+    return token.lower() if ignore_case else token
+
+
+def _lot(*what: object) -> int:
+    """A random number that depends on nothing else; the uses with the largest ones are kept."""
+    digest = hashlib.blake2b("\0".join(map(str, what)).encode(errors="surrogateescape"), digest_size=8)
+    return int.from_bytes(digest.digest(), "big")
+
+
+def _keep(heap: list[tuple[int, Use]], lot: int, use: Use, *, most: int) -> None:
+    if len(heap) < most:
+        heapq.heappush(heap, (lot, use))
+    elif lot > heap[0][0]:
+        heapq.heapreplace(heap, (lot, use))
+
+
+def _in_order(uses: Iterable[Use]) -> tuple[Use, ...]:
+    return tuple(sorted(uses))

@@ -1,0 +1,62 @@
+"""The words whose change is measured: given by a user, with their forms, or all that are frequent in both corpora."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from elmokit.system.untrusted import shown
+from elmokit.text.lines import split_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Forms = dict[str, tuple[str, ...]]
+"""The forms of each word, by its name, which is the first of them."""
+
+
+def parse_words(lines: Iterable[str]) -> Forms:
+    """Words, one per line: `walk`, or a word with all forms that count as its uses: `walk walks walked walking`.
+
+    Blank lines are skipped. Raises ValueError, naming the line, for a form that an earlier line has, and without words.
+    """
+    words: Forms = {}
+    known: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        forms = tuple(dict.fromkeys(split_tokens(line)))
+        for form in forms:
+            if form in known:
+                raise ValueError(
+                    f"line {number} of the words has {shown(form)!r} again, which line {known[form]} has; expected "
+                    "each form once"
+                )
+            known[form] = number
+        if forms:
+            words[forms[0]] = forms
+    if not words:
+        raise ValueError("there are no words; expected one per line, with its other forms after it if there are any")
+    return words
+
+
+def frequent_words(first: Mapping[str, int], second: Mapping[str, int], *, most: int, min_count: int) -> Forms:
+    """The words that are most frequent in the corpus where they are rarer, as given by their counts.
+
+    A word has a letter in it. Raises ValueError if no word occurs `min_count` times in both.
+    """
+    common = {
+        word: min(count, second[word])
+        for word, count in first.items()
+        if word in second and any(map(str.isalpha, word)) and min(count, second[word]) >= min_count
+    }
+    if not common:
+        raise ValueError(f"no word occurs at least {min_count} times in both corpora; lower the count, or name words")
+    chosen = sorted(common, key=lambda word: (-common[word], word))[:most]
+    return {word: (word,) for word in chosen}
+
+
+def count_tokens(sentences: Iterable[Iterable[str]]) -> Counter[str]:
+    """How often each token occurs; the memory grows with the number of different tokens."""
+    counts: Counter[str] = Counter()
+    for tokens in sentences:
+        counts.update(tokens)
+    return counts

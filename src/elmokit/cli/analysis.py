@@ -1,0 +1,95 @@
+"""Verbs of analyses: what a model's vectors say about words in corpora."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.cli.vectors import layer_choice
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from elmokit.cli.verb import Verb
+
+
+def _add_change(parser: argparse.ArgumentParser) -> None:
+    text = "one sentence per line: a file (plain, .gz or .xz), or a folder of such files"
+    parser.add_argument("first", type=Path, metavar="CORPUS1", help=f"the earlier text, {text}")
+    parser.add_argument("second", type=Path, metavar="CORPUS2", help="the later text")
+    parser.add_argument(
+        "--words",
+        metavar="FILE",
+        help="words to measure, one per line, other forms of it after a space; - for stdin (default: the words that "
+        "are most frequent in both corpora)",
+    )
+    parser.add_argument("--model", metavar="M", help="a bundled model, a folder or an options.json (default: mini-en)")
+    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    parser.add_argument(
+        "--layers", type=layer_choice, default="top", help="top, average, a number, or all (default: top)"
+    )
+    parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
+    parser.add_argument("--ignore-case", action="store_true", help="count Plane as a use of plane")
+    parser.add_argument(
+        "--max-uses",
+        type=int,
+        default=200,
+        metavar="N",
+        help="uses compared per corpus, drawn at random (default: 200)",
+    )
+    parser.add_argument(
+        "--min-uses", type=int, default=5, metavar="N", help="leave out words with fewer uses in a corpus (default: 5)"
+    )
+    parser.add_argument(
+        "--max-words", type=int, default=1000, metavar="N", help="without --words: how many (default: 1000)"
+    )
+    parser.add_argument(
+        "--contexts", type=int, default=3, metavar="N", help="contexts per word and corpus (default: 3)"
+    )
+    parser.add_argument(
+        "--resamples", type=int, default=1000, metavar="N", help="of intervals and tests (default: 1000)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn (default: 0)")
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT.tsv", help="also write all words as a table")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything as JSON, with the contexts")
+
+
+def _change(arguments: argparse.Namespace) -> None:
+    """Measure how much the use of words differs between two corpora (semantic change)."""
+    from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
+    from elmokit.model.bundled import DEFAULT_MODEL
+    from elmokit.model.elmo import Elmo
+    from elmokit.report.change_tables import change_json, change_rows, change_text
+    from elmokit.scoring.surprisal import as_tsv
+    from elmokit.system.files import atomic_write
+    from elmokit.text.lines import read_lines
+
+    settings = ChangeSettings(
+        layers=arguments.layers,
+        max_uses=arguments.max_uses,
+        min_uses=arguments.min_uses,
+        max_words=arguments.max_words,
+        num_contexts=arguments.contexts,
+        resamples=arguments.resamples,
+        ignore_case=arguments.ignore_case,
+        raw_text=arguments.tokenize,
+        seed=arguments.seed,
+    )
+    words = None if arguments.words is None else list(read_lines(arguments.words))
+    with (
+        atomic_write(arguments.output) if arguments.output else nullcontext() as table,
+        atomic_write(arguments.json) if arguments.json else nullcontext() as everything,
+    ):
+        elmo = Elmo.from_pretrained(arguments.model or DEFAULT_MODEL, arguments.weights, device=arguments.device)
+        result = semantic_change(elmo, arguments.first, arguments.second, words, settings)
+        if table:
+            table.write_text(as_tsv(change_rows(result)), encoding="utf-8")
+        if everything:
+            everything.write_text(change_json(result), encoding="utf-8")
+    print(change_text(result))
+
+
+VERBS: Sequence[Verb] = (("change", _add_change, _change),)

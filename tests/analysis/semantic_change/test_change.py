@@ -1,0 +1,103 @@
+from pathlib import Path
+
+import pytest
+
+from elmokit import Elmo
+from elmokit.analysis.polysemes import LISTS, Language, read_polysemes
+from elmokit.analysis.semantic_change import change
+from elmokit.analysis.semantic_change.change import ChangeSettings, SemanticChange, semantic_change
+
+FEW = ChangeSettings(resamples=99)
+
+
+@pytest.fixture(scope="module")
+def elmo() -> Elmo:
+    return Elmo.from_pretrained("mini-en")
+
+
+def write_corpora(
+    folder: Path, changed: tuple[str, ...], unchanged: tuple[str, ...], language: Language = "en"
+) -> None:
+    """`a.txt` has one sense of the changed words and `b.txt` the other; both have half of each of the unchanged."""
+    sides: tuple[list[str], list[str]] = ([], [])
+    for word in (*changed, *unchanged):
+        uses = [occurrence for occurrence in read_polysemes(LISTS[language]) if occurrence.word == word]
+        first_sense = uses[0].sense
+        for number, use in enumerate(uses):
+            side = number % 2 if word in unchanged else int(use.sense != first_sense)
+            sides[side].append(" ".join(use.tokens))
+    for name, lines in zip(("a.txt", "b.txt"), sides, strict=True):
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def compare(elmo: Elmo, folder: Path, words: list[str] | None, settings: ChangeSettings = FEW) -> SemanticChange:
+    return semantic_change(elmo, folder / "a.txt", folder / "b.txt", words, settings)
+
+
+def test_words_whose_sense_changed_are_ahead_of_those_whose_senses_did_not(tmp_path: Path, elmo: Elmo):
+    changed, unchanged = ("watch", "train", "book"), ("bank", "mouse", "park")
+    write_corpora(tmp_path, changed, unchanged)
+    result = compare(elmo, tmp_path, [*unchanged, *changed])
+    assert {one.word for one in result.changes[:3]} == set(changed)
+    assert all(one.distances.excess.q < 0.05 for one in result.changes[:3])
+    assert all(one.distances.excess.p > 0.05 for one in result.changes[3:])
+    assert {one.layer for one in result.changes} == {"top"} and result.too_rare == {}
+
+
+def test_korean_words_with_their_particles_change_too(tmp_path: Path):
+    write_corpora(tmp_path, ("배를",), ("눈이",), "ko")
+    result = compare(Elmo.from_pretrained("mini-ko"), tmp_path, ["배를", "눈이 눈을"])
+    assert [one.word for one in result.changes] == ["배를", "눈이"]
+    assert result.changes[0].first.moved_most[0].tokens[result.changes[0].first.moved_most[0].index] == "배를"
+
+
+def test_contexts_name_their_line_and_the_word_in_it(tmp_path: Path, elmo: Elmo):
+    write_corpora(tmp_path, ("watch",), ())
+    (one,) = compare(elmo, tmp_path, ["watch"], ChangeSettings(num_contexts=2, resamples=9)).changes
+    assert (one.first.total, one.first.compared, len(one.first.moved_most)) == (8, 8, 2)
+    most, next_most = one.second.moved_most
+    assert most.moved >= next_most.moved
+    assert most.tokens[most.index] == "watch"
+    assert list(most.tokens) == most.path.read_text().splitlines()[most.line - 1].split()
+
+
+def test_each_layer_is_measured_if_all_are_asked_for_and_layer_0_knows_no_context(tmp_path: Path, elmo: Elmo):
+    write_corpora(tmp_path, ("watch",), ())
+    found = compare(elmo, tmp_path, ["watch"], ChangeSettings(layers="all", resamples=9)).changes
+    assert [one.layer for one in found] == ["0", "1", "2"]
+    assert found[0].distances.prt.estimate == pytest.approx(0, abs=1e-6)
+    top = compare(elmo, tmp_path, ["watch"], ChangeSettings(resamples=9)).changes[0]
+    assert found[2].distances.prt.estimate == pytest.approx(top.distances.prt.estimate, abs=1e-6)
+
+
+def test_the_same_call_gives_the_same_result_and_groups_of_words_change_nothing(
+    tmp_path: Path, elmo: Elmo, monkeypatch: pytest.MonkeyPatch
+):
+    write_corpora(tmp_path, ("watch", "book"), ("bank",))
+    words = ["watch", "book", "bank"]
+    settings = ChangeSettings(max_uses=5, resamples=20)
+    together = compare(elmo, tmp_path, words, settings)
+    assert together == compare(elmo, tmp_path, words, settings)
+    monkeypatch.setattr(change, "VECTOR_BYTES", 1)
+    assert compare(elmo, tmp_path, words, settings) == together
+    assert all(one.first.compared == 5 < one.first.total for one in together.changes)
+
+
+def test_without_words_those_that_are_frequent_in_both_are_compared(tmp_path: Path, elmo: Elmo):
+    write_corpora(tmp_path, ("watch",), ("bank",))
+    found = compare(elmo, tmp_path, None, ChangeSettings(max_words=3, resamples=9))
+    assert len(found.changes) == 3 and "bank" in {one.word for one in found.changes}
+
+
+def test_rare_words_are_named_and_if_all_are_it_is_an_error(tmp_path: Path, elmo: Elmo):
+    write_corpora(tmp_path, ("watch",), ())
+    assert compare(elmo, tmp_path, ["watch", "zebra"]).too_rare == {"zebra": (0, 0)}
+    with pytest.raises(ValueError, match="none of the 1 words occurs at least 5 times in both corpora"):
+        compare(elmo, tmp_path, ["zebra"])
+
+
+def test_settings_that_make_no_sense_are_refused(tmp_path: Path, elmo: Elmo):
+    with pytest.raises(ValueError, match="max_uses is 1; expected at least 2"):
+        ChangeSettings(max_uses=1)
+    with pytest.raises(ValueError, match="layers is 3; this model has layers 0"):
+        compare(elmo, tmp_path, ["watch"], ChangeSettings(layers=3))

@@ -1,0 +1,40 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from elmokit import Elmo
+from elmokit.analysis.polysemes import read_polysemes
+from elmokit.analysis.polysemy import target_vectors
+from elmokit.analysis.semantic_change.constructed import construct_change, score_measures
+
+OCCURRENCES = read_polysemes()
+
+
+def test_sentences_are_divided_and_senses_change_by_the_share():
+    changed = construct_change(OCCURRENCES, randomness=np.random.default_rng(0))
+    assert len(changed) == 24 and {one.share for one in changed} == {0.0, 0.25, 0.5, 0.75, 1.0}
+    for one in changed:
+        assert not set(one.first) & set(one.second) and len(one.first) == len(one.second) == 8
+        senses = [Counter(OCCURRENCES[index].sense for index in side) for side in (one.first, one.second)]
+        sense = OCCURRENCES[one.first[0]].sense
+        assert (senses[0][sense] - senses[1][sense]) / 8 == pytest.approx(one.share)
+
+
+def test_vectors_that_are_the_sense_find_the_change_and_random_ones_do_not():
+    senses = sorted({(one.word, one.sense) for one in OCCURRENCES})
+    exact = np.eye(len(senses))[[senses.index((one.word, one.sense)) for one in OCCURRENCES]]
+    scores = score_measures(exact, OCCURRENCES, num_constructions=5)
+    assert scores["excess"].spearman.mean == pytest.approx(1.0) and scores["PRT"].area.mean == 1
+    noise = np.random.default_rng(0).standard_normal((len(OCCURRENCES), 20))
+    assert abs(score_measures(noise, OCCURRENCES, num_constructions=20)["excess"].spearman.mean) < 0.2
+
+
+def test_the_bundled_model_finds_constructed_change_in_its_top_layer():
+    elmo = Elmo.from_pretrained("mini-en")
+    encoded = elmo.encode([list(one.tokens) for one in OCCURRENCES], layers="all")
+    vectors = target_vectors(encoded, OCCURRENCES)
+    top, tokens = (score_measures(vectors[layer], OCCURRENCES, num_constructions=20) for layer in (2, 0))
+    assert top["excess"].spearman.mean > 0.65 and top["excess"].area.mean > 0.95
+    assert top["PRT"].area.mean > 0.9
+    assert abs(tokens["excess"].spearman.mean) < 0.25  # a word without its context is the same everywhere

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from elmokit.analysis.semantic_change.distances import (
+    apd,
+    excess,
+    false_discovery_rates,
+    measure_distances,
+    prt,
+)
+
+EAST, NORTH = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+
+
+def cloud(seed: int, number: int, *, shift: float = 0.0) -> np.ndarray:
+    """Vectors around (4, 0, 0, ...), or around (4, shift, 0, ...)."""
+    vectors = np.random.default_rng(seed).standard_normal((number, 16))
+    vectors[:, 0] += 4
+    vectors[:, 1] += shift
+    return vectors
+
+
+def test_distances_of_a_few_vectors_are_those_computed_by_hand():
+    first, second = np.stack([2 * EAST, 2 * EAST]), np.stack([EAST, 3 * NORTH])
+    assert prt(first, second) == pytest.approx(1 - 1 / np.sqrt(10))  # the averages are (2, 0) and (0.5, 1.5)
+    assert apd(first, second) == pytest.approx(0.5)
+    assert excess(first, second) == pytest.approx(0.5 - (0 + 1) / 2)
+
+
+def test_apd_is_the_average_over_all_pairs():
+    first, second = cloud(0, 5), cloud(1, 7)
+    pairs = [1 - a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a in first for b in second]
+    assert apd(first, second) == pytest.approx(np.mean(pairs))
+
+
+def test_a_word_of_two_senses_that_has_not_changed_has_a_large_apd_and_no_excess():
+    senses = np.stack([EAST, NORTH] * 50)
+    assert apd(senses, senses) == pytest.approx(0.5)
+    assert excess(senses, senses) == pytest.approx(0, abs=0.01)
+
+
+def test_change_is_found_and_its_interval_is_above_zero():
+    found = measure_distances(cloud(0, 40), cloud(1, 40, shift=4), resamples=200, randomness=np.random.default_rng(0))
+    for distance in (found.prt, found.apd, found.excess):
+        assert distance.p == pytest.approx(1 / 201) and distance.q == distance.p
+        assert 0 < distance.low < distance.estimate < distance.high
+        assert distance.low > distance.unchanged
+
+
+def test_without_change_few_p_are_small_and_the_excess_is_as_often_negative():
+    found = [
+        measure_distances(
+            cloud(2 * seed, 12), cloud(2 * seed + 1, 12), resamples=99, randomness=np.random.default_rng(0)
+        )
+        for seed in range(60)
+    ]
+    for name in ("prt", "apd", "excess"):
+        assert np.mean([getattr(one, name).p <= 0.1 for one in found]) < 0.2
+    assert 0.25 < np.mean([one.excess.estimate < 0 for one in found]) < 0.75
+
+
+def test_nine_in_ten_intervals_of_prt_hold_the_distance_of_the_corpora():
+    true = prt(cloud(0, 200_000), cloud(1, 200_000, shift=2))
+    found = [
+        measure_distances(
+            cloud(2 * seed, 40), cloud(2 * seed + 1, 40, shift=2), resamples=200, randomness=np.random.default_rng(seed)
+        ).prt
+        for seed in range(60)
+    ]
+    assert np.mean([one.low <= true <= one.high for one in found]) >= 0.85
+    assert np.mean([one.estimate for one in found]) > true  # the average of few vectors is noisy
+
+
+def test_equal_vectors_are_at_no_distance_and_nothing_has_changed():
+    same = np.tile(cloud(0, 1), (6, 1))
+    found = measure_distances(same, same[:3], resamples=50, randomness=np.random.default_rng(0))
+    for distance in (found.prt, found.apd, found.excess):
+        assert distance.estimate == pytest.approx(0, abs=1e-12) and distance.p == 1
+
+
+def test_a_single_use_in_each_corpus_has_distances_too():
+    found = measure_distances(EAST[None], NORTH[None], resamples=9, randomness=np.random.default_rng(0))
+    assert found.prt.estimate == found.apd.estimate == found.excess.estimate == 1
+
+
+def test_rates_of_false_discovery_are_those_computed_by_hand():
+    assert false_discovery_rates([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.16 / 3, 0.16 / 3, 0.5])
+    assert false_discovery_rates([1.0]) == [1.0]

@@ -1,0 +1,29 @@
+import pytest
+
+from elmokit.analysis.semantic_change.words import count_tokens, frequent_words, parse_words
+
+
+def test_a_line_is_a_word_and_its_forms():
+    assert parse_words(["plane planes", "", "눈이\t눈을 눈이", "cell"]) == {
+        "plane": ("plane", "planes"),
+        "눈이": ("눈이", "눈을"),
+        "cell": ("cell",),
+    }
+
+
+def test_a_form_of_two_words_and_no_words_are_refused():
+    with pytest.raises(
+        ValueError, match="line 3 of the words has 'planes' again, which line 1 has; expected each form"
+    ):
+        parse_words(["plane planes", "", "planes"])
+    with pytest.raises(ValueError, match="there are no words; expected one per line"):
+        parse_words(["", " "])
+
+
+def test_frequent_words_are_frequent_in_both_corpora():
+    first = count_tokens([["a", "a", "a", "b", "b", "!", "!"], ["a", "b", "c", "c", "!"]])
+    second = count_tokens([["b", "b", "b", "a", "!", "!", "!", "d"]])
+    assert list(frequent_words(first, second, most=5, min_count=1)) == ["b", "a"]
+    assert list(frequent_words(first, second, most=1, min_count=1)) == ["b"]
+    with pytest.raises(ValueError, match="no word occurs at least 4 times in both corpora; lower the count, or name"):
+        frequent_words(first, second, most=5, min_count=4)

@@ -1,0 +1,29 @@
+import pytest
+
+from elmokit.metrics.ranks import area_under_curve, ranks, spearman
+
+
+def test_equal_numbers_share_the_mean_of_their_ranks():
+    assert ranks([3.0, 1.0, 3.0, 2.0]) == [3.5, 1.0, 3.5, 2.0]
+
+
+def test_spearman_asks_only_for_the_order():
+    assert spearman([1, 2, 3, 4], [1, 10, 100, 1000]) == pytest.approx(1.0)
+    assert spearman([1, 2, 3, 4], [4, 3, 2, 1]) == pytest.approx(-1.0)
+    assert spearman([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)  # 1 - 6 * 2 / (4 * 15)
+
+
+def test_what_does_not_vary_correlates_with_nothing():
+    assert spearman([1, 1, 1], [1, 2, 3]) == 0.0
+
+
+def test_the_area_is_the_share_of_pairs_in_order():
+    assert area_under_curve([3, 5], [1, 4]) == 0.75
+    assert area_under_curve([1], [1]) == 0.5
+
+
+def test_too_few_numbers_are_refused():
+    with pytest.raises(ValueError, match="1 and 1 numbers; expected the same number of them, at least two"):
+        spearman([1], [1])
+    with pytest.raises(ValueError, match="0 positives and 1 negatives; expected at least one of each"):
+        area_under_curve([], [1])
