@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.analysis.polysemes import senses_of, words_of
 from elmokit.analysis.semantic_change.distances import apd, excess, prt
 from elmokit.metrics.ranks import area_under_curve, spearman
 from elmokit.metrics.statistic import Statistic
@@ -54,10 +53,12 @@ def construct_change(occurrences: Sequence[Occurrence], *, randomness: np.random
 
     The first two senses of a word are used, and equally many sentences of both; no sentence is in both corpora.
     """
-    words = words_of(list(occurrences))
-    shares = np.resize(SHARES, len(words))
+    senses = _two_senses(occurrences)
+    shares = np.resize(SHARES, len(senses))
     randomness.shuffle(shares)
-    return [_changed(word, float(share), occurrences, randomness) for word, share in zip(words, shares, strict=True)]
+    return [
+        _changed(word, float(share), two, randomness) for (word, two), share in zip(senses.items(), shares, strict=True)
+    ]
 
 
 def score_measures(
@@ -83,21 +84,16 @@ def score_measures(
     }
 
 
-def _changed(
-    word: str, share: float, occurrences: Sequence[Occurrence], randomness: np.random.Generator
-) -> ChangedWord:
-    one, other = (
-        randomness.permutation(
-            [
-                index
-                for index, occurrence in enumerate(occurrences)
-                if occurrence.word == word and occurrence.sense == sense
-            ]
-        ).tolist()
-        for sense in senses_of(word, list(occurrences))[:2]
-    )
+def _two_senses(occurrences: Sequence[Occurrence]) -> dict[str, list[list[int]]]:
+    """Indices of the occurrences in the first two senses of each word."""
+    senses: dict[str, dict[str, list[int]]] = {}
+    for index, occurrence in enumerate(occurrences):
+        senses.setdefault(occurrence.word, {}).setdefault(occurrence.sense, []).append(index)
+    return {word: list(of_word.values())[:2] for word, of_word in senses.items()}
+
+
+def _changed(word: str, share: float, senses: list[list[int]], randomness: np.random.Generator) -> ChangedWord:
+    one, other = (randomness.permutation(indices).tolist() for indices in senses)
     half = min(len(one), len(other))
     kept = round(half * (1 + share) / 2)
-    first = (*one[:kept], *other[kept:half])
-    second = (*one[kept:half], *other[:kept])
-    return ChangedWord(word, share, first, second)
+    return ChangedWord(word, share, first=(*one[:kept], *other[kept:half]), second=(*one[kept:half], *other[:kept]))
