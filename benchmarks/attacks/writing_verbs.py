@@ -105,6 +105,11 @@ LATER = (
     Job("export", "export ../inputs/bilm -o m.onnx"),
     Job("explore", "explore -o site --model ../inputs/bilm"),
     Job("surprisal -o", "surprisal ../inputs/bilm ../inputs/shard-1.txt -o s.tsv", old=("s.tsv",)),
+    Job(
+        "change -o",
+        "change ../inputs/text.txt ../inputs/text.txt --max-words 4 --resamples 9 --model ../inputs/bilm -o c.tsv",
+        old=("c.tsv",),
+    ),
     Job("train-comparator word2vec", f"train-comparator word2vec {_SHARDS} -o w.txt --set dim=8", old=("w.txt",)),
     Job("explore -o", "explore -o site --model ../inputs/bilm --corpus ../inputs/shard-0.txt"),
 )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 VERBS = (
     *("demo", "embed", "cache", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
     *("train", "evaluate", "predict", "surprisal", "train-comparator", "substitutes"),
-    *("convert", "export", "inspect", "doctor"),
+    *("convert", "export", "inspect", "doctor", "change"),
 )
 
 
@@ -264,3 +264,17 @@ def test_doctor_prints_its_findings(capsys: pytest.CaptureFixture[str], monkeypa
     monkeypatch.setattr("elmokit.cli.doctor.bundled_models", dict)
     assert run("doctor") == 1
     assert "mini-en is not in this installation" in capsys.readouterr().out
+
+
+def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text("the bank of the river\nthe bank\n")
+    arguments = ("change", tmp_path / "a.txt", tmp_path / "b.txt", "--model", model, "--resamples", "9")
+    assert run(*arguments, "--min-uses", "2", "-o", tmp_path / "c.tsv") == 0
+    assert "bank" in capsys.readouterr().out and (tmp_path / "c.tsv").read_text().count("\n") == 3
+    assert run(*arguments) == 2
+    assert "no word occurs at least 5 times in both corpora" in capsys.readouterr().err
+    assert run(*arguments, "--max-uses", "1") == 2
+    assert "max_uses is 1; expected at least 2" in capsys.readouterr().err
