@@ -16,6 +16,15 @@ _IMPORTED = (
     *("elmokit.corpus.prepare", "torch._dynamo"),
 )
 """What commands import: the children find it imported."""
+_IMPORTED_BY = {
+    "report": ("elmokit.report.pages", "matplotlib.figure", "matplotlib.backends.backend_svg"),
+    "reproduce": ("elmokit.report.pages",),
+    "demo": ("elmokit.web.demo.demo",),
+    "explore": ("elmokit.web.explore.site",),
+    "export": ("elmokit.integrations.onnx_export", "torch.onnx", "onnxscript", "onnxruntime"),
+    "train-comparator": ("elmokit.comparators.all_comparators", "gensim.models.word2vec"),
+}
+"""What single verbs import in addition, before their first job."""
 OLD = b"as it was before\n"
 
 
@@ -69,6 +78,8 @@ class Undisturbed:
     def whole(self, job: Job) -> Whole:
         """What the job does when nobody disturbs it."""
         if job.name not in self._wholes:
+            for module in _IMPORTED_BY.get(job.verb, ()):
+                importlib.import_module(module)
             folder = self.new_folder(job)
             ended = go_on(job, folder)
             if ended.code:

@@ -83,3 +83,11 @@ def test_records_that_are_kept_stay_as_they_were_written(tmp_path: Path):
     path.write_text(kept + '{"step": 5}\n{"step": 2}\n{"st', encoding="utf-8")
     keep_records(path, lambda record: record["step"] < 2)
     assert path.read_text(encoding="utf-8") == kept
+
+
+def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(tmp_path: Path):
+    path = tmp_path / "metrics.jsonl"
+    os.mkfifo(path)
+    for read in (read_log, lambda path: keep_records(path, lambda record: True)):
+        with pytest.raises(ValueError, match=r"metrics\.jsonl: is a folder, a device or a pipe; expected the log"):
+            read(path)

@@ -17,6 +17,7 @@ from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.stream import SentenceStream
 from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.system.progress import progress_bar
+from elmokit.system.untrusted import FormatError, listed
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.vocabulary import UNKNOWN
 
@@ -141,6 +142,7 @@ class _Counted:
         self.num_cut_tokens = 0
         self.num_boundary_tokens = 0
         """Number of tokens in the text that are `<S>` or `</S>`; those that are `<UNK>` count as unknown."""
+        self._shards = shards
         self._by_count = ExternalSort(folder, memory_bytes=memory_bytes // 2)
         for token, count in self._types(shards, ExternalSort(folder), memory_bytes=memory_bytes // 2):
             self._add(token, count)
@@ -161,9 +163,10 @@ class _Counted:
             self.num_boundary_tokens += count * (token != UNKNOWN)
             return
         if "\r" in token:
-            raise ValueError(
+            raise FormatError(
+                listed(map(str, self._shards)),
                 f"the token {token[:40]!r} contains a carriage return, which a vocabulary file cannot store; "
-                r"remove carriage returns from the shards, for example with tr -d '\r'"
+                r"remove carriage returns from the shards, for example with tr -d '\r'",
             )
         self.num_types += 1
         self._by_count.add(_COUNT.pack(_LARGEST - count) + token.encode("utf-8"))

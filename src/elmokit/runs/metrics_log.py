@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.system.files import atomic_write
 from elmokit.system.json_fields import parse_json_object
+from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,6 +69,8 @@ def keep_records(path: Path, keep: Callable[[Record], bool]) -> None:
 
 def _whole_lines(path: Path) -> tuple[list[tuple[bytes, Record]], bool]:
     """Every complete line with its record, and whether a torn line follows."""
+    if path.exists() and not path.is_file():  # reading a pipe would block
+        raise FormatError(path, "is a folder, a device or a pipe; expected the log of a run")
     *lines, rest = path.read_bytes().split(b"\n") if path.exists() else [b""]
     whole = [
         (line, parse_json_object(line, where=f"{path}, line {number}")) for number, line in enumerate(lines, start=1)

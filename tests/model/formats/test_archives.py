@@ -83,6 +83,13 @@ def test_a_name_that_is_not_one_in_a_folder_is_refused(tmp_path: Path, name: str
         assert "\x1b" not in str(error.value)
 
 
+def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", ("name", b"1"))
+    path.write_bytes(path.read_bytes().replace(b"name", b"\0ame"))  # a zip's names end at a zero
+    with pytest.raises(FormatError, match=r"a\.zip: member : is not the plain name"):
+        contents(path)
+
+
 def link(kind: bytes) -> tarfile.TarInfo:
     info = tarfile.TarInfo("link")
     info.type, info.linkname = kind, "/etc/passwd"

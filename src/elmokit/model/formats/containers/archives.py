@@ -129,7 +129,8 @@ def _zip_members(path: Path) -> Iterator[tuple[str, IO[bytes] | None]]:
                 raise FormatError(path, "is encrypted; unpack it and give the folder", part=member.filename)
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
                 raise FormatError(path, "is a link or a device; archives of models have neither", part=member.filename)
-            yield member.filename, None if member.is_dir() else archive.open(member)
+            is_folder = member.filename.endswith("/")  # `is_dir` raises IndexError for an empty name
+            yield member.filename, None if is_folder else archive.open(member)
 
 
 def _tar_members(path: Path) -> Iterator[tuple[str, IO[bytes] | None]]:
