@@ -19,6 +19,7 @@ TESTED_THROUGH = {
     "corpus/external_sort.py": ("corpus/test_vocabulary_counts.py", "counts must not depend on the memory"),
     "corpus/manifest.py": ("corpus/test_prepare.py", "every sentence is accounted for"),
     "corpus/raw_text.py": ("corpus/test_prepare.py", "raw text is what a corpus is made of"),
+    "integrations/allennlp_*.py": ("integrations/test_allennlp.py", "the parts of one class"),
     "layers/highway.py": ("layers/test_char_encoder.py", "computed by hand as part of the encoder"),
     "layers/meta_device.py": ("model/formats/test_read.py", "models are built without memory when they are read"),
     "layers/packed/lookup_encoder.py": ("layers/test_lookup_encoder.py", "equal to the module"),

@@ -1,0 +1,193 @@
+"""AllenNLP's ELMo classes on elmokit's biLM: old training scripts change their import, and nothing else.
+
+Arguments, results, names of parameters and numbers are those of AllenNLP 0.9 to 2.10 (`allennlp/modules/elmo.py`,
+`scalar_mix.py`, `token_embedders/elmo_token_embedder.py`, `commands/elmo.py`). The difference: no LSTM state is carried
+from batch to batch unless `stateful=True`, so a sentence has the same vectors in every call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+import torch
+from torch import Tensor, nn
+
+from elmokit.integrations.allennlp_bilm import AllenNLPBiLM
+from elmokit.integrations.allennlp_embedder import ElmoEmbedder
+from elmokit.integrations.allennlp_files import load_files
+from elmokit.text.characters import batch_character_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from jaxtyping import Bool, Float, Int
+
+    from elmokit.model.bilm import BiLM
+
+__all__ = ["Elmo", "ElmoEmbedder", "ElmoTokenEmbedder", "batch_to_ids"]
+
+
+class ElmoOutput(TypedDict):
+    """What `Elmo` returns; `forward` says what it is."""
+
+    elmo_representations: list[Tensor]
+    mask: Tensor
+
+
+def batch_to_ids(batch: Sequence[Sequence[str]]) -> Int[Tensor, "B T 50"]:
+    """Character ids (sentences, tokens of the longest, 50) of token lists; rows of zeros are padding.
+
+    Raises ValueError for a sentence that is a string.
+    """
+    return torch.from_numpy(batch_character_ids(batch)).long()
+
+
+class Elmo(nn.Module):
+    """Character ids -> `num_output_representations` learned mixes of the biLM's layers, in a dictionary.
+
+    options_file, weight_file: the released pair; or any model that elmokit opens, or the name of a bundled one, as
+        `options_file`, with None as `weight_file`.
+    requires_grad: whether to train the biLM.
+    do_layer_norm: whether to normalise each layer first, over the whole batch with its sentence boundaries.
+    dropout: rate of the dropout after each mix.
+    vocab_to_cache: words whose token representations are computed once; `word_inputs` are their indices in this list,
+        whose first word stands for padding.
+    keep_sentence_boundaries: whether the result has the vectors of `<S>` and `</S>`, two more than there are tokens.
+    scalar_mix_parameters: weights of the layers before the softmax; the mixes are then not trained.
+    module: a `BiLM` in place of the two files.
+    stateful: whether the LSTM state is carried from batch to batch, row by row, as AllenNLP always does.
+
+    Raises ValueError for weights whose number is not that of the layers, and the errors of `Elmo.from_pretrained`.
+    """
+
+    def __init__(
+        self,
+        options_file: str | Path | None,
+        weight_file: str | Path | None,
+        num_output_representations: int,
+        requires_grad: bool = False,
+        do_layer_norm: bool = False,
+        dropout: float = 0.5,
+        vocab_to_cache: Sequence[str] | None = None,
+        keep_sentence_boundaries: bool = False,
+        scalar_mix_parameters: Sequence[float] | None = None,
+        module: BiLM | None = None,
+        *,
+        stateful: bool = False,
+    ) -> None:
+        super().__init__()
+        if module is not None and (options_file is not None or weight_file is not None):
+            raise ValueError("a module and files were given; expected either, with None for the other")
+        bilm = load_files(options_file, weight_file) if module is None else module
+        bilm.requires_grad_(requires_grad)
+        self._elmo_lstm = AllenNLPBiLM(bilm, vocab_to_cache=vocab_to_cache, stateful=stateful)
+        self._keep_sentence_boundaries = keep_sentence_boundaries
+        self._dropout = nn.Dropout(p=dropout)
+        self._num_mixes = num_output_representations
+        for number in range(num_output_representations):
+            mix = _ScalarMix(
+                self._elmo_lstm.num_layers, do_layer_norm=do_layer_norm, scalar_parameters=scalar_mix_parameters
+            )
+            self.add_module(f"scalar_mix_{number}", mix)
+
+    def get_output_dim(self) -> int:
+        """Width 2D of a representation."""
+        return self._elmo_lstm.get_output_dim()
+
+    def reset_states(self) -> None:
+        """Start the next batch from zeros; a module that is not stateful always does."""
+        self._elmo_lstm.reset_states()
+
+    def forward(self, inputs: Tensor, word_inputs: Tensor | None = None) -> ElmoOutput:
+        """`elmo_representations`, tensors (B,T,2D) that are zero at padding, and `mask` (B,T), true on tokens.
+
+        inputs: character ids (B,T,C) of `batch_to_ids`, or (B,...,T,C); further axes are kept.
+        word_inputs: indices (B,T) or (B,...,T) in `vocab_to_cache`, 0 at padding. `inputs` is used if one is too large.
+        """
+        shape = inputs.shape[:-1] if word_inputs is None else word_inputs.shape
+        words = None if word_inputs is None else word_inputs.reshape(-1, shape[-1])
+        layers, mask = self._elmo_lstm(inputs.reshape(-1, *inputs.shape[-2:]), words)
+        mixes = [self.get_submodule(f"scalar_mix_{number}")(layers, mask) for number in range(self._num_mixes)]
+        if not self._keep_sentence_boundaries:
+            mask = mask[:, 2:]  # a sentence has two boundaries more than it has tokens
+            mixes = [mix[:, 1:-1] * mask[:, :, None] for mix in mixes]
+        if len(shape) > 2:
+            mask = mask.view(*shape[:-1], -1)
+            mixes = [mix.view(*mask.shape, -1) for mix in mixes]
+        return {"elmo_representations": [self._dropout(mix) for mix in mixes], "mask": mask}
+
+
+class ElmoTokenEmbedder(nn.Module):
+    """Character ids (B,T,C) -> one mix of the biLM's layers (B,T,2D), or (B,T,P) if it is projected.
+
+    projection_dim: width P of a learned projection of the mix; the other arguments are those of `Elmo`.
+    """
+
+    def __init__(
+        self,
+        options_file: str | Path | None = None,
+        weight_file: str | Path | None = None,
+        do_layer_norm: bool = False,
+        dropout: float = 0.5,
+        requires_grad: bool = False,
+        projection_dim: int | None = None,
+        vocab_to_cache: Sequence[str] | None = None,
+        scalar_mix_parameters: Sequence[float] | None = None,
+        *,
+        stateful: bool = False,
+    ) -> None:
+        super().__init__()
+        self._elmo = Elmo(
+            options_file,
+            weight_file,
+            1,
+            requires_grad=requires_grad,
+            do_layer_norm=do_layer_norm,
+            dropout=dropout,
+            vocab_to_cache=vocab_to_cache,
+            scalar_mix_parameters=scalar_mix_parameters,
+            stateful=stateful,
+        )
+        self.output_dim = projection_dim or self._elmo.get_output_dim()
+        self._projection = nn.Linear(self._elmo.get_output_dim(), projection_dim) if projection_dim else None
+
+    def get_output_dim(self) -> int:
+        """Width of a vector."""
+        return self.output_dim
+
+    def forward(self, elmo_tokens: Tensor, word_inputs: Tensor | None = None) -> Tensor:
+        """Vectors of the tokens; the arguments are those of `Elmo`. At padding, a projection gives its bias."""
+        (vectors,) = self._elmo(elmo_tokens, word_inputs)["elmo_representations"]
+        return vectors if self._projection is None else self._projection(vectors)
+
+
+class _ScalarMix(nn.Module):
+    """`elmokit.ScalarMix` with the parameters of AllenNLP's: a weight of shape (1,) for each layer, and gamma (1,)."""
+
+    def __init__(self, num_layers: int, *, do_layer_norm: bool, scalar_parameters: Sequence[float] | None) -> None:
+        super().__init__()
+        trained = scalar_parameters is None
+        values = [0.0] * num_layers if scalar_parameters is None else scalar_parameters
+        if len(values) != num_layers:
+            raise ValueError(f"scalar_mix_parameters are {list(values)}; the model has {num_layers} layers")
+        self.do_layer_norm = do_layer_norm
+        self.scalar_parameters = nn.ParameterList(
+            nn.Parameter(torch.tensor([float(value)]), requires_grad=trained) for value in values
+        )
+        self.gamma = nn.Parameter(torch.ones(1), requires_grad=trained)
+
+    def forward(self, layers: Float[Tensor, "L B U E"], mask: Bool[Tensor, "B U"]) -> Float[Tensor, "B U E"]:
+        if self.do_layer_norm:
+            layers = _normalised(layers, mask)
+        weights = torch.cat(list(self.scalar_parameters)).softmax(dim=0)
+        return self.gamma * torch.einsum("l,lbue->bue", weights, layers)
+
+
+def _normalised(layers: Float[Tensor, "L B U E"], mask: Bool[Tensor, "B U"]) -> Float[Tensor, "L B U E"]:
+    """Layers of mean 0 and variance 1 over all real positions, which include the boundaries; padding is not masked."""
+    real = mask[:, :, None].to(layers.dtype)
+    count = mask.sum() * layers.shape[-1]
+    mean = (layers * real).sum(dim=(1, 2, 3), keepdim=True) / count
+    variance = ((layers - mean) * real).square().sum(dim=(1, 2, 3), keepdim=True) / count
+    return (layers - mean) / torch.sqrt(variance + 1e-12)

@@ -1,0 +1,145 @@
+"""The biLM as AllenNLP runs it: boundaries are added, words cached, and the LSTM state carried if that is asked for.
+
+Its state dict has AllenNLP's names and layout (`allennlp_state_dict.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.integrations.allennlp_state_dict import use_names_of_allennlp
+from elmokit.layers.masks import sentence_lengths
+from elmokit.layers.projected_lstm import LSTMState
+from elmokit.model.bilm import BiLMState
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jaxtyping import Bool, Float, Int
+
+    from elmokit.model.bilm import BiLM
+
+
+class AllenNLPBiLM(nn.Module):
+    """Character ids (B,T,C) without boundaries -> the layers (L,B,T+2,2D) with them, zero at padding, and the mask.
+
+    bilm: a biLM that reads bytes; whether it is trained is up to its parameters.
+    vocab_to_cache: words whose token representations are computed once; `word_ids` are their indices in this list.
+        The first is padding and represented by zeros, as in AllenNLP's vocabularies.
+    stateful: whether each row of a batch starts with the state in which this row ended in the batch before.
+    """
+
+    boundaries: Int[Tensor, "2 C"]
+
+    def __init__(self, bilm: BiLM, *, vocab_to_cache: Sequence[str] | None = None, stateful: bool = False) -> None:
+        super().__init__()
+        if bilm.config.lookup is not None:
+            raise ValueError(
+                "the model looks its words up in dictionaries, but AllenNLP's classes pass the bytes of each word; "
+                "use elmokit.ElmoEmbedding, which takes lists of tokens"
+            )
+        self.bilm = bilm
+        self.num_layers = bilm.config.num_layers + 1
+        self.stateful = stateful
+        self._state: BiLMState | None = None
+        boundaries = torch.from_numpy(character_ids([BEGIN_SENTENCE, END_SENTENCE])).long()
+        self.register_buffer("boundaries", boundaries, persistent=False)
+        self._word_embedding: nn.Embedding | None = None
+        if vocab_to_cache:
+            words = torch.from_numpy(character_ids(list(vocab_to_cache))).long()
+            with torch.no_grad():
+                vectors = bilm.encode_tokens(words.to(bilm.char_encoder.embedding.weight.device))
+                vectors[0] = 0.0
+            trains = any(parameter.requires_grad for parameter in bilm.parameters())
+            self._word_embedding = nn.Embedding.from_pretrained(vectors, freeze=not trains, padding_idx=0)
+        use_names_of_allennlp(self)
+
+    def get_output_dim(self) -> int:
+        """Width 2D of a layer."""
+        return self.bilm.config.output_dim
+
+    def reset_states(self) -> None:
+        """Start the next batch from zeros."""
+        self._state = None
+
+    def forward(
+        self, inputs: Int[Tensor, "B T C"], word_ids: Int[Tensor, "B T"] | None = None
+    ) -> tuple[Float[Tensor, "L B U E"], Bool[Tensor, "B U"]]:
+        """The layers and the mask (B,T+2). `word_ids`, 0 at padding, replace `inputs` if all are in the cache."""
+        words = self._word_embedding
+        if words is not None and word_ids is not None and bool((word_ids < words.num_embeddings).all()):
+            mask = word_ids > 0
+            tokens, bounded = self._cached(words, word_ids, mask)
+        else:
+            mask = (inputs > 0).any(dim=2)
+            tokens, bounded = self._encoded(inputs, mask)
+        before = _first_rows(self._state, len(tokens)) if self.stateful and self._state is not None else None
+        output = self.bilm.contextualise(tokens, bounded.sum(dim=1).cpu(), before)
+        if self.stateful:
+            self._state = _with_first_rows(self._state, output.state)
+        return output.layers, bounded
+
+    def _encoded(
+        self, inputs: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B U D"], Bool[Tensor, "B U"]]:
+        """Token representations from characters; a token that occurs several times in the batch is encoded once."""
+        ids = _with_boundaries(inputs.long(), self.boundaries[0], self.boundaries[1], mask)
+        bounded = (ids > 0).any(dim=2)
+        distinct, which = cast("tuple[Tensor, Tensor]", ids[bounded].unique(dim=0, return_inverse=True))
+        encoded = self.bilm.encode_tokens(distinct)
+        tokens = encoded.new_zeros(*bounded.shape, encoded.shape[1])
+        tokens[bounded] = encoded[which]
+        return tokens, bounded
+
+    def _cached(
+        self, words: nn.Embedding, word_ids: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]
+    ) -> tuple[Float[Tensor, "B U D"], Bool[Tensor, "B U"]]:
+        tokens = words(word_ids)
+        begin, end = self.bilm.encode_tokens(self.boundaries)
+        lengths = mask.sum(dim=1, keepdim=True)
+        bounded = torch.arange(mask.shape[1] + 2, device=mask.device) < lengths + 2
+        return _with_boundaries(tokens, begin, end, mask), bounded
+
+
+def _with_boundaries(tokens: Tensor, begin: Tensor, end: Tensor, mask: Bool[Tensor, "B T"]) -> Tensor:
+    """Rows (B,T+2,...) with `begin` before and `end` after each sentence, in its own length."""
+    bounded = functional.pad(tokens, (0, 0, 1, 1))
+    bounded[:, 0] = begin
+    bounded[torch.arange(len(tokens), device=tokens.device), sentence_lengths(mask) + 1] = end
+    return bounded
+
+
+def _first_rows(state: BiLMState, num_rows: int) -> BiLMState:
+    """The state of the first rows; a row that was never there is zero."""
+
+    def rows(kept: Tensor) -> Tensor:
+        return functional.pad(kept[:num_rows], (0, 0, 0, max(0, num_rows - len(kept))))
+
+    return _each(state, lambda layer: LSTMState(rows(layer.cell), rows(layer.output)))
+
+
+def _with_first_rows(state: BiLMState | None, new: BiLMState) -> BiLMState:
+    """The state with its first rows replaced; rows that the last batch did not have stay as they were."""
+    new = _each(new, LSTMState.detach)
+    if state is None:
+        return new
+
+    def join(olds: Sequence[LSTMState], news: Sequence[LSTMState]) -> tuple[LSTMState, ...]:
+        return tuple(
+            LSTMState(
+                torch.cat([later.cell, earlier.cell[len(later.cell) :]]),
+                torch.cat([later.output, earlier.output[len(later.output) :]]),
+            )
+            for earlier, later in zip(olds, news, strict=True)
+        )
+
+    return BiLMState(join(state.forward, new.forward), join(state.backward, new.backward))
+
+
+def _each(state: BiLMState, change: Callable[[LSTMState], LSTMState]) -> BiLMState:
+    return BiLMState(tuple(map(change, state.forward)), tuple(map(change, state.backward)))

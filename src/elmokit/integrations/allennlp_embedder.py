@@ -1,0 +1,136 @@
+"""AllenNLP's `ElmoEmbedder` (0.4 to 0.9, `allennlp/commands/elmo.py`): token lists -> NumPy arrays of all layers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from elmokit.integrations.allennlp_bilm import AllenNLPBiLM
+from elmokit.integrations.allennlp_files import check_files
+from elmokit.model.elmo import Elmo
+from elmokit.model.formats.containers.hdf5_output import new_hdf5
+from elmokit.system.batches import batched
+from elmokit.system.files import atomic_write
+from elmokit.system.progress import progress_bar
+from elmokit.text.characters import batch_character_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from jaxtyping import Bool, Float
+
+    Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+DEFAULT_BATCH_SIZE = 64
+
+
+class ElmoEmbedder:
+    """Token lists -> the layers (L,T,2D) of each sentence, as NumPy arrays.
+
+    options_file, weight_file: as those of `elmokit.integrations.allennlp.Elmo`.
+    cuda_device: number of the GPU; -1 for the CPU.
+    stateful: whether the LSTM state is carried from batch to batch, row by row, as AllenNLP always does: the vectors
+        then depend on what was embedded before, and it is slower.
+    """
+
+    def __init__(
+        self,
+        options_file: str | Path | None = None,
+        weight_file: str | Path | None = None,
+        cuda_device: int = -1,
+        *,
+        stateful: bool = False,
+    ) -> None:
+        check_files(options_file, weight_file)
+        assert options_file is not None
+        self.cuda_device = cuda_device
+        device = "cpu" if cuda_device < 0 else f"cuda:{cuda_device}"
+        self._elmo = Elmo(options_file, weights=weight_file, device=device)
+        self._reader = AllenNLPBiLM(self._elmo.bilm, stateful=True) if stateful else None
+
+    def embed_sentence(self, sentence: Sequence[str]) -> Float[np.ndarray, "L T E"]:
+        """The layers of one sentence."""
+        return self.embed_batch([sentence])[0]
+
+    def embed_batch(self, batch: Sequence[Sequence[str]]) -> list[Float[np.ndarray, "L T E"]]:
+        """The layers of each sentence; one without tokens has an array (L,0,2D)."""
+        if self._reader is None:
+            return self._elmo.encode([list(sentence) for sentence in batch], layers="all")
+        ids = torch.from_numpy(batch_character_ids(batch)).to(self._elmo.device)
+        with torch.no_grad():
+            layers = self._reader(ids)[0].cpu().numpy()
+        return [layers[:, row, 1 : 1 + len(sentence)] for row, sentence in enumerate(batch)]
+
+    def batch_to_embeddings(
+        self, batch: Sequence[Sequence[str]]
+    ) -> tuple[Float[Tensor, "B L T E"], Bool[Tensor, "B T"]]:
+        """The layers of a batch in one tensor (B,L,T,2D), zero at padding, and its mask (B,T)."""
+        arrays = [torch.from_numpy(array).transpose(0, 1) for array in self.embed_batch(batch)]
+        layers = pad_sequence(arrays, batch_first=True).transpose(1, 2)
+        lengths = torch.tensor([len(array) for array in arrays])
+        mask = torch.arange(layers.shape[2]) < lengths[:, None]
+        return layers.to(self._elmo.device), mask.to(self._elmo.device)
+
+    def embed_sentences(
+        self, sentences: Iterable[Sequence[str]], batch_size: int = DEFAULT_BATCH_SIZE
+    ) -> Iterator[Float[np.ndarray, "L T E"]]:
+        """The layers of each sentence, in order; `batch_size` sentences are read at a time."""
+        for batch in batched(sentences, size=batch_size):
+            yield from self.embed_batch(batch)
+
+    def embed_file(
+        self,
+        input_file: Iterable[str],
+        output_file_path: str | Path,
+        output_format: str = "all",
+        batch_size: int = DEFAULT_BATCH_SIZE,
+        forget_sentences: bool = False,
+        use_sentence_keys: bool = False,
+    ) -> None:
+        """Write the vectors of each line, whose tokens are separated by white space, as a dataset of an HDF5 file.
+
+        input_file: an open file or other lines.
+        output_format: "all" layers (L,T,2D), the "top" one, or their "average" (T,2D).
+        forget_sentences: leave out the dataset `sentence_to_index`, which has the number of each sentence as JSON.
+        use_sentence_keys: name the datasets by their sentences, which may not repeat or have a slash, not by numbers.
+
+        Raises ValueError for a blank line and for an unknown format.
+        """
+        if output_format not in ("all", "top", "average"):
+            raise ValueError(f"output_format is {output_format!r}; expected 'all', 'top' or 'average'")
+        sentences = [line.strip() for line in input_file]
+        if "" in sentences:
+            raise ValueError(f"line {sentences.index('') + 1} is blank; each line has to be a sentence")
+        keys = _sentence_keys(sentences) if use_sentence_keys else [str(number) for number in range(len(sentences))]
+        arrays = self.embed_sentences((sentence.split() for sentence in sentences), batch_size)
+        with atomic_write(Path(output_file_path)) as unfinished, new_hdf5(unfinished) as (file, disk):
+            with progress_bar(unit="sentence", total=len(sentences)) as bar:
+                for key, layers in zip(keys, arrays, strict=True):
+                    if disk.error is not None:
+                        return
+                    file.create_dataset(key, data=_in_format(layers, output_format))
+                    bar.update()
+            if not (forget_sentences or use_sentence_keys):
+                file.create_dataset("sentence_to_index", data=[json.dumps(dict(zip(sentences, keys, strict=True)))])
+
+
+def _sentence_keys(sentences: list[str]) -> list[str]:
+    seen: set[str] = set()
+    for number, sentence in enumerate(sentences, start=1):
+        if "/" in sentence or sentence in seen:
+            said = "has a slash" if "/" in sentence else "is there twice"
+            raise ValueError(f"the sentence of line {number} {said}, so it cannot be a key; use numbers as keys")
+        seen.add(sentence)
+    return sentences
+
+
+def _in_format(layers: Float[np.ndarray, "L T E"], output_format: str) -> Array:
+    if output_format == "all":
+        return layers
+    return layers[-1] if output_format == "top" else layers.mean(axis=0)

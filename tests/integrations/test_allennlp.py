@@ -1,0 +1,276 @@
+"""AllenNLP's classes: the numbers of AllenNLP's own modules, and what is different on purpose."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import pickle
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.integrations.allennlp import Elmo, ElmoTokenEmbedder, batch_to_ids
+from elmokit.model.elmo import Elmo as Encoder
+from elmokit.model.formats.containers.hdf5 import open_unseen
+from toy_bilm import random_bilm
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+MODULES = FIXTURES / "formats" / "allennlp"
+CHECKPOINTS = FIXTURES / "formats" / "checkpoints"
+PAIR = (CHECKPOINTS / "char/options.json", CHECKPOINTS / "char.dumped.hdf5")
+PUBLISHED = (FIXTURES / "allennlp/options.json", FIXTURES / "allennlp/lm_weights.hdf5")
+SENTENCES: list[list[str]] = json.loads((FIXTURES / "formats/sentences.json").read_text())
+STREAMS = [
+    [line.split() for line in stream] for stream in json.loads((FIXTURES / "allennlp/sentences.json").read_text())
+]
+TOP = [-9e10, -9e10, 1.0]
+TOLERANCE = 1e-5
+
+
+def state_of(name: str) -> dict[str, Tensor]:
+    """The state dict of a module; of an archive, that of its token embedder."""
+    if name.endswith(".th"):
+        return torch.load(MODULES / name, weights_only=True)
+    with tarfile.open(MODULES / name) as archive:
+        file = archive.extractfile("weights.th")
+        assert file is not None
+        state = torch.load(io.BytesIO(file.read()), weights_only=True)
+    prefix = "text_field_embedder.token_embedder_elmo."
+    return {key.removeprefix(prefix): tensor for key, tensor in state.items() if key.startswith(prefix)}
+
+
+def expected(name: str) -> dict[str, np.ndarray[Any, Any]]:
+    with np.load(MODULES / name) as arrays:
+        return dict(arrays)
+
+
+def assert_close(ours: Tensor, theirs: Any) -> None:
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    difference = float((ours - torch.as_tensor(theirs)).detach().abs().max())
+    print(f"largest difference: {difference:.1e}")
+    assert difference <= TOLERANCE
+
+
+def test_a_module_with_their_state_gives_their_vectors():
+    elmo = Elmo(*PAIR, 2, dropout=0.0).eval()
+    elmo.load_state_dict(state_of("elmo_two_mixes.state_dict.th"))
+    output = elmo(batch_to_ids(SENTENCES))
+    theirs = expected("modules.expected.npz")
+    for number, ours in enumerate(output["elmo_representations"]):
+        assert_close(ours, theirs[f"elmo_{number}"])
+    assert output["mask"].dtype == torch.bool
+    assert output["mask"].sum(dim=1).tolist() == [len(sentence) for sentence in SENTENCES]
+
+
+def test_a_token_embedder_with_their_state_gives_their_vectors():
+    embedder = ElmoTokenEmbedder(*PAIR, dropout=0.0)
+    embedder.load_state_dict(state_of("elmo_token_embedder.state_dict.th"))
+    assert_close(embedder(batch_to_ids(SENTENCES)), expected("modules.expected.npz")["token_embedder"])
+    assert embedder.get_output_dim() == 12
+
+
+def test_layer_norm_and_projection_are_theirs_in_a_batch_and_alone():
+    embedder = ElmoTokenEmbedder(*PAIR, do_layer_norm=True, projection_dim=5).eval()
+    embedder.load_state_dict(state_of("finetuned_projected.model.tar.gz"))
+    theirs = expected("finetuned_projected.expected.npz")
+    batch = embedder(batch_to_ids(SENTENCES))
+    for number, sentence in enumerate(SENTENCES):
+        assert_close(batch[number, : len(sentence)], theirs[f"token_embedder/{number}"])
+        assert_close(embedder(batch_to_ids([sentence]))[0], theirs[f"token_embedder_alone/{number}"])
+    assert embedder.get_output_dim() == 5
+
+
+def test_a_fixed_mix_is_theirs_and_is_not_trained():
+    embedder = ElmoTokenEmbedder(*PAIR, dropout=0.0, scalar_mix_parameters=[0.3, -1.0, 0.5])
+    assert [name for name, parameter in embedder.named_parameters() if parameter.requires_grad] == []
+    vectors = embedder(batch_to_ids(SENTENCES))
+    theirs = expected("fixed_mix.expected.npz")
+    for number, sentence in enumerate(SENTENCES):
+        assert_close(vectors[number, : len(sentence)], theirs[f"token_embedder/{number}"])
+
+
+def published(stream: int, line: int) -> np.ndarray[Any, Any]:
+    with open_unseen(FIXTURES / f"allennlp/lm_embeddings_{stream}.hdf5") as file:
+        return np.concatenate(np.asarray(file[str(line)]), axis=1)
+
+
+def test_with_state_every_published_vector_comes_out():
+    elmo = Elmo(*PUBLISHED, 1, dropout=0.0, scalar_mix_parameters=TOP, stateful=True)
+    for line, batch in enumerate(zip(*STREAMS, strict=True)):
+        (vectors,) = elmo(batch_to_ids(batch))["elmo_representations"]
+        for stream, sentence in enumerate(batch):
+            assert_close(vectors[stream, : len(sentence)], published(stream, line))
+
+
+def test_without_state_only_the_first_batch_is_theirs_and_a_repeated_one_is_the_same():
+    elmo = Elmo(*PUBLISHED, 1, dropout=0.0, scalar_mix_parameters=TOP)
+    first, second = (
+        elmo(batch_to_ids([stream[line] for stream in STREAMS]))["elmo_representations"][0] for line in (0, 1)
+    )
+    assert_close(first[0, : len(STREAMS[0][0])], published(0, 0))
+    assert np.abs(second[0, : len(STREAMS[0][1])].detach().numpy() - published(0, 1)).max() > 0.1
+    again = elmo(batch_to_ids([stream[0] for stream in STREAMS]))["elmo_representations"][0]
+    assert torch.equal(first, again)
+
+
+def test_a_smaller_batch_leaves_the_state_of_the_other_rows_and_a_larger_one_adds_rows():
+    elmo = Elmo(*PUBLISHED, 1, dropout=0.0, scalar_mix_parameters=TOP, stateful=True)
+    encoder = Encoder.from_pretrained(*PUBLISHED, device="cpu")
+    batches = [STREAMS[0][:2], STREAMS[1][:1], STREAMS[2][:3]]
+    last = [elmo(batch_to_ids(batch))["elmo_representations"][0] for batch in batches][-1]
+    rows = [[batch[row] for batch in batches if row < len(batch)] for row in range(3)]
+    for row, stream in enumerate(encoder.encode_streams(rows)):
+        assert_close(last[row, : len(stream[-1])], stream[-1])
+    elmo.reset_states()
+    afresh = elmo(batch_to_ids(batches[0]))["elmo_representations"][0]
+    assert_close(afresh[0, : len(batches[0][0])], encoder.encode(batches[0])[0])
+
+
+def test_character_ids_are_those_of_bilm_tf_and_zero_at_padding():
+    ids = batch_to_ids([["밥"], ["a", "b"]])
+    assert ids.shape == (2, 2, 50) and ids.dtype == torch.int64
+    assert ids[0, 0, :6].tolist() == [259, 236, 177, 166, 260, 261]
+    assert not ids[0, 1].any()
+    with pytest.raises(ValueError, match="sentence 1 is the string 'two'; expected a list of tokens"):
+        batch_to_ids([["one"], "two"])
+
+
+def test_boundaries_can_be_kept():
+    bilm = random_bilm()
+    ids = batch_to_ids([["a", "b"], ["c"]])
+    kept = Elmo(None, None, 1, dropout=0.0, module=bilm, keep_sentence_boundaries=True)(ids)
+    cut = Elmo(None, None, 1, dropout=0.0, module=bilm)(ids)
+    assert kept["mask"].tolist() == [[True] * 4, [True] * 3 + [False]]
+    assert torch.equal(
+        kept["elmo_representations"][0][:, 1:-1] * cut["mask"][:, :, None], cut["elmo_representations"][0]
+    )
+    assert kept["elmo_representations"][0][1, 2].abs().sum() > 0  # </S>
+
+
+def test_further_axes_are_kept():
+    elmo = Elmo(None, None, 1, dropout=0.0, module=random_bilm(), vocab_to_cache=["<pad>", "a", "b", "c"])
+    ids = batch_to_ids([["a", "b"], ["c"], ["b"], []])
+    flat = elmo(ids)
+    square = elmo(ids.view(2, 2, 2, 50))
+    assert square["elmo_representations"][0].shape == (2, 2, 2, 12)
+    assert torch.equal(square["elmo_representations"][0].flatten(0, 1), flat["elmo_representations"][0])
+    assert torch.equal(square["mask"].flatten(0, 1), flat["mask"])
+    words = torch.tensor([[1, 2], [3, 0], [2, 0], [0, 0]])
+    cached = elmo(ids.view(2, 2, 2, 50), words.view(2, 2, 2))
+    assert_close(cached["elmo_representations"][0], square["elmo_representations"][0])
+    assert torch.equal(cached["mask"], square["mask"])
+
+
+def test_cached_words_have_the_same_vectors_and_others_fall_back_to_their_characters():
+    elmo = Elmo(None, None, 1, dropout=0.0, module=random_bilm(), vocab_to_cache=["<pad>", "a", "b"])
+    plain = elmo(batch_to_ids([["b", "a"], ["a"]]))
+    nothing = torch.zeros(2, 2, 50, dtype=torch.long)  # what is cached is not read
+    cached = elmo(nothing, torch.tensor([[2, 1], [1, 0]]))
+    assert_close(cached["elmo_representations"][0], plain["elmo_representations"][0])
+    other = elmo(batch_to_ids([["c", "a"]]), torch.tensor([[3, 1]]))
+    assert_close(other["elmo_representations"][0], elmo(batch_to_ids([["c", "a"]]))["elmo_representations"][0])
+
+
+def test_the_cache_of_their_state_dict_is_read():
+    elmo = ElmoTokenEmbedder(*PAIR, vocab_to_cache=["<S>", "</S>", "The", "Hello", "나는"], dropout=0.0)
+    theirs = state_of("elmo_token_embedder_cached_vocab.state_dict.th")
+    name = "_elmo._elmo_lstm._word_embedding.weight"
+    assert_close(elmo.state_dict()[name], theirs[name])
+    elmo.load_state_dict(theirs)
+
+
+@pytest.mark.parametrize(
+    ("module", "state"),
+    [
+        (Elmo(*PAIR, 2), "elmo_two_mixes.state_dict.th"),
+        (ElmoTokenEmbedder(*PAIR, projection_dim=5), "finetuned_projected.model.tar.gz"),
+    ],
+)
+def test_the_state_dict_has_their_names_shapes_and_values(module: nn.Module, state: str):
+    theirs = state_of(state)
+    assert {name: tensor.shape for name, tensor in module.state_dict().items()} == {
+        name: tensor.shape for name, tensor in theirs.items()
+    }
+    module.load_state_dict(theirs)
+    for name, tensor in module.state_dict().items():
+        torch.testing.assert_close(tensor, theirs[name], rtol=0, atol=1e-6)
+        if "state_linearity.bias" not in name:
+            assert torch.equal(tensor, theirs[name])
+
+
+def test_a_state_dict_of_another_size_is_refused_by_name():
+    state = state_of("elmo_two_mixes.state_dict.th")
+    name = "_elmo_lstm._elmo_lstm.backward_layer_1.input_linearity.weight"
+    elmo = Elmo(*PAIR, 2)
+    with pytest.raises(RuntimeError, match=f"{name} has shape .*; the biLM of this module calls for"):
+        elmo.load_state_dict(state | {name: torch.zeros(2, 2)})
+    del state[name]
+    with pytest.raises(RuntimeError, match=f"{name} is missing"):
+        elmo.load_state_dict(state)
+
+
+def test_copies_and_pickles_give_the_same_vectors():
+    elmo = Elmo(*PAIR, 1, dropout=0.0)
+    ids = batch_to_ids(SENTENCES)
+    vectors = elmo(ids)["elmo_representations"][0]
+    for other in (copy.deepcopy(elmo), pickle.loads(pickle.dumps(elmo))):
+        assert torch.equal(other(ids)["elmo_representations"][0], vectors)
+        assert other.state_dict().keys() == elmo.state_dict().keys()
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_the_bilm_is_trained_only_if_that_is_asked_for(requires_grad: bool):
+    elmo = Elmo(None, None, 1, requires_grad=requires_grad, module=random_bilm())
+    elmo(batch_to_ids([["a", "b"]]))["elmo_representations"][0].sum().backward()
+    trained = {name for name, parameter in elmo.named_parameters() if parameter.grad is not None}
+    assert {"scalar_mix_0.gamma", "scalar_mix_0.scalar_parameters.2"} <= trained
+    assert any(name.startswith("_elmo_lstm") for name in trained) == requires_grad
+
+
+def test_a_tagger_on_it_learns_four_sentences_by_heart():
+    torch.manual_seed(1)
+    sentences = [["the", "bank", "lends"], ["the", "river", "bank"], ["we", "bank", "on", "it"], ["bank"]]
+    tags = torch.tensor([[0, 1, 0, 0], [0, 0, 2, 0], [0, 0, 0, 0], [2, 0, 0, 0]])
+    elmo = Elmo(None, None, 1, dropout=0.0, module=random_bilm())
+    score = nn.Linear(elmo.get_output_dim(), 3)
+    optimizer = torch.optim.Adam([*elmo.parameters(), *score.parameters()], lr=0.1)
+    ids = batch_to_ids(sentences)
+    for _ in range(100):
+        output = elmo(ids)
+        scores = score(output["elmo_representations"][0])[output["mask"]]
+        optimizer.zero_grad()
+        functional.cross_entropy(scores, tags[output["mask"]]).backward()
+        optimizer.step()
+    assert (scores.argmax(dim=1) == tags[output["mask"]]).all()
+
+
+def test_dropout_is_applied_in_training_only():
+    elmo = Elmo(None, None, 1, module=random_bilm())
+    ids = batch_to_ids([["a", "b"]])
+    assert (elmo(ids)["elmo_representations"][0] == 0).any()
+    assert not (elmo.eval()(ids)["elmo_representations"][0] == 0).any()
+
+
+def test_a_bundled_model_or_a_folder_takes_the_place_of_the_pair():
+    elmo = Elmo("mini-en", None, 1)
+    assert elmo(batch_to_ids([["Hello", "."]]))["elmo_representations"][0].shape == (1, 2, 256)
+
+
+def test_what_cannot_work_is_refused_with_what_to_do():
+    with pytest.raises(ValueError, match="https://.* is a URL, which elmokit does not download"):
+        Elmo("https://example.org/options.json", "weights.hdf5", 1)
+    with pytest.raises(ValueError, match="no options_file was given, .* such as 'mini-en'"):
+        ElmoTokenEmbedder()
+    with pytest.raises(ValueError, match="a module and files were given"):
+        Elmo("mini-en", None, 1, module=random_bilm())
+    with pytest.raises(ValueError, match=r"scalar_mix_parameters are \[1.0\]; the model has 3 layers"):
+        Elmo("mini-en", None, 1, scalar_mix_parameters=[1.0])
+    with pytest.raises(ValueError, match="looks its words up in dictionaries"):
+        Elmo(FIXTURES / "formats/checkpoints/word", None, 1)

@@ -1,0 +1,93 @@
+"""`ElmoEmbedder`: the published vectors with state, those of `encode` without, and the files of `allennlp elmo`."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.integrations.allennlp import ElmoEmbedder
+from elmokit.model.elmo import Elmo
+from elmokit.model.formats.containers.hdf5 import open_unseen
+from elmokit.vectors.files import load_vectors
+
+PUBLISHED = Path(__file__).parents[1] / "fixtures" / "allennlp"
+PAIR = (PUBLISHED / "options.json", PUBLISHED / "lm_weights.hdf5")
+STREAMS = [[line.split() for line in stream] for stream in json.loads((PUBLISHED / "sentences.json").read_text())]
+SENTENCES = [["A", "short", "sentence"], [], ["밥"]]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> ElmoEmbedder:
+    return ElmoEmbedder(*PAIR)
+
+
+def test_with_state_every_published_vector_comes_out():
+    embedder = ElmoEmbedder(*PAIR, stateful=True)
+    for line, batch in enumerate(zip(*STREAMS, strict=True)):
+        for stream, layers in enumerate(embedder.embed_batch(batch)):
+            with open_unseen(PUBLISHED / f"lm_embeddings_{stream}.hdf5") as file:
+                expected = np.concatenate(np.asarray(file[str(line)]), axis=1)
+            assert layers.shape == (3, len(batch[stream]), 32)
+            assert np.abs(layers[-1] - expected).max() <= 1e-5
+    assert [layers.shape for layers in embedder.embed_batch(SENTENCES)] == [(3, 3, 32), (3, 0, 32), (3, 1, 32)]
+
+
+def test_without_state_a_sentence_has_the_vectors_of_encode_in_every_call(embedder: ElmoEmbedder):
+    expected = Elmo(*PAIR[:1], weights=PAIR[1], device="cpu").encode(SENTENCES, layers="all")
+    in_batches = list(embedder.embed_sentences(iter(SENTENCES), batch_size=2))
+    for of_encode, of_batch, sentence in zip(expected, in_batches, SENTENCES, strict=True):
+        assert of_encode.shape == of_batch.shape == (3, len(sentence), 32)
+        np.testing.assert_allclose(of_batch, of_encode, atol=1e-6)
+        np.testing.assert_allclose(embedder.embed_sentence(sentence), of_encode, atol=1e-6)
+
+
+def test_a_batch_in_one_tensor_is_zero_at_padding(embedder: ElmoEmbedder):
+    layers, mask = embedder.batch_to_embeddings(SENTENCES)
+    assert layers.shape == (3, 3, 3, 32)
+    assert mask.tolist() == [[True] * 3, [False] * 3, [True, False, False]]
+    assert not (layers * ~mask[:, None, :, None]).any()
+    torch.testing.assert_close(layers[2, :, 0], torch.from_numpy(embedder.embed_sentence(["밥"])[:, 0]))
+
+
+@pytest.mark.parametrize("output_format", ["all", "top", "average"])
+def test_a_file_has_a_dataset_per_line_and_the_number_of_each_sentence(
+    embedder: ElmoEmbedder, output_format: str, tmp_path: Path
+):
+    lines = io.StringIO("A short sentence\n 밥 \n")
+    embedder.embed_file(lines, tmp_path / "vectors.hdf5", output_format)
+    layers = embedder.embed_batch([["A", "short", "sentence"], ["밥"]])
+    expected = {"all": layers, "top": [array[-1] for array in layers], "average": [a.mean(axis=0) for a in layers]}
+    with open_unseen(tmp_path / "vectors.hdf5") as file:
+        for number, array in enumerate(expected[output_format]):
+            np.testing.assert_allclose(file[str(number)][...], array, atol=1e-6)
+        assert file["sentence_to_index"].shape == (1,)
+        assert json.loads(file["sentence_to_index"][0]) == {"A short sentence": "0", "밥": "1"}
+
+
+def test_a_file_without_its_sentences_opens_as_one_of_ours(embedder: ElmoEmbedder, tmp_path: Path):
+    embedder.embed_file(["a b\n", "c\n"], tmp_path / "vectors.hdf5", forget_sentences=True)
+    assert [array.shape for array in load_vectors(tmp_path / "vectors.hdf5")] == [(3, 2, 32), (3, 1, 32)]
+
+
+def test_sentences_can_be_the_keys(embedder: ElmoEmbedder, tmp_path: Path):
+    embedder.embed_file(["a b\n", "c\n"], tmp_path / "vectors.hdf5", use_sentence_keys=True)
+    with open_unseen(tmp_path / "vectors.hdf5") as file:
+        assert sorted(file) == ["a b", "c"]
+    for lines, message in ((["a/b"], "line 1 has a slash"), (["a", "b", "a"], "line 3 is there twice")):
+        with pytest.raises(ValueError, match=message):
+            embedder.embed_file(lines, tmp_path / "other.hdf5", use_sentence_keys=True)
+    assert not (tmp_path / "other.hdf5").exists()
+
+
+def test_files_and_models_that_cannot_be_are_refused(embedder: ElmoEmbedder, tmp_path: Path):
+    with pytest.raises(ValueError, match="line 2 is blank; each line has to be a sentence"):
+        embedder.embed_file(["a", "", "b"], tmp_path / "vectors.hdf5")
+    with pytest.raises(ValueError, match="output_format is 'first'; expected 'all', 'top' or 'average'"):
+        embedder.embed_file(["a"], tmp_path / "vectors.hdf5", "first")
+    with pytest.raises(ValueError, match="does not download the model that AllenNLP would take"):
+        ElmoEmbedder()

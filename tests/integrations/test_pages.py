@@ -1,0 +1,26 @@
+"""The code on the pages of the integrations that need no large packages runs, from the top to the bottom of a page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mirror import is_behind_doors
+
+PAGES = sorted((Path(__file__).parents[2] / "docs" / "integrations").glob("*.md"))
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if not is_behind_doors(f"integrations/{page.stem}.py")], ids=lambda page: page.stem
+)
+def test_the_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    lines = ["We sat on the bank of the river .", "The bank raised its rates .", "A river and its bank ."]
+    (tmp_path / "sentences.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert blocks
+    names: dict[str, object] = {"__name__": "page"}
+    for block in blocks:
+        exec(compile(block, f"<{page.name}>", "exec"), names)
