@@ -185,9 +185,9 @@ class _ScalarMix(nn.Module):
 
 
 def _normalised(layers: Float[Tensor, "L B U E"], mask: Bool[Tensor, "B U"]) -> Float[Tensor, "L B U E"]:
-    """Layers of mean 0 and variance 1 over all real positions, which include the boundaries; padding is not masked."""
+    """Layers of mean 0 and variance 1 over all real positions, which include the boundaries; padding gets other values."""
     real = mask[:, :, None].to(layers.dtype)
     count = mask.sum() * layers.shape[-1]
-    mean = (layers * real).sum(dim=(1, 2, 3), keepdim=True) / count
+    mean = layers.sum(dim=(1, 2, 3), keepdim=True) / count  # padding is zero
     variance = ((layers - mean) * real).square().sum(dim=(1, 2, 3), keepdim=True) / count
     return (layers - mean) / torch.sqrt(variance + 1e-12)
