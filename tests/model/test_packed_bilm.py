@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from typing import get_args
+import sys
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from elmokit.layers.packed.linear import Precision
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.model.elmo import Elmo
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, batch_character_ids
 from toy_bilm import random_bilm
@@ -159,3 +163,34 @@ def test_the_module_can_be_asked_for_before_and_after_and_trained():
         elmo.bilm.char_encoder.projection.weight.mul_(2)  # type: ignore[union-attr]
     assert elmo.fingerprint() != fingerprint
     assert np.abs(elmo.encode([["the", "cat"]])[0] - before).max() > 0.01
+
+
+MEMORY = """
+import sys
+from pathlib import Path
+from elmokit import Elmo
+
+def megabytes(field):
+    return int(Path("/proc/self/status").read_text().split(f"{field}:")[1].split()[0]) / 1024
+
+Elmo.from_pretrained(sys.argv[1], precision="bfloat16").encode([["a"]])  # libraries, and kernels that are tried
+before = megabytes("VmRSS")
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak
+elmo = Elmo.from_pretrained(sys.argv[2], precision="bfloat16")
+elmo.encode([["a"]])
+print(megabytes("VmHWM") - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_packing_for_bfloat16_never_holds_the_weights_in_float32(forks: Any, tmp_path: Path):
+    sizes = {"filters": ((1, 32), (2, 32)), "character_dim": 8, "num_layers": 4}
+    for name, lstm_dim in (("small", 256), ("large", 2048)):
+        config = BiLMConfig(projection_dim=256, lstm_dim=lstm_dim, **sizes)
+        write_native(tmp_path / name, to_stored(random_bilm(config)))
+    weights = (tmp_path / "large" / "model.safetensors").stat().st_size / 2**20
+    assert weights > 140
+    done = forks.run_script(MEMORY, str(tmp_path / "small"), str(tmp_path / "large"), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 0.75 * weights  # the half that stays, and what one matrix needs

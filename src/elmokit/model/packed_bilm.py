@@ -17,12 +17,13 @@ from torch.nn import functional
 
 from elmokit.layers.char_encoder import ACTIVATIONS
 from elmokit.layers.packed.char_encoder import PackedCharEncoder, PackedConvolution, PackedHighway
-from elmokit.layers.packed.linear import Precision, kernel_for, round_up, rows_are_independent
+from elmokit.layers.packed.linear import Precision, kernel_for, round_up, rows_are_independent, weight_dtype
 from elmokit.layers.packed.lookup_encoder import PackedLookupEncoder
 from elmokit.layers.packed.lstm import PackedLSTM, PackedLSTMLayer, PackedState
 from elmokit.layers.parallel import run_in_parallel
 from elmokit.layers.projected_lstm import FORGET_BIAS
 from elmokit.model.token_cache import TokenCache
+from elmokit.system.memory import give_back_freed_memory
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, PADDING_ID
 from elmokit.text.spelling import SHIFT, ByteSpelling, Spelling
 
@@ -221,16 +222,17 @@ def _char_encoder(
 
 def _lstm(config: BiLMConfig, weights: dict[str, Tensor], name: str, make_kernel: MakeKernel) -> PackedLSTM:
     layers: list[PackedLSTMLayer] = []
+    dtype = weight_dtype(make_kernel)
     for index in range(config.num_layers):
         prefix = f"{name}.layers.{index}"
-        bias = _with_double_candidate(weights.pop(f"{prefix}.bias"))
+        bias = _with_double_candidate(weights.pop(f"{prefix}.bias"), torch.float32)
         bias[config.lstm_dim : 2 * config.lstm_dim] += FORGET_BIAS
         project = None
         if config.projection_dim != config.lstm_dim:
-            project = make_kernel(2 * weights.pop(f"{prefix}.projection_weight"), None)
+            project = make_kernel(2 * weights.pop(f"{prefix}.projection_weight").to(dtype), None)
         layer = PackedLSTMLayer(
-            from_input=make_kernel(_with_double_candidate(weights.pop(f"{prefix}.input_weight")), bias),
-            from_output=make_kernel(_with_double_candidate(weights.pop(f"{prefix}.recurrent_weight")), None),
+            from_input=make_kernel(_with_double_candidate(weights.pop(f"{prefix}.input_weight"), dtype), bias),
+            from_output=make_kernel(_with_double_candidate(weights.pop(f"{prefix}.recurrent_weight"), dtype), None),
             project=project,
             projection_dim=config.projection_dim,
             lstm_dim=config.lstm_dim,
@@ -238,11 +240,12 @@ def _lstm(config: BiLMConfig, weights: dict[str, Tensor], name: str, make_kernel
             projection_clip=config.projection_clip,
         )
         layers.append(layer)
+        give_back_freed_memory()  # the weights in float32
     return PackedLSTM(layers, use_skip_connections=config.use_skip_connections)
 
 
-def _with_double_candidate(gates: Float[Tensor, "G *D"]) -> Float[Tensor, "G *D"]:
-    """A copy with the last quarter doubled."""
-    doubled = gates.clone()
+def _with_double_candidate(gates: Float[Tensor, "G *D"], dtype: torch.dtype) -> Float[Tensor, "G *D"]:
+    """A copy of this type with the last quarter doubled, which is exact in every type."""
+    doubled = gates.to(dtype, copy=True)
     doubled[len(gates) // 4 * 3 :].mul_(2)
     return doubled

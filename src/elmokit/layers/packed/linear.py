@@ -41,6 +41,8 @@ TYPICAL_ROWS = 128  # the number of rows that oneDNN's block layout is chosen fo
 ROWS_TOGETHER = 8
 """Numbers of rows up to `TYPICAL_ROWS` are rounded up to multiples of this: oneDNN compiles, and keeps, one program
 per number of rows."""
+ROWS_AT_ONCE = 1024
+"""Rows of a weight that are rounded to whole numbers together."""
 _TINY = torch.finfo(torch.float32).tiny
 
 _torch: Any = torch
@@ -94,6 +96,11 @@ def kernel_for(precision: Precision, weight: Float[Tensor, "M *K"]) -> MakeKerne
 def rows_are_independent(make_kernel: MakeKernel) -> bool:
     """Whether the result of a row is the same, bit for bit, whatever other rows are in the batch."""
     return make_kernel in (Blocked, Int8, BlockedInt8)
+
+
+def weight_dtype(make_kernel: MakeKernel) -> torch.dtype:
+    """The type in which the kernel wants its weight: a weight that has it already is not copied."""
+    return torch.bfloat16 if make_kernel in (BlockedBFloat16, PlainBFloat16) else torch.float32
 
 
 class Blocked:
@@ -229,9 +236,14 @@ class BlockedInt8:
 
 
 def _whole_numbers(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """The weight as integers in -127..127, and the scale of each row."""
-    scales = (weight.abs().amax(dim=1) / 127).clamp_(min=_TINY)
-    return (weight / scales[:, None]).round_().to(torch.int8), scales
+    """The weight as integers in -127..127, and the scale of each row; of copies in float32 there are few rows."""
+    whole, scales = torch.empty_like(weight, dtype=torch.int8), weight.new_empty(len(weight))
+    for start in range(0, len(weight), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        torch.amax(weight[rows].abs(), dim=1, out=scales[rows])
+        scales[rows].div_(127).clamp_(min=_TINY)
+        whole[rows] = (weight[rows] / scales[rows, None]).round_()
+    return whole, scales
 
 
 def _largest(inputs: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,9 +44,16 @@ def read_tensors(
             path, NUMPY_DTYPES[entry.dtype], "c", offset=layout.num_header_bytes + entry.start, shape=entry.shape
         )
         tensors[name] = np.require(np.asarray(mapped), np.float32, ["ALIGNED"])
-    for name, array in tensors.items():
-        require_finite(path, f"tensor {name}", array)
+        require_finite(path, f"tensor {name}", tensors[name])
+        _forget_pages(mapped)
     return tensors
+
+
+def _forget_pages(mapped: NDArray[np.float16 | np.float32 | np.int8]) -> None:
+    """Take out of memory what the check has read of a mapped file: it is read again where it is needed, if at all."""
+    file = mapped.base
+    if isinstance(file, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        file.madvise(mmap.MADV_DONTNEED)
 
 
 def write_tensors(path: Path, tensors: dict[str, Array], *, dtype: str) -> None:
