@@ -185,7 +185,7 @@ class _ScalarMix(nn.Module):
 
 
 def _normalised(layers: Float[Tensor, "L B U E"], mask: Bool[Tensor, "B U"]) -> Float[Tensor, "L B U E"]:
-    """Layers of mean 0 and variance 1 over all real positions, which include the boundaries; padding gets other values."""
+    """Layers of mean 0 and variance 1 over all real positions, boundaries included; padding gets other values."""
     real = mask[:, :, None].to(layers.dtype)
     count = mask.sum() * layers.shape[-1]
     mean = layers.sum(dim=(1, 2, 3), keepdim=True) / count  # padding is zero
