@@ -1,6 +1,5 @@
 """Trains a coreference resolver with ELMo on a dozen short texts, and resolves new ones. Takes seconds on a CPU."""
 
-import json
 import tempfile
 from pathlib import Path
 
@@ -60,9 +59,7 @@ with tempfile.TemporaryDirectory() as folder:
     config = task_recipe("coreference", "cpu", SETTINGS)
     run_dir = train_task("coreference", folder, run_dir=Path(folder) / "run", config=config)
     resolver = load_task(run_dir)
-    (Path(folder) / "new.txt").write_text("\n".join(NEW), encoding="utf-8")
-    for document in resolver.predict_file(Path(folder) / "new.txt", form="json"):  # form="text" is CoNLL-2012's columns
-        found = json.loads(document)
-        print(" / ".join(" ".join(sentence) for sentence in found["sentences"]))
-        for mentions in found["clusters"]:
-            print("   ", " = ".join(mention["text"] for mention in mentions))
+    for document in resolver.predict_all(NEW):
+        print(document.text)
+        for mentions in document.clusters:
+            print("   ", " = ".join(f"{mention.text} ({mention.start}:{mention.end})" for mention in mentions))

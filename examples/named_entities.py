@@ -35,6 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
     config = task_recipe("named-entities", "cpu", SETTINGS)
     run_dir = train_task("named-entities", folder, run_dir=Path(folder) / "run", config=config)
     tagger = load_task(run_dir)
-    (Path(folder) / "new.txt").write_text("\n".join(NEW), encoding="utf-8")
-    for line in tagger.predict_file(Path(folder) / "new.txt"):  # CoNLL's columns; form="json" lists the entities
-        print(line)
+    for sentence in tagger.predict_all(NEW):
+        print(sentence.text)
+        for entity in sentence.entities:
+            print("   ", entity.label, entity.text, (entity.start, entity.end))

@@ -51,4 +51,4 @@ with tempfile.TemporaryDirectory() as folder:
     print(PASSAGE)
     for question in QUESTIONS:
         found = finder.predict({"question": question, "context": PASSAGE})
-        print(f"{question} {found.text} ({found.probability:.0%})")
+        print(f"{question} {found.answer} ({found.probability:.0%})")

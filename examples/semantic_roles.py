@@ -53,6 +53,7 @@ with tempfile.TemporaryDirectory() as folder:
     config = task_recipe("semantic-roles", "cpu", SETTINGS)
     run_dir = train_task("semantic-roles", folder, run_dir=Path(folder) / "run", config=config)
     parser = load_task(run_dir)
-    (Path(folder) / "new.txt").write_text("\n".join(NEW), encoding="utf-8")
-    for columns_of_sentence in parser.predict_file(Path(folder) / "new.txt"):  # form="json" lists the arguments
-        print(columns_of_sentence)
+    for sentence in parser.predict_all(NEW):
+        print(sentence.text)
+        for argument in sentence.arguments:
+            print("   ", argument.role, argument.text)

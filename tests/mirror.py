@@ -43,6 +43,7 @@ TESTED_THROUGH = {
     "report/training_page.py": ("report/test_pages.py", "the page is one of those"),
     "reproduce/*.py": ("reproduce/test_table1.py", "what every table is made with"),
     "runs/settings.py": ("pretraining/test_train.py", "settings change the config of a run"),
+    "tasks/*/prediction.py": ("tasks/named_entities/test_task.py", "what a task's `result` makes"),
     "tasks/*/config.py": ("tasks/test_train.py", "data; its checks are those of the recipes"),
     "tasks/*/recipes.py": ("tasks/test_train.py", "data, with its sources"),
     "tasks/*.py": ("tasks/test_train.py", "parts of a run are tested by runs of a toy task"),

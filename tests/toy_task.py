@@ -16,6 +16,7 @@ from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import to_stored
 from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.inputs import EncodedTokens, TokenInputs
+from elmokit.tasks.prediction import Prediction
 from elmokit.tasks.task import Reading, Task
 from elmokit.tasks.task_model import TaskModel
 
@@ -76,6 +77,12 @@ class ToyExample:
     label: str | None
 
 
+@dataclass(frozen=True)
+class ToyResult(Prediction):
+    tokens: list[str]
+    label: str
+
+
 class ToyModel(TaskModel):
     def __init__(self, config: ToyConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
@@ -121,10 +128,30 @@ def _symbols(examples: Iterable[ToyExample]) -> list[str]:
     return sorted({example.label or "" for example in examples})
 
 
+def _sentences(example: ToyExample) -> list[list[str]]:
+    return [example.tokens]
+
+
+def _build(config: ToyConfig, inputs: TokenInputs, symbols: Sequence[str]) -> ToyModel:
+    return ToyModel(config, inputs=inputs, labels=symbols)
+
+
+def _from_text(line: str) -> ToyExample:
+    return ToyExample(line.split(), None)
+
+
 def _from_json(fields: Mapping[str, Any]) -> ToyExample:
     if "tokens" not in fields:
         raise ValueError("expected tokens")
     return ToyExample(list(fields["tokens"]), None)
+
+
+def _to_text(example: ToyExample, made: str) -> str:
+    return f"{made}\t{' '.join(example.tokens)}"
+
+
+def _result(example: ToyExample, made: str) -> ToyResult:
+    return ToyResult(example.tokens, made)
 
 
 def _tiny() -> TaskConfig:
@@ -140,16 +167,16 @@ TOY = Task[ToyExample, str](
     metric="accuracy",
     find=_find,
     read=_read,
-    sentences=lambda example: [example.tokens],
+    sentences=_sentences,
     symbols=_symbols,
-    build=lambda config, inputs, symbols: ToyModel(config, inputs=inputs, labels=symbols),
+    build=_build,
     score=_score,
     recipes={"cpu": _tiny},
     model_config=ToyConfig,
-    from_text=lambda text: ToyExample(text.split(), None),
+    from_text=_from_text,
     from_json=_from_json,
-    to_text=lambda example, made: f"{made}\t{' '.join(example.tokens)}",
-    to_json=lambda example, made: {"tokens": example.tokens, "label": made},
+    to_text=_to_text,
+    result=_result,
 )
 
 

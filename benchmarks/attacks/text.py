@@ -216,9 +216,9 @@ def _predict(models: Models, text: OddText) -> None:
         if without and f"line {without[0]}:" in str(error):
             raise RefusedError(str(error)) from error
         raise
-    _same(len(numbers), len(made), "predictions")
-    for number, prediction in zip(numbers, made, strict=True):
-        _same(tokenize(text.lines[number]), json.loads(prediction)["tokens"], f"tokens of line {number + 1}")
+    _same(len(text.lines), len(made), "predictions")
+    for number, (line, prediction) in enumerate(zip(text.lines, map(json.loads, made), strict=True), start=1):
+        _same(tokenize(line), prediction["tokens"] if line.strip() else [], f"tokens of line {number}")
 
 
 def _tokens(line: str) -> list[str]:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import shutil
 import sys
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -53,12 +56,48 @@ def known_toy(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_predicts_texts_tokens_json_and_examples(toy: Toy, trained: TrainedTask):
-    assert trained.predict("bear with cat") == "b"
-    assert trained.predict(["cow", "ant"]) == "c"
-    assert trained.predict({"tokens": ["Apple"]}) == "a"
-    assert trained.predict(toy.from_text("car")) == "c"
-    assert trained.predict_all(["axe", ["bike"], "unseen word"])[:2] == ["a", "b"]
+    assert trained.predict("bear with cat").label == "b"
+    assert trained.predict(["cow", "ant"]).label == "c"
+    assert trained.predict({"tokens": ["Apple"]}).label == "a"
+    assert trained.predict(toy.from_text("car")).label == "c"
+    assert [made.label for made in trained.predict_all(["axe", ["bike"], "unseen word"])[:2]] == ["a", "b"]
     assert trained.predict_all([]) == []
+
+
+def test_a_string_is_one_text_and_not_one_for_each_letter(trained: TrainedTask):
+    assert trained.predict_all("bear with cat") == [trained.predict("bear with cat")]
+    assert trained.predict_all({"tokens": ["bear"]}) == [trained.predict("bear")]
+
+
+def test_python_gives_what_the_command_line_writes(
+    run_dir: Path, trained: TrainedTask, known_toy: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "raw.txt").write_text("cow ant\nbear\n")
+    assert main(["predict", str(run_dir), str(tmp_path / "raw.txt"), "--format", "json", "--device", "cpu"]) == 0
+    written = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert written == [made.to_dict() for made in trained.predict_all(["cow ant", "bear"])]
+
+
+def test_it_says_what_it_is(run_dir: Path, trained: TrainedTask):
+    shown = repr(trained)
+    assert shown.startswith("<TrainedTask toy with '") and shown.endswith(" at both: a, b, c>")
+
+
+def test_it_can_be_pickled_and_copied(trained: TrainedTask):
+    expected = trained.predict_all(["bear with cat", "cow"])
+    for copied in (pickle.loads(pickle.dumps(trained)), copy.deepcopy(trained)):
+        assert copied.predict_all(["bear with cat", "cow"]) == expected
+
+
+@pytest.mark.slow
+def test_it_can_be_sent_to_a_process_that_is_started_anew(trained: TrainedTask):
+    with get_context("spawn").Pool(1) as pool:
+        assert pool.apply(trained.predict_all, (["bear", "cow"],)) == trained.predict_all(["bear", "cow"])
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_task_can_be_pickled(name: str):
+    assert pickle.loads(pickle.dumps(find_task(name))).name == name
 
 
 def test_its_scores_are_those_that_training_wrote(run_dir: Path, toy_data: Path, trained: TrainedTask):
@@ -77,7 +116,8 @@ def test_files_of_text_of_json_and_of_the_tasks_format_are_told_apart(trained: T
     }
     for name, content in contents.items():
         (tmp_path / name).write_text(content)
-        assert list(trained.predict_file(tmp_path / name)) == ["c\tcow ant", "b\tbear"]
+        rows = list(trained.predict_file(tmp_path / name))
+        assert rows == ["c\tcow ant", *([""] if name == "raw.txt" else []), "b\tbear"]
     assert list(trained.predict_file(tmp_path / "data.tsv", kind="text", form="json"))[1] == (
         '{"tokens": ["b", "bear"], "label": "b"}'
     )
@@ -149,6 +189,13 @@ def test_another_bilm_is_refused_and_the_same_one_elsewhere_is_not(
     convert(tiny_bilms[0], tmp_path / "elsewhere", to="bilm_tf")  # in another format, even
     moved = load_task(run_dir, task=toy, elmo_model=tmp_path / "elsewhere", device="cpu")
     assert moved.predict("bear with cat") == trained.predict("bear with cat")
+
+
+def test_blank_lines_stay_so_that_rows_are_joined_by_their_numbers(trained: TrainedTask, tmp_path: Path):
+    (tmp_path / "raw.txt").write_text("cow ant\n\n  \nbear\n\n")
+    assert list(trained.predict_file(tmp_path / "raw.txt")) == ["c\tcow ant", "", "", "b\tbear", ""]
+    as_json = [json.loads(line) for line in trained.predict_file(tmp_path / "raw.txt", form="json")]
+    assert [made and made["label"] for made in as_json] == ["c", None, None, "b", None]
 
 
 def test_a_run_does_not_go_on_with_another_bilm(toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path):

@@ -11,7 +11,7 @@ from elmokit.system.batches import batched
 from elmokit.tasks.task import E, P, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from elmokit.tasks.task_model import TaskModel
 
@@ -29,8 +29,18 @@ def training_batches(task: Task[E, P], examples: Sequence[E], *, size: int, seed
     return batches
 
 
-def predict_all(task: Task[E, P], model: TaskModel, examples: Sequence[E], *, batch_size: int) -> list[P]:
-    """One prediction per example, in the order of the examples; the model is in eval mode meanwhile."""
+def predict_all(
+    task: Task[E, P],
+    model: TaskModel,
+    examples: Sequence[E],
+    *,
+    batch_size: int,
+    when_done: Callable[[int], object] | None = None,
+) -> list[P]:
+    """One prediction per example, in the order of the examples; the model is in eval mode meanwhile.
+
+    when_done: called with the number of examples of each batch.
+    """
     was_training = model.training
     model.eval()
     order = sorted(range(len(examples)), key=lambda index: -num_tokens(task, examples[index]))
@@ -39,6 +49,8 @@ def predict_all(task: Task[E, P], model: TaskModel, examples: Sequence[E], *, ba
         for group in batched(order, size=batch_size):
             predicted = model.predict([examples[index] for index in group])
             predictions.update(zip(group, predicted, strict=True))
+            if when_done is not None:
+                when_done(len(group))
     model.train(was_training)
     return [predictions[index] for index in range(len(examples))]
 

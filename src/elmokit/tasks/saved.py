@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.system.batches import batched
 from elmokit.system.json_fields import parse_json_object
+from elmokit.system.progress import progress_bar
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
+from elmokit.tasks.prediction import shortened
 from elmokit.tasks.reading import read_files
 from elmokit.tasks.resources import read_elmo
 from elmokit.tasks.run_folder import BEST_FILE, read_record
@@ -23,12 +25,12 @@ from elmokit.tasks.words import load_word_table
 from elmokit.text.lines import STDIN, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import torch
 
     from elmokit.tasks.run_folder import TaskRecord
-    from elmokit.tasks.task import Task, TextBlocks
+    from elmokit.tasks.task import Task
     from elmokit.tasks.task_model import TaskModel
 
 INPUT_KINDS = ("text", "json", "data")
@@ -37,26 +39,38 @@ EXAMPLES_AT_ONCE = 1000
 
 
 class TrainedTask:
-    """A task's model with the weights of its best epoch."""
+    """A task's model with the weights of its best epoch. It can be copied, pickled and sent to other processes."""
 
     def __init__(self, task: Task[Any, Any], record: TaskRecord, model: TaskModel) -> None:
         self.task = task
         self.record = record
         self.model = model
 
+    def __repr__(self) -> str:
+        elmo = self.record.config.inputs.elmo
+        reads = "without ELMo" if elmo is None else f"with {shortened(elmo.model)} at {elmo.position}"
+        labels = ", ".join(dict.fromkeys(re.sub("^[BILU]-", "", symbol) for symbol in self.record.symbols))
+        return f"<TrainedTask {self.task.name} {reads}{labels and f': {labels}'}>"
+
     def predict(self, value: object) -> Any:
         """The prediction for a text, a list of tokens, the fields of a JSON object, or an example of the task.
 
-        Texts are split by `elmokit.tokenize`. Raises ValueError if the task needs more than what is given.
+        Texts are split by `elmokit.tokenize`. The result is the task's own frozen dataclass, for instance a
+        `TaggedText` with `text`, `tokens`, `tags` and `entities`; its `to_dict()` is what `elmokit predict` writes as
+        JSON. Raises ValueError if the task needs more than what is given.
         """
         return self.predict_all([value])[0]
 
     def predict_all(self, values: Iterable[object]) -> list[Any]:
-        """The predictions for several values, each as in `predict`, in batches."""
-        return self._predict([self._example(value) for value in values])
+        """The predictions for several values, each as in `predict`, in batches. A string is one value."""
+        several: Iterable[object] = [cast("object", values)] if isinstance(values, str | Mapping) else values
+        examples = [self._example(value) for value in several]
+        return list(map(self.task.result, examples, self._predict(examples)))
 
     def predict_file(self, path: str | Path, *, kind: str | None = None, form: str = "text") -> Iterator[str]:
         """Yield each example of a file with its prediction, as text in the usual format of the task, or as JSON.
+
+        A blank line of text, or between JSON objects, is yielded as a blank line, or as `null` in JSON.
 
         kind: "text", one example per line; "json", one object per line; "data", the format of the training data.
             None decides by the name: `.jsonl` is JSON; `-` is text, and so is `.txt`, except the files of a data set
@@ -67,16 +81,20 @@ class TrainedTask:
         """
         if form not in ("text", "json"):
             raise ValueError(f"form is {form!r}; expected 'text' or 'json'")
+        kind = kind or self._kind_of(Path(path))
+        if kind not in INPUT_KINDS:
+            raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
         blocks = self.task.blocks if form == "text" else None
-        predictions = self._predictions(self._read(path, kind or self._kind_of(Path(path)), blocks))
-        if blocks is not None:
-            yield from blocks.to_text(predictions)
+        if kind == "data" and blocks is not None:
+            examples = blocks.read(Path(path), self.record.config.model).examples
+            predicted = self._predictions(examples)
+            yield from blocks.to_text(pair for pair in predicted if pair is not None)
             return
-        for example, prediction in predictions:
-            if form == "json":
-                yield json.dumps(self.task.to_json(example, prediction), ensure_ascii=False)
-            else:
-                yield self.task.to_text(example, prediction)
+        write = self._json_line if form == "json" else self.task.to_text
+        blank = "null" if form == "json" else ""
+        examples = self._read_data(path) if kind == "data" else self._read_lines(path, kind)
+        for pair in self._predictions(examples):
+            yield blank if pair is None else write(*pair)
 
     def evaluate(self, path: str | Path) -> dict[str, float]:
         """The scores on a file in the format of the training data, as the official scorer computes them.
@@ -85,7 +103,9 @@ class TrainedTask:
         """
         examples = self._read_data(path)
         self._report_foreign_labels(path, examples)
-        return dict(self.task.score(examples, self._predict(examples)))
+        with progress_bar(unit="example", total=len(examples), keep=False) as bar:
+            predictions = self._predict(examples, when_done=bar.update)
+        return dict(self.task.score(examples, predictions))
 
     def _report_foreign_labels(self, path: str | Path, examples: Sequence[Any]) -> None:
         found, known = (
@@ -106,13 +126,21 @@ class TrainedTask:
         splits = self.task.find(Path(path))
         return [*splits.dev, *splits.test]
 
-    def _predictions(self, examples: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-        for group in batched(examples, size=EXAMPLES_AT_ONCE):
-            yield from zip(group, self._predict(group), strict=True)
+    def _predictions(self, examples: Iterable[Any]) -> Iterator[tuple[Any, Any] | None]:
+        """Examples with what the model says of them; None for each None, which stands for a blank line."""
+        total = len(examples) if isinstance(examples, Sized) else None
+        with progress_bar(unit="example", total=total, keep=False) as bar:
+            for group in batched(examples, size=EXAMPLES_AT_ONCE):
+                present = [example for example in group if example is not None]
+                made = iter(self._predict(present, when_done=bar.update))
+                yield from (None if example is None else (example, next(made)) for example in group)
 
-    def _predict(self, examples: Sequence[Any]) -> list[Any]:
+    def _predict(self, examples: Sequence[Any], *, when_done: Callable[[int], object] | None = None) -> list[Any]:
         batch_size = self.record.config.training.batch_size
-        return predict_all(self.task, self.model, examples, batch_size=batch_size)
+        return predict_all(self.task, self.model, examples, batch_size=batch_size, when_done=when_done)
+
+    def _json_line(self, example: Any, prediction: Any) -> str:
+        return json.dumps(self.task.result(example, prediction).to_dict(), ensure_ascii=False)
 
     def _kind_of(self, path: Path) -> str:
         suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".xz")]
@@ -153,20 +181,17 @@ class TrainedTask:
     def _read_data(self, path: str | Path) -> list[Any]:
         return read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
 
-    def _read(self, path: str | Path, kind: str, blocks: TextBlocks[Any, Any] | None) -> Iterator[Any]:
-        if kind not in INPUT_KINDS:
-            raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
-        if kind == "data":
-            model = self.record.config.model
-            yield from self._read_data(path) if blocks is None else blocks.read(Path(path), model).examples
-            return
+    def _read_lines(self, path: str | Path, kind: str) -> Iterator[Any]:
+        """An example for each line, None for a blank one."""
         for number, line in enumerate(read_lines(path), start=1):
-            if line.strip():
-                where = f"{path}, line {number}"
-                try:
-                    yield self._example(parse_json_object(line, where=where) if kind == "json" else line)
-                except ValueError as error:
-                    raise ValueError(str(error) if str(path) in str(error) else f"{where}: {error}") from None
+            if not line.strip():
+                yield None
+                continue
+            where = f"{path}, line {number}"
+            try:
+                yield self._example(parse_json_object(line, where=where) if kind == "json" else line)
+            except ValueError as error:
+                raise ValueError(str(error) if str(path) in str(error) else f"{where}: {error}") from None
 
 
 def load_task(

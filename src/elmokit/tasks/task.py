@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from elmokit.tasks.config import TaskConfig
     from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.prediction import Prediction
     from elmokit.tasks.task_model import TaskModel
 
 E = TypeVar("E")  # an example, as a reader gives it: for instance a sentence with its tags
@@ -70,8 +71,8 @@ class Task(Generic[E, P]):
     to_text: Callable[[E, P], str]
     """Formats an example and its prediction in the usual format of the task: lines, without the line feed of the last
     one. If a blank line ends a sentence, it is the last line."""
-    to_json: Callable[[E, P], dict[str, Any]]
-    """Turns an example and its prediction into a JSON object."""
+    result: Callable[[E, P], Prediction]
+    """Turns an example and its prediction into what users get: a frozen dataclass, or its JSON object."""
     symbols_are_labels: bool = True
     """Whether nothing can be right in data with none of the symbols; false for genres."""
     group: Callable[[E], Hashable] | None = None

@@ -62,16 +62,22 @@ class Activations:
         self.num_layers = elmo.config.num_layers + 1
         self.dim = elmo.config.output_dim
         self.max_bytes = cache_limit() if max_bytes is None else max_bytes
+        given_folder = folder
         if folder is None:
             held = ExitStack()
             folder = held.enter_context(temporary_folder(Path(tempfile.gettempdir()) / "elmokit-activations"))
             folder.chmod(0o700)  # as text that is embedded may be nobody else's business
             weakref.finalize(self, held.close)
         self.folder = folder / VERSION / elmo.fingerprint()
+        self._given_folder = given_folder
         self._kept: dict[Key, tuple[Path, int]] = {}  # the piece that holds a sentence, and its number in it
         self._pieces: dict[Path, FlatVectors] = {}
         self._used: set[Path] = set()
         _ACTIVATIONS.add(self)
+
+    def __reduce__(self) -> tuple[Callable[..., Activations], tuple[object, ...]]:
+        """A copy opens the cache anew; a temporary one starts empty."""
+        return _opened, (self.elmo, self._given_folder, self.max_bytes)
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
         """Encode the sentences that the cache lacks, and add them to it as one piece."""
@@ -166,6 +172,10 @@ class Activations:
         self._pieces[keys_path] = piece
         for number, key in enumerate(keys):
             self._kept.setdefault(key.tobytes(), (keys_path, number))
+
+
+def _opened(elmo: Elmo, folder: Path | None, max_bytes: int) -> Activations:
+    return Activations(elmo, folder=folder, max_bytes=max_bytes)
 
 
 def _key(sentence: Sequence[str]) -> Key:

@@ -40,6 +40,10 @@ class StoredLayers:
         for number, sentence in enumerate(sentences):
             self._numbers.setdefault(tuple(sentence), number)
 
+    def __reduce__(self) -> tuple[type[StoredLayers], tuple[Path]]:
+        """A copy opens the file anew."""
+        return StoredLayers, (self.path,)
+
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
         """Check that the file has all the sentences. Raises ValueError, with the first missing one, if it does not."""
         missing = [sentence for sentence in sentences if sentence and tuple(sentence) not in self._numbers]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from elmokit.tasks.coreference.config import CoreferenceConfig
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
-from elmokit.tasks.coreference.task import TASK, from_json, from_text, read, score, symbols, to_json, to_text
+from elmokit.tasks.coreference.task import TASK, from_json, from_text, read, result, score, symbols, to_text
 
 SENTENCES = [["Ann", "saw", "the", "cat", "."], ["It", "saw", "her", "."]]
 CLUSTERS = [[(0, 0), (7, 7)], [(2, 3), (5, 5)]]
@@ -56,7 +56,7 @@ def test_reads_json():
     assert from_json({"sentences": SENTENCES, "speakers": ["Bob", "Ann"], "name": "bc/x"}) == named
     made = from_json({"text": "Ann saw the cat. It saw her.", "name": "bc/x"})
     assert (made.name, made.sentences, made.speakers) == ("bc/x", SENTENCES, ["-"] * 9)
-    assert from_json(to_json(EXAMPLE, CLUSTERS)).sentences == SENTENCES
+    assert from_json(result(EXAMPLE, CLUSTERS).to_dict()).sentences == SENTENCES
     assert from_json({"tokens": SENTENCES[0]}).sentences == SENTENCES[:1]
 
 
@@ -78,12 +78,20 @@ def test_refuses_json_that_is_no_document(fields, message: str):
 
 
 def test_writes_json():
-    made = to_json(EXAMPLE, CLUSTERS)
-    assert made["name"] == "GUM_news_x" and made["sentences"] == SENTENCES
-    assert made["clusters"][1] == [
-        {"first": 2, "last": 3, "text": "the cat"},
-        {"first": 5, "last": 5, "text": "It"},
+    made = result(EXAMPLE, CLUSTERS)
+    assert made.to_dict()["name"] == "GUM_news_x" and made.to_dict()["sentences"] == SENTENCES
+    assert made.to_dict()["clusters"][1] == [
+        {"text": "the cat", "first": 2, "last": 3, "start": 8, "end": 15},
+        {"text": "It", "first": 5, "last": 5, "start": 18, "end": 20},
     ]
+    assert repr(made) == "<ResolvedDocument 'Ann saw the cat . It saw her .': 'Ann' = 'her'; 'the cat' = 'It'>"
+
+
+def test_mentions_are_at_their_places_in_the_text():
+    text = "  Ann saw the\tcat.  It  saw “her”.  "
+    made = result(from_text(text), [[(2, 3), (5, 5)]])
+    assert made.text == text
+    assert [text[mention.start : mention.end] for mention in made.clusters[0]] == ["the\tcat", "It"]
 
 
 def test_finds_the_files_of_a_folder(tmp_path):

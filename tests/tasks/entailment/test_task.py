@@ -94,9 +94,11 @@ def test_refuses_lines_that_are_no_pair(line: str, number: int):
 def test_writes_a_table_and_json():
     pair, made = SentencePair(["A", "dog"], ["A", "pet"], None), Entailment("neutral", {"neutral": 1.0})
     assert TASK.to_text(pair, made) == "neutral\tA dog\tA pet"
-    assert TASK.to_json(pair, made) == {
+    result = TASK.result(pair, made)
+    assert result.to_dict() == {
         "premise": ["A", "dog"],
         "hypothesis": ["A", "pet"],
         "label": "neutral",
         "probabilities": {"neutral": 1.0},
     }
+    assert repr(result) == "<LabelledPair 'A dog', 'A pet': neutral (100.0%)>"

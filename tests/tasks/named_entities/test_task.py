@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.tasks.named_entities.model import NamedEntityTagger
+from elmokit.tasks.named_entities.prediction import Entity
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.tasks.named_entities.task import TASK
 
@@ -90,11 +91,29 @@ def test_writes_columns_in_bio_and_entities_in_json():
     assert TASK.to_text(JANE, JANE.tags).splitlines()[:2] == ["Jane B-PER B-PER", "Lee I-PER I-PER"]
     untagged = TaggedSentence(JANE.tokens, [])
     assert TASK.to_text(untagged, GUESS) == "Jane B-PER\nLee B-PER\nlives O\nin O\nSeoul B-LOC\n"
-    assert TASK.to_json(untagged, JANE.tags) == {
+    assert TASK.result(untagged, JANE.tags).to_dict() == {
+        "text": "Jane Lee lives in Seoul",
         "tokens": JANE.tokens,
         "tags": ["B-PER", "I-PER", "O", "O", "B-LOC"],
         "entities": [
-            {"label": "PER", "first": 0, "last": 1, "text": "Jane Lee"},
-            {"label": "LOC", "first": 4, "last": 4, "text": "Seoul"},
+            {"label": "PER", "text": "Jane Lee", "first": 0, "last": 1, "start": 0, "end": 8},
+            {"label": "LOC", "text": "Seoul", "first": 4, "last": 4, "start": 18, "end": 23},
         ],
     }
+
+
+def test_entities_are_spelt_as_the_text_spells_them():
+    example = TASK.from_text("It isn't  “Jane   Lee”.")
+    made = TASK.result(example, ["O", "O", "O", "O", "B-PER", "L-PER", "O", "O"])
+    assert made.entities == [Entity("PER", "Jane   Lee", first=4, last=5, start=11, end=21)]
+    assert made.text[11:21] == "Jane   Lee"
+    assert repr(made) == "<TaggedText \"It isn't  “Jane   Lee”.\": PER 'Jane   Lee' 11:21>"
+    assert repr(TASK.result(TASK.from_text("No."), ["O", "O"])) == "<TaggedText 'No.': no entities>"
+
+
+def test_a_text_next_to_its_tokens_is_where_the_offsets_count():
+    tokens = ["Jane", "Lee", "sang", "."]
+    made = TASK.result(TASK.from_json({"tokens": tokens, "text": "Jane  Lee sang."}), ["O", "U-PER", "O", "O"])
+    assert (made.entities[0].start, made.entities[0].end) == (6, 9)
+    with pytest.raises(ValueError, match="token 0, 'Jane', does not match the text"):
+        TASK.from_json({"tokens": tokens, "text": "Ann sang."})

@@ -131,10 +131,16 @@ def test_writes_a_line_and_json():
     found = FoundAnswer("Ann\nLee", (1, 2), 0.5)
     assert TASK.to_text(asked, found) == "7\tAnn Lee"
     assert TASK.to_text(Question("", asked.tokens, asked.passage, []), found) == "Ann Lee"
-    assert TASK.to_json(asked, found) == {
+    made = TASK.result(asked, found)
+    assert made.to_dict() == {
         "id": "7",
         "question": ["Who"],
         "answer": "Ann\nLee",
-        "answer_start": 5,
+        "first": 1,
+        "last": 2,
+        "start": 5,
+        "end": 12,
         "probability": 0.5,
     }
+    assert asked.passage.text[made.start : made.end] == made.answer
+    assert repr(made) == "<QuestionAnswer 'Who': 'Ann\\nLee' 5:12 (50.0%)>"

@@ -12,10 +12,10 @@ from elmokit.tasks.semantic_roles.task import (
     from_text,
     read,
     read_sentences,
+    result,
     score,
     symbols,
     to_blocks,
-    to_json,
     to_text,
 )
 
@@ -177,13 +177,23 @@ def test_a_lemma_belongs_to_its_example(write):
 
 
 def test_writes_json_that_its_reader_reads():
-    made = to_json(TRIED, TRIED.tags)
-    assert made["arguments"] == [
-        {"role": "ARG0", "pieces": [[0, 0]], "text": "Ann"},
-        {"role": "V", "pieces": [[1, 1]], "text": "tried"},
-        {"role": "ARG1", "pieces": [[2, 3]], "text": "to sing"},
-    ]
-    assert from_json(made) == PredicateInSentence(TOKENS, 1, [])
+    made = result(TRIED, TRIED.tags)
+    assert made.to_dict()["arguments"][2] == {
+        "role": "ARG1",
+        "text": "to sing",
+        "pieces": [{"text": "to sing", "first": 2, "last": 3, "start": 10, "end": 17}],
+    }
+    assert from_json(made.to_dict()) == PredicateInSentence(TOKENS, 1, [])
+    assert repr(made) == "<PredicateRoles 'Ann tried to sing': ARG0 'Ann', V 'tried', ARG1 'to sing'>"
+
+
+def test_the_pieces_of_an_argument_are_at_their_places_in_the_text_without_asterisks():
+    tags = dict(zip((1, 4, 5, 8), ("B-A1", "B-A0", "B-V", "B-C-A1"), strict=True))
+    made = result(from_text("“No”, Ann  *said*, “never”."), [tags.get(position, "O") for position in range(11)])
+    assert made.text == "“No”, Ann  said, “never”."
+    assert made.arguments[0].text == "No ... never"
+    assert [made.text[piece.start : piece.end] for piece in made.arguments[0].pieces] == ["No", "never"]
+    assert made.predicate == 5 and made.tokens[5] == "said"
 
 
 def test_finds_the_files_of_a_folder(tmp_path):

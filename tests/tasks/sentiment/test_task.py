@@ -84,8 +84,6 @@ def test_takes_raw_text_and_json():
 def test_writes_a_table_and_json():
     text, sentiment = LabelledText(["so", "so"], None), Sentiment("0", {"0": 0.75, "1": 0.25})
     assert TASK.to_text(text, sentiment) == "0\tso so"
-    assert TASK.to_json(text, sentiment) == {
-        "tokens": ["so", "so"],
-        "label": "0",
-        "probabilities": {"0": 0.75, "1": 0.25},
-    }
+    made = TASK.result(text, sentiment)
+    assert made.to_dict() == {"tokens": ["so", "so"], "label": "0", "probabilities": {"0": 0.75, "1": 0.25}}
+    assert repr(made) == "<TextSentiment 'so so': 0 (75.0%)>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from elmokit.system.untrusted import quoted
@@ -15,6 +15,7 @@ from elmokit.text.lines import read_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from elmokit.tasks.text_spans import LocatedTokens
     from elmokit.text.corpora.columns import ColumnSentence
 
 _NONE = "-"
@@ -36,6 +37,8 @@ class CoreferenceDocument:
     speakers: list[str]
     """Speaker of each token of the document; `-` if there is none."""
     clusters: list[list[tuple[int, int]]]
+    located: LocatedTokens | None = field(default=None, compare=False)
+    """The text that the tokens are from; None if only the tokens are known."""
 
 
 def read_coreference_documents(path: str | os.PathLike[str]) -> Iterator[CoreferenceDocument]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
@@ -10,9 +11,12 @@ from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.system.json_fields import Fields
 from elmokit.system.untrusted import quoted
 from elmokit.tasks.coreference.config import CoreferenceConfig
+from elmokit.tasks.coreference.prediction import ResolvedDocument
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents
 from elmokit.tasks.coreference.recipes import RECIPES
 from elmokit.tasks.task import Reading, Task, find_splits
+from elmokit.tasks.text_spans import LocatedTokens
+from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 if TYPE_CHECKING:
@@ -66,11 +70,19 @@ def score(examples: Sequence[CoreferenceDocument], predictions: Sequence[Cluster
 
 def from_text(line: str) -> CoreferenceDocument:
     """A line of text is a document with one speaker and an unknown genre."""
-    tokens = [tokenize(sentence) for sentence in split_sentences(line)]
-    tokens = [sentence for sentence in tokens if sentence]
+    tokens: list[list[str]] = []
+    offsets: list[tuple[int, int]] = []
+    end = 0
+    for sentence in split_sentences(line):
+        start = line.index(sentence, end)
+        end = start + len(sentence)
+        if words := tokenize(sentence):
+            tokens.append(words)
+            offsets += [(start + first, start + after) for first, after in token_offsets(sentence, words)]
     if not tokens:
         raise ValueError(f"{quoted(line)} has no tokens; expected the sentences of a document")
-    return _document(tokens, [_NOBODY] * sum(map(len, tokens)), name=_TEXT)
+    document = _document(tokens, [_NOBODY] * sum(map(len, tokens)), name=_TEXT)
+    return replace(document, located=LocatedTokens(line, offsets))
 
 
 def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
@@ -85,8 +97,7 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
     values = Fields("the document", members)
     name = values.text("name") if "name" in values else _TEXT
     if "sentences" not in values:
-        document = from_text(values.text("text"))
-        return _document(document.sentences, document.speakers, name=name)
+        return replace(from_text(values.text("text")), name=name)
     sentences = values.items("sentences")
     tokens = [_texts(sentence, what="a sentence", kind="words") for sentence in sentences]
     if not all(tokens) or not tokens:
@@ -115,17 +126,15 @@ def to_text(example: CoreferenceDocument, prediction: Clusters) -> str:
     return "".join([*lines, "#end document"])
 
 
-def to_json(example: CoreferenceDocument, prediction: Clusters) -> dict[str, Any]:
-    """Sentences and clusters. `first` and `last` are tokens of the document, counted from 0, both included."""
-    tokens = list(chain.from_iterable(example.sentences))
-    return {
-        "name": example.name,
-        "sentences": example.sentences,
-        "clusters": [
-            [{"first": first, "last": last, "text": " ".join(tokens[first : last + 1])} for first, last in cluster]
-            for cluster in prediction
-        ],
-    }
+def result(example: CoreferenceDocument, prediction: Clusters) -> ResolvedDocument:
+    located = example.located or LocatedTokens.of(list(chain.from_iterable(example.sentences)), None)
+    clusters = [[located.span(first, last) for first, last in cluster] for cluster in prediction]
+    return ResolvedDocument(example.name, located.text, example.sentences, clusters)
+
+
+def _name(document: CoreferenceDocument) -> str:
+    """What all parts of a document share."""
+    return document.name
 
 
 def _document(sentences: list[list[str]], speakers: list[str], *, name: str) -> CoreferenceDocument:
@@ -166,7 +175,7 @@ TASK: Task[CoreferenceDocument, Clusters] = Task(
     from_text=from_text,
     from_json=from_json,
     to_text=to_text,
-    to_json=to_json,
+    result=result,
     symbols_are_labels=False,
-    group=lambda document: document.name,  # all of its parts
+    group=_name,
 )

@@ -9,6 +9,7 @@ from elmokit.metrics.labels import score_labels
 from elmokit.system.json_fields import Fields
 from elmokit.system.untrusted import quoted
 from elmokit.tasks.entailment.config import EntailmentConfig
+from elmokit.tasks.entailment.prediction import LabelledPair
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.entailment.recipes import RECIPES
 from elmokit.tasks.task import Reading, Task, find_splits
@@ -87,13 +88,13 @@ def to_text(example: SentencePair, prediction: Entailment) -> str:
     return "\t".join([prediction.label, " ".join(example.premise), " ".join(example.hypothesis)])
 
 
-def to_json(example: SentencePair, prediction: Entailment) -> dict[str, Any]:
-    return {
-        "premise": example.premise,
-        "hypothesis": example.hypothesis,
-        "label": prediction.label,
-        "probabilities": prediction.probabilities,
-    }
+def result(example: SentencePair, prediction: Entailment) -> LabelledPair:
+    return LabelledPair(example.premise, example.hypothesis, prediction.label, prediction.probabilities)
+
+
+def _premise(pair: SentencePair) -> tuple[str, ...]:
+    """What pairs share: SNLI has each premise three times."""
+    return tuple(pair.premise)
 
 
 def _tokens(fields: Mapping[str, Any], names: tuple[str, str]) -> list[str]:
@@ -122,6 +123,6 @@ TASK: Task[SentencePair, Entailment] = Task(
     from_text=from_text,
     from_json=from_json,
     to_text=to_text,
-    to_json=to_json,
-    group=lambda pair: tuple(pair.premise),  # SNLI has each premise three times
+    result=result,
+    group=_premise,
 )

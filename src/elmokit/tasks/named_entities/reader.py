@@ -27,6 +27,8 @@ class TaggedSentence:
     tags: list[str]
     written: list[str] = field(default_factory=list[str])
     """The same tags as the file writes them, in its own scheme; empty for text that is not from a file of tags."""
+    text: str | None = field(default=None, compare=False)
+    """The text that the tokens are from; None if only the tokens are known."""
 
 
 def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL") -> Iterator[TaggedSentence]:

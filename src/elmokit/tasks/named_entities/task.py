@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 from elmokit.metrics.spans import score_spans, spans_from_tags, tagging_scheme, tags_from_spans
 from elmokit.system.json_fields import Fields
 from elmokit.tasks.named_entities.config import NamedEntitiesConfig
+from elmokit.tasks.named_entities.prediction import Entity, TaggedText
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.named_entities.recipes import RECIPES
 from elmokit.tasks.task import Reading, Task, find_splits
+from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -73,15 +75,16 @@ def from_text(line: str) -> TaggedSentence:
     tokens = tokenize(line)
     if not tokens:
         raise ValueError(f"{line!r} has no tokens; expected a sentence")
-    return TaggedSentence(tokens=tokens, tags=[])
+    return TaggedSentence(tokens=tokens, tags=[], text=line)
 
 
 def from_json(fields: Mapping[str, Any]) -> TaggedSentence:
-    """Read `{"tokens": ["Jane", "lives", "in", "Seoul"]}`, or `{"text": "Jane lives in Seoul"}`."""
+    """Read `{"tokens": ["Jane", "lives", "in", "Seoul"]}`, or `{"text": "Jane lives in Seoul"}`, or both."""
     sentence = Fields("the sentence", fields)
     if "tokens" not in sentence:
         return from_text(sentence.text("text"))
-    return TaggedSentence(tokens=sentence.tokens("tokens"), tags=[])
+    tokens = sentence.tokens("tokens")
+    return TaggedSentence(tokens=tokens, tags=[], text=text_of_tokens(sentence, tokens))
 
 
 def to_text(example: TaggedSentence, prediction: Sequence[str]) -> str:
@@ -91,21 +94,15 @@ def to_text(example: TaggedSentence, prediction: Sequence[str]) -> str:
     return "".join(" ".join(row) + "\n" for row in zip(*columns, strict=True))
 
 
-def to_json(example: TaggedSentence, prediction: Sequence[str]) -> dict[str, Any]:
-    """Tokens, BIO tags and entities. `first` and `last` are positions of tokens, both part of the entity."""
-    return {
-        "tokens": example.tokens,
-        "tags": _in_scheme(prediction, "BIO"),
-        "entities": [
-            {
-                "label": span.label,
-                "first": span.first,
-                "last": span.last,
-                "text": " ".join(example.tokens[span.first : span.last + 1]),
-            }
-            for span in spans_from_tags(prediction)
-        ],
-    }
+def result(example: TaggedSentence, prediction: Sequence[str]) -> TaggedText:
+    located = LocatedTokens.of(example.tokens, example.text)
+    spans = [(span.label, located.span(span.first, span.last)) for span in spans_from_tags(prediction)]
+    return TaggedText(
+        text=located.text,
+        tokens=example.tokens,
+        tags=_in_scheme(prediction, "BIO"),
+        entities=[Entity(label, span.text, span.first, span.last, span.start, span.end) for label, span in spans],
+    )
 
 
 def _in_scheme(tags: Sequence[str], scheme: str) -> list[str]:
@@ -126,5 +123,5 @@ TASK: Task[TaggedSentence, list[str]] = Task(
     from_text=from_text,
     from_json=from_json,
     to_text=to_text,
-    to_json=to_json,
+    result=result,
 )

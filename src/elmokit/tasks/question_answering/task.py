@@ -11,6 +11,7 @@ from elmokit.system.json_fields import Fields
 from elmokit.system.untrusted import quoted
 from elmokit.tasks.config import Splits
 from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
+from elmokit.tasks.question_answering.prediction import QuestionAnswer
 from elmokit.tasks.question_answering.reader import Passage, Question, read_questions
 from elmokit.tasks.question_answering.recipes import RECIPES
 from elmokit.tasks.task import Reading, Task
@@ -123,16 +124,23 @@ def to_text(example: Question, prediction: FoundAnswer) -> str:
     return f"{example.id}\t{answer}" if example.id else answer
 
 
-def to_json(example: Question, prediction: FoundAnswer) -> dict[str, Any]:
-    """Question, answer and probability. `answer_start` is the answer's first character in the context, as in SQuAD."""
-    first, _ = prediction.span
-    return {
-        "id": example.id,
-        "question": example.tokens,
-        "answer": prediction.text,
-        "answer_start": example.passage.offsets[first][0],
-        "probability": prediction.probability,
-    }
+def result(example: Question, prediction: FoundAnswer) -> QuestionAnswer:
+    first, last = prediction.span
+    offsets = example.passage.offsets
+    return QuestionAnswer(
+        id=example.id,
+        question=example.tokens,
+        answer=prediction.text,
+        first=first,
+        last=last,
+        start=offsets[first][0],
+        end=offsets[last][1],
+        probability=prediction.probability,
+    )
+
+
+def _article(question: Question) -> str:
+    return question.article
 
 
 def _questions(path: Path) -> Iterable[Question]:
@@ -179,6 +187,6 @@ TASK: Task[Question, FoundAnswer] = Task(
     from_text=from_text,
     from_json=from_json,
     to_text=to_text,
-    to_json=to_json,
-    group=lambda question: question.article,
+    result=result,
+    group=_article,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,8 @@ class PredicateInSentence:
     """The predicate's lemma, as its file gives it."""
     sentence: int | None = None
     """Number of the sentence in its file, which its predicates share; None for a sentence from elsewhere."""
+    text: str | None = field(default=None, compare=False)
+    """The text that the tokens are from, without asterisks; None if only the tokens are known."""
 
 
 def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:

@@ -9,6 +9,7 @@ from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_ro
 from elmokit.system.json_fields import Fields
 from elmokit.system.untrusted import quoted
 from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
+from elmokit.tasks.semantic_roles.prediction import PredicateRoles, RoleArgument
 from elmokit.tasks.semantic_roles.reader import (
     Lemma,
     PredicateInSentence,
@@ -18,6 +19,7 @@ from elmokit.tasks.semantic_roles.reader import (
 )
 from elmokit.tasks.semantic_roles.recipes import RECIPES
 from elmokit.tasks.task import Reading, Task, TextBlocks, find_splits
+from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
@@ -115,16 +117,20 @@ def from_text(line: str) -> PredicateInSentence:
     index = next((index for index, end in enumerate(ends) if end > start), None)
     if index is None:
         raise ValueError(f"{quoted(line)}: there is no token between the asterisks")
-    return PredicateInSentence(tokens, index, [])
+    return PredicateInSentence(tokens, index, [], text=text)
 
 
 def from_json(fields: Mapping[str, Any]) -> PredicateInSentence:
-    """Read `{"tokens": ["The", "cat", "sat"], "predicate": 2}`, counted from 0, or `{"text": "The cat *sat*"}`."""
+    """Read `{"tokens": ["The", "cat", "sat"], "predicate": 2}`, counted from 0, or `{"text": "The cat *sat*"}`.
+
+    A text next to tokens has no asterisks.
+    """
     sentence = Fields("the sentence", fields)
     if "tokens" not in sentence:
         return from_text(sentence.text("text"))
     tokens = sentence.tokens("tokens")
-    return PredicateInSentence(tokens, sentence.integer("predicate", most=len(tokens) - 1), [])
+    predicate = sentence.integer("predicate", most=len(tokens) - 1)
+    return PredicateInSentence(tokens, predicate, [], text=text_of_tokens(sentence, tokens))
 
 
 def to_text(example: PredicateInSentence, prediction: Sequence[str]) -> str:
@@ -163,21 +169,13 @@ def _block(predictions: Sequence[tuple[PredicateInSentence, Sequence[str]]]) -> 
     return "".join("\t".join([row[0], lemmas.get(number, "-"), *row[1:]]) + "\n" for number, row in enumerate(rows))
 
 
-def to_json(example: PredicateInSentence, prediction: Sequence[str]) -> dict[str, Any]:
-    """Tokens, BIO tags and arguments. `pieces` are pairs of first and last token, both part of the argument."""
-    return {
-        "tokens": example.tokens,
-        "predicate": example.predicate,
-        "tags": list(prediction),
-        "arguments": [
-            {
-                "role": argument.role,
-                "pieces": [list(piece) for piece in argument.pieces],
-                "text": " ... ".join(" ".join(example.tokens[first : last + 1]) for first, last in argument.pieces),
-            }
-            for argument in arguments_from_tags(prediction)
-        ],
-    }
+def result(example: PredicateInSentence, prediction: Sequence[str]) -> PredicateRoles:
+    located = LocatedTokens.of(example.tokens, example.text)
+    arguments: list[RoleArgument] = []
+    for argument in arguments_from_tags(prediction):
+        pieces = [located.span(first, last) for first, last in argument.pieces]
+        arguments.append(RoleArgument(argument.role, " ... ".join(piece.text for piece in pieces), pieces))
+    return PredicateRoles(located.text, example.tokens, example.predicate, list(prediction), arguments)
 
 
 def _example(sentence: RoleSentence, proposition: Proposition, number: int) -> PredicateInSentence:
@@ -200,6 +198,6 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     from_text=from_text,
     from_json=from_json,
     to_text=to_text,
-    to_json=to_json,
+    result=result,
     blocks=TextBlocks(read=read_sentences, to_text=to_blocks),
 )

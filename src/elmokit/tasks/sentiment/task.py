@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from elmokit.metrics.labels import score_labels
 from elmokit.system.json_fields import Fields
 from elmokit.tasks.sentiment.config import SentimentConfig
+from elmokit.tasks.sentiment.prediction import TextSentiment
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
 from elmokit.tasks.sentiment.recipes import RECIPES
 from elmokit.tasks.task import Reading, Task, find_splits
@@ -85,8 +86,13 @@ def to_text(example: LabelledText, prediction: Sentiment) -> str:
     return f"{prediction.label}\t{' '.join(example.tokens)}"
 
 
-def to_json(example: LabelledText, prediction: Sentiment) -> dict[str, Any]:
-    return {"tokens": example.tokens, "label": prediction.label, "probabilities": prediction.probabilities}
+def result(example: LabelledText, prediction: Sentiment) -> TextSentiment:
+    return TextSentiment(example.tokens, prediction.label, prediction.probabilities)
+
+
+def _tree(text: LabelledText) -> int | tuple[str, ...]:
+    """What a tree shares with its phrases; a text that is not from a tree shares its words."""
+    return text.line or tuple(text.tokens)
 
 
 def _texts(path: Path, config: SentimentConfig, training: bool) -> Iterator[LabelledText]:
@@ -110,6 +116,6 @@ TASK: Task[LabelledText, Sentiment] = Task(
     from_text=from_text,
     from_json=from_json,
     to_text=to_text,
-    to_json=to_json,
-    group=lambda text: text.line or tuple(text.tokens),
+    result=result,
+    group=_tree,
 )
