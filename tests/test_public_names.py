@@ -22,7 +22,7 @@ PUBLIC = [
         "Splits",
     ),
     *("Vocabulary", "__version__"),
-    *("convert", "embed_file", "embed_with", "find_task", "finetune", "inspect", "load_task", "load_vectors"),
+    *("convert", "embed_fasta", "embed_file", "embed_with", "find_task", "finetune", "inspect", "load_task", "load_vectors"),
     *("perplexity", "prepare", "pretrain", "pretraining_recipe", "protein_vectors", "resume_pretraining"),
     *("resume_task", "save_vectors", "semantic_change"),
     *("task_recipe", "task_sentences", "tokenize", "train_comparator", "train_task", "write_vocabulary"),

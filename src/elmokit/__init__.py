@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.train import train as train_task
     from elmokit.text.tokenizer import tokenize
     from elmokit.text.vocabulary import Vocabulary
+    from elmokit.vectors.embed_fasta import embed_fasta
     from elmokit.vectors.embed_file import embed_file
     from elmokit.vectors.files import load_vectors
     from elmokit.vectors.proteins import protein_vectors
@@ -55,6 +56,7 @@ __all__ = [
     "Vocabulary",
     "__version__",
     "convert",
+    "embed_fasta",
     "embed_file",
     "embed_with",
     "find_task",
@@ -91,6 +93,7 @@ _HOMES = {
     "Splits": "elmokit.tasks.config:Splits",
     "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
     "convert": "elmokit.model.formats.convert:convert",
+    "embed_fasta": "elmokit.vectors.embed_fasta:embed_fasta",
     "embed_file": "elmokit.vectors.embed_file:embed_file",
     "embed_with": "elmokit.comparators.embed_with:embed_with",
     "find_task": "elmokit.tasks.all_tasks:find_task",

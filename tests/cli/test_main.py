@@ -94,6 +94,31 @@ def test_help_version_and_inspect_do_without_torch(model: Path):
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["embed", "no.txt", "-o", "x.h5"],
+        ["embed", "text.txt", "-o", "x.h5", "--model", "none"],
+        ["perplexity", "mini-en", "no.txt"],
+        ["surprisal", "mini-en", "no.txt"],
+        ["train", "ner", "--train", "no.conll", "--run", "x"],
+        ["train", "ner", "--data", ".", "--run", "x"],
+        ["train", "ner", "--train", "text.txt", "--run", "x", "--set", "learning_rat=1"],
+        ["predict", "no", "text.txt"],
+        ["evaluate", "no", "text.txt"],
+        ["pretrain", "no.txt", "--vocabulary", "text.txt", "--run", "x"],
+        ["finetune", "mini-en", "no.txt", "--run", "x"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_not_there_is_refused_before_torch_is_imported(arguments: list[str], text: Path):
+    code = "import sys; from elmokit.cli.main import main; code = main(sys.argv[1:]); "
+    code += "sys.exit(code if 'torch' not in sys.modules else 'imported torch')"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=text.parent)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("elmokit: error: ") and done.stderr.count("\n") == 1
+
+
 def test_embed_writes_a_file_and_says_what_is_in_it(
     model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -2,9 +2,11 @@
 
 import io
 import sys
+import time
 
 import pytest
 
+from elmokit.system import progress
 from elmokit.system.progress import progress_bar
 
 
@@ -33,6 +35,20 @@ def test_a_terminal_gets_a_bar_unless_the_work_is_done_at_once(monkeypatch: pyte
         assert not bar.disable
         bar.update(2)
     assert terminal.getvalue() == ""
+
+
+def test_the_seconds_are_shown_while_nothing_is_counted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    monkeypatch.setattr(progress, "DELAY", 0.02)
+    monkeypatch.setattr(progress, "_TICK", 0.01)
+    with progress_bar(unit="sentence", total=1):
+        ends = time.monotonic() + 10
+        while "0/1" not in terminal.getvalue() and time.monotonic() < ends:
+            time.sleep(0.01)
+    shown = terminal.getvalue()
+    assert "0/1" in shown
+    time.sleep(0.05)
+    assert terminal.getvalue() == shown  # nothing more after the end
 
 
 def test_a_bar_can_be_switched_off(monkeypatch: pytest.MonkeyPatch):

@@ -28,6 +28,7 @@ from elmokit.vectors import embed_file as embed
 from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.files import format_to_write, load_vectors
 from elmokit.vectors.hdf5 import write_hdf5
+from elmokit.vectors.partial import PartialVectors
 from elmokit.vectors.stored import FlatVectors
 
 if TYPE_CHECKING:
@@ -260,6 +261,44 @@ def test_a_second_process_with_the_same_output_is_refused_and_does_not_disturb_t
     embed_file(ELMO, text, tmp_path / "whole.h5")
     assert output.read_bytes() == (tmp_path / "whole.h5").read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["out.h5", "text.txt", "whole.h5"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_tokens_of_raw_text_are_next_to_their_vectors(tmp_path: Path, ending: str):
+    (tmp_path / "raw.txt").write_text("It isn't here.\n\n(Yes.)\n" * 2)
+    output = tmp_path / f"raw{ending}"
+    embed_file(ELMO, tmp_path / "raw.txt", output, raw_text=True)
+    assert (tmp_path / "raw.tokens.txt").read_text() == "It is n't here .\n\n( Yes . )\n" * 2
+    vectors = load_vectors(output)
+    assert vectors.sentences() == [["It", "is", "n't", "here", "."], [], ["(", "Yes", ".", ")"]] * 2
+    embed_file(ELMO, tmp_path / "raw.tokens.txt", tmp_path / f"other{ending}")
+    assert load_vectors(tmp_path / f"other{ending}").sentences() is None
+    embed_file(ELMO, tmp_path / "raw.txt", output)
+    assert not (tmp_path / "raw.tokens.txt").exists()
+
+
+def test_the_tokens_of_a_job_that_was_resumed_are_all_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "raw.txt").write_text("".join(f"Line {number}.\n" for number in range(10)))
+    append, blocks = PartialVectors.append, iter(range(2))
+
+    def fail(self: PartialVectors, *arguments: Any, **others: Any) -> None:
+        if next(blocks, None) is None:
+            raise KeyboardInterrupt
+        append(self, *arguments, **others)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartialVectors, "append", fail)
+        with pytest.raises(KeyboardInterrupt):
+            embed_file(ELMO, tmp_path / "raw.txt", tmp_path / "out.npz", raw_text=True, resume=True)
+    assert not (tmp_path / "out.tokens.txt").exists()
+    embed_file(ELMO, tmp_path / "raw.txt", tmp_path / "out.npz", raw_text=True, resume=True)
+    assert (tmp_path / "out.tokens.txt").read_text() == "".join(f"Line {number} .\n" for number in range(10))
+
+
+def test_the_tokens_do_not_replace_the_input(tmp_path: Path):
+    (tmp_path / "x.tokens.txt").write_text("Yes.\n")
+    with pytest.raises(ValueError, match="x.tokens.txt is where the tokens of the output go"):
+        embed_file(ELMO, tmp_path / "x.tokens.txt", tmp_path / "x.npz", raw_text=True)
 
 
 def test_hdf5_holds_all_layers_by_default_as_the_released_tool_wrote_it(text: Path, tmp_path: Path):

@@ -52,9 +52,12 @@ def _pretrain(arguments: argparse.Namespace) -> None:
     """Train a biLM on text, or continue a run."""
     _check_pretrain(arguments)
     from elmokit.pretraining.recipes import recipe
+
+    config = None if arguments.resume else recipe(arguments.recipe or "mini", arguments.set)
+
     from elmokit.pretraining.train import pretrain, resume_pretraining
 
-    if arguments.resume:
+    if config is None:
         run_dir = resume_pretraining(
             arguments.resume, arguments.set, from_start=arguments.from_start, device=arguments.device
         )
@@ -63,7 +66,7 @@ def _pretrain(arguments: argparse.Namespace) -> None:
             arguments.shards,
             vocabulary_path=arguments.vocabulary,
             run_dir=arguments.run_dir,
-            config=recipe(arguments.recipe or "mini", arguments.set),
+            config=config,
             held_out=arguments.held_out,
             device=arguments.device,
         )
@@ -105,6 +108,12 @@ def _add_finetune(parser: argparse.ArgumentParser) -> None:
 
 def _finetune(arguments: argparse.Namespace) -> None:
     """Continue training a biLM on domain text; stops when held-out perplexity stops improving."""
+    from elmokit.model.bundled import resolve_model
+    from elmokit.text.lines import check_inputs
+
+    check_inputs(*_texts(arguments))
+    resolve_model(arguments.model)
+
     from elmokit.pretraining.finetune import finetune
 
     run_dir = finetune(
@@ -121,6 +130,8 @@ def _finetune(arguments: argparse.Namespace) -> None:
 
 
 def _check_pretrain(arguments: argparse.Namespace) -> None:
+    from elmokit.text.lines import check_inputs
+
     given = {
         "SHARD": arguments.shards,
         "--vocabulary FILE": arguments.vocabulary,
@@ -135,6 +146,11 @@ def _check_pretrain(arguments: argparse.Namespace) -> None:
         raise ValueError("--from-start needs --resume DIR; a new run starts from its first step anyway")
     elif missing := [name for name, value in given.items() if not value]:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
+    check_inputs(*_texts(arguments))
+
+
+def _texts(arguments: argparse.Namespace) -> list[Path]:
+    return [path for path in (*arguments.shards, arguments.vocabulary, *(arguments.held_out or ())) if path]
 
 
 VERBS: Sequence[Verb] = (

@@ -60,6 +60,11 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     from contextlib import nullcontext
 
     from elmokit.model.bundled import resolve_model
+    from elmokit.text.lines import check_inputs
+
+    check_inputs(*arguments.files)
+    resolve_model(arguments.model)
+
     from elmokit.scoring.breakdown import measure_files
     from elmokit.system.files import atomic_write
 
@@ -114,13 +119,19 @@ def _add_surprisal(parser: argparse.ArgumentParser) -> None:
 
 def _surprisal(arguments: argparse.Namespace) -> None:
     """Compute the surprisal of every token of a text, in bits, with the full softmax."""
-    from elmokit.model.elmo import Elmo
+    from elmokit.model.bundled import resolve_model
+    from elmokit.text.lines import check_inputs
 
     rows = next((name for name in ("words", "sentences", "pairs") if getattr(arguments, name)), "tokens")
     if rows != "tokens" and (arguments.rank or arguments.entropy or arguments.top or arguments.boundaries):
         raise ValueError(f"--rank, --entropy, --top and --boundaries are for rows of tokens, not for --{rows}")
     if rows == "pairs" and (arguments.carry_state or arguments.direction != "both"):
         raise ValueError("--pairs reads each sentence by itself, in both directions: no --carry-state or --direction")
+    check_inputs(arguments.file)
+    resolve_model(arguments.model)
+
+    from elmokit.model.elmo import Elmo
+
     model = Elmo.from_pretrained(arguments.model, arguments.weights).surprisal_model()
     if rows == "pairs":
         _judge_pairs(model, arguments)

@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
-    from elmokit.tasks.config import Splits
+    from elmokit.tasks.config import Splits, TaskConfig
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
-    from elmokit.tasks.all_tasks import TASKS
+    from elmokit.tasks.all_tasks import SHORT_NAMES
 
-    parser.add_argument("task", nargs="?", metavar="TASK", help=", ".join(TASKS))
+    names = ", ".join(f"{name} ({short})" for short, name in SHORT_NAMES.items())
+    parser.add_argument("task", nargs="?", metavar="TASK", help=f"{names}; short names are in brackets")
     _add_data(parser)
     parser.add_argument(
         "--run", type=Path, dest="run_dir", metavar="DIR", help="output folder of the run (must not exist)"
@@ -25,8 +26,8 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recipe",
         metavar="NAME",
-        help="cpu (minutes), cpu-converged (until the score stops improving), paper (the published sizes), or another "
-        "of the task (default: cpu)",
+        help="cpu (minutes), cpu-converged (until the score stops improving), paper (the published sizes), cpu-ko "
+        "(Korean; ner and sst), cpu-cnn (sst) (default: cpu, or a Korean one for data in Hangul)",
     )
     parser.add_argument(
         "--elmo",
@@ -93,12 +94,15 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 def _train(arguments: argparse.Namespace) -> None:
     """Train a task model on a data set, with or without ELMo, or continue a run."""
     _check_train(arguments)
-    from elmokit.tasks.all_tasks import task_recipe
+    settings = _settings(arguments)
+    config = _chosen_config(arguments, settings)
+    splits = None if arguments.resume else _splits(arguments)
+
     from elmokit.tasks.train import resume_task, train
     from elmokit.vectors.cache_folder import default_cache
 
     cache = None if arguments.no_cache else arguments.cache or default_cache()
-    if arguments.resume:
+    if splits is None:
         run_dir = resume_task(
             arguments.resume,
             arguments.set,
@@ -108,19 +112,12 @@ def _train(arguments: argparse.Namespace) -> None:
             device=arguments.device,
         )
     else:
-        own = {
-            "inputs.elmo": arguments.elmo,
-            "inputs.elmo.model": arguments.model,
-            "inputs.word_vectors": arguments.word_vectors,
-            "training.seed": arguments.seed,
-        }
-        settings = [f"{name}={value}" for name, value in own.items() if value is not None] + arguments.set
-        config = task_recipe(arguments.task, arguments.recipe or "cpu", settings)
         run_dir = train(
             arguments.task,
-            arguments.data or _splits(arguments),
+            splits,
             run_dir=arguments.run_dir,
             config=config,
+            settings=settings if config is None else [],
             test=arguments.test is not None,
             cache=cache,
             device=arguments.device,
@@ -128,11 +125,52 @@ def _train(arguments: argparse.Namespace) -> None:
     print(run_dir)
 
 
-def _splits(arguments: argparse.Namespace) -> Splits:
-    from elmokit.tasks.config import Splits
+def _settings(arguments: argparse.Namespace) -> list[str]:
+    own = {
+        "inputs.elmo": arguments.elmo,
+        "inputs.elmo.model": arguments.model,
+        "inputs.word_vectors": arguments.word_vectors,
+        "training.seed": arguments.seed,
+    }
+    return [f"{name}={value}" for name, value in own.items() if value is not None] + arguments.set
 
+
+def _chosen_config(arguments: argparse.Namespace, settings: Sequence[str]) -> TaskConfig | None:
+    """The recipe that was named, with the settings; None if the data decides, but wrong settings are refused now."""
+    from elmokit.tasks.all_tasks import task_recipe
+
+    if arguments.resume:
+        return None
+    config = task_recipe(arguments.task, arguments.recipe or "cpu", settings)
+    return config if arguments.recipe else None
+
+
+def _splits(arguments: argparse.Namespace) -> Splits:
+    """The files of the data. What is not there is refused now, before torch is imported."""
+    from elmokit.model.bundled import resolve_model
+    from elmokit.tasks.all_tasks import find_task
+    from elmokit.tasks.config import Splits
+    from elmokit.text.lines import check_inputs
+
+    if arguments.model:
+        resolve_model(arguments.model)
+    if arguments.word_vectors:
+        check_inputs(arguments.word_vectors)
+    if arguments.data:
+        return find_task(arguments.task).find(arguments.data)
     test = tuple(map(Path, arguments.test or ()))
-    return Splits(tuple(arguments.train), tuple(arguments.dev or ()), test)
+    splits = Splits(tuple(arguments.train), tuple(arguments.dev or ()), test)
+    for path in (*splits.train, *splits.dev, *splits.test):
+        _check_data(path)
+    return splits
+
+
+def _check_data(path: Path) -> None:
+    """Refuse a file that cannot be opened, but not the part of one that a task can read (`train-v1.1.json#4:`)."""
+    from elmokit.text.lines import check_inputs
+
+    if "#" not in path.name and not path.is_dir():
+        check_inputs(path)
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
@@ -149,6 +187,11 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
 def _evaluate(arguments: argparse.Namespace) -> None:
     """Score a trained task model on labelled data, with the same numbers as the official scorer."""
     import json
+
+    from elmokit.tasks.run_folder import read_record
+
+    read_record(arguments.run_dir)
+    _check_data(arguments.data)
 
     from elmokit.tasks.saved import load_task
 
@@ -183,9 +226,14 @@ def _predict(arguments: argparse.Namespace) -> None:
     from contextlib import nullcontext
 
     from elmokit.system.files import atomic_write
-    from elmokit.tasks.saved import load_task
+    from elmokit.tasks.run_folder import read_record
+
+    read_record(arguments.run_dir)
+    _check_data(Path(arguments.input))
 
     with atomic_write(arguments.output) if arguments.output else nullcontext() as unfinished:
+        from elmokit.tasks.saved import load_task
+
         trained = load_task(arguments.run_dir, elmo_model=arguments.model, device=arguments.device)
         predictions = trained.predict_file(arguments.input, kind=arguments.input_kind, form=arguments.format)
         with unfinished.open("w", encoding="utf-8") if unfinished else nullcontext(sys.stdout) as file:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
+    from elmokit.model.elmo import Elmo
     from elmokit.model.layer_choice import Layers
     from elmokit.vectors.cache_folder import CachedModel
     from elmokit.vectors.embed_file import EmbeddedFile
@@ -46,7 +47,17 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tokenize",
         action="store_true",
-        help="split the lines into tokens first (default: tokens are separated by spaces)",
+        help="split the lines into tokens first, and write them into OUT's NAME.tokens.txt (default: tokens are "
+        "separated by spaces)",
+    )
+    parser.add_argument(
+        "--fasta",
+        action="store_true",
+        help="INPUT is FASTA: a vector for each residue of each protein, for a model such as SeqVec; the names go into "
+        "OUT's NAME.names.txt (default for --layers: the sum of all, as in SeqVec)",
+    )
+    parser.add_argument(
+        "--per-protein", action="store_true", help="with --fasta: one vector per protein, the mean of its residues"
     )
     parser.add_argument(
         "--resume",
@@ -68,9 +79,26 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
 
 def _embed(arguments: argparse.Namespace) -> None:
     """Compute the contextual vectors of every line of a text file."""
-    done = _embed_with(arguments) if arguments.system else _embed_with_elmo(arguments)
+    if arguments.per_protein and not arguments.fasta:
+        raise ValueError("--per-protein needs --fasta")
+    embed = _embed_fasta if arguments.fasta else _embed_with if arguments.system else _embed_with_elmo
+    done = embed(arguments)
     size = arguments.output.stat().st_size / 1e6
-    print(f"{arguments.output}: {done.num_lines:,} lines, {done.num_tokens:,} tokens, {size:,.1f} MB")
+    lines, tokens = ("proteins", "vectors") if arguments.fasta else ("lines", "tokens")
+    print(f"{arguments.output}: {done.num_lines:,} {lines}, {done.num_tokens:,} {tokens}, {size:,.1f} MB")
+
+
+def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
+    given = {"--with": arguments.system, "--word-vectors": arguments.word_vectors, "--tokenize": arguments.tokenize}
+    if refused := [name for name, value in (given | {"--resume": arguments.resume}).items() if value]:
+        raise ValueError(f"{', '.join(refused)} cannot be combined with --fasta")
+    elmo = _open_elmo(arguments)
+
+    from elmokit.vectors.embed_fasta import embed_fasta
+
+    return embed_fasta(
+        elmo, arguments.input, arguments.output, layers=arguments.layers, per_protein=arguments.per_protein
+    )
 
 
 def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
@@ -95,19 +123,14 @@ def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
 
 
 def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
-    from elmokit.model.bundled import DEFAULT_MODEL
-    from elmokit.model.elmo import Elmo
-    from elmokit.vectors.embed_file import embed_file
-
     if arguments.word_vectors:
         raise ValueError("--word-vectors belongs to --with; ELMo reads characters only")
+    elmo = _open_elmo(arguments)
+
+    from elmokit.vectors.embed_file import embed_file
+
     return embed_file(
-        Elmo.from_pretrained(
-            arguments.model or DEFAULT_MODEL,
-            arguments.weights,
-            device=arguments.device,
-            precision=arguments.precision,
-        ),
+        elmo,
         arguments.input,
         arguments.output,
         layers=arguments.layers,
@@ -115,6 +138,20 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
         raw_text=arguments.tokenize,
         resume=arguments.resume,
     )
+
+
+def _open_elmo(arguments: argparse.Namespace) -> Elmo:
+    """The model, after a look at the input, because importing torch takes seconds."""
+    from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
+    from elmokit.text.lines import check_inputs
+
+    model = arguments.model or DEFAULT_MODEL
+    check_inputs(arguments.input)
+    resolve_model(model)
+
+    from elmokit.model.elmo import Elmo
+
+    return Elmo.from_pretrained(model, arguments.weights, device=arguments.device, precision=arguments.precision)
 
 
 def layer_choice(text: str) -> Layers:

@@ -12,7 +12,8 @@ from pathlib import Path
 from elmokit.report.reproduction_page import reproduction_page
 from elmokit.report.results_report import results_files
 from elmokit.report.run_history import read_history
-from elmokit.report.training_curve import check_is_long_enough, training_curve
+from elmokit.report.shown_runs import shown_runs
+from elmokit.report.training_curve import training_curve
 from elmokit.report.training_page import NO_PICTURE, training_page
 from elmokit.reproduce.all_reproductions import find_reproduction
 from elmokit.reproduce.reproduction import Request, paths_of
@@ -30,11 +31,15 @@ def write_report(paths: Sequence[Path], folder: Path) -> list[Path]:
 
     Returns the paths of the files that were written. `paths` are runs as in `read_runs`, and `results.jsonl` files or
     folders of them. Without matplotlib, the tables are still written, and a warning says how to get the pictures.
-    Raises FileNotFoundError and ValueError for what cannot be read or shown; then nothing is written.
+    Runs that cannot be read or shown are left out, with a warning for each. If there are no others, what is wrong with
+    the first is raised, FileNotFoundError or ValueError, and nothing is written.
     """
+    command = shlex.join(["elmokit", "report", *map(str, paths), "-o", str(folder)])
+    paths, left_out = shown_runs(paths)
+    for reason in left_out:
+        warnings.warn(reason, stacklevel=2)
     with_results = [path for path in paths if result_files(path)]
     runs = read_runs([path for path in paths if has_runs(path) or path not in with_results])
-    command = shlex.join(["elmokit", "report", *map(str, paths), "-o", str(folder)])
     others = [run for run in runs if not is_task_run(run)]
     files = _training_files(others, command) if others else {}
     if with_results or len(others) < len(runs):
@@ -62,8 +67,6 @@ def _training_files(runs: Sequence[LoggedRun], command: str) -> dict[str, bytes]
     histories = [read_history(run) for run in runs]
     if len({history.name for history in histories}) < len(histories):
         histories = [replace(history, name=run.where) for run, history in zip(runs, histories, strict=True)]
-    for history in histories:
-        check_is_long_enough(history)
     if find_spec("matplotlib") is None:
         warnings.warn(NO_PICTURE, stacklevel=3)
         return {TRAINING_NAME: training_page(histories, command=command, picture=None).encode()}

@@ -20,6 +20,7 @@ from elmokit.scoring.perplexity import (
     read_with_softmax,
     text_losses,
 )
+from elmokit.system.progress import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.markdown import aligned_table
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
@@ -147,7 +148,11 @@ def measure_files(
     for path in files:
         next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file now, not after hours
     bilm, softmax, vocabulary = read_with_softmax(model, weights=weights)
-    parts = [text_losses(bilm, softmax, vocabulary, [path], carry_state=carry_state) for path in files]
+    with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
+        parts = [
+            text_losses(bilm, softmax, vocabulary, [path], carry_state=carry_state, when_done=bar.update)
+            for path in files
+        ]
     names = [path.name for path in files]
     if len(set(names)) < len(names):
         names = [str(path) for path in files]

@@ -8,7 +8,7 @@ states pass from sentence to sentence, without the incomplete last batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from elmokit.model.formats.read import read_bilm
 from elmokit.model.sentences import batches_by_length
 from elmokit.model.token_cache import TokenCache
 from elmokit.system.batches import batched
+from elmokit.system.progress import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import Vocabulary
 
@@ -135,7 +136,9 @@ def perplexity(
     Raises ValueError when the model has no softmax or no vocabulary, and when the text is empty.
     """
     bilm, softmax, vocabulary = read_with_softmax(model, weights=weights)
-    return bilm_perplexity(bilm, softmax, vocabulary, shards, carry_state=carry_state)
+    with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
+        losses = text_losses(bilm, softmax, vocabulary, shards, carry_state=carry_state, when_done=bar.update)
+    return losses.perplexity()
 
 
 def read_with_softmax(model: str, *, weights: str | None = None) -> tuple[BiLM, Softmax, Vocabulary]:
@@ -157,22 +160,37 @@ def bilm_perplexity(
 
 
 def text_losses(
-    bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, shards: Sequence[Path], *, carry_state: bool = False
+    bilm: BiLM,
+    softmax: Softmax,
+    vocabulary: Vocabulary,
+    shards: Sequence[Path],
+    *,
+    carry_state: bool = False,
+    when_done: Callable[[int], object] | None = None,
 ) -> TextLosses:
-    """Losses of a model in memory, by direction and target. Raises ValueError when the text is empty."""
+    """Losses of a model in memory, by direction and target. Raises ValueError when the text is empty.
+
+    when_done: called with the number of predictions of each batch.
+    """
     sums = [_Sum(len(vocabulary)) for _ in range(bilm.config.num_directions)]
     num_sentences: int | None = None
+
+    def add(direction: int, hidden: Float[Tensor, "N D"], targets: Int[Tensor, " N"]) -> None:
+        sums[direction].add(full_softmax_losses(hidden, softmax, targets=targets), targets)
+        if direction == 0 and when_done is not None:
+            when_done(len(targets))
+
     with torch.no_grad():
         if carry_state:
-            for direction, hidden, targets in _carried(bilm, vocabulary, shards):
-                sums[direction].add(full_softmax_losses(hidden, softmax, targets=targets), targets)
+            for batch in _carried(bilm, vocabulary, shards):
+                add(*batch)
         else:
             num_sentences = 0
             encode = TokenCache(bilm.char_encoder, spelling=bilm.spelling)
             for sentences in batched(SentenceStream(shards, shuffle=False, num_epochs=1), size=SENTENCES_AT_ONCE):
                 num_sentences += len(sentences)
-                for direction, hidden, targets in _alone(bilm, encode, vocabulary, sentences):
-                    sums[direction].add(full_softmax_losses(hidden, softmax, targets=targets), targets)
+                for batch in _alone(bilm, encode, vocabulary, sentences):
+                    add(*batch)
     if not sums[0].counts.any():
         missing = f"at least {CARRIED_ROWS} tokens with carried state" if carry_state else "at least one sentence"
         raise ValueError(f"{', '.join(map(str, shards))}: too little text; expected {missing}")

@@ -24,15 +24,30 @@ TASKS = {
     "sentiment": "elmokit.tasks.sentiment.task",
 }
 """Name -> the module that defines the task as `TASK`."""
+SHORT_NAMES = {
+    "ner": "named-entities",
+    "srl": "semantic-roles",
+    "coref": "coreference",
+    "nli": "entailment",
+    "qa": "question-answering",
+    "sst": "sentiment",
+}
+"""What people call them -> name."""
 
 
 def find_task(name: str) -> Task[Any, Any]:
-    """Import the task of that name. Raises ValueError, suggesting the nearest name, if there is none."""
-    if name not in TASKS:
-        near = difflib.get_close_matches(name, TASKS, n=1)
+    """Import the task of that name, or short name (`ner`), in any case.
+
+    Raises ValueError, suggesting the nearest name, if there is none.
+    """
+    known = name.lower().replace("_", "-")
+    known = SHORT_NAMES.get(known, known)
+    if known not in TASKS:
+        near = difflib.get_close_matches(known, [*TASKS, *SHORT_NAMES], n=1)
         hint = f"did you mean {near[0]}? " if near else ""
-        raise ValueError(f"no task {name!r}; {hint}the tasks are {', '.join(TASKS)}")
-    return importlib.import_module(TASKS[name]).TASK
+        names = ", ".join(f"{long} ({short})" for short, long in SHORT_NAMES.items())
+        raise ValueError(f"no task {name!r}; {hint}the tasks are {names}")
+    return importlib.import_module(TASKS[known]).TASK
 
 
 def task_recipe(task: str, name: str = "cpu", settings: Sequence[str] = ()) -> TaskConfig:

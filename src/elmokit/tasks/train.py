@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from elmokit.runs.tensor_files import read_tensors
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.config import Splits, with_settings
+from elmokit.tasks.default_recipe import config_and_data
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.loop import MODEL_PREFIX, Training, nothing_changed
 from elmokit.tasks.old_runs import current_tensors
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from elmokit.tasks.words import WordTable
 
 EXAMPLES_FOR_SCALES = 500
-DEV_SHARE = 0.1
-"""Share of the training files that is the development set where there is none, and the config does not say."""
 RESUMABLE = ("max_epochs", "patience", "min_steps")
 """Settings that may change when a run is resumed."""
 
@@ -53,7 +51,8 @@ def train(
     data: str | Path | Splits,
     *,
     run_dir: str | Path,
-    config: TaskConfig,
+    config: TaskConfig | None = None,
+    settings: Sequence[str] = (),
     test: bool = False,
     cache: Path | None = None,
     device: str | torch.device | None = None,
@@ -61,6 +60,8 @@ def train(
     """Train on a folder's files, or on those that `data` names, into a new run folder; returns that folder.
 
     data: a `Splits` without a development file sets a tenth of the training files apart (see `dev_share`).
+    config: all settings; None is the recipe `cpu`, or a Korean one for data in Hangul (see `config_and_data`).
+    settings: changes of that recipe, written as `field=value`.
     test: score the test files at the end. Settings are chosen by the development set, so this is for the last run.
         Without it, the test files only add their words to those whose vectors are kept (see `new_word_table`).
     cache: folder of the activations of frozen biLMs (`vectors.cache_folder.default_cache()`); None computes them again.
@@ -73,8 +74,7 @@ def train(
     remains = [path for path in (run_dir / CHECKPOINT_FILE, run_dir / BEST_FILE) if path.exists()]
     with new_run(run_dir, remains=remains):
         splits = data if isinstance(data, Splits) else task.find(Path(data))
-        config = _with_development_set(config, splits)
-        examples = read_data(task, splits, config)
+        config, examples = config_and_data(task, splits, config, settings)
         training, others = sentences_of(task, examples)
         if (elmo_input := config.inputs.elmo) is not None:
             elmo_input = replace(elmo_input, model=_absolute(elmo_input.model))
@@ -133,14 +133,6 @@ def resume_task(
             write_record(run_dir, record)
         _finish(loop, record, examples)
     return run_dir
-
-
-def _with_development_set(config: TaskConfig, splits: Splits) -> TaskConfig:
-    """The config with a share of the training files as development set if there are no files for it."""
-    if splits.dev or config.training.dev_share:
-        return config
-    print(f"no development file: {DEV_SHARE:.0%} of the training files are set apart (dev_share)", file=sys.stderr)
-    return replace(config, training=replace(config.training, dev_share=DEV_SHARE))
 
 
 def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:

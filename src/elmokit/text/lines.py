@@ -59,6 +59,14 @@ def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
             raise OSError(f"{name}: reading failed after line {number}: {error.strerror or error}") from error
 
 
+def check_inputs(*paths: str | os.PathLike[str]) -> None:
+    """Raise the error of `read_lines` for a file that cannot be opened. Standard input is left alone."""
+    for path in paths:
+        if os.fspath(path) != STDIN:
+            with _open(path, os.fspath(path)):
+                pass
+
+
 def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterator[bytes]:
     """Bytes of a file, decompressed, in chunks of at most `size`. Raises the errors of `read_lines`."""
     name = os.fspath(path)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.model.layer_choice import as_layers
 from elmokit.system.batches import batched
-from elmokit.system.files import check_output
+from elmokit.system.files import atomic_write, check_output
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import readable_bytes
@@ -23,6 +23,7 @@ from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.partial import FLOAT, PartialVectors
+from elmokit.vectors.stored import tokens_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -61,7 +62,8 @@ def embed_file(
 ) -> EmbeddedFile:
     """Embed every line of a text file (plain, gzip or xz; `-` is stdin) as a sentence; `load_vectors` reads the output.
 
-    The ending of the output's name decides its layout: .h5, .hdf5, .npz, .npy or .safetensors.
+    The ending of the output's name decides its layout: .h5, .hdf5, .npz, .npy or .safetensors. The tokens of raw text
+    are written next to it, into `NAME.tokens.txt`: a line for each line, with spaces between tokens.
 
     layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise the top one.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
@@ -75,6 +77,7 @@ def embed_file(
     output = Path(output_path)
     layout = format_to_write(output)
     check_output(output)
+    _check_is_not_input(tokens_path(output), input_path)
     with lock(output):
         if layers is None:
             layers = layout.default_layers
@@ -93,9 +96,9 @@ def embed_file(
             _check_room(output, num_bytes=2 * FLOAT.itemsize * num_tokens * math.prod(shape))
         partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=resume)
         encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False)
-        with _removed_on_failure(partial, output, keep=resume):
+        with removed_on_failure(partial, output, keep=resume), _tokens_file(output, raw_text=raw_text) as keep:
             with progress_bar(unit="token", total=num_tokens, done=partial.num_tokens, scale=True) as bar:
-                for num_embedded in _embed_lines(elmo, encode, input_path, split, partial):
+                for num_embedded in _embed_lines(elmo, encode, input_path, split, partial, keep):
                     bar.update(num_embedded)
             if not partial.num_lines:
                 raise ValueError(f"{input_path} has no lines; expected one sentence per line")
@@ -110,13 +113,16 @@ def _embed_lines(
     input_path: str | Path,
     split: Callable[[str], list[str]],
     partial: PartialVectors,
+    keep: Callable[[list[str]], object],
 ) -> Iterator[int]:
     """Embed the lines that are not finished, and yield the number of tokens of each block.
+
+    keep: called with the tokens of every line, finished or not.
 
     A block is written while the next block is encoded and the one after that is read.
     """
     lines = read_lines(input_path)
-    digest = _pass_over_finished(lines, partial, name=str(input_path))
+    digest = _pass_over_finished(lines, partial, lambda line: keep(split(line)), name=str(input_path))
     blocks = batched(
         ((line, split(line)) for line in lines),
         size=BLOCK_LINES,
@@ -129,6 +135,8 @@ def _embed_lines(
             if not elmo.same_in_any_batch:
                 elmo.forget_tokens()  # so that a block's bytes depend on that block alone
             arrays = encode([tokens for _, tokens in block])
+            for _, tokens in block:
+                keep(tokens)
             digest.update("".join(f"{line}\n" for line, _ in block).encode())
             written.result()  # at most one block waits to be written
             written = writing.submit(partial.append, arrays, digest=digest.hexdigest())
@@ -145,12 +153,15 @@ def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
             yield block
 
 
-def _pass_over_finished(lines: Iterator[str], partial: PartialVectors, *, name: str) -> hashlib.blake2b:
+def _pass_over_finished(
+    lines: Iterator[str], partial: PartialVectors, keep: Callable[[str], object], *, name: str
+) -> hashlib.blake2b:
     """Skip the finished lines; returns the digest of their text, which must be the text that was embedded."""
     digest = hashlib.blake2b(digest_size=16)
     num_lines = 0
     for line in islice(lines, partial.num_lines):
         digest.update(f"{line}\n".encode())
+        keep(line)
         num_lines += 1
     if num_lines < partial.num_lines or (num_lines and digest.hexdigest() != partial.digest):
         raise ValueError(
@@ -168,7 +179,28 @@ def _count_tokens(path: str | Path, split: Callable[[str], list[str]]) -> int | 
 
 
 @contextmanager
-def _removed_on_failure(partial: PartialVectors, output: Path, *, keep: bool) -> Generator[None]:
+def _tokens_file(output: Path, *, raw_text: bool) -> Generator[Callable[[list[str]], object]]:
+    """Writes lists of tokens as lines; without raw text it keeps nothing, and removes what an earlier job wrote."""
+    path = tokens_path(output)
+    if not raw_text:
+        path.unlink(missing_ok=True)
+        yield _keep_nothing
+        return
+    with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
+        yield lambda tokens: file.write(f"{' '.join(tokens)}\n")
+
+
+def _keep_nothing(tokens: list[str]) -> None:
+    pass
+
+
+def _check_is_not_input(tokens: Path, input_path: str | Path) -> None:
+    if tokens.exists() and Path(input_path).exists() and tokens.samefile(input_path):
+        raise ValueError(f"{input_path} is where the tokens of the output go; give the output another name")
+
+
+@contextmanager
+def removed_on_failure(partial: PartialVectors, output: Path, *, keep: bool) -> Generator[None]:
     """Remove `partial` on any failure, unless it is to be kept, and name the output in the error of a failed write."""
     try:
         yield

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from elmokit.system.files import atomic_write
 from elmokit.system.locks import lock
 from elmokit.vectors.npy import write_sentences
+from elmokit.vectors.stored import tokens_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,3 +37,4 @@ def save_vectors(
     with lock(path), atomic_write(path.with_suffix(".txt")) as text_path:
         text_path.write_text("".join(f"{' '.join(sentence)}\n" for sentence in sentences), encoding="utf-8")
         write_sentences(path, layers, lengths=[len(sentence) for sentence in sentences])
+        tokens_path(path).unlink(missing_ok=True)  # of what was there before

@@ -92,6 +92,11 @@ class VectorsFormat:
     """All files that hold the vectors of a path, the path itself first."""
 
 
+def tokens_path(path: Path) -> Path:
+    """Where the tokens of raw text that was embedded are: `NAME.tokens.txt`."""
+    return path.with_suffix(".tokens.txt")
+
+
 class StoredVectors:
     """Contextual vectors in a file: `vectors[i]` is the array of sentence i, (T,E), or (L,T,E) with all layers.
 
@@ -121,8 +126,12 @@ class StoredVectors:
 
     @property
     def text_path(self) -> Path:
-        """`NAME.txt` next to the file, which may hold the sentences: one per line, tokens separated by spaces."""
-        return self.path.with_suffix(".txt")
+        """The file that may hold the sentences, one per line, tokens separated by spaces.
+
+        It is `NAME.tokens.txt` next to the vectors, as `embed_file` writes it for raw text, or else `NAME.txt`.
+        """
+        written = tokens_path(self.path)
+        return written if written.is_file() else self.path.with_suffix(".txt")
 
     def __len__(self) -> int:
         return len(self._arrays)

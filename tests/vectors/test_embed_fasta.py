@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.model.elmo import Elmo
+from elmokit.model.layer_choice import Layers
+from elmokit.vectors.embed_fasta import embed_fasta
+from elmokit.vectors.files import load_vectors
+from elmokit.vectors.proteins import ProteinVectors, protein_vectors
+
+MODEL = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints" / "char"
+
+
+@pytest.fixture(scope="module")
+def elmo() -> Elmo:
+    return Elmo(MODEL, device="cpu")
+
+
+@pytest.fixture
+def fasta(tmp_path: Path) -> Path:
+    path = tmp_path / "proteins.fasta"
+    path.write_text(">sp|P1|ONE\nMKV\nlaa\n>second\nMK\n")
+    return path
+
+
+@pytest.fixture
+def expected(elmo: Elmo, fasta: Path) -> list[ProteinVectors]:
+    return list(protein_vectors(elmo, fasta))
+
+
+@pytest.mark.parametrize("ending", [".h5", ".npz", ".npy", ".safetensors"])
+def test_a_vector_for_each_residue_is_the_sum_of_its_layers(
+    elmo: Elmo, fasta: Path, expected: list[ProteinVectors], ending: str
+):
+    output = fasta.with_suffix(ending)
+    done = embed_fasta(elmo, fasta, output)
+    assert (done.num_lines, done.num_tokens) == (2, 8)
+    for array, protein in zip(load_vectors(output), expected, strict=True):
+        assert np.allclose(array, protein.residues, atol=1e-6)
+    assert (fasta.parent / "proteins.names.txt").read_text() == "P1\nsecond\n"
+    assert sorted(path.name for path in fasta.parent.iterdir() if ".partial" in path.name) == []
+
+
+def test_a_vector_for_each_protein_is_the_mean_of_its_residues(elmo: Elmo, fasta: Path, expected: list[ProteinVectors]):
+    embed_fasta(elmo, fasta, fasta.with_suffix(".npz"), per_protein=True)
+    vectors = load_vectors(fasta.with_suffix(".npz"))
+    assert [array.shape for array in vectors] == [(1, elmo.dim)] * 2
+    for array, protein in zip(vectors, expected, strict=True):
+        assert np.allclose(array[0], protein.protein, atol=1e-6)
+
+
+@pytest.mark.parametrize(("layers", "shape"), [("all", (3, 6)), ("top", (6,)), ("average", (6,)), (0, (6,))])
+def test_other_layers_can_be_asked_for(elmo: Elmo, fasta: Path, layers: Layers, shape: tuple[int, ...]):
+    embed_fasta(elmo, fasta, fasta.with_suffix(".npy"), layers=layers)
+    array = load_vectors(fasta.with_suffix(".npy"))[0]
+    assert array.shape == (*shape, elmo.dim)
+    assert np.allclose(array, elmo.encode([list("MKVLAA")], layers=layers)[0], atol=1e-6)
+
+
+def test_what_is_not_fasta_leaves_nothing(elmo: Elmo, fasta: Path):
+    for text, message in (("MKV\n", "line 1: a sequence without a header"), ("", "has no sequences; expected FASTA")):
+        fasta.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            embed_fasta(elmo, fasta, fasta.with_suffix(".npz"))
+    assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
+
+
+def test_the_verb_embeds_fasta(fasta: Path, expected: list[ProteinVectors], capsys: pytest.CaptureFixture[str]):
+    output = fasta.with_suffix(".npz")
+    arguments = ["embed", str(fasta), "-o", str(output), "--model", str(MODEL), "--fasta", "--per-protein"]
+    assert main([*arguments, "--device", "cpu"]) == 0
+    assert capsys.readouterr().out.startswith(f"{output}: 2 proteins, 2 vectors, ")
+    assert np.allclose(load_vectors(output)[1][0], expected[1].protein, atol=1e-6)
+    refused = {"--resume": "--resume cannot be combined with --fasta", "": "--per-protein needs --fasta"}
+    for wrong, message in refused.items():
+        given = [*arguments, wrong] if wrong else [name for name in arguments if name != "--fasta"]
+        assert main(given) == 2
+        assert message in capsys.readouterr().err
