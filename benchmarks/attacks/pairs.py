@@ -17,22 +17,24 @@ from pathlib import Path
 from attacks.outcome import Attempt, Outcome, Part
 from attacks.stopped_child import Command, Kill
 from attacks.undisturbed import Undisturbed
-from attacks.writing_verbs import EMBED, FINETUNE, OTHERS, PRETRAIN, TRAIN, Job, contents, go_on
+from attacks.writing_verbs import EMBED, FINETUNE, LATER, OTHERS, PRETRAIN, TRAIN, Job, contents, go_on
 
 _HOLDER = re.compile(r"is in use by process (\d+) on \S+ since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
 _ALREADY_THERE = ("already holds a run", "exists and is not an empty folder", "already exists")
 _ONE_CACHE = "train, one cache"
 _ROUND = (PRETRAIN, OTHERS[0], None, EMBED[0], TRAIN, OTHERS[1], FINETUNE, *EMBED[1:], *OTHERS[2:])
 """None stands for runs of `train` that share a cache."""
+_NUM_IN_ROUNDS = 200
+_NUM_OF_EACH_LATER = 8
 
 
 def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
-    """Attempt `n` is of the `n`-th job; every third one has three processes."""
+    """Attempt `n` is of the `n`-th job; every third one has three processes. At the end come the verbs `LATER`."""
     with Undisturbed() as undisturbed:
         for number in numbers:
             randomness = random.Random(f"pairs {seed} {number}")
             num_processes = 3 if number % 3 == 2 else 2
-            job = _ROUND[number % len(_ROUND)]
+            job = _job_of(number)
             folder = undisturbed.new_folder(job or TRAIN)
             if job is None:
                 wrong = _wrong_with_one_cache(undisturbed, folder, num_processes, randomness)
@@ -44,6 +46,12 @@ def attempts(seed: int, numbers: range) -> Iterator[Attempt]:
                 shutil.rmtree(folder)
             outcome = Outcome.WRONG if wrong else Outcome.OK
             yield Attempt(job.name if job else _ONE_CACHE, outcome, f"{num_processes} in {folder}: {wrong}")
+
+
+def _job_of(number: int) -> Job | None:
+    if number < _NUM_IN_ROUNDS:
+        return _ROUND[number % len(_ROUND)]
+    return LATER[(number - _NUM_IN_ROUNDS) // _NUM_OF_EACH_LATER % len(LATER)]
 
 
 def _wrong_with_one_output(
@@ -104,6 +112,6 @@ PART = Part(
     name="pairs",
     summary="two and three processes at once on one output, run folder or cache",
     attempts=attempts,
-    count=200,
+    count=_NUM_IN_ROUNDS + _NUM_OF_EACH_LATER * len(LATER),
     small_count=3,
 )

@@ -28,6 +28,12 @@ _IMPORTED_BY = {
 OLD = b"as it was before\n"
 
 
+def import_what_jobs_import(verb: str = "") -> None:
+    """Import it now, once, and not in every child."""
+    for module in (*_IMPORTED, *_IMPORTED_BY.get(verb, ())):
+        importlib.import_module(module)
+
+
 @dataclass(frozen=True)
 class Whole:
     """What a job writes, and what it needs for that."""
@@ -51,8 +57,7 @@ class Undisturbed:
         self.keep = False
 
     def __enter__(self) -> Undisturbed:
-        for module in _IMPORTED:
-            importlib.import_module(module)
+        import_what_jobs_import()
         self.folder = Path(tempfile.mkdtemp(prefix="elmokit-attack-"))
         make_inputs(self.folder / "inputs")
         return self
@@ -78,8 +83,7 @@ class Undisturbed:
     def whole(self, job: Job) -> Whole:
         """What the job does when nobody disturbs it."""
         if job.name not in self._wholes:
-            for module in _IMPORTED_BY.get(job.verb, ()):
-                importlib.import_module(module)
+            import_what_jobs_import(job.verb)
             folder = self.new_folder(job)
             ended = go_on(job, folder)
             if ended.code:

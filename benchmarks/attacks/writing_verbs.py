@@ -112,6 +112,11 @@ LATER = (
     ),
     Job("train-comparator word2vec", f"train-comparator word2vec {_SHARDS} -o w.txt --set dim=8", old=("w.txt",)),
     Job("explore -o", "explore -o site --model ../inputs/bilm --corpus ../inputs/shard-0.txt"),
+    Job(
+        "embed --tokenize",
+        "embed ../inputs/raw.txt -o v.npz --tokenize --layers all --model ../inputs/bilm",
+        old=("v.npz",),
+    ),
 )
 """`export` takes 10 seconds, the others half a second at most."""
 JOBS = (*EMBED, PRETRAIN, FINETUNE, TRAIN, *OTHERS, *LATER)
