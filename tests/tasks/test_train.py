@@ -30,6 +30,7 @@ from elmokit.tasks.config import (
 from elmokit.tasks.loop import Clock, TaskProgress, Training, read_progress
 from elmokit.tasks.reading import read_data
 from elmokit.tasks.run_folder import read_record
+from elmokit.tasks.saved import load_task
 from elmokit.tasks.task import Task
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.cache import Activations
@@ -327,6 +328,29 @@ def test_a_damaged_run_is_trained_again_when_that_is_what_is_asked_for(run: Run,
     assert contents(whole) == expected
     truncate("checkpoint.safetensors")(whole)
     assert contents(resume_task(whole, from_start=True, task=toy, device="cpu")) == expected
+
+
+def test_a_damaged_log_is_refused_with_its_line(run: Run, toy: Toy):
+    whole = run("whole", "max_epochs=1")
+    (whole / "metrics.jsonl").write_text('{"step": 1}\n')
+    with pytest.raises(ValueError, match=r"whole/metrics\.jsonl, line 1: field epoch: is missing"):
+        resume_task(whole, task=toy, device="cpu")
+    assert (whole / "metrics.jsonl").read_text() == '{"step": 1}\n'
+    (whole / "checkpoint.safetensors").unlink()
+    with pytest.raises(ValueError, match=r"whole/metrics\.jsonl, line 1: field epoch: is missing"):
+        resume_task(whole, task=toy, device="cpu")
+
+
+def test_an_error_about_what_a_run_names_says_where_it_is_named(run: Run, toy: Toy):
+    whole = run("whole", "max_epochs=1", "elmo=input")
+    config = json.loads((whole / "config.json").read_text())
+    for part, name, value in (("files", "train", [""]), ("inputs", "elmo", config["inputs"]["elmo"] | {"model": "x"})):
+        damaged = config | {part: config[part] | {name: value}}
+        (whole / "config.json").write_text(json.dumps(damaged))
+        with pytest.raises((ValueError, OSError), match=r"\(named in .*whole/config\.json\)"):
+            resume_task(whole, task=toy, device="cpu")
+    with pytest.raises(FileNotFoundError, match=r"\(named in .*whole/config\.json\)"):
+        load_task(whole, task=toy, device="cpu")
 
 
 def test_files_without_examples_are_refused(toy: Toy, toy_data: Path, tmp_path: Path):

@@ -144,7 +144,7 @@ class Run:
         config = self.config
         if self.ranks.first:
             last_step = self.progress.step
-            keep_records(self.run_dir / METRICS_NAME, lambda record: record["step"] <= last_step)
+            keep_records(self.run_dir / METRICS_NAME, lambda record: record.integer("step") <= last_step)
         source = packed_batches(self.packers, spelling=self.bilm.spelling)
         log = RunLog(self.run_dir, config, step=self.progress.step, silent=not self.ranks.first)
         with log, _TerminationSignal() as termination:

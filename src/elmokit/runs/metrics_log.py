@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from elmokit.system.files import atomic_write
-from elmokit.system.json_fields import parse_json_object
+from elmokit.system.json_fields import Fields, parse_json_object
 from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
@@ -56,15 +56,17 @@ def read_log(path: Path) -> LoggedRecords:
     return LoggedRecords([record for _, record in lines], is_torn)
 
 
-def keep_records(path: Path, keep: Callable[[Record], bool]) -> None:
+def keep_records(path: Path, keep: Callable[[Fields], bool]) -> None:
     """Remove the records for which `keep` is false, and a torn last line; does nothing if the file does not exist.
 
-    Raises ValueError as `read_log` does.
+    Raises ValueError as `read_log` does, and what `keep` raises of a record; then nothing is removed.
     """
     if path.exists():
         lines, _ = _whole_lines(path)
+        numbered = enumerate(lines, start=1)
+        kept = [line for number, (line, record) in numbered if keep(Fields(f"{path}, line {number}", record))]
         with atomic_write(path) as temporary:
-            temporary.write_bytes(b"".join(line + b"\n" for line, record in lines if keep(record)))
+            temporary.write_bytes(b"".join(line + b"\n" for line in kept))
 
 
 def _whole_lines(path: Path) -> tuple[list[tuple[bytes, Record]], bool]:

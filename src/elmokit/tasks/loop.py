@@ -267,8 +267,7 @@ class Training(Generic[E, P]):
         """
         path = self.run_dir / CHECKPOINT_FILE
         if not path.exists():
-            logged = read_log(self.run_dir / METRICS_NAME).records
-            if any(record.get("epoch", 0) > 1 for record in logged):  # an epoch is logged before its checkpoint
+            if _last_logged_epoch(self.run_dir / METRICS_NAME) > 1:  # an epoch is logged before its checkpoint
                 raise FileNotFoundError(f"{path} is missing, and the run has finished more than one epoch")
             return None
         progress = read_progress(path)
@@ -329,6 +328,12 @@ def nothing_changed() -> Generator[None]:
             f"{error}. Nothing was changed; put back a copy of the file, or train again from the first epoch with "
             "--from-start"
         ) from error
+
+
+def _last_logged_epoch(log: Path) -> int:
+    """0 if there is none. Raises FormatError for a line without an epoch."""
+    lines = enumerate(read_log(log).records, start=1)
+    return max((Fields(f"{log}, line {number}", record).integer("epoch") for number, record in lines), default=0)
 
 
 def read_progress(path: Path) -> TaskProgress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from elmokit.tasks.config import Splits, TaskConfig, config_from_json, config_to
 from elmokit.tasks.old_runs import from_version_1
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
 
     from elmokit.tasks.task import Task
 
@@ -73,6 +74,17 @@ def record_of(config: Mapping[str, Any], where: str | Path) -> TaskRecord:
     earlier = {1: from_version_1}
     values = checked_config(config, where=where, format=TASK_FORMAT, version=VERSION, verb="train", earlier=earlier)
     return _record(values, where, None)
+
+
+@contextmanager
+def named_by(run_dir: Path) -> Generator[None]:
+    """Errors of what a run's config.json names, its data and its biLM, say that it is named there."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{error} (named in {run_dir / CONFIG_NAME})") from error
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{error} (named in {run_dir / CONFIG_NAME})") from error
 
 
 def _record(values: Mapping[str, Any], where: str | Path, task: Task[Any, Any] | None) -> TaskRecord:

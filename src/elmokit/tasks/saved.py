@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence, Sized
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +19,7 @@ from elmokit.tasks.batching import predict_all
 from elmokit.tasks.prediction import shortened
 from elmokit.tasks.reading import read_files
 from elmokit.tasks.resources import read_elmo
-from elmokit.tasks.run_folder import BEST_FILE, read_record
+from elmokit.tasks.run_folder import BEST_FILE, named_by, read_record
 from elmokit.tasks.train import check_elmo, new_model
 from elmokit.tasks.weights import check_shapes, read_weights
 from elmokit.tasks.words import load_word_table
@@ -217,7 +218,8 @@ def load_task(
     if not (folder / BEST_FILE).is_file():
         raise FileNotFoundError(f"{folder} has no {BEST_FILE} yet; the first epoch of the run has not ended")
     words = load_word_table(folder) if inputs.word_dim else None
-    elmo = read_elmo(inputs.elmo, cache=None, device=device)
+    with nullcontext() if elmo_model is not None else named_by(folder):
+        elmo = read_elmo(inputs.elmo, cache=None, device=device)
     check_elmo(record, elmo, folder)
     check_shapes(folder / BEST_FILE, task, record, words, elmo)
     model = new_model(task, record, words, elmo, device=device)

@@ -24,7 +24,7 @@ from elmokit.tasks.loop import MODEL_PREFIX, Training, nothing_changed
 from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.reading import TaskData, dev_in_use, read_data, sentences_of
 from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_word_dim
-from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, TaskRecord, read_record, write_record
+from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, TaskRecord, named_by, read_record, write_record
 from elmokit.tasks.task import E, P
 from elmokit.tasks.weights import check_shapes
 from elmokit.tasks.words import load_word_table, save_word_table
@@ -119,10 +119,11 @@ def resume_task(
         before = read_record(run_dir, task)
         task = task or find_task(before.task)
         record = replace(before, config=_changed(before.config, settings))
-        examples = read_data(task, record.splits, record.config)
+        with named_by(run_dir):
+            examples = read_data(task, record.splits, record.config)
+            elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
         examples = examples if test else replace(examples, test={})
         words = load_word_table(run_dir) if record.config.inputs.word_dim else None
-        elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
         check_elmo(record, elmo, run_dir)
         if not from_start and (run_dir / CHECKPOINT_FILE).exists():
             with nothing_changed():
@@ -198,7 +199,9 @@ def _finish(loop: Training[E, P], record: TaskRecord, examples: TaskData[E]) -> 
     done_before = loop.progress.finished(loop.config)
     metrics = loop.run_dir / METRICS_NAME
     last_epoch = loop.progress.epoch
-    keep_records(metrics, lambda record: record["epoch"] <= last_epoch and (done_before or "result" not in record))
+    keep_records(
+        metrics, lambda record: record.integer("epoch") <= last_epoch and (done_before or "result" not in record)
+    )
     loop.run()
     results = [record for record in read_log(metrics).records if "result" in record]
     if not results or (examples.test and not results[-1].get("test")):
