@@ -85,7 +85,7 @@ def _resume_task(folder: Path) -> None:
 
 
 def _predict(folder: Path) -> None:
-    assert len(load_task(folder, device="cpu").predict("Jane lives in Seoul")) == 4
+    assert len(load_task(folder, device="cpu").predict("Jane lives in Seoul").tags) == 4
 
 
 def _report(folder: Path) -> None:
