@@ -46,21 +46,27 @@ class Muon(Optimizer):
                 momentum: Tensor = state["momentum"]
                 momentum.lerp_(matrix.grad, 1 - MOMENTUM)
                 ahead = matrix.grad.lerp(momentum, MOMENTUM)
-                matrix.add_(orthogonal(ahead), alpha=-group["lr"] * 0.2 * max(matrix.shape) ** 0.5)
+                small, on_the_left = orthogonaliser(ahead)
+                factors = (small, ahead) if on_the_left else (ahead, small)
+                matrix.addmm_(*factors, alpha=-group["lr"] * 0.2 * max(matrix.shape) ** 0.5)
         return None
 
 
-def orthogonal(matrix: Tensor) -> Tensor:
-    """Approximately `U V^T` of a matrix `U S V^T`: its singular values are between 0.7 and 1.2; zeros stay zero."""
-    tall = matrix.shape[0] > matrix.shape[1]
-    wide = (matrix.t() if tall else matrix) / matrix.square().sum().sqrt().clamp_min(1e-30)
-    gram = wide @ wide.t()
-    polynomial = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
+def orthogonaliser(matrix: Tensor) -> tuple[Tensor, bool]:
+    """The square matrix whose product with `U S V^T` is approximately `U V^T`, and whether it stands on the left.
+
+    The singular values of the product are between 0.7 and 1.2; those that are zero stay zero.
+    """
+    on_the_left = matrix.shape[0] <= matrix.shape[1]
+    gram = matrix @ matrix.t() if on_the_left else matrix.t() @ matrix
+    norm = gram.trace().sqrt().clamp_min(1e-30)
+    gram = gram / norm / norm  # not by the square, which may be too small a number
     linear, cubic, quintic = COEFFICIENTS
-    for _ in range(NUM_ITERATIONS):
-        factor = cubic * gram + quintic * (gram @ gram)
+    polynomial = torch.eye(len(gram), dtype=gram.dtype, device=gram.device) / norm
+    for number in range(NUM_ITERATIONS):
+        factor = torch.addmm(gram, gram, gram, beta=cubic, alpha=quintic)
         factor.diagonal().add_(linear)
         polynomial = factor @ polynomial
-        gram = factor @ gram @ factor  # factor is symmetric, and all of these matrices commute
-    result = polynomial @ wide
-    return result.t() if tall else result
+        if number < NUM_ITERATIONS - 1:
+            gram = factor @ gram @ factor  # factor is symmetric, and all of these matrices commute
+    return polynomial, on_the_left
