@@ -32,7 +32,7 @@ def vector_targets(folder: Path) -> Iterator[Target]:
     text = given / "text.txt"
     text.write_text("".join(f"{line}\n" for line in LINES))
     elmo = Elmo.from_pretrained(given / "bilm", device="cpu")
-    for ending in (".npy", ".npz", ".safetensors", ".h5"):
+    for ending in (".npy", ".npz", ".safetensors", ".h5", ".parquet", ".arrow"):
         for layers in ("all", "average"):
             make = partial(_embed, elmo, text, ending, layers)
             yield target(f"vectors {ending} {layers}", folder, make, partial(_load, ending))

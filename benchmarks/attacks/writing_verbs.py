@@ -65,8 +65,9 @@ def _embed(layout: str, *, resume: bool) -> Job:
     return Job(name, first, resume=f"{command} --resume", old=old, stdin=stdin)
 
 
-EMBED = tuple(
-    _embed(layout, resume=resume) for layout in ("h5", "npz", "npy", "safetensors") for resume in (False, True)
+EMBED = (
+    *(_embed(layout, resume=resume) for layout in ("h5", "npz", "npy", "safetensors") for resume in (False, True)),
+    *(_embed(layout, resume=False) for layout in ("parquet", "arrow")),  # which do not take the standard input
 )
 PRETRAIN = Job("pretrain", f"{_PRETRAIN} --run run --set {_TRAINING}", resume="pretrain --resume run", grows=True)
 FINETUNE = Job(

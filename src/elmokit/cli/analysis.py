@@ -59,13 +59,20 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
 
 def _change(arguments: argparse.Namespace) -> None:
     """Measure how much the use of words differs between two corpora (semantic change)."""
+    from elmokit.analysis.semantic_change.uses import open_corpus
+    from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
+    from elmokit.text.lines import read_lines
+
+    words = None if arguments.words is None else list(read_lines(arguments.words))
+    for path in (arguments.first, arguments.second):
+        open_corpus(path)
+    resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds
+
     from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
-    from elmokit.model.bundled import DEFAULT_MODEL
     from elmokit.model.elmo import Elmo
     from elmokit.report.change_tables import change_json, change_rows, change_text
     from elmokit.scoring.surprisal import as_tsv
     from elmokit.system.files import atomic_write
-    from elmokit.text.lines import read_lines
 
     settings = ChangeSettings(
         layers=arguments.layers,
@@ -78,7 +85,6 @@ def _change(arguments: argparse.Namespace) -> None:
         raw_text=arguments.tokenize,
         seed=arguments.seed,
     )
-    words = None if arguments.words is None else list(read_lines(arguments.words))
     with (
         atomic_write(arguments.output) if arguments.output else nullcontext() as table,
         atomic_write(arguments.json) if arguments.json else nullcontext() as everything,

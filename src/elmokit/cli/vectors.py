@@ -17,14 +17,28 @@ if TYPE_CHECKING:
 
 
 def _add_embed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("input", metavar="INPUT", help="text, one sentence per line: plain, .gz or .xz; - for stdin")
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        help="text, one sentence per line (plain, .gz or .xz; - for stdin), or a Parquet or Arrow file, one per row",
+    )
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
         required=True,
         metavar="OUT",
-        help="output file: *.h5, *.npz, *.npy or *.safetensors",
+        help="output file: *.h5, *.npz, *.npy, *.safetensors, *.parquet or *.arrow",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("h5", "npz", "npy", "safetensors", "parquet", "arrow"),
+        help="the same as the ending of OUT, which is appended if it is missing",
+    )
+    parser.add_argument(
+        "--column",
+        metavar="NAME",
+        help="column of a Parquet or Arrow INPUT: text, or lists of tokens (default: tokens or text)",
     )
     parser.add_argument(
         "--model", metavar="M", help="name of a bundled model, a model folder, or an options.json (default: mini-en)"
@@ -81,6 +95,8 @@ def _embed(arguments: argparse.Namespace) -> None:
     """Compute the contextual vectors of every line of a text file."""
     if arguments.per_protein and not arguments.fasta:
         raise ValueError("--per-protein needs --fasta")
+    if arguments.format and arguments.output.suffix != f".{arguments.format}":
+        arguments.output = arguments.output.with_name(f"{arguments.output.name}.{arguments.format}")
     embed = _embed_fasta if arguments.fasta else _embed_with if arguments.system else _embed_with_elmo
     done = embed(arguments)
     size = arguments.output.stat().st_size / 1e6
@@ -90,6 +106,7 @@ def _embed(arguments: argparse.Namespace) -> None:
 
 def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
     given = {"--with": arguments.system, "--word-vectors": arguments.word_vectors, "--tokenize": arguments.tokenize}
+    given["--column"] = arguments.column
     if refused := [name for name, value in (given | {"--resume": arguments.resume}).items() if value]:
         raise ValueError(f"{', '.join(refused)} cannot be combined with --fasta")
     elmo = _open_elmo(arguments)
@@ -104,7 +121,13 @@ def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
 def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
     from elmokit.comparators.embed_with import embed_with
 
-    names = {"--model": "model", "--weights": "weights", "--device": "device", "--layers": "layers"}
+    names = {
+        "--model": "model",
+        "--weights": "weights",
+        "--device": "device",
+        "--layers": "layers",
+        "--column": "column",
+    }
     given = [option for option, name in names.items() if getattr(arguments, name) is not None]
     given += ["--precision"] * (arguments.precision != "float32") + ["--resume"] * arguments.resume
     if given:
@@ -136,6 +159,7 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
         layers=arguments.layers,
         batch_size=arguments.batch_size,
         raw_text=arguments.tokenize,
+        column=arguments.column,
         resume=arguments.resume,
     )
 

@@ -8,7 +8,7 @@ import math
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,11 +19,11 @@ from elmokit.system.files import atomic_write, check_output
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import readable_bytes
-from elmokit.text.lines import read_lines, split_tokens
-from elmokit.text.tokenizer import tokenize
+from elmokit.vectors.arrow_groups import pyarrow_module
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.partial import FLOAT, PartialVectors
-from elmokit.vectors.stored import tokens_path
+from elmokit.vectors.sources import ColumnSource, SentenceSource, open_source
+from elmokit.vectors.stored import Texts, tokens_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -58,60 +58,71 @@ def embed_file(
     layers: Layers | None = None,
     batch_size: int = 128,
     raw_text: bool = False,
+    column: str | None = None,
     resume: bool = False,
 ) -> EmbeddedFile:
     """Embed every line of a text file (plain, gzip or xz; `-` is stdin) as a sentence; `load_vectors` reads the output.
 
-    The ending of the output's name decides its layout: .h5, .hdf5, .npz, .npy or .safetensors. The tokens of raw text
-    are written next to it, into `NAME.tokens.txt`: a line for each line, with spaces between tokens.
+    The input may be a Parquet or Arrow file, whose rows are the sentences. The ending of the output's name decides its
+    layout: .h5, .hdf5, .npz, .npy, .safetensors, .parquet, .arrow or .feather. The tokens of raw text are written next
+    to it, into `NAME.tokens.txt`: a line for each line, with spaces between tokens; in Parquet and Arrow, into the file
+    itself.
 
     layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise the top one.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
+    column: of a Parquet or Arrow file: strings, or lists of tokens; by default `tokens`, or else `text`.
     resume: whether to continue a job that was killed, whose finished lines are in `OUTPUT.partial`; the output has the
         same bytes as if the job had not been killed. A different model, different options, or different text in the
         finished lines are refused. A job that was started with `resume` keeps its finished lines also if it fails.
     Raises ValueError for input that is not text, OSError for files that cannot be read or written, naming the file and
-    the line, and InUseError, an OSError, if another process writes the same output; then no output is left. While it
-    runs, the folder of the output needs twice the output's size.
+    the line or row, and InUseError, an OSError, if another process writes the same output; then no output is left.
+    While it runs, the folder of the output needs twice the output's size.
     """
     output = Path(output_path)
     layout = format_to_write(output)
     check_output(output)
+    source = open_source(input_path, raw_text=raw_text, column=column)
+    if layout.holds_text:
+        _check_table(source, output)
     _check_is_not_input(tokens_path(output), input_path)
     with lock(output):
         if layers is None:
             layers = layout.default_layers
         layers = as_layers(layers, top=elmo.config.num_layers)
-        job = {
+        job: dict[str, object] = {
             "version": 1,
             "model": elmo.fingerprint(),  # while its weights are still those that were read
             "precision": elmo.precision,
             "layers": layers,
             "raw_text": raw_text,
         }
+        if isinstance(source, ColumnSource):
+            job["column"] = source.column
         shape = elmo.encode([], layers=layers, pooling="mean").shape[1:]
-        split = tokenize if raw_text else split_tokens
-        num_tokens = _count_tokens(input_path, split)
+        num_tokens = _count_tokens(source)
         if num_tokens is not None:
             _check_room(output, num_bytes=2 * FLOAT.itemsize * num_tokens * math.prod(shape))
         partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=resume)
         encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False)
-        with removed_on_failure(partial, output, keep=resume), _tokens_file(output, raw_text=raw_text) as keep:
+        with (
+            removed_on_failure(partial, output, keep=resume),
+            _tokens_file(output, raw_text=raw_text and not layout.holds_text) as keep,
+        ):
             with progress_bar(unit="token", total=num_tokens, done=partial.num_tokens, scale=True) as bar:
-                for num_embedded in _embed_lines(elmo, encode, input_path, split, partial, keep):
+                for num_embedded in _embed_sentences(elmo, encode, source, partial, keep):
                     bar.update(num_embedded)
             if not partial.num_lines:
                 raise ValueError(f"{input_path} has no lines; expected one sentence per line")
-            layout.write(output, partial.stored())
+            texts = Texts(source, raw_text) if layout.holds_text else None
+            layout.write(output, replace(partial.stored(), texts=texts))
         partial.remove()
         return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)
 
 
-def _embed_lines(
+def _embed_sentences(
     elmo: Elmo,
     encode: Callable[[list[list[str]]], list[Float32[np.ndarray, "*L T E"]]],
-    input_path: str | Path,
-    split: Callable[[str], list[str]],
+    source: SentenceSource,
     partial: PartialVectors,
     keep: Callable[[list[str]], object],
 ) -> Iterator[int]:
@@ -121,10 +132,10 @@ def _embed_lines(
 
     A block is written while the next block is encoded and the one after that is read.
     """
-    lines = read_lines(input_path)
-    digest = _pass_over_finished(lines, partial, lambda line: keep(split(line)), name=str(input_path))
+    sentences = iter(source)
+    digest = _pass_over_finished(sentences, partial, keep, name=source.name)
     blocks = batched(
-        ((line, split(line)) for line in lines),
+        sentences,
         size=BLOCK_LINES,
         weight=lambda line_and_tokens: len(line_and_tokens[1]),
         enough_weight=BLOCK_TOKENS,
@@ -154,14 +165,18 @@ def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def _pass_over_finished(
-    lines: Iterator[str], partial: PartialVectors, keep: Callable[[str], object], *, name: str
+    sentences: Iterator[tuple[str, list[str]]],
+    partial: PartialVectors,
+    keep: Callable[[list[str]], object],
+    *,
+    name: str,
 ) -> hashlib.blake2b:
     """Skip the finished lines; returns the digest of their text, which must be the text that was embedded."""
     digest = hashlib.blake2b(digest_size=16)
     num_lines = 0
-    for line in islice(lines, partial.num_lines):
+    for line, tokens in islice(sentences, partial.num_lines):
         digest.update(f"{line}\n".encode())
-        keep(line)
+        keep(tokens)
         num_lines += 1
     if num_lines < partial.num_lines or (num_lines and digest.hexdigest() != partial.digest):
         raise ValueError(
@@ -171,11 +186,19 @@ def _pass_over_finished(
     return digest
 
 
-def _count_tokens(path: str | Path, split: Callable[[str], list[str]]) -> int | None:
+def _check_table(source: SentenceSource, output: Path) -> None:
+    """Raise ValueError, before anything is computed, for a table that cannot be written."""
+    pyarrow_module("pyarrow")
+    if not source.is_file:
+        raise ValueError(
+            f"{output} has the tokens next to the vectors, and the text is read twice for that; give a file in place "
+            f"of {source.name}"
+        )
+
+
+def _count_tokens(source: SentenceSource) -> int | None:
     """Number of tokens; None for input that can be read only once. Finds bad lines before hours of work."""
-    if not Path(path).is_file():
-        return None
-    return sum(len(split(line)) for line in read_lines(path))
+    return sum(len(tokens) for _, tokens in source) if source.is_file else None
 
 
 @contextmanager

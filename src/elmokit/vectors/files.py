@@ -5,10 +5,12 @@
 | `.npz`, `.safetensors` | `vectors` (N,E) or (N,L,E) of all tokens of all sentences; `offsets` (sentences + 1) |
 | `.npy` | `vectors`; `offsets` in a second file, `NAME.offsets.npy` next to `NAME.npy` |
 | `.h5`, `.hdf5` | for other programs: a dataset per sentence, named by its number from 0, (T,E) or (L,T,E) |
+| `.parquet`, `.arrow` | for other programs: a row per sentence, with its tokens and vectors (`arrow_layout.py`) |
 
 Sentence i is `vectors[offsets[i]:offsets[i + 1]]`; a sentence without tokens has a number, but no rows. `elmokit embed`
 writes float32, `save_vectors` float16; offsets are int64. The model and its settings are recorded in the metadata of
-safetensors, in `about` (JSON) of `.npz`, and in the attributes of HDF5, but not in `.npy`.
+safetensors, in `about` (JSON) of `.npz`, in the attributes of HDF5, and in the metadata of Parquet and Arrow, but not
+in `.npy`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from elmokit.system.untrusted import FormatError
+from elmokit.vectors.arrow_layout import (
+    read_arrow,
+    read_parquet,
+    recognise_arrow,
+    recognise_parquet,
+    write_arrow,
+    write_parquet,
+)
 from elmokit.vectors.hdf5 import HDF5Vectors, recognise_hdf5, write_hdf5
 from elmokit.vectors.npy import npy_files, read_npy, recognise_npy, write_npy
 from elmokit.vectors.npz import read_npz, recognise_npz, write_npz
@@ -30,6 +40,8 @@ FORMATS = (
     VectorsFormat((".npz",), recognise_npz, read_npz, write_npz),
     VectorsFormat((".npy",), recognise_npy, read_npy, write_npy, files=npy_files),
     VectorsFormat((".safetensors",), recognise_safetensors, read_safetensors, write_safetensors),
+    VectorsFormat((".parquet",), recognise_parquet, read_parquet, write_parquet, holds_text=True),
+    VectorsFormat((".arrow", ".feather"), recognise_arrow, read_arrow, write_arrow, holds_text=True),
 )
 BY_ENDING = {ending: layout for layout in FORMATS for ending in layout.endings}
 

@@ -71,6 +71,10 @@ class HDF5Vectors:
     def lengths(self) -> Int64[np.ndarray, " B"]:
         return np.array([self._length(sentence) for sentence in range(len(self))], np.int64)
 
+    def sentences(self) -> list[list[str]] | None:
+        """None, as the file has no text."""
+        return None
+
     def _length(self, sentence: int) -> int:
         shape = self._datasets.shape(sentence)
         layers = () if self.num_layers is None else (self.num_layers,)

@@ -12,7 +12,7 @@ from elmokit.system.untrusted import FormatError, quoted
 from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from jaxtyping import Float, Int64, Shaped
@@ -42,6 +42,20 @@ class SentenceArrays(Protocol):
         """Tokens of each sentence."""
         ...
 
+    def sentences(self) -> list[list[str]] | None:
+        """Tokens of each sentence, if they are in the file."""
+        ...
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The sentences of an output, for layouts that hold them."""
+
+    sentences: Iterable[tuple[str, list[str]]]
+    """The text of each, and its tokens."""
+    raw_text: bool
+    """Whether the texts were tokenised; if not, they are nothing but the tokens."""
+
 
 @dataclass(frozen=True)
 class FlatVectors:
@@ -52,6 +66,8 @@ class FlatVectors:
     """Sentence i has the rows from `offsets[i]` up to `offsets[i + 1]` (exclusive)."""
     about: Mapping[str, str] = field(default_factory=dict[str, str])
     """The model's fingerprint, the precision, the layers."""
+    texts: Texts | None = None
+    """The sentences, when vectors are written."""
 
     @property
     def num_layers(self) -> int | None:
@@ -70,6 +86,9 @@ class FlatVectors:
 
     def lengths(self) -> Int64[np.ndarray, " B"]:
         return np.diff(self.offsets)
+
+    def sentences(self) -> list[list[str]] | None:
+        return None
 
 
 def _only(path: Path) -> tuple[Path, ...]:
@@ -90,6 +109,8 @@ class VectorsFormat:
     """The layers that `elmokit embed` writes by default."""
     files: Callable[[Path], tuple[Path, ...]] = _only
     """All files that hold the vectors of a path, the path itself first."""
+    holds_text: bool = False
+    """Whether the sentences are written as well."""
 
 
 def tokens_path(path: Path) -> Path:
@@ -150,12 +171,13 @@ class StoredVectors:
         return StoredVectors, (self.path, self._layout)
 
     def sentences(self) -> list[list[str]] | None:
-        """Tokens of each sentence, read from `text_path`; None if there is no such file.
+        """Tokens of each sentence, from a Parquet or Arrow file or else from `text_path`; None if there is neither.
 
         Raises ValueError if there are more or fewer lines than sentences, or tokens in a line than vectors.
         """
-        if not self.text_path.is_file():
-            return None
+        in_file = self._arrays.sentences()
+        if in_file is not None or not self.text_path.is_file():
+            return in_file
         lines = list(read_lines(self.text_path))
         if len(lines) != len(self):
             raise FormatError(self.text_path, f"has {len(lines):,} lines, but {self.path.name} {len(self):,} sentences")

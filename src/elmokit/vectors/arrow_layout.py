@@ -1,0 +1,234 @@
+"""Vectors as a table with a row per sentence, in Parquet or Arrow files: for Arrow, Spark, DuckDB, Ray and the like.
+
+| column | type | |
+|---|---|---|
+| `text` | string | the sentence; only if it was tokenised |
+| `tokens` | list of strings | |
+| `offsets` | list of fixed-size lists of 2 int32 | start and end of each token in `text`, in characters; as `text` |
+| `vectors` | list of fixed-size lists of E float32 | a vector per token; L lists of E for all layers |
+
+The model and its settings are in the metadata of the schema, as `elmokit` (JSON).
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elmokit.system.files import atomic_write
+from elmokit.system.json_fields import Fields, parse_json_object
+from elmokit.system.untrusted import FormatError
+from elmokit.text.alignment import token_offsets
+from elmokit.vectors.arrow_groups import (
+    ARROW_MAGIC,
+    PARQUET_MAGIC,
+    ArrowGroups,
+    Groups,
+    ParquetGroups,
+    only_column,
+    pyarrow_module,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from jaxtyping import Float, Float32, Int64
+
+    from elmokit.vectors.stored import FlatVectors
+
+ABOUT_KEY = b"elmokit"
+GROUP_ROWS = 512
+GROUP_TOKENS = 16_384
+"""A group of rows, which is read as a whole, ends after this many sentences or with the one that reaches this many
+tokens: 16 MiB of a layer of 256 numbers."""
+
+
+def recognise_parquet(path: Path, start: bytes) -> bool:
+    """Whether the file, which starts with these bytes, is a Parquet file."""
+    return start.startswith(PARQUET_MAGIC)
+
+
+def recognise_arrow(path: Path, start: bytes) -> bool:
+    """Whether the file, which starts with these bytes, is an Arrow file."""
+    return start.startswith(ARROW_MAGIC)
+
+
+def write_parquet(path: Path, stored: FlatVectors) -> None:
+    """Write a Parquet file atomically, a row group at a time; it is not compressed, because vectors do not shrink."""
+    parquet = pyarrow_module("pyarrow.parquet")
+    schema = table_schema(stored)
+    with (
+        atomic_write(path) as unfinished,
+        parquet.ParquetWriter(unfinished, schema, compression="NONE", use_dictionary=False) as file,
+    ):
+        for batch in record_batches(stored, schema):
+            file.write_batch(batch)
+
+
+def write_arrow(path: Path, stored: FlatVectors) -> None:
+    """Write an Arrow file atomically, a record batch at a time."""
+    ipc = pyarrow_module("pyarrow.ipc")
+    schema = table_schema(stored)
+    with (
+        atomic_write(path) as unfinished,
+        unfinished.open("wb") as disk,
+        ipc.new_file(disk, schema) as file,
+    ):
+        for batch in record_batches(stored, schema):
+            file.write_batch(batch)
+
+
+def read_parquet(path: Path) -> TableVectors:
+    """Open a Parquet file of vectors. Raises `FormatError` if it is damaged or has no such column."""
+    return TableVectors(ParquetGroups(path))
+
+
+def read_arrow(path: Path) -> TableVectors:
+    """Open an Arrow file of vectors. Raises `FormatError` if it is damaged or has no such column."""
+    return TableVectors(ArrowGroups(path))
+
+
+class TableVectors:
+    """The arrays of a table; the group of rows that was asked for last is in memory."""
+
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+        only_column(groups, ["vectors"])
+        self.num_layers, self.dim = _depth_and_width(groups)
+        self.about = _read_about(groups)
+        self._ends = np.cumsum(groups.sizes, dtype=np.int64)
+        self._last: tuple[int, Float[np.ndarray, "N *L E"], Int64[np.ndarray, " M"]] | None = None
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    def __getitem__(self, sentence: int) -> Float32[np.ndarray, "*L T E"]:
+        group = int(np.searchsorted(self._ends, sentence, side="right"))
+        vectors, offsets = self._read(group)
+        row = sentence - (int(self._ends[group - 1]) if group else 0)
+        tokens = vectors[offsets[row] : offsets[row + 1]]
+        return tokens if tokens.ndim == 2 else tokens.swapaxes(0, 1)
+
+    def lengths(self) -> Int64[np.ndarray, " B"]:
+        """Tokens of each sentence."""
+        return np.concatenate([[0][:0], *(np.diff(self._read(group)[1]) for group in range(len(self._ends)))])
+
+    def sentences(self) -> list[list[str]] | None:
+        """Tokens of each sentence; None if the table has no column of tokens."""
+        if "tokens" not in self._groups.columns:
+            return None
+        return [row for group in range(len(self._ends)) for row in self._groups.read(group, "tokens").to_pylist()]
+
+    def _read(self, group: int) -> tuple[Float[np.ndarray, "N *L E"], Int64[np.ndarray, " M"]]:
+        if self._last is None or self._last[0] != group:
+            self._last = (group, *self._arrays(group))
+        return self._last[1:]
+
+    def _arrays(self, group: int) -> tuple[Float[np.ndarray, "N *L E"], Int64[np.ndarray, " M"]]:
+        rows = self._groups.read(group, "vectors")
+        where = f"{self._groups.kind} {group}"
+        if rows.null_count:
+            raise FormatError(self._groups.path, f"has no vectors in row {_first_null(rows)}", part=where)
+        numbers: Any = rows.flatten()
+        shape = (-1, self.dim) if self.num_layers is None else (-1, self.num_layers, self.dim)
+        lengths = rows.value_lengths().to_numpy(zero_copy_only=False)
+        for _ in shape[1:]:
+            numbers = numbers.flatten()
+        flat = numbers.to_numpy(zero_copy_only=False)
+        if numbers.null_count or len(flat) != int(lengths.sum()) * int(np.prod(shape[1:])):
+            raise FormatError(self._groups.path, "has a missing vector or number", part=where)
+        ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        return flat.reshape(shape), ends
+
+
+def table_schema(stored: FlatVectors) -> Any:
+    """The columns of a file of these vectors, with what made them."""
+    arrow = pyarrow_module("pyarrow")
+    token = arrow.float32()
+    for size in reversed(stored.vectors.shape[1:]):
+        token = arrow.list_(token, size)
+    fields = [("vectors", arrow.list_(token))]
+    if stored.texts is not None:
+        fields = [("tokens", arrow.list_(arrow.string())), *fields]
+        if stored.texts.raw_text:
+            offsets = ("offsets", arrow.list_(arrow.list_(arrow.int32(), 2)))
+            fields = [("text", arrow.string()), fields[0], offsets, *fields[1:]]
+    return arrow.schema(fields, metadata={ABOUT_KEY: json.dumps(dict(stored.about)).encode()})
+
+
+def record_batches(stored: FlatVectors, schema: Any) -> Iterator[Any]:
+    """Record batches of pyarrow, which are the groups of a file. Raises ValueError if the sentences do not fit."""
+    arrow = pyarrow_module("pyarrow")
+    texts = None if stored.texts is None else iter(stored.texts.sentences)
+    start = 0
+    while start < len(stored):
+        end = _end_of_group(stored.offsets, start)
+        columns: dict[str, Any] = {"vectors": _vectors(arrow, stored, start, end)}
+        if texts is not None:
+            rows = list(islice(texts, end - start))
+            _check_fit(rows, stored.lengths()[start:end].tolist(), start)
+            columns["tokens"] = [tokens for _, tokens in rows]
+            if "text" in schema.names:
+                columns["text"] = [text for text, _ in rows]
+                columns["offsets"] = [token_offsets(text, tokens) for text, tokens in rows]
+        yield arrow.record_batch([arrow.array(columns[field.name], field.type) for field in schema], schema=schema)
+        start = end
+
+
+def _end_of_group(offsets: Int64[np.ndarray, " M"], start: int) -> int:
+    enough = int(np.count_nonzero(offsets[start : start + GROUP_ROWS] < offsets[start] + GROUP_TOKENS))
+    return min(start + enough, len(offsets) - 1)
+
+
+def _vectors(arrow: Any, stored: FlatVectors, start: int, end: int) -> Any:
+    bounds = np.asarray(stored.offsets[start : end + 1])
+    rows = np.ascontiguousarray(stored.vectors[bounds[0] : bounds[-1]], np.float32)
+    values = arrow.array(rows.reshape(-1))
+    for size in reversed(rows.shape[1:]):
+        values = arrow.FixedSizeListArray.from_arrays(values, size)
+    return arrow.ListArray.from_arrays(arrow.array((bounds - bounds[0]).astype(np.int32)), values)
+
+
+def _check_fit(rows: Sequence[tuple[str, list[str]]], lengths: Sequence[int], start: int) -> None:
+    for place, length in enumerate(lengths):
+        if place >= len(rows) or len(rows[place][1]) != length:
+            raise ValueError(
+                f"sentence {start + place} of the text has changed since its {length} vectors were computed; the text "
+                "must stay as it is while it is embedded"
+            )
+
+
+def _depth_and_width(groups: Groups) -> tuple[int | None, int]:
+    types = pyarrow_module("pyarrow.types")
+    column = groups.schema.field("vectors").type
+    sizes: list[int] = []
+    inner = column.value_type if types.is_list(column) or types.is_large_list(column) else column
+    while types.is_fixed_size_list(inner):
+        sizes.append(inner.list_size)
+        inner = inner.value_type
+    is_float = types.is_float32(inner) or types.is_float16(inner)
+    if inner is column or len(sizes) not in (1, 2) or 0 in sizes or not is_float:
+        raise FormatError(
+            groups.path,
+            f"is of type {column}; expected a list of fixed-size lists of float32 or float16: a vector per token",
+            part="column vectors",
+        )
+    return (sizes[0] if len(sizes) == 2 else None), sizes[-1]
+
+
+def _read_about(groups: Groups) -> dict[str, str]:
+    metadata: dict[bytes, bytes] = groups.schema.metadata or {}
+    about = metadata.get(ABOUT_KEY)
+    if about is None:
+        return {}
+    fields = Fields(groups.path, parse_json_object(about, where=groups.path, part="elmokit"), prefix="elmokit.")
+    return {name: fields.text(name) for name in fields.names}
+
+
+def _first_null(array: Any) -> int:
+    missing: np.ndarray = array.is_null().to_numpy(zero_copy_only=False)
+    return int(np.flatnonzero(missing)[0])

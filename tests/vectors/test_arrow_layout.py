@@ -1,0 +1,256 @@
+"""Parquet and Arrow: what is read and written, and what pyarrow alone makes of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.model.elmo import Elmo
+from elmokit.vectors import arrow_layout
+from elmokit.vectors import embed_file as embed
+from elmokit.vectors.embed_file import embed_file
+from elmokit.vectors.files import format_to_write, load_vectors, recognise
+from elmokit.vectors.stored import FlatVectors, Texts
+from elmokit.vectors.stored_layers import StoredLayers
+from toy_bilm import random_bilm
+
+ELMO = Elmo(random_bilm())
+LINES = ["It's cold .", "", "A  café is open", "밥을 먹었다", *(f"line {number}" for number in range(5))]
+ENDINGS = (".parquet", ".arrow")
+ABOUT = {"model": "0123", "precision": "float32", "layers": "all"}
+OFFSETS = np.array([0, 2, 2, 5])
+SENTENCES = [("the cat", ["the", "cat"]), ("", []), ("a b c", ["a", "b", "c"])]
+
+
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrow_layout, "GROUP_ROWS", 2)
+    monkeypatch.setattr(embed, "BLOCK_LINES", 3)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    return path
+
+
+def read_table(path: Path) -> Any:
+    return pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(path).read_all()
+
+
+def write_table(path: Path, columns: dict[str, Any], *, group: int = 2) -> Path:
+    table = pa.table(columns)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=group)
+    else:
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table, max_chunksize=group)
+    return path
+
+
+def flat(num_layers: int | None = 2) -> np.ndarray:
+    shape = (5, 3) if num_layers is None else (5, num_layers, 3)
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("num_layers", [None, 2])
+def test_what_was_written_is_read_sentence_by_sentence(tmp_path: Path, ending: str, num_layers: int | None):
+    path = tmp_path / f"v{ending}"
+    format_to_write(path).write(path, FlatVectors(flat(num_layers), OFFSETS, ABOUT, Texts(SENTENCES, raw_text=False)))
+    stored = load_vectors(path)
+    assert recognise(path) is format_to_write(path)
+    assert (len(stored), stored.num_layers, stored.dim, stored.about) == (3, num_layers, 3, ABOUT)
+    for array, (start, end) in zip(stored, [(0, 2), (2, 2), (2, 5)], strict=True):
+        rows = flat(num_layers)[start:end]
+        np.testing.assert_array_equal(array, rows if num_layers is None else rows.swapaxes(0, 1))
+    assert stored.sentences() == [["the", "cat"], [], ["a", "b", "c"]]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("layers", ["top", "all"])
+def test_embed_writes_tokens_and_vectors_that_other_programs_read(
+    text: Path, tmp_path: Path, ending: str, layers: embed.Layers
+):
+    done = embed_file(ELMO, text, tmp_path / f"v{ending}", layers=layers)
+    table = read_table(tmp_path / f"v{ending}")
+    expected = ELMO.encode([line.split() for line in LINES], layers=layers)
+    assert table.column_names == ["tokens", "vectors"] and done.num_lines == table.num_rows == len(LINES)
+    assert table["tokens"].to_pylist() == [line.split() for line in LINES]
+    for row, array in zip(table["vectors"].to_pylist(), expected, strict=True):
+        of_tokens = array if array.ndim == 2 else array.swapaxes(0, 1)
+        np.testing.assert_allclose(np.array(row).reshape(of_tokens.shape), of_tokens, atol=1e-6)
+    token = table.schema.field("vectors").type.value_type
+    assert pa.types.is_fixed_size_list(token) and token.list_size == (3 if layers == "all" else 12)
+    assert json.loads(table.schema.metadata[b"elmokit"])["layers"] == str(layers)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_of_tokenised_text_the_offsets_are_written_too(text: Path, tmp_path: Path, ending: str):
+    embed_file(ELMO, text, tmp_path / f"v{ending}", raw_text=True)
+    for row in read_table(tmp_path / f"v{ending}").to_pylist():
+        assert [row["text"][start:end] for start, end in row["offsets"]] == row["tokens"]
+        assert len(row["vectors"]) == len(row["tokens"])
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_vectors_are_those_of_the_other_layouts(text: Path, tmp_path: Path, ending: str):
+    for name in (f"v{ending}", "v.npz"):
+        embed_file(ELMO, text, tmp_path / name, layers="all")
+    for ours, theirs in zip(load_vectors(tmp_path / f"v{ending}"), load_vectors(tmp_path / "v.npz"), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert StoredLayers(tmp_path / f"v{ending}")([["It's", "cold", "."]]).shape == (3, 1, 3, 12)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_killed_job_is_continued_to_the_same_bytes(
+    text: Path, tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+):
+    embed_file(ELMO, text, tmp_path / f"whole{ending}")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        append = embed.PartialVectors.append
+
+        def interrupted(partial: Any, arrays: Any, *, digest: str) -> None:
+            append(partial, arrays, digest=digest)
+            raise KeyboardInterrupt
+
+        patch.setattr(embed.PartialVectors, "append", interrupted)
+        embed_file(ELMO, text, tmp_path / f"v{ending}")
+    assert not (tmp_path / f"v{ending}").exists()
+    embed_file(ELMO, text, tmp_path / f"v{ending}", resume=True)
+    assert (tmp_path / f"v{ending}").read_bytes() == (tmp_path / f"whole{ending}").read_bytes()
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_column_of_text_or_of_tokens_is_embedded(tmp_path: Path, ending: str):
+    texts = ["It is cold.", "A café!", ""]
+    source = write_table(
+        tmp_path / f"in{ending}", {"id": [3, 1, 2], "text": texts, "tokens": [["New York", "is"], [], ["big"]]}
+    )
+    embed_file(ELMO, source, tmp_path / "tokens.npz")
+    np.testing.assert_allclose(
+        load_vectors(tmp_path / "tokens.npz")[0], ELMO.encode([["New York", "is"]])[0], atol=1e-6
+    )
+    embed_file(ELMO, source, tmp_path / "raw.parquet", raw_text=True)
+    assert load_vectors(tmp_path / "raw.parquet").sentences() == [["It", "is", "cold", "."], ["A", "café", "!"], []]
+    embed_file(ELMO, source, tmp_path / "split.parquet", column="text")
+    assert load_vectors(tmp_path / "split.parquet").sentences() == [["It", "is", "cold."], ["A", "café!"], []]
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({"text": ["a", None, "b"]}, {}, r"row group 0, row 1: column text has a missing value; drop or replace it"),
+        ({"tokens": [["a"], ["b"], [None]]}, {}, r"row group 1, row 0: column tokens has a missing value"),
+        ({"body": ["a"], "id": [1]}, {}, r"in.parquet: has no column tokens or text; its columns are body, id"),
+        ({"text": ["a"]}, {"column": "x"}, r"has no column x; its columns are text"),
+        ({"text": [1]}, {}, r"column text: is of type int64; expected text, or lists of tokens"),
+        ({"tokens": [["a"]]}, {"raw_text": True}, r"column tokens: holds tokens, which cannot be tokenised"),
+        ({"text": pa.array([], pa.string())}, {}, r"in.parquet has no lines"),
+    ],
+)
+def test_bad_input_is_refused_with_its_place(
+    tmp_path: Path, columns: dict[str, Any], options: dict[str, Any], message: str
+):
+    source = write_table(tmp_path / "in.parquet", columns)
+    with pytest.raises(ValueError, match=message):
+        embed_file(ELMO, source, tmp_path / "out.parquet", **options)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+def test_in_an_arrow_file_the_place_is_a_record_batch(tmp_path: Path):
+    source = write_table(tmp_path / "in.arrow", {"text": ["a", "b", None]})
+    with pytest.raises(ValueError, match=r"in.arrow: record batch 1, row 0: column text has a missing value"):
+        embed_file(ELMO, source, tmp_path / "out.npz")
+
+
+def test_text_files_have_no_columns_and_standard_input_cannot_become_a_table(text: Path, tmp_path: Path):
+    with pytest.raises(
+        ValueError, match=r"text.txt is neither a Parquet file nor an Arrow file, so it has no column x"
+    ):
+        embed_file(ELMO, text, tmp_path / "out.npz", column="x")
+    with pytest.raises(ValueError, match=r"the text is read twice for that; give a file in place of -"):
+        embed_file(ELMO, "-", tmp_path / "out.parquet")
+
+
+def test_text_that_changes_while_it_is_embedded_is_refused(tmp_path: Path):
+    stored = FlatVectors(flat(), OFFSETS, ABOUT, Texts(SENTENCES[:2], raw_text=False))
+    with pytest.raises(ValueError, match=r"sentence 2 of the text has changed since its 3 vectors were computed"):
+        arrow_layout.write_parquet(tmp_path / "v.parquet", stored)
+    assert list(tmp_path.iterdir()) == []
+
+
+VECTOR = pa.list_(pa.list_(pa.float32(), 3))
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pa.array([[[1.0, 2.0]]]), r"column vectors: is of type list<.*double.*>>; expected a list of fixed-size"),
+        (pa.array([1.0]), r"column vectors: is of type double"),
+        (pa.array([[[1, 2, 3]], None], VECTOR), r"(row group|record batch) 0: has no vectors in row 1"),
+        (pa.array([[[1, 2, None]]], VECTOR), r"(row group|record batch) 0: has a missing vector or number"),
+        (pa.array([[None, [1, 2, 3]]], VECTOR), r"(row group|record batch) 0: has a missing vector or number"),
+    ],
+)
+def test_other_columns_are_not_vectors(tmp_path: Path, ending: str, column: Any, message: str):
+    path = write_table(tmp_path / f"v{ending}", {"vectors": column})
+    with pytest.raises(ValueError, match=message):
+        load_vectors(path)[0]
+
+
+def test_a_table_without_vectors_is_refused(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"v.parquet: has no column vectors; its columns are text"):
+        load_vectors(write_table(tmp_path / "v.parquet", {"text": ["a"]}))
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_whatever_byte_is_wrong_the_error_is_one_that_names_the_file(tmp_path: Path, ending: str):
+    path = tmp_path / f"v{ending}"
+    format_to_write(path).write(path, FlatVectors(flat(), OFFSETS, ABOUT, Texts(SENTENCES, raw_text=False)))
+    content = path.read_bytes()
+    randomness = np.random.default_rng(0)
+    refused = 0
+    for attempt in range(200):
+        spoilt = bytearray(content)
+        spoilt[randomness.integers(len(content))] = randomness.integers(256)
+        path.write_bytes(spoilt if attempt % 5 else spoilt[: randomness.integers(len(spoilt))])
+        try:
+            stored = load_vectors(path)
+            assert sum(array.size for array in stored) < 1000
+            stored.sentences()
+        except ValueError as error:
+            refused += 1
+            assert path.name in str(error)
+    assert refused > 20
+
+
+def test_the_command_line_reads_a_column_and_appends_the_ending(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    source = write_table(tmp_path / "in.parquet", {"body": ["It is cold."]})
+    arguments = ["embed", str(source), "--column", "body", "--tokenize", "--format", "parquet"]
+    assert main([*arguments, "-o", "out"]) == 0
+    assert "out.parquet: 1 lines, 4 tokens" in capsys.readouterr().out
+    assert pq.read_table("out.parquet").column_names == ["text", "tokens", "offsets", "vectors"]
+
+
+def test_without_pyarrow_the_extra_is_named_before_anything_is_computed(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def absent(module: str) -> None:
+        raise ImportError(module)
+
+    monkeypatch.setattr("elmokit.system.extras.importlib.import_module", absent)
+    with pytest.raises(ValueError, match=r"needs pyarrow: pip install 'elmokit\[arrow\]'"):
+        embed_file(ELMO, text, tmp_path / "out.parquet")
