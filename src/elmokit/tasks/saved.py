@@ -50,7 +50,9 @@ class TrainedTask:
     def __repr__(self) -> str:
         elmo = self.record.config.inputs.elmo
         reads = "without ELMo" if elmo is None else f"with {shortened(elmo.model)} at {elmo.position}"
-        labels = ", ".join(dict.fromkeys(re.sub("^[BILU]-", "", symbol) for symbol in self.record.symbols))
+        labels = ", ".join(
+            dict.fromkeys(re.sub("^[BILU]-", "", symbol) for symbol in self.record.symbols if symbol != "O")
+        )
         return f"<TrainedTask {self.task.name} {reads}{labels and f': {labels}'}>"
 
     def predict(self, value: object) -> Any:
