@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DOORS := .venv-doors
 DOORS_STAMP := $(DOORS)/.installed
+DOCS := .venv-docs
+DOCS_STAMP := $(DOCS)/.installed
 MIN_COVERAGE := 85
 
 # Idle threads that spin cost more than they give on few cores.
@@ -15,7 +17,7 @@ export OMP_WAIT_POLICY := passive
 # The tests run in as many processes as there are cores, each with one thread.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-.PHONY: help demo test test-doors format check wheel-test clean
+.PHONY: help demo test test-doors docs format check wheel-test clean
 .DEFAULT_GOAL := help
 
 help:  ## list what make can do
@@ -27,7 +29,7 @@ demo: $(STAMP)  ## embed sentences with the bundled model; writes demo.html
 test: $(STAMP)  ## run all tests
 	$(PYTEST)
 
-test-doors: $(DOORS_STAMP)  ## run the tests of integrations with large packages, in an environment of their own
+test-doors: $(DOORS_STAMP) docs  ## run the tests of integrations with large packages, in an environment of their own
 	OMP_NUM_THREADS=1 $(DOORS)/bin/python -m pytest tests/doors \
 		--cov --cov-report=json:build/coverage-doors.json --cov-report=
 	$(DOORS)/bin/python tests/check_coverage.py build/coverage-doors.json --at-least $(MIN_COVERAGE) --doors
@@ -44,6 +46,9 @@ check: $(STAMP)  ## lint, format, types, floors, all tests, coverage of each fil
 	$(PYTEST) --cov --cov-report=json:build/coverage.json --cov-report=
 	$(BIN)/python tests/check_coverage.py build/coverage.json --at-least $(MIN_COVERAGE)
 
+docs: $(DOCS_STAMP)  ## build the documentation as a site, build/site, strictly; needs no torch
+	$(DOCS)/bin/mkdocs build --strict --quiet
+
 wheel-test: $(STAMP)  ## build the wheel, install it elsewhere, run doctor and demo with it
 	rm -rf build/wheel-test
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel-test .
@@ -52,11 +57,19 @@ wheel-test: $(STAMP)  ## build the wheel, install it elsewhere, run doctor and d
 	cd build/wheel-test && venv/bin/elmokit doctor && venv/bin/elmokit demo
 
 clean:  ## remove the virtual environment and all that was built
-	rm -rf $(VENV) $(DOORS) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
+	rm -rf $(VENV) $(DOORS) $(DOCS) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
 
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+	touch $@
+
+# The extra `docs` alone: mkdocstrings reads the source, so neither elmokit nor torch has to be installed.
+$(DOCS_STAMP): pyproject.toml constraints-docs.txt
+	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	mkdir -p build
+	$(DOCS)/bin/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['docs'], sep='\n')" > build/docs-requirements.txt
+	$(DOCS)/bin/python -m pip install --quiet --requirement build/docs-requirements.txt --constraint constraints-docs.txt
 	touch $@
 
 $(DOORS_STAMP): pyproject.toml constraints-doors.txt

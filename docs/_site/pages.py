@@ -1,0 +1,90 @@
+"""Hook of MkDocs: the site has the pages of the repository's root too, and a reference of the public names.
+
+Pages are written for a reader of the repository. So links out of `docs` become links to pages of the site, or to
+`repo_url`; without a `repo_url` they become plain text.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+ROOT_PAGES = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "ARCHITECTURE.md": "architecture.md",
+    "SECURITY.md": "security.md",
+}
+"""A file of the root, and its page on the site."""
+REFERENCE = "reference.md"
+INTEGRATIONS = "Integrations"
+_LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Complete the navigation: all integrations, and the pages that it does not name."""
+    nav = config.nav or []
+    unnamed = [path.name for path in sorted((ROOT / "docs").glob("*.md")) if f"'{path.name}'" not in str(nav)]
+    for part in nav:
+        if isinstance(part, dict) and INTEGRATIONS in part:
+            found = sorted((ROOT / "docs" / "integrations").glob("*.md"))
+            part[INTEGRATIONS] = [f"integrations/{path.name}" for path in found]
+    config.nav = [*nav, {"More": unnamed}] if unnamed else nav
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are not files of `docs`."""
+    from mkdocs.structure.files import File
+
+    contents = {page: (ROOT / name).read_text(encoding="utf-8") for name, page in ROOT_PAGES.items()}
+    for page, content in (contents | {REFERENCE: reference()}).items():
+        files.append(File.generated(config, page, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Let the links lead to places that the site, or the repository, has."""
+    return with_links(markdown, page.file.src_uri, repo_url=config.repo_url)
+
+
+def with_links(markdown: str, page: str, *, repo_url: str | None) -> str:
+    """The text of a page of the site, with its links to files of the repository as links of the site."""
+    sources = {site: name for name, site in ROOT_PAGES.items()}
+    folder = posixpath.dirname(sources.get(page, f"docs/{page}"))
+
+    def replaced(link: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join(folder, link["target"]))
+        if "://" in link["target"] or not (ROOT / path).exists():
+            return link[0]
+        anchor = link["anchor"] or ""
+        if path in ROOT_PAGES or (path.startswith("docs/") and (ROOT / path).is_file()):
+            site = posixpath.relpath(ROOT_PAGES.get(path, path.removeprefix("docs/")), posixpath.dirname(page) or ".")
+            return f"{link['image']}[{link['text']}]({site}{anchor})"
+        return f"[{link['text']}]({repo_url.rstrip('/')}/blob/main/{path}{anchor})" if repo_url else link["text"]
+
+    return _LINK.sub(replaced, markdown)
+
+
+def reference() -> str:
+    """A page with the docstring of each public name, read from where the front door finds it."""
+    tree = ast.parse((ROOT / "src" / "elmokit" / "__init__.py").read_text(encoding="utf-8"))
+    homes = next(
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES"
+    )
+    parts = ["# Reference", "Every public name, with its arguments. [The public names](api.md) has an example of each."]
+    for name, home in homes.items():
+        parts.append(f"## elmokit.{name}\n\n::: {home.replace(':', '.')}")
+    return "\n\n".join(parts) + "\n"
