@@ -1,0 +1,34 @@
+"""Static vectors of words as gensim's KeyedVectors; needs `pip install 'elmokit[gensim]'`.
+
+Averages over a dozen sentences only show how it is done: give it a corpus of some hundred thousand words.
+"""
+
+from gensim.models import KeyedVectors
+
+from elmokit import Elmo
+from elmokit.integrations.gensim import averaged_vectors, word_vectors
+
+SENTENCES = [
+    "The king met the queen in the old castle.",
+    "The queen wrote a letter to the king.",
+    "A king and a queen ruled the country.",
+    "The doctor met the nurse in the new hospital.",
+    "The nurse wrote a note to the doctor.",
+    "A doctor and a nurse looked after the child.",
+    "They bought bread and milk in the shop.",
+    "We ate bread with milk and honey.",
+    "The shop sells milk, bread and fruit.",
+]
+
+elmo = Elmo("mini-en")
+averaged = averaged_vectors(elmo, SENTENCES, min_count=2)
+print(len(averaged.index_to_key), "words, the most frequent first:", *averaged.index_to_key[:5])
+for word in ("king", "doctor", "bread"):
+    print(word, "is nearest to", ", ".join(near for near, _ in averaged.most_similar(word, topn=3)))
+
+spelt = word_vectors(elmo, ["king", "kingdom", "kings", "doctor", "doctors", "bread", "breadth"])
+print("by spelling alone, king is nearest to", ", ".join(near for near, _ in spelt.most_similar("king", topn=2)))
+
+averaged.save_word2vec_format("words.vec")  # text, for any program; `binary=True` for word2vec's binary form
+again = KeyedVectors.load_word2vec_format("words.vec")
+print("saved and loaded:", again.vectors.shape)

@@ -1,0 +1,105 @@
+"""Static word vectors out of a biLM, as gensim's `KeyedVectors` (extra `gensim`): one vector per word, for any context.
+
+Either the representation of the word alone (layer 0), or the average of its vectors over its occurrences in a corpus,
+which Bommasani et al. (2020) found to be the better static vectors.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elmokit.model.layer_choice import DEFAULT_LAYERS, as_layers
+from elmokit.model.sentences import tokens_of_each
+from elmokit.system.batches import batched
+from elmokit.system.extras import require
+from elmokit.system.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from jaxtyping import Float32
+
+    from elmokit.model.elmo import Elmo
+    from elmokit.model.layer_choice import Layers
+    from elmokit.model.sentences import Sentence
+
+BLOCK_SENTENCES = 1024
+"""Sentences whose vectors are in memory at a time."""
+
+
+def word_vectors(elmo: Elmo, words: Iterable[str]) -> Any:
+    """`KeyedVectors` with the token representation (layer 0) of each word; the words are alike if they are spelt alike.
+
+    Raises ValueError for no words and a missing gensim.
+    """
+    distinct = list(dict.fromkeys(words))
+    vectors = elmo.encode([[word] for word in distinct], layers=0, show_progress_bar=False)
+    return _keyed(distinct, [array[0] for array in vectors], dim=elmo.dim)
+
+
+def averaged_vectors(
+    elmo: Elmo,
+    sentences: Iterable[Sentence],
+    *,
+    layers: Layers = DEFAULT_LAYERS,
+    words: Iterable[str] | None = None,
+    min_count: int = 5,
+    batch_size: int = 128,
+    show_progress_bar: bool | None = None,
+) -> Any:
+    """`KeyedVectors` with the average vector of each word over its occurrences, the most frequent word first.
+
+    sentences: strings, which are tokenised, or lists of tokens; they are read once, a block at a time.
+    layers: "top", "average" or the number of a layer.
+    words: the words that are wanted; by default all. The sum of each word that occurs is in memory.
+    min_count: occurrences that a word needs to get a vector. `get_vecattr(word, "count")` has their number.
+
+    Raises ValueError for "all" layers, a word of which no vector would be left, and a missing gensim.
+    """
+    layers = as_layers(layers, top=elmo.config.num_layers)
+    if layers == "all":
+        raise ValueError("layers is 'all'; a word has one vector, of 'top', 'average' or the number of a layer")
+    wanted = None if words is None else set(words)
+    sums: dict[str, Float32[np.ndarray, " E"]] = {}
+    counts: Counter[str] = Counter()
+    with progress_bar(unit="sentence", show=show_progress_bar) as bar:
+        for block in batched(sentences, size=BLOCK_SENTENCES):
+            tokens = tokens_of_each(block)
+            vectors = elmo.encode(tokens, layers=layers, batch_size=batch_size, show_progress_bar=False)
+            for sentence, array in zip(tokens, vectors, strict=True):
+                _add(sums, counts, sentence, array, wanted)
+            bar.update(len(block))
+    kept = [word for word, count in counts.most_common() if count >= min_count]
+    keyed = _keyed(kept, [sums[word] / counts[word] for word in kept], dim=elmo.dim)
+    for word in kept:
+        keyed.set_vecattr(word, "count", counts[word])
+    return keyed
+
+
+def _add(
+    sums: dict[str, Float32[np.ndarray, " E"]],
+    counts: Counter[str],
+    sentence: Sequence[str],
+    array: Float32[np.ndarray, "T E"],
+    wanted: set[str] | None,
+) -> None:
+    for token, vector in zip(sentence, array, strict=True):
+        if wanted is not None and token not in wanted:
+            continue
+        if token in sums:
+            sums[token] += vector
+        else:
+            sums[token] = vector.copy()
+        counts[token] += 1
+
+
+def _keyed(words: Sequence[str], vectors: Sequence[Float32[np.ndarray, " E"]], *, dim: int) -> Any:
+    if not words:
+        raise ValueError("no word would have a vector; pass words, or sentences in which words occur min_count times")
+    models = require("gensim.models", extra="gensim", purpose="the vectors of words as KeyedVectors")
+    keyed = models.KeyedVectors(vector_size=dim, count=0, dtype=np.float32)
+    keyed.add_vectors(list(words), np.stack(vectors))
+    return keyed

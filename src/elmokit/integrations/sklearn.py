@@ -1,0 +1,107 @@
+"""`ElmoVectorizer`: texts -> pooled vectors, as a transformer of scikit-learn (extra `sklearn`).
+
+Pooled vectors of a small biLM are weak features: a bag of words classifies better (docs/integrations/sklearn.md).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from elmokit.model.bundled import DEFAULT_MODEL
+from elmokit.model.elmo import Elmo
+from elmokit.model.sentences import tokens_of_each
+from elmokit.system.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from jaxtyping import Float32
+    from numpy import ndarray
+
+    from elmokit.model.layer_choice import Layers, Pooling
+    from elmokit.model.sentences import Sentence
+
+_base: Any = require("sklearn.base", extra="sklearn", purpose="ElmoVectorizer", package="scikit-learn")
+_validation: Any = require(
+    "sklearn.utils.validation", extra="sklearn", purpose="ElmoVectorizer", package="scikit-learn"
+)
+
+
+class ElmoVectorizer(
+    _base.ClassNamePrefixFeaturesOutMixin,
+    _base.TransformerMixin,
+    _base.BaseEstimator,
+):
+    """Texts, or lists of tokens, -> an array (N,2D) with the pooled vectors of the tokens of each.
+
+    model: an `Elmo`, the name of a bundled model, or what `Elmo.from_pretrained` opens.
+    layers: "top", "average" or the number of a layer; pooled vectors of the average are the better features.
+    pooling: "mean" or "max" over the tokens; a text without tokens gets zeros.
+    normalize: whether to scale each vector to length 1.
+    batch_size: number of texts that are encoded at once.
+    device: "cpu" or "cuda"; by default the GPU if there is one. A model that is given as an `Elmo` stays where it is.
+
+    Nothing is learned: `fit` loads the model (`elmo_`) and remembers the width (`n_features_out_`). A fitted vectorizer
+    is pickled with the weights of its model.
+    """
+
+    def __init__(
+        self,
+        model: Elmo | str | Path = DEFAULT_MODEL,
+        *,
+        layers: Layers = "average",
+        pooling: Pooling = "mean",
+        normalize: bool = False,
+        batch_size: int = 128,
+        device: str | None = None,
+    ) -> None:
+        self.model = model
+        self.layers: Layers = layers
+        self.pooling: Pooling = pooling
+        self.normalize = normalize
+        self.batch_size = batch_size
+        self.device = device
+
+    def fit(self, X: Iterable[Sentence], y: object = None) -> ElmoVectorizer:  # noqa: N803 - scikit-learn's name
+        """Load the model. Raises ValueError for one string in place of texts, and the errors of `from_pretrained`."""
+        del y
+        _checked(X)
+        if self.layers == "all" or self.pooling not in ("mean", "max"):
+            raise ValueError(
+                f"layers is {self.layers!r} and pooling {self.pooling!r}; expected 'top', 'average' or the number of a "
+                "layer, and 'mean' or 'max'"
+            )
+        self.elmo_ = self.model if isinstance(self.model, Elmo) else Elmo(self.model, device=self.device)
+        self.n_features_out_ = self.elmo_.dim
+        return self
+
+    def transform(self, X: Iterable[Sentence]) -> Float32[ndarray, "N E"]:  # noqa: N803
+        """The vectors of texts, float32. Raises NotFittedError before `fit`, and ValueError as `Elmo.encode` does."""
+        _validation.check_is_fitted(self, "elmo_")
+        return self.elmo_.encode(
+            tokens_of_each(_checked(X)),
+            layers=self.layers,
+            pooling=self.pooling,
+            normalize_embeddings=self.normalize,
+            batch_size=self.batch_size,
+            show_progress_bar=False,
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        """What `get_feature_names_out` counts, by the name that scikit-learn's mixin asks for."""
+        return self.n_features_out_
+
+    def __sklearn_tags__(self) -> Any:
+        """Texts come in, no table; and fitting needs no labels."""
+        tags = cast("Any", super().__sklearn_tags__())
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _checked(texts: Iterable[Sentence]) -> Iterable[Sentence]:
+    if isinstance(texts, str):
+        raise ValueError(f"expected texts, or lists of tokens, got the string {texts[:40]!r}")
+    return texts

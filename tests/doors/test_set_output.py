@@ -1,0 +1,30 @@
+"""`ElmoVectorizer` gives tables of pandas, and takes their columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_transformer
+
+from elmokit.integrations.sklearn import ElmoVectorizer
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
+from toy_bilm import random_bilm
+
+TABLE = pd.DataFrame({"text": ["A good film.", "A bad one."], "stars": [5, 1]}, index=["first", "second"])
+
+
+def test_a_table_keeps_its_rows_and_has_the_names_of_the_features(tmp_path: Path):
+    write_native(tmp_path / "toy", to_stored(random_bilm()))
+    vectorizer = ElmoVectorizer(tmp_path / "toy", device="cpu")
+    plain = vectorizer.fit_transform(TABLE["text"])
+    table = vectorizer.set_output(transform="pandas").fit_transform(TABLE["text"])
+    assert list(table.index) == ["first", "second"]
+    assert list(table.columns) == [f"elmovectorizer{number}" for number in range(12)]
+    np.testing.assert_allclose(table.to_numpy(), plain, atol=1e-6)
+
+    columns = make_column_transformer((vectorizer, "text"), remainder="passthrough").set_output(transform="pandas")
+    found = columns.fit_transform(TABLE)
+    assert list(found.columns[[0, -1]]) == ["elmovectorizer__elmovectorizer0", "remainder__stars"]

@@ -1,0 +1,150 @@
+"""`ElmoVectorizer` is a transformer as scikit-learn expects one, and gives what `encode` gives."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+
+import joblib
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from elmokit.integrations.sklearn import ElmoVectorizer
+from elmokit.model.elmo import Elmo
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
+from toy_bilm import random_bilm
+
+TEXTS = ["A good film.", "A bad film!", "Good, good.", "Bad; so bad.", "The good one", "The bad one"]
+LABELS = [1, 0, 1, 0, 1, 0]
+
+warnings.filterwarnings("ignore", message="Can't test estimator")  # as for text vectorizers of their own
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    write_native(folder / "toy", to_stored(random_bilm()))
+    return folder / "toy"
+
+
+@pytest.fixture
+def fitted(folder: Path) -> Any:
+    return ElmoVectorizer(folder, device="cpu").fit(TEXTS)
+
+
+@parametrize_with_checks([ElmoVectorizer(), ElmoVectorizer(layers="top", pooling="max", normalize=True)])
+def test_it_passes_the_checks_that_text_vectorizers_get(estimator: Any, check: Any):
+    check(estimator)
+
+
+API_CHECKS = [
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_get_params_invariance",
+    "check_mixin_order",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_set_params",
+    "check_valid_tag_types",
+]
+
+
+@pytest.mark.parametrize("check", API_CHECKS)
+def test_it_passes_the_checks_that_need_no_table(check: str):
+    getattr(estimator_checks, check)("ElmoVectorizer", ElmoVectorizer())
+
+
+def test_its_tags_are_those_of_a_text_vectorizer():
+    ours, theirs = ElmoVectorizer().__sklearn_tags__(), TfidfVectorizer().__sklearn_tags__()
+    assert (ours.input_tags, ours.target_tags) == (theirs.input_tags, theirs.target_tags)
+
+
+@pytest.mark.parametrize(("layers", "pooling"), [("top", "mean"), ("average", "max"), (0, "mean")])
+def test_it_gives_the_pooled_vectors_of_encode(folder: Path, layers: Any, pooling: Any):
+    vectorizer = ElmoVectorizer(folder, layers=layers, pooling=pooling, normalize=True, batch_size=2, device="cpu")
+    expected = Elmo(folder, device="cpu").encode(TEXTS, layers=layers, pooling=pooling, normalize_embeddings=True)
+    found = vectorizer.fit_transform(TEXTS, LABELS)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_texts_may_be_lists_of_tokens_an_array_or_empty(fitted: Any):
+    from_tokens = fitted.transform([["A", "good", "film", "."], []])
+    np.testing.assert_allclose(from_tokens[0], fitted.transform(np.array(TEXTS))[0], atol=1e-6)
+    assert not from_tokens[1].any()
+    assert fitted.transform([]).shape == (0, 12)
+
+
+def test_features_have_names(fitted: Any):
+    names = fitted.get_feature_names_out()
+    assert list(names[:2]) == ["elmovectorizer0", "elmovectorizer1"] and len(names) == 12
+    union = make_union(ElmoVectorizer(fitted.elmo_), TfidfVectorizer()).fit(TEXTS)
+    assert "tfidfvectorizer__good" in union.get_feature_names_out()
+
+
+def test_it_works_in_a_pipeline_and_a_grid_search(folder: Path):
+    pipeline = make_pipeline(ElmoVectorizer(folder, device="cpu"), StandardScaler(), LogisticRegression(C=100.0))
+    grid = {"elmovectorizer__layers": ["top", 0], "elmovectorizer__pooling": ["mean", "max"]}
+    search = GridSearchCV(pipeline, grid, cv=2).fit(TEXTS, LABELS)
+    assert search.best_estimator_.score(TEXTS, LABELS) == 1.0
+    assert not np.isnan(search.cv_results_["mean_test_score"]).any()
+
+
+def test_a_copy_is_not_fitted_and_has_the_same_parameters(fitted: Any):
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    with pytest.raises(NotFittedError):
+        copy.transform(TEXTS)
+    with pytest.raises(NotFittedError):
+        copy.get_feature_names_out()
+    with_model = clone(ElmoVectorizer(fitted.elmo_))  # the model is copied with its weights
+    np.testing.assert_array_equal(with_model.fit_transform(TEXTS), fitted.transform(TEXTS))
+
+
+def test_pickles_need_no_files(fitted: Any, tmp_path: Path):
+    expected = fitted.transform(TEXTS)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(TEXTS), expected)
+    joblib.dump(fitted, tmp_path / "vectorizer.joblib")
+    np.testing.assert_array_equal(joblib.load(tmp_path / "vectorizer.joblib").transform(TEXTS), expected)
+
+
+@pytest.mark.slow
+def test_other_processes_give_the_same_vectors(fitted: Any):
+    halves = joblib.Parallel(n_jobs=2)(joblib.delayed(fitted.transform)(part) for part in (TEXTS[:3], TEXTS[3:]))
+    np.testing.assert_allclose(np.concatenate(halves), fitted.transform(TEXTS), atol=1e-6)
+
+
+def test_what_is_no_collection_of_texts_is_refused(fitted: Any):
+    with pytest.raises(ValueError, match="expected texts, or lists of tokens, got the string 'A good film.'"):
+        fitted.transform("A good film.")
+    with pytest.raises(ValueError, match="sentence 1 is None"):
+        fitted.transform(["A good film.", None])
+    with pytest.raises(ValueError, match="layers is 'all' and pooling 'mean'; expected 'top', 'average' or"):
+        ElmoVectorizer(layers="all").fit(TEXTS)
+    with pytest.raises(ValueError, match="pooling 'sum'; expected"):
+        ElmoVectorizer(pooling="sum").fit(TEXTS)  # type: ignore[arg-type]
+
+
+def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "sklearn.base", None)
+    monkeypatch.delitem(sys.modules, "elmokit.integrations.sklearn")
+    with pytest.raises(ValueError, match=r"ElmoVectorizer needs scikit-learn: pip install 'elmokit\[sklearn\]'"):
+        importlib.import_module("elmokit.integrations.sklearn")
