@@ -27,7 +27,7 @@ class Section:
     text: str
     """Markdown, which starts with its heading of the second level."""
     commands: tuple[str, ...]
-    """The commands that measure it again."""
+    """The commands that measure it again; none for what the user has measured."""
 
 
 def results_page(
@@ -56,7 +56,7 @@ def results_page(
     ]
     for section in sections:
         again = ", ".join(map(code_span, section.commands))
-        parts += [section.text, f"To measure it again: {again}."]
+        parts += [section.text, *([f"To measure it again: {again}."] if again else [])]
     if left_out:
         parts += ["## Not measured", "\n".join(f"- {reason}" for reason in left_out)]
     return "\n\n".join(parts) + "\n"

@@ -11,6 +11,7 @@ from typing import Any
 from elmokit.report.figures import pictures, sample_figure, weights_figure
 from elmokit.report.reproduction_page import reproduction_parts
 from elmokit.report.results_page import Section, results_page
+from elmokit.report.runs_section import runs_section
 from elmokit.report.tasks_page import tasks_section
 from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
 from elmokit.reproduce.claims import Evidence, verdicts
@@ -105,12 +106,15 @@ def _pictures(name: str, paths: Sequence[Path]) -> dict[str, bytes]:
 
 
 def _tasks(paths: Sequence[Path]) -> Section | None:
-    """The comparisons of tasks: of runs with the recipe's settings of ELMo, and of all that have test scores."""
+    """The comparisons of tasks: of runs with the recipe's settings of ELMo, and of all that have test scores.
+
+    If there is nothing to compare, the runs by themselves; None without runs.
+    """
     logged = [run for run in (read_runs(paths) if paths else []) if is_task_run(run)]
     runs = [(run, read_task_run(run)) for run in logged]
     results = comparisons_among(
         [run for run, read in runs if is_usual(read) or (read.result is not None and read.result.test)]
     )
     if not results.comparisons:
-        return None
+        return Section(runs_section([read for _, read in runs], results.notes), ()) if runs else None
     return Section(tasks_section(results), ("elmokit reproduce table1 --scale cpu",))
