@@ -116,7 +116,12 @@ LATER = (
     Job(
         "embed --tokenize",
         "embed ../inputs/raw.txt -o v.npz --tokenize --layers all --model ../inputs/bilm",
-        old=("v.npz",),
+        old=("v.npz", "v.tokens.txt"),
+    ),
+    Job(
+        "embed --fasta",
+        "embed ../inputs/proteins.fasta -o v.npz --fasta --model ../inputs/bilm",
+        old=("v.npz", "v.names.txt"),
     ),
 )
 """`export` takes 10 seconds, the others half a second at most."""
@@ -146,6 +151,7 @@ def make_inputs(folder: Path) -> None:
     (folder / "text.txt").write_text("".join(f"{sentence(2)}\n" for _ in range(1200)))  # three blocks of `embed`
     documents = (" ".join(f"{sentence(9).capitalize()} and so on ." for _ in range(4)) for _ in range(40))
     (folder / "raw.txt").write_text("\n\n".join(documents) + "\n")
+    (folder / "proteins.fasta").write_text("".join(f">P{number}\nMKVLAA\n" for number in range(200)))
     (folder / "vocabulary.txt").write_text("\n".join(["<S>", "</S>", "<UNK>", *words, ""]))
     (folder / "data").mkdir()
     for name, number in (("train", 40), ("dev", 16), ("test", 16)):

@@ -32,7 +32,7 @@ def expected(elmo: Elmo, fasta: Path) -> list[ProteinVectors]:
     return list(protein_vectors(elmo, fasta))
 
 
-@pytest.mark.parametrize("ending", [".h5", ".npz", ".npy", ".safetensors"])
+@pytest.mark.parametrize("ending", [".h5", ".npz", ".npy", ".safetensors", ".parquet"])
 def test_a_vector_for_each_residue_is_the_sum_of_its_layers(
     elmo: Elmo, fasta: Path, expected: list[ProteinVectors], ending: str
 ):
