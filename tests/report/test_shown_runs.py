@@ -22,7 +22,7 @@ def test_what_cannot_be_shown_is_left_out_and_named(tmp_path: Path, capsys: pyte
     long, short = make_run(tmp_path / "long", num_lines=3), make_run(tmp_path / "short", num_lines=1)
     assert main(["report", str(long), str(short), str(tmp_path / "none"), "-o", str(tmp_path / "page")]) == 0
     warned = capsys.readouterr().err
-    assert "left out: short has logged 1 training lines, and a curve needs 2" in warned
+    assert "warning: left out: " in warned and "short has logged 1 training lines, and a curve needs 2" in warned
     assert f"left out: no run {tmp_path / 'none'}" in warned
     page = (tmp_path / "page" / "training.md").read_text()
     assert "long" in page and "| short" not in page
