@@ -116,11 +116,13 @@ LATER = (
     Job(
         "embed --tokenize",
         "embed ../inputs/raw.txt -o v.npz --tokenize --layers all --model ../inputs/bilm",
+        resume="embed ../inputs/raw.txt -o v.npz --tokenize --layers all --model ../inputs/bilm --resume",
         old=("v.npz", "v.tokens.txt"),
     ),
     Job(
         "embed --fasta",
         "embed ../inputs/proteins.fasta -o v.npz --fasta --model ../inputs/bilm",
+        resume="embed ../inputs/proteins.fasta -o v.npz --fasta --model ../inputs/bilm --resume",
         old=("v.npz", "v.names.txt"),
     ),
 )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.model.elmo import Elmo
 from elmokit.model.layer_choice import Layers
+from elmokit.vectors import proteins
 from elmokit.vectors.embed_fasta import embed_fasta
 from elmokit.vectors.files import load_vectors
+from elmokit.vectors.partial import PartialVectors
 from elmokit.vectors.proteins import ProteinVectors, protein_vectors
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints" / "char"
@@ -69,13 +72,45 @@ def test_what_is_not_fasta_leaves_nothing(elmo: Elmo, fasta: Path):
     assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
 
 
+@pytest.mark.parametrize("per_protein", [False, True])
+def test_a_job_that_was_killed_can_be_resumed_to_the_same_bytes(
+    elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch, per_protein: bool
+):
+    monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 5)
+    whole, output = fasta.with_name("whole.npz"), fasta.with_name("out.npz")
+    embed_fasta(elmo, fasta, whole, per_protein=per_protein)
+    append, blocks = PartialVectors.append, iter(range(1))
+
+    def die(self: PartialVectors, *arguments: Any, **others: Any) -> None:
+        if next(blocks, None) is None:
+            raise KeyboardInterrupt
+        append(self, *arguments, **others)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartialVectors, "append", die)
+        with pytest.raises(KeyboardInterrupt):
+            embed_fasta(elmo, fasta, output, per_protein=per_protein)
+    with pytest.raises(ValueError, match="add --resume to continue it"):
+        embed_fasta(elmo, fasta, output, per_protein=per_protein)
+    with pytest.raises(ValueError, match="the interrupted job had a different per_protein"):
+        embed_fasta(elmo, fasta, output, per_protein=not per_protein, resume=True)
+    text = fasta.read_text()
+    fasta.write_text(text.replace("MKV", "MKL"))
+    with pytest.raises(ValueError, match="the first 1 proteins are not those that the interrupted job embedded"):
+        embed_fasta(elmo, fasta, output, per_protein=per_protein, resume=True)
+    fasta.write_text(text)
+    embed_fasta(elmo, fasta, output, per_protein=per_protein, resume=True)
+    assert output.read_bytes() == whole.read_bytes()
+    assert fasta.with_name("out.names.txt").read_text() == "P1\nsecond\n"
+
+
 def test_the_verb_embeds_fasta(fasta: Path, expected: list[ProteinVectors], capsys: pytest.CaptureFixture[str]):
     output = fasta.with_suffix(".npz")
     arguments = ["embed", str(fasta), "-o", str(output), "--model", str(MODEL), "--fasta", "--per-protein"]
     assert main([*arguments, "--device", "cpu"]) == 0
     assert capsys.readouterr().out.startswith(f"{output}: 2 proteins, 2 vectors, ")
     assert np.allclose(load_vectors(output)[1][0], expected[1].protein, atol=1e-6)
-    refused = {"--resume": "--resume cannot be combined with --fasta", "": "--per-protein needs --fasta"}
+    refused = {"--tokenize": "--tokenize cannot be combined with --fasta", "": "--per-protein needs --fasta"}
     for wrong, message in refused.items():
         given = [*arguments, wrong] if wrong else [name for name in arguments if name != "--fasta"]
         assert main(given) == 2

@@ -107,14 +107,19 @@ def _embed(arguments: argparse.Namespace) -> None:
 def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
     given = {"--with": arguments.system, "--word-vectors": arguments.word_vectors, "--tokenize": arguments.tokenize}
     given["--column"] = arguments.column
-    if refused := [name for name, value in (given | {"--resume": arguments.resume}).items() if value]:
+    if refused := [name for name, value in given.items() if value]:
         raise ValueError(f"{', '.join(refused)} cannot be combined with --fasta")
     elmo = _open_elmo(arguments)
 
     from elmokit.vectors.embed_fasta import embed_fasta
 
     return embed_fasta(
-        elmo, arguments.input, arguments.output, layers=arguments.layers, per_protein=arguments.per_protein
+        elmo,
+        arguments.input,
+        arguments.output,
+        layers=arguments.layers,
+        per_protein=arguments.per_protein,
+        resume=arguments.resume,
     )
 
 

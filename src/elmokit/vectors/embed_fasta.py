@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.model.layer_choice import as_layers
-from elmokit.system.batches import batched
 from elmokit.system.files import atomic_write, check_output
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
@@ -14,7 +15,7 @@ from elmokit.text.fasta import read_fasta
 from elmokit.vectors.embed_file import EmbeddedFile, removed_on_failure
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.partial import PartialVectors
-from elmokit.vectors.proteins import protein_vectors
+from elmokit.vectors.proteins import batches_of_proteins
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     from elmokit.model.elmo import Elmo
     from elmokit.model.layer_choice import Layers
     from elmokit.vectors.proteins import ProteinVectors
-
-
-PROTEINS_AT_ONCE = 64
-"""Proteins whose vectors are written together, which bounds the memory."""
 
 
 def names_path(path: Path) -> Path:
@@ -41,6 +38,7 @@ def embed_fasta(
     *,
     layers: Layers | None = None,
     per_protein: bool = False,
+    resume: bool = False,
 ) -> EmbeddedFile:
     """Embed every sequence of a FASTA file (plain, gzip or xz; `-` is stdin); `load_vectors` reads the output.
 
@@ -49,6 +47,7 @@ def embed_fasta(
 
     layers: as in `Elmo.encode`; None is the sum of all layers, which is SeqVec's default.
     per_protein: whether to write the mean over the residues of each protein in place of a vector for each residue.
+    resume: whether to continue a job that was killed, as `embed_file` does.
     Raises ValueError, naming file and line, for what is not FASTA, OSError for files that cannot be read or written,
     and InUseError, an OSError, if another process writes the same output; then no output is left.
     """
@@ -56,18 +55,36 @@ def embed_fasta(
     layout = format_to_write(output)
     check_output(output)
     layers = None if layers is None else as_layers(layers, top=elmo.config.num_layers)
-    job = {"model": elmo.fingerprint(), "precision": elmo.precision, "layers": "sum" if layers is None else layers}
+    job = {
+        "model": elmo.fingerprint(),
+        "precision": elmo.precision,
+        "layers": "sum" if layers is None else layers,
+        "per_protein": per_protein,
+    }
     shape = (elmo.num_layers, elmo.dim) if layers == "all" else (elmo.dim,)
     total = sum(len(sequence) for _, sequence in read_fasta(input_path)) if Path(input_path).is_file() else None
     with lock(output):
-        partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=False)
+        partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=resume)
+        records = read_fasta(input_path)
         names: list[str] = []
-        with removed_on_failure(partial, output, keep=False), progress_bar(unit="residue", total=total) as bar:
-            for group in batched(protein_vectors(elmo, input_path), size=PROTEINS_AT_ONCE):
+        digest = hashlib.blake2b(digest_size=16)
+        with removed_on_failure(partial, output, keep=resume), progress_bar(unit="residue", total=total) as bar:
+            for name, sequence in islice(records, partial.num_lines):
+                digest.update(f">{name}\n{sequence}\n".encode())
+                names.append(name)
+                bar.update(len(sequence))
+            if partial.num_lines and (len(names) < partial.num_lines or digest.hexdigest() != partial.digest):
+                raise ValueError(
+                    f"{input_path}: the first {partial.num_lines:,} proteins are not those that the interrupted job "
+                    f"embedded; give the same file, or delete the folder {partial.folder} to start over"
+                )
+            for group in batches_of_proteins(elmo, records):
                 vectors = [_chosen(protein, layers) for protein in group]
                 if per_protein:
                     vectors = [array.mean(axis=-2, keepdims=True) for array in vectors]
-                partial.append(vectors, digest="")
+                for protein in group:
+                    digest.update(f">{protein.name}\n{protein.sequence}\n".encode())
+                partial.append(vectors, digest=digest.hexdigest())
                 names += [protein.name for protein in group]
                 bar.update(sum(len(protein.sequence) for protein in group))
             if not names:

@@ -11,7 +11,7 @@ import numpy as np
 from elmokit.text.fasta import read_fasta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from jaxtyping import Float32
 
@@ -47,16 +47,22 @@ def protein_vectors(elmo: Elmo, path: str | os.PathLike[str]) -> Iterator[Protei
     The vectors of a protein depend on it alone; SeqVec itself carries the state from one protein to the next. Raises
     ValueError, naming file and line, for what is not FASTA.
     """
+    for batch in batches_of_proteins(elmo, read_fasta(path)):
+        yield from batch
+
+
+def batches_of_proteins(elmo: Elmo, records: Iterable[tuple[str, str]]) -> Iterator[list[ProteinVectors]]:
+    """The vectors of names and sequences, in lists of those that are encoded together."""
     batch: list[tuple[str, str]] = []
-    for name, sequence in read_fasta(path):
+    for name, sequence in records:
         if batch and sum(len(other) for _, other in batch) + len(sequence) > RESIDUES_AT_ONCE:
-            yield from _encoded(elmo, batch)
+            yield _encoded(elmo, batch)
             batch = []
         batch.append((name, sequence))
-    yield from _encoded(elmo, batch)
+    if batch:
+        yield _encoded(elmo, batch)
 
 
-def _encoded(elmo: Elmo, batch: list[tuple[str, str]]) -> Iterator[ProteinVectors]:
+def _encoded(elmo: Elmo, batch: list[tuple[str, str]]) -> list[ProteinVectors]:
     vectors = elmo.encode([list(sequence) for _, sequence in batch], layers="all", show_progress_bar=False)
-    for (name, sequence), layers in zip(batch, vectors, strict=True):
-        yield ProteinVectors(name, sequence, layers)
+    return [ProteinVectors(name, sequence, layers) for (name, sequence), layers in zip(batch, vectors, strict=True)]
