@@ -264,12 +264,12 @@ def test_37_gigabytes_declared_in_two_kilobytes_are_refused_at_once(tmp_path: Pa
         with h5py.File(tmp_path / "weights.hdf5", "w") as file:
             file.create_dataset("CNN_high_0/W_carry", shape=(99_999, 99_999), dtype="f4", **storage)
         assert (tmp_path / "weights.hdf5").stat().st_size < 10_000
-        start = time.perf_counter()
+        start = time.process_time()
         with without_allocation():
             refusals = inspect(tmp_path).refusals
             with pytest.raises(FormatError, match=r"weights\.hdf5: dataset "):
                 read_stored(tmp_path)
-        assert time.perf_counter() - start < 2
+        assert time.process_time() - start < 2
         assert any(
             re.search(r"CNN_high_0/W_carry: declares 37\.3 GiB but stores 0 bytes", refusal) for refusal in refusals
         )
