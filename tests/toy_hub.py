@@ -136,6 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _get(self, path: str, _: bytes) -> None:
         parts = path.strip("/").split("/")
+        if parts[:2] == ["api", "models"] and len(parts) == 4:  # of the branch `main`
+            parts += ["revision", "main"]
         if len(parts) < 5:
             raise _RefusalError(404, "NothingThere")
         if parts[:2] == ["api", "models"]:

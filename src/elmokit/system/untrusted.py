@@ -29,10 +29,11 @@ class FormatError(ValueError):
 def leads_out(path: Path) -> bool:
     """Whether the file is a link out of its folder, which could make us read, and quote, any file of the reader's.
 
-    The cache of Hugging Face is no such case: in `snapshots/REVISION/` all files are links into `blobs/`.
+    The cache of Hugging Face is no such case: in `snapshots/REVISION/`, and its folders, all files are links into
+    `blobs/`.
     """
     folder, file = path.parent.resolve(), Path(os.path.realpath(path))
-    is_blob = folder.parent.name == "snapshots" and file.parent == folder.parent.parent / "blobs"
+    is_blob = any(above.name == "snapshots" and file.parent == above.parent / "blobs" for above in folder.parents)
     return not (file.is_relative_to(folder) or is_blob)
 
 

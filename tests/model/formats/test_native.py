@@ -329,16 +329,20 @@ def raise_refusals(read: object) -> None:
         raise FormatError("inspected", refusal)
 
 
-def test_links_within_the_folder_and_into_the_cache_of_hugging_face_are_followed(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("inner", [".", "elmo"])
+def test_links_within_the_folder_and_into_the_cache_of_hugging_face_are_followed(
+    folder: Path, tmp_path: Path, inner: str
+) -> None:
     (folder / "vocabulary.txt").rename(folder / "words.txt")
     (folder / "vocabulary.txt").symlink_to("words.txt")
     assert read_native(folder).vocabulary is not None
-    snapshot, blobs = tmp_path / "models--x--y" / "snapshots" / "abc", tmp_path / "models--x--y" / "blobs"
+    repository = tmp_path / "models--x--y"
+    snapshot, blobs = repository / "snapshots" / "abc" / inner, repository / "blobs"
     snapshot.mkdir(parents=True)
     blobs.mkdir()
     for file in ("config.json", "model.safetensors", "vocabulary.txt"):
         (folder / file).resolve().rename(blobs / f"hash-of-{file}")
-        (snapshot / file).symlink_to(f"../../blobs/hash-of-{file}")
+        (snapshot / file).symlink_to(blobs / f"hash-of-{file}")
     assert read_native(snapshot).vocabulary is not None
 
 

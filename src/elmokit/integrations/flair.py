@@ -1,0 +1,74 @@
+"""ELMo as token embeddings of flair (extra `flair`), in place of the ones that needed AllenNLP 0.9."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from elmokit.model.bundled import DEFAULT_MODEL
+from elmokit.model.elmo import Elmo
+from elmokit.model.layer_choice import Layers, as_layers
+from elmokit.system.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_flair: Any = require("flair", extra="flair", purpose="elmokit.integrations.flair")
+_embeddings: Any = require("flair.embeddings.base", extra="flair", purpose="elmokit.integrations.flair")
+
+
+@_embeddings.register_embeddings
+class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUntypedBaseClass] - known when it is there
+    """Vectors of the tokens of `flair.data.Sentence`, for taggers, `StackedEmbeddings` and document embeddings.
+
+    model: an `Elmo`, or what `Elmo.from_pretrained` takes.
+    layers: "top", "average", the number of a layer, or "all": the layers one after the other, as flair's own class.
+    name: the name under which a token keeps its vector; by default that of the model and its layers.
+
+    The vectors are those of `Elmo.encode`, and are computed once: they are not trained. A tagger that is saved contains
+    the model, and `elmokit.integrations.flair` has to be imported before it is loaded. Raises ValueError for a layer
+    that the model does not have, and the errors of `Elmo.from_pretrained`.
+    """
+
+    def __init__(
+        self, model: Elmo | str | Path = DEFAULT_MODEL, *, layers: Layers = "top", name: str | None = None
+    ) -> None:
+        self.elmo = model if isinstance(model, Elmo) else Elmo.from_pretrained(model, device=_flair.device)
+        self.layers = as_layers(layers, top=self.elmo.config.num_layers)
+        self.name = name or f"elmo-{self.elmo.name or self.elmo.fingerprint()[:12]}-{self.layers}"
+        self.static_embeddings = True
+        super().__init__()
+        self.eval()
+
+    @property
+    def embedding_length(self) -> int:
+        """Width of a vector: 2D, or L times 2D for all layers."""
+        return self.elmo.dim * (self.elmo.num_layers if self.layers == "all" else 1)
+
+    def _add_embeddings_internal(self, sentences: Sequence[Any]) -> None:
+        tokens = [[token.text for token in sentence] for sentence in sentences]
+        for sentence, vectors in zip(sentences, self.elmo.encode(tokens, layers=self.layers), strict=True):
+            if self.layers == "all":
+                vectors = np.concatenate(list(vectors), axis=-1)
+            for token, vector in zip(sentence, torch.from_numpy(vectors).to(_flair.device), strict=True):
+                token.set_embedding(self.name, vector)
+
+    def to_params(self) -> dict[str, object]:
+        """What flair saves: the files of the model in the native format, so that nothing of ours is pickled."""
+        with tempfile.TemporaryDirectory(prefix="elmokit-") as folder:
+            self.elmo.save(Path(folder))
+            files = {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+        return {"files": files, "layers": self.layers, "name": self.name, "precision": self.elmo.precision}
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Any]) -> ElmoEmbeddings:
+        """The embeddings of what `to_params` gave. Raises FormatError if the model in it is damaged."""
+        with tempfile.TemporaryDirectory(prefix="elmokit-") as folder:
+            for name, content in params["files"].items():
+                Path(folder, Path(name).name).write_bytes(content)
+            bilm = Elmo.from_pretrained(folder, device=_flair.device).bilm
+        return cls(Elmo(bilm, precision=params["precision"]), layers=params["layers"], name=params["name"])

@@ -1,0 +1,117 @@
+"""ELMo as the first module of a `SentenceTransformer`, before the pooling (extra `sentence-transformers`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+
+from elmokit.model.bundled import DEFAULT_MODEL
+from elmokit.model.elmo import Elmo
+from elmokit.model.embedding import ElmoEmbedding, LayerChoice
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
+from elmokit.model.sentences import Sentence, tokens_of_each
+from elmokit.system.extras import require
+from elmokit.system.safetensors import read_arrays, read_layout, write_arrays
+from elmokit.system.untrusted import FormatError
+from elmokit.text.characters import padded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_modules: Any = require(
+    "sentence_transformers.sentence_transformer.modules",
+    extra="sentence-transformers",
+    purpose="elmokit.integrations.sentence_transformers",
+    package="sentence-transformers",
+)
+
+MODEL_FOLDER, MIX_NAME = "elmo", "elmo_mix.safetensors"
+"""What `save` writes next to its config: a native model, and the weights of the mix."""
+_PLACES = ("token", "cache_folder", "revision", "local_files_only")
+"""Arguments of `load` that say where the files are."""
+
+
+class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntypedBaseClass] - known when it is there
+    """Sentences -> the vectors of their tokens: `SentenceTransformer(modules=[ElmoWordEmbeddings(), Pooling(256)])`.
+
+    model: an `Elmo`, which shares its weights, or what `Elmo.from_pretrained` takes.
+    layers: "top", "average", the number of a layer, or "mix", which learns a weight for each layer in training.
+    requires_grad: whether training changes the biLM, too.
+
+    Sentences are strings, which are tokenised, or lists of tokens. Raises ValueError for a layer that the model does
+    not have, and the errors of `Elmo.from_pretrained`.
+    """
+
+    def __init__(
+        self, model: Elmo | str | Path = DEFAULT_MODEL, *, layers: LayerChoice = "top", requires_grad: bool = False
+    ) -> None:
+        super().__init__()
+        elmo = model if isinstance(model, Elmo) else Elmo.from_pretrained(model, device="cpu")
+        self.vocabulary = elmo.vocabulary
+        self.spelling = elmo.bilm.spelling
+        self.embedding = ElmoEmbedding(elmo.bilm, dropout_rate=0.0, layers=layers, requires_grad=requires_grad)
+
+    def preprocess(
+        self, inputs: Sequence[Sentence], prompt: str | None = None, **kwargs: object
+    ) -> dict[str, torch.Tensor]:
+        """The features of a batch: `input_ids` (B,T,C), the character ids, and `attention_mask` (B,T); T is at least 1.
+
+        prompt: text that is put in front of sentences that are strings.
+        """
+        prompted = [f"{prompt or ''}{text}" if isinstance(text, str) else text for text in inputs]
+        ids = torch.from_numpy(padded(tokens_of_each(prompted), self.spelling.rows)).long()
+        if ids.shape[1] == 0:
+            ids = nn.functional.pad(ids, (0, 0, 0, 1))
+        return {"input_ids": ids, "attention_mask": (ids > 0).any(dim=2).long()}
+
+    def forward(self, features: dict[str, Any], **kwargs: object) -> dict[str, Any]:
+        """Adds `token_embeddings` (B,T,2D), zero at padding."""
+        features["token_embeddings"] = self.embedding(features["input_ids"]).mixes[0]
+        return features
+
+    def get_embedding_dimension(self) -> int:
+        """Width 2D of a vector."""
+        return self.embedding.output_dim
+
+    def get_config_dict(self) -> dict[str, object]:
+        """What `save` keeps besides weights."""
+        return {"layers": self.embedding.layers, "requires_grad": self.embedding.trains_bilm}
+
+    def save(self, output_path: str, *args: object, safe_serialization: bool = True, **kwargs: object) -> None:
+        """Write config, model and mix into a folder; the weights are safetensors in any case."""
+        assert self.embedding.bilm is not None
+        self.save_config(output_path)
+        write_native(Path(output_path, MODEL_FOLDER), to_stored(self.embedding.bilm, vocabulary=self.vocabulary))
+        mix = {name: tensor.detach().cpu().numpy() for name, tensor in self.embedding.mixes.state_dict().items()}
+        write_arrays(Path(output_path, MIX_NAME), mix)
+
+    @classmethod
+    def load(cls, model_name_or_path: str, subfolder: str = "", **kwargs: Any) -> ElmoWordEmbeddings:
+        """Read what `save` wrote, from a folder or, as sentence-transformers does, from a repository of the Hub.
+
+        Raises FileNotFoundError if a file is missing, and FormatError if one is damaged.
+        """
+        places = {
+            name: kwargs[name] for name in ("token", "cache_folder", "revision", "local_files_only") if name in kwargs
+        }
+        config = cls.load_config(model_name_or_path, subfolder=subfolder, **places)
+        model = cls.load_dir_path(model_name_or_path, subfolder=str(Path(subfolder, MODEL_FOLDER)), **places)
+        mix = cls.load_file_path(model_name_or_path, MIX_NAME, subfolder=subfolder, **places)
+        if model is None or mix is None:
+            raise FileNotFoundError(f"{model_name_or_path}: {MODEL_FOLDER} or {MIX_NAME} is missing")
+        module = cls(Path(model), **config)
+        module._read_mix(Path(mix))
+        return module
+
+    def _read_mix(self, path: Path) -> None:
+        mixes = self.embedding.mixes
+        expected = {name: tuple(tensor.shape) for name, tensor in mixes.state_dict().items()}
+        layout = read_layout(path, dtypes=["F32"])
+        found = {name: entry.shape for name, entry in layout.tensors.items()}
+        if found != expected:
+            raise FormatError(path, f"has the tensors {found}; expected {expected}")
+        mixes.load_state_dict({name: torch.from_numpy(array) for name, array in read_arrays(path, layout).items()})

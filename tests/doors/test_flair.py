@@ -1,0 +1,135 @@
+"""ELMo in flair: the vectors are ours; a tagger learns with them, and is saved with its model."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.model.elmo import Elmo
+from elmokit.system.untrusted import FormatError
+from toy_bilm import random_bilm
+
+pytest.importorskip("flair", reason="needs the extra: pip install 'elmokit[flair]'")
+
+from flair.data import Dictionary, Sentence
+from flair.embeddings import DocumentPoolEmbeddings, StackedEmbeddings
+from flair.embeddings.base import load_embeddings
+from flair.models import SequenceTagger
+
+from elmokit.integrations.flair import ElmoEmbeddings
+
+ELMO = Elmo(random_bilm())
+TOKENS = [["the", "cat", "sat", "."], ["밥"], ["a", "dog", "."]]
+
+
+def sentences() -> list[Sentence]:
+    return [Sentence(tokens, use_tokenizer=False) for tokens in TOKENS]
+
+
+def vectors(embedded: list[Sentence]) -> list[np.ndarray]:
+    return [torch.stack([token.embedding for token in sentence]).numpy() for sentence in embedded]
+
+
+def assert_same(one: list[np.ndarray], other: list[np.ndarray]) -> None:
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("layers", ["top", "average", 0, np.int64(1)])
+def test_tokens_get_the_vectors_of_elmo(layers: Any):
+    embeddings = ElmoEmbeddings(ELMO, layers=layers)
+    assert_same(vectors(embeddings.embed(sentences())), ELMO.encode(TOKENS, layers=layers))
+    assert embeddings.embedding_length == 12
+
+
+def test_all_layers_are_one_after_the_other():
+    embeddings = ElmoEmbeddings(ELMO, layers="all")
+    expected = [np.concatenate(list(layers), axis=-1) for layers in ELMO.encode(TOKENS, layers="all")]
+    assert_same(vectors(embeddings.embed(sentences())), expected)
+    assert embeddings.embedding_length == 36
+
+
+def test_what_is_embedded_is_not_embedded_again(monkeypatch: pytest.MonkeyPatch):
+    embeddings, embedded = ElmoEmbeddings(ELMO), sentences()
+    embeddings.embed(embedded)
+    monkeypatch.setattr(Elmo, "encode", lambda *_: pytest.fail("once is enough"))
+    embeddings.embed(embedded)
+
+
+def test_names_tell_models_and_layers_apart():
+    names = [ElmoEmbeddings("mini-en").name, ElmoEmbeddings("mini-en", layers=1).name, ElmoEmbeddings(ELMO).name]
+    assert names[:2] == ["elmo-mini-en-top", "elmo-mini-en-1"] and names[2].startswith("elmo-") and len(set(names)) == 3
+    assert ElmoEmbeddings(ELMO, name="mine").name == "mine"
+
+
+def test_they_can_be_stacked_and_pooled():
+    stacked = StackedEmbeddings([ElmoEmbeddings(ELMO, layers=0), ElmoEmbeddings(ELMO, layers=2)])
+    assert [array.shape for array in vectors(_embedded(stacked))] == [(4, 24), (1, 24), (3, 24)]
+    pooled = _embedded(DocumentPoolEmbeddings([ElmoEmbeddings(ELMO)]))
+    np.testing.assert_allclose(pooled[0].embedding.numpy(), ELMO.encode(TOKENS[0:1])[0].mean(axis=0), atol=2e-6)
+
+
+def _embedded(embeddings: Any) -> list[Sentence]:
+    embedded = sentences()
+    embeddings.embed(embedded)
+    return embedded
+
+
+def test_copies_and_what_is_saved_have_the_same_vectors():
+    embeddings = ElmoEmbeddings(ELMO, layers="average", name="mine")
+    saved = embeddings.save_embeddings()
+    for same in (copy.deepcopy(embeddings), load_embeddings(saved)):
+        assert same.name == "mine"
+        assert_same(vectors(_embedded(same)), vectors(_embedded(embeddings)))
+
+
+def test_a_damaged_model_is_refused():
+    saved = ElmoEmbeddings(ELMO).save_embeddings()
+    saved["files"]["model.safetensors"] = saved["files"]["model.safetensors"][:-5]
+    with pytest.raises(FormatError, match=r"model\.safetensors"):
+        load_embeddings(saved)
+
+
+def test_a_tagger_learns_sentences_by_heart_and_is_saved_with_its_model(tmp_path: Path):
+    torch.manual_seed(0)
+    gold = [["DET", "NOUN", "VERB", "PUNCT"], ["NOUN"], ["DET", "NOUN", "PUNCT"]]
+    tags = Dictionary(add_unk=False)
+    for label in ("DET", "NOUN", "VERB", "PUNCT"):
+        tags.add_item(label)
+    plain: dict[str, Any] = {"use_rnn": False, "use_crf": False, "reproject_embeddings": False, "tag_format": "BIO"}
+    dropouts = dict.fromkeys(("dropout", "word_dropout", "locked_dropout"), 0.0)
+    tagger = SequenceTagger(ElmoEmbeddings(ELMO), tags, "pos", **plain, **dropouts)
+    learnt = sentences()
+    for sentence, labels in zip(learnt, gold, strict=True):
+        for token, label in zip(sentence, labels, strict=True):
+            token.add_label("pos", label)
+    optimizer = torch.optim.Adam(tagger.parameters(), lr=0.1)
+    for _ in range(300):
+        optimizer.zero_grad()
+        loss, _ = tagger.forward_loss(learnt)
+        loss.backward()
+        optimizer.step()
+    tagger.save(tmp_path / "tagger.pt")
+    for one in (tagger, SequenceTagger.load(tmp_path / "tagger.pt")):
+        predicted = sentences()
+        one.predict(predicted)
+        assert [[token.get_label("pos").value for token in sentence] for sentence in predicted] == gold
+
+
+def test_a_layer_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"layers is 3; this model has layers 0 .* to 2"):
+        ElmoEmbeddings(ELMO, layers=3)
+
+
+def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, "elmokit.integrations.flair")
+    monkeypatch.setitem(sys.modules, "flair", None)
+    with pytest.raises(ValueError, match=r"elmokit.integrations.flair needs flair: pip install 'elmokit\[flair\]'"):
+        importlib.import_module("elmokit.integrations.flair")

@@ -1,0 +1,165 @@
+"""ELMo in sentence-transformers: the vectors are ours, the pooling theirs; what is saved can be loaded."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.model.elmo import Elmo
+from elmokit.system.untrusted import FormatError
+from toy_bilm import random_bilm
+from toy_hub import Repository, serving_hub
+
+pytest.importorskip("sentence_transformers", reason="needs the extra: pip install 'elmokit[sentence-transformers]'")
+
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer.modules import Pooling
+
+from elmokit.integrations.sentence_transformers import MIX_NAME, ElmoWordEmbeddings
+
+ELMO = Elmo(random_bilm())
+SENTENCES = ["the cat sat .", "", "밥", "a dog and a cat"]
+
+
+def transformer(elmo: Elmo = ELMO, *, pooling: str = "mean", **options: Any) -> SentenceTransformer:
+    words = ElmoWordEmbeddings(elmo, **options)
+    return SentenceTransformer(modules=[words, Pooling(words.get_embedding_dimension(), pooling)], device="cpu")
+
+
+@pytest.mark.parametrize("layers", ["top", "average", 0, 1])
+def test_the_mean_is_that_of_elmo(layers: Any):
+    vectors = transformer(layers=layers).encode(SENTENCES)
+    np.testing.assert_allclose(vectors, ELMO.encode(SENTENCES, layers=layers, pooling="mean"), atol=2e-6)
+
+
+def test_a_mix_starts_as_the_average():
+    np.testing.assert_allclose(
+        transformer(layers="mix").encode(SENTENCES),
+        ELMO.encode(SENTENCES, layers="average", pooling="mean"),
+        atol=2e-6,
+    )
+
+
+def test_the_maximum_is_that_of_elmo():
+    some = [sentence for sentence in SENTENCES if sentence]
+    np.testing.assert_allclose(transformer(pooling="max").encode(some), ELMO.encode(some, pooling="max"), atol=2e-6)
+
+
+def test_sentences_may_be_lists_of_tokens_and_one_may_be_alone():
+    model = transformer()
+    vectors = model.encode(SENTENCES)
+    np.testing.assert_allclose(model.encode([["the", "cat", "sat", "."]])[0], vectors[0], atol=2e-6)
+    np.testing.assert_allclose(model.encode(SENTENCES[0]), vectors[0], atol=2e-6)
+    assert not vectors[1].any()
+
+
+def test_each_token_has_a_vector():
+    tokens = transformer().encode(SENTENCES, output_value="token_embeddings")
+    expected = ELMO.encode(SENTENCES)
+    assert [len(vectors) for vectors in tokens] == [4, 1, 1, 5]  # theirs has at least one
+    for index in (0, 2, 3):
+        np.testing.assert_allclose(tokens[index], expected[index], atol=2e-6)
+
+
+def test_a_prompt_is_put_in_front_of_strings():
+    vectors = transformer().encode(["cat sat ."], prompt="the ")
+    np.testing.assert_allclose(vectors[0], ELMO.encode("the cat sat .").mean(axis=0), atol=2e-6)
+
+
+def test_the_width_is_known():
+    assert transformer().get_embedding_dimension() == ELMO.dim == 12
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path):
+    model = transformer(layers="mix")
+    with torch.no_grad():
+        model[0].embedding.mixes[0].weights.copy_(torch.tensor([0.5, -1.0, 2.0]))
+    model.save(str(tmp_path))
+    loaded = SentenceTransformer(str(tmp_path), device="cpu", trust_remote_code=True)
+    np.testing.assert_array_equal(loaded.encode(SENTENCES), model.encode(SENTENCES))
+    assert not list(tmp_path.rglob("*.bin"))
+    loaded.save(str(tmp_path))  # where it is already
+
+
+def test_a_damaged_mix_is_refused(tmp_path: Path):
+    transformer(layers="mix").save(str(tmp_path / "mix"))
+    transformer(layers="top").save(str(tmp_path / "top"))
+    (tmp_path / "top" / MIX_NAME).replace(tmp_path / "mix" / MIX_NAME)
+    with pytest.raises(FormatError, match=r"elmo_mix.safetensors: has the tensors .*; expected .*weights"):
+        ElmoWordEmbeddings.load(str(tmp_path / "mix"))
+    (tmp_path / "mix" / MIX_NAME).unlink()
+    with pytest.raises(FileNotFoundError, match=r"elmo_mix.safetensors is missing"):
+        ElmoWordEmbeddings.load(str(tmp_path / "mix"))
+
+
+LOADED = """
+import sys, numpy as np
+from sentence_transformers import SentenceTransformer
+model = SentenceTransformer("ann/sentences", device="cpu", trust_remote_code=True)
+np.save(sys.argv[1], model.encode(sys.argv[2:]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_it_is_loaded_from_the_hub(tmp_path: Path):
+    model = transformer()
+    model.save(str(tmp_path / "model"))
+    files = {
+        path.relative_to(tmp_path / "model").as_posix(): path.read_bytes()
+        for path in (tmp_path / "model").rglob("*")
+        if path.is_file()
+    }
+    with serving_hub() as hub:
+        hub.repositories["ann/sentences"] = Repository()
+        hub.repositories["ann/sentences"].commit(files)
+        environment = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1"}
+        output = tmp_path / "vectors.npy"
+        subprocess.run([sys.executable, "-c", LOADED, output, *SENTENCES], env=os.environ | environment, check=True)
+    np.testing.assert_array_equal(np.load(output), model.encode(SENTENCES))
+
+
+def losses(model: SentenceTransformer, *, steps: int) -> list[float]:
+    """Of making the first two sentences alike, and the third another."""
+    sentences = ["the cat sat .", "a dog and a cat", "밥 을 먹 다"]
+    found: list[float] = []
+    optimizer = torch.optim.Adam([weight for weight in model.parameters() if weight.requires_grad], lr=0.05)
+    for _ in range(steps):
+        vectors = model(model[0].preprocess(sentences))["sentence_embedding"]
+        alike, other = torch.cosine_similarity(vectors[[0, 0]], vectors[[1, 2]])
+        loss = (1 - alike) + other
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        found.append(float(loss.detach()))
+    return found
+
+
+def test_training_changes_the_mix_and_the_bilm_only_if_asked_for():
+    for requires_grad, lower in ((False, 0.999), (True, 0.5)):
+        elmo = copy.deepcopy(ELMO)
+        before = elmo.fingerprint()
+        found = losses(transformer(elmo, layers="mix", requires_grad=requires_grad), steps=15)
+        assert found[-1] < lower * found[0]
+        assert (elmo.fingerprint() == before) != requires_grad
+
+
+def test_a_layer_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="layers is 3; the model has layers 0 to 2"):
+        ElmoWordEmbeddings(ELMO, layers=3)
+
+
+def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, "elmokit.integrations.sentence_transformers")
+    monkeypatch.setitem(sys.modules, "sentence_transformers.sentence_transformer.modules", None)
+    with pytest.raises(ValueError, match=r"pip install 'elmokit\[sentence-transformers\]'"):
+        importlib.import_module("elmokit.integrations.sentence_transformers")
