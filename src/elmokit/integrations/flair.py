@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.model.bundled import DEFAULT_MODEL
 from elmokit.model.elmo import Elmo
 from elmokit.model.layer_choice import Layers, as_layers
@@ -16,6 +15,7 @@ from elmokit.system.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 _flair: Any = require("flair", extra="flair", purpose="elmokit.integrations.flair")
 _embeddings: Any = require("flair.embeddings.base", extra="flair", purpose="elmokit.integrations.flair")
@@ -59,16 +59,11 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
 
     def to_params(self) -> dict[str, object]:
         """What flair saves: the files of the model in the native format, so that nothing of ours is pickled."""
-        with tempfile.TemporaryDirectory(prefix="elmokit-") as folder:
-            self.elmo.save(Path(folder))
-            files = {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
-        return {"files": files, "layers": self.layers, "name": self.name, "precision": self.elmo.precision}
+        settings = {"layers": self.layers, "name": self.name, "precision": self.elmo.precision}
+        return {"files": bytes_of(self.elmo), **settings}
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> ElmoEmbeddings:
         """The embeddings of what `to_params` gave. Raises FormatError if the model in it is damaged."""
-        with tempfile.TemporaryDirectory(prefix="elmokit-") as folder:
-            for name, content in params["files"].items():
-                Path(folder, Path(name).name).write_bytes(content)
-            bilm = Elmo.from_pretrained(folder, device=_flair.device).bilm
-        return cls(Elmo(bilm, precision=params["precision"]), layers=params["layers"], name=params["name"])
+        elmo = elmo_of(params["files"], device=_flair.device, precision=params["precision"])
+        return cls(elmo, layers=params["layers"], name=params["name"])

@@ -135,7 +135,7 @@ class Elmo:
         """Write the model into a new folder, in the native format, for `from_pretrained`; without a softmax.
 
         dtype: "float32", or "float16", which takes half the space. To keep a model's softmax, use `elmokit.convert`.
-        Raises FileExistsError if the folder is not empty.
+        A native model that is there is replaced. Raises FileExistsError for any other folder that is not empty.
         """
         write_native(Path(folder), self._stored(), dtype=dtype)
 

@@ -1,0 +1,213 @@
+"""The component `elmo` of spaCy pipelines: `nlp.add_pipe("elmo")` gives every token its vector (extra `spacy`)."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from elmokit.integrations.model_bytes import bytes_of, elmo_of
+from elmokit.layers.packed.linear import Precision, check_precision
+from elmokit.model.bundled import DEFAULT_MODEL
+from elmokit.model.elmo import Elmo
+from elmokit.system.extras import require
+from elmokit.text.alignment import token_offsets
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from jaxtyping import Float32
+
+    from elmokit.model.layer_choice import Layers
+
+    Array = Float32[np.ndarray, "T E"]
+
+_language: Any = require("spacy.language", extra="spacy", purpose="elmokit.integrations.spacy")
+_srsly: Any = require("srsly", extra="spacy", purpose="elmokit.integrations.spacy")
+
+Tokens = Literal["spacy", "elmokit"]
+MODEL_FOLDER = "model"
+"""What `nlp.to_disk` writes into the component's folder."""
+
+
+@_language.Language.factory(
+    "elmo",
+    assigns=["doc.tensor"],
+    default_config={
+        "model": DEFAULT_MODEL,
+        "layers": "top",
+        "tokens": "spacy",
+        "precision": "float32",
+        "device": None,
+        "batch_size": 128,
+    },
+)
+def make_elmo(
+    nlp: Any,
+    name: str,
+    model: str,
+    layers: Layers,
+    tokens: Tokens,
+    precision: Precision,
+    device: str | None,
+    batch_size: int,
+) -> ElmoPipe:
+    """The factory that spaCy calls; the settings are those of `ElmoPipe`."""
+    return ElmoPipe(
+        model, layers=layers, tokens=tokens, precision=precision, device=device, batch_size=batch_size, name=name
+    )
+
+
+class ElmoPipe:
+    """Writes the vectors of a document's tokens into `doc.tensor` (T,2D), or (T,L*2D) for all layers.
+
+    model: what `Elmo.from_pretrained` takes; it is read when the first document comes, or from the pipeline's folder.
+    layers: "top", "average", "all" (one after the other), or the number of a layer.
+    tokens: "spacy" reads the tokens of the document; "elmokit" reads those of `elmokit.tokenize`, and a token of the
+        document gets the mean of the vectors of those that it overlaps.
+    precision, device: as in `Elmo.from_pretrained`.
+    batch_size: number of sentences that are encoded at once.
+
+    Each sentence is read on its own if the document has sentences, and otherwise the whole document. White space has
+    zeros. Raises ValueError for settings that are not among these.
+    """
+
+    def __init__(
+        self,
+        model: str | Path = DEFAULT_MODEL,
+        *,
+        layers: Layers = "top",
+        tokens: Tokens = "spacy",
+        precision: Precision = "float32",
+        device: str | None = None,
+        batch_size: int = 128,
+        name: str = "elmo",
+    ) -> None:
+        if tokens not in get_args(Tokens):
+            raise ValueError(f"tokens is {tokens!r}; expected {' or '.join(get_args(Tokens))}")
+        check_precision(precision)
+        self.model, self.layers, self.tokens = model, layers, tokens
+        self.precision, self.device, self.batch_size, self.name = precision, device, batch_size, name
+        self._elmo: Elmo | None = None
+
+    @property
+    def elmo(self) -> Elmo:
+        """The model, which is read when it is asked for the first time."""
+        if self._elmo is None:
+            self._elmo = Elmo.from_pretrained(self.model, device=self.device, precision=self.precision)
+        return self._elmo
+
+    @property
+    def width(self) -> int:
+        """Number of columns of `doc.tensor`."""
+        return self.elmo.dim * (self.elmo.num_layers if self.layers == "all" else 1)
+
+    def __call__(self, doc: Any) -> Any:
+        """The document, with its vectors."""
+        self._annotate([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Any], *, batch_size: int) -> Iterator[Any]:
+        """The documents of a stream, with their vectors; `batch_size` of them are read at once."""
+        docs = iter(stream)
+        while batch := list(islice(docs, batch_size)):
+            self._annotate(batch)
+            yield from batch
+
+    def to_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> None:
+        """Write the model into a folder, in the native format, for `nlp.to_disk`."""
+        self.elmo.save(Path(path, MODEL_FOLDER))
+
+    def from_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> ElmoPipe:
+        """Read the model that `to_disk` wrote. Raises FormatError if a file of it is damaged."""
+        self._elmo = Elmo.from_pretrained(Path(path, MODEL_FOLDER), device=self.device, precision=self.precision)
+        return self
+
+    def to_bytes(self, *, exclude: Sequence[str] = ()) -> bytes:
+        """The files of the model, for `nlp.to_bytes`."""
+        return _srsly.msgpack_dumps(bytes_of(self.elmo))
+
+    def from_bytes(self, data: bytes, *, exclude: Sequence[str] = ()) -> ElmoPipe:
+        """Read the model that `to_bytes` gave. Raises FormatError if a file of it is damaged."""
+        self._elmo = elmo_of(_srsly.msgpack_loads(data), device=self.device, precision=self.precision)
+        return self
+
+    def _annotate(self, docs: Sequence[Any]) -> None:
+        spans = [span for doc in docs for span in _sentences(doc)]
+        sentences = [self._read(span) for span in spans]
+        encoded = iter(self.elmo.encode(sentences, layers=self.layers, batch_size=self.batch_size))
+        for doc in docs:
+            rows = [self._rows(span, next(encoded)) for span in _sentences(doc)]
+            doc.tensor = np.concatenate([np.zeros((0, self.width), np.float32), *rows])
+            _set_hooks(doc)
+
+    def _read(self, span: Any) -> list[str]:
+        return tokenize(span.text) if self.tokens == "elmokit" else [token.text for token in span if not token.is_space]
+
+    def _rows(self, span: Any, vectors: Float32[np.ndarray, "*L N E"]) -> Array:
+        """A row for each token of the sentence, out of the vectors of what was read."""
+        flat = np.concatenate(list(vectors), axis=-1) if self.layers == "all" else vectors
+        rows = np.zeros((len(span), self.width), np.float32)
+        if self.tokens == "spacy":
+            rows[[not token.is_space for token in span]] = flat
+        else:
+            offsets = token_offsets(span.text, tokenize(span.text))
+            for row, token in zip(rows, span, strict=True):
+                start = token.idx - span.start_char
+                own = [index for index, each in enumerate(offsets) if _overlap(each, (start, start + len(token)))]
+                if own:
+                    row[:] = flat[own].mean(axis=0)
+        return rows
+
+
+def _sentences(doc: Any) -> list[Any]:
+    return list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]]
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _set_hooks(doc: Any) -> None:
+    """Vectors and similarities of the document are ours, also in a pipeline that has static ones.
+
+    Without the hook, spaCy gives a token and the same word in another context the similarity 1.
+    """
+    for hooks, vector in (
+        (doc.user_hooks, _vector_of_doc),
+        (doc.user_span_hooks, _vector_of_span),
+        (doc.user_token_hooks, _vector_of_token),
+    ):
+        own = {"vector": vector, "has_vector": _has_vector, "vector_norm": _norm, "similarity": _similarity}
+        hooks.update(own)
+
+
+def _vector_of_doc(doc: Any) -> Float32[np.ndarray, " E"]:
+    return _mean(doc.tensor)
+
+
+def _vector_of_span(span: Any) -> Float32[np.ndarray, " E"]:
+    return _mean(span.doc.tensor[span.start : span.end])
+
+
+def _vector_of_token(token: Any) -> Float32[np.ndarray, " E"]:
+    return token.doc.tensor[token.i]
+
+
+def _has_vector(_: Any) -> bool:
+    return True
+
+
+def _similarity(one: Any, other: Any) -> float:
+    return float(Elmo.similarity(one.vector, other.vector))
+
+
+def _norm(of: Any) -> float:
+    return float(np.linalg.norm(of.vector))
+
+
+def _mean(rows: Array) -> Float32[np.ndarray, " E"]:
+    return rows.mean(axis=0) if len(rows) else np.zeros(rows.shape[1], np.float32)

@@ -1,0 +1,254 @@
+"""ELMo in spaCy: the vectors are ours, for each of spaCy's tokens; pipelines are saved with the model, and trained."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from elmokit.model.elmo import Elmo
+from elmokit.system.untrusted import FormatError
+from toy_bilm import random_bilm
+
+pytest.importorskip("spacy", reason="needs the extra: pip install 'elmokit[spacy]'")
+
+import spacy
+from spacy.cli.init_config import fill_config
+from spacy.cli.train import train
+from spacy.tokens import Doc, DocBin
+from spacy.vectors import Vectors
+
+from elmokit.integrations.spacy import ElmoPipe, make_elmo
+
+ROOT = Path(__file__).parents[2]
+ELMO = Elmo(random_bilm())
+TOKENS = ["the", "cat", "sat", "."]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a toy model."""
+    folder = tmp_path_factory.mktemp("toy") / "model"
+    ELMO.save(folder)
+    return str(folder)
+
+
+def pipeline(model: str, *, sentences: bool = False, **config: Any) -> Any:
+    nlp = spacy.blank("en")
+    if sentences:
+        nlp.add_pipe("sentencizer")
+    nlp.add_pipe("elmo", config={"model": model, **config})
+    return nlp
+
+
+def assert_close(one: object, other: object) -> None:
+    np.testing.assert_allclose(np.asarray(one), np.asarray(other), atol=2e-6)
+
+
+@pytest.mark.parametrize("layers", ["top", "average", 1])
+def test_each_token_has_the_vector_of_elmo(model: str, layers: Any):
+    doc = pipeline(model, layers=layers)("the cat sat.")
+    (expected,) = ELMO.encode([TOKENS], layers=layers)
+    assert_close(doc.tensor, expected)
+    assert doc.tensor.dtype == np.float32
+    assert_close([token.vector for token in doc], expected)
+    assert_close(doc[1:3].vector, expected[1:3].mean(axis=0))
+    assert_close(doc.vector, expected.mean(axis=0))
+
+
+def test_all_layers_are_one_after_the_other(model: str):
+    doc = pipeline(model, layers="all")("the cat sat.")
+    assert_close(doc.tensor, np.concatenate(list(ELMO.encode([TOKENS], layers="all")[0]), axis=-1))
+
+
+@pytest.mark.parametrize("has_static_vectors", [False, True])
+def test_vectors_and_similarity_are_ours_also_in_a_pipeline_with_static_vectors(model: str, has_static_vectors: bool):
+    nlp = pipeline(model)
+    if has_static_vectors:
+        nlp.vocab.vectors = Vectors(data=np.ones((1, 5), np.float32), keys=["cat"])
+    doc, other = nlp("the cat sat."), nlp("a cat slept.")
+    ours, theirs = ELMO.encode([TOKENS, ["a", "cat", "slept", "."]])
+    assert_close([token.vector for token in doc], ours)
+    assert_close(doc[1:3].vector, ours[1:3].mean(axis=0))
+    assert_close(doc.vector, ours.mean(axis=0))
+    assert doc.has_vector and doc[1:3].has_vector and doc[1].has_vector
+    assert doc[1].vector_norm == pytest.approx(float(np.linalg.norm(ours[1])), rel=1e-5)
+    cosine = float(Elmo.similarity(ours[1], theirs[1]))
+    assert doc[1].similarity(other[1]) == pytest.approx(cosine, abs=1e-6) and cosine < 0.9999
+    assert doc[:2].similarity(other) == pytest.approx(float(Elmo.similarity(doc[:2].vector, other.vector)), abs=1e-6)
+    assert doc.similarity(other) == pytest.approx(float(Elmo.similarity(doc.vector, other.vector)), abs=1e-6)
+    assert not nlp("").vector.any()
+
+
+def test_sentences_are_read_each_on_its_own_if_there_are_some(model: str):
+    text = "the cat sat. a dog."
+    assert_close(pipeline(model)(text).tensor, ELMO.encode([[*TOKENS, "a", "dog", "."]])[0])
+    expected = np.concatenate(ELMO.encode([TOKENS, ["a", "dog", "."]]))
+    assert_close(pipeline(model, sentences=True)(text).tensor, expected)
+
+
+def test_white_space_has_zeros_and_changes_nothing(model: str):
+    doc = pipeline(model)("the  cat\n sat.")
+    assert [token.is_space for token in doc] == [False, True, False, True, False, False]
+    assert_close(doc.tensor[[0, 2, 4, 5]], ELMO.encode([TOKENS])[0])
+    assert not doc.tensor[[1, 3]].any()
+    assert pipeline(model)("").tensor.shape == (0, 12)
+
+
+def test_our_own_tokens_can_be_read_and_are_laid_onto_those_of_spacy(model: str):
+    nlp = pipeline(model, tokens="elmokit", sentences=True)
+    doc = nlp("a cat. the cat sat.")
+    assert_close(doc.tensor, np.concatenate(ELMO.encode([["a", "cat", "."], TOKENS])))
+    merged = Doc(nlp.vocab, words=["the", "cat sat."], spaces=[True, False])
+    (expected,) = ELMO.encode([TOKENS])
+    assert_close(nlp.get_pipe("elmo")(merged).tensor, [expected[0], expected[1:].mean(axis=0)])
+    split = Doc(nlp.vocab, words=["c", "at", " ", "sat", "."], spaces=[False, True, False, False, False])
+    (expected,) = ELMO.encode(["cat  sat ."])
+    assert_close(nlp.get_pipe("elmo")(split).tensor[[0, 1, 3, 4]], expected[[0, 0, 1, 2]])
+    assert not split.tensor[2].any()
+
+
+def test_a_stream_has_the_same_vectors(model: str):
+    nlp = pipeline(model)
+    texts = ["the cat sat.", "", "밥", "a dog and a cat"] * 3
+    for doc, text in zip(nlp.pipe(texts, batch_size=5), texts, strict=True):
+        assert_close(doc.tensor, nlp(text).tensor)
+
+
+def test_documents_keep_their_vectors_as_bytes(model: str):
+    nlp = pipeline(model)
+    doc = nlp("the cat sat.")
+    with pytest.warns(UserWarning, match="user hooks"):  # spaCy's: it reads the tensor without them
+        as_bytes = doc.to_bytes()
+    np.testing.assert_array_equal(Doc(nlp.vocab).from_bytes(as_bytes)[1].vector, doc[1].vector)
+
+
+def test_a_pipeline_is_saved_with_its_model(model: str, tmp_path: Path):
+    nlp = pipeline(model, layers=1)
+    expected = nlp("the cat sat.").tensor
+    nlp.to_disk(tmp_path / "pipeline")
+    config = tmp_path / "pipeline" / "config.cfg"
+    config.write_text(config.read_text().replace(model, "a/folder/of/another/machine"))
+    np.testing.assert_array_equal(spacy.load(tmp_path / "pipeline")("the cat sat.").tensor, expected)
+    nlp.to_disk(tmp_path / "pipeline")  # where it is already
+    from_bytes = pipeline("nowhere", layers=1).from_bytes(nlp.to_bytes())
+    np.testing.assert_array_equal(from_bytes("the cat sat.").tensor, expected)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(nlp.get_pipe("elmo")))(nlp.make_doc("the cat sat.")).tensor, expected
+    )
+
+
+def test_a_damaged_pipeline_is_refused(model: str, tmp_path: Path):
+    pipeline(model).to_disk(tmp_path)
+    weights = tmp_path / "elmo" / "model" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-5])
+    with pytest.raises(FormatError, match=r"model\.safetensors"):
+        spacy.load(tmp_path)
+
+
+def test_settings_that_are_not_there_are_refused(model: str):
+    with pytest.raises(ValueError, match="tokens is 'theirs'; expected spacy or elmokit"):
+        ElmoPipe(model, tokens="theirs")  # pyright: ignore
+    with pytest.raises(ValueError, match="precision is 'float8'"):
+        ElmoPipe(model, precision="float8")  # pyright: ignore
+    with pytest.raises(ValueError, match=r"layers is 3; this model has layers 0 .* to 2"):
+        pipeline(model, layers=3)("the cat")
+    with pytest.raises(FileNotFoundError, match="no model 'nowhere'"):
+        pipeline("nowhere")("the cat")
+
+
+def test_spacy_finds_the_component_by_its_name():
+    entries = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert entries["spacy_factories"] == {"elmo": f"{make_elmo.__module__}:{make_elmo.__name__}"}
+    assert spacy.blank("xx").add_pipe("elmo").width == 256
+
+
+CONFIG = """
+[paths]
+train = null
+dev = null
+
+[nlp]
+lang = "en"
+pipeline = ["elmo", "tagger"]
+
+[components]
+
+[components.elmo]
+factory = "elmo"
+model = "{model}"
+layers = "{layers}"
+
+[components.tagger]
+factory = "tagger"
+
+[components.tagger.model]
+@architectures = "spacy.Tagger.v2"
+
+[components.tagger.model.tok2vec]
+{tok2vec}
+width = 12
+
+[corpora]
+
+[corpora.train]
+@readers = "spacy.Corpus.v1"
+path = ${{paths.train}}
+
+[corpora.dev]
+@readers = "spacy.Corpus.v1"
+path = ${{paths.dev}}
+
+[training]
+dev_corpus = "corpora.dev"
+train_corpus = "corpora.train"
+annotating_components = ["elmo"]
+max_steps = 400
+eval_frequency = 100
+patience = 0
+
+[training.optimizer]
+@optimizers = "Adam.v1"
+learn_rate = 0.05
+
+[training.logger]
+@loggers = "spacy.ConsoleLogger.v1"
+"""
+MIX = '@architectures = "elmokit.ScalarMix.v1"'
+LISTENER = '@architectures = "spacy.Tok2VecListener.v1"\nupstream = "elmo"'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("layers", "tok2vec"), [("all", MIX), ("top", LISTENER)], ids=["mix", "listener"])
+def test_a_tagger_learns_sentences_by_heart_with_spacy_train(model: str, tmp_path: Path, layers: str, tok2vec: str):
+    nlp = spacy.blank("en")
+    gold = {"the cat sat.": ["DT", "NN", "VB", "."], "a dog": ["DT", "NN"]}
+    docs = DocBin(attrs=["TAG"])
+    for text, tags in gold.items():
+        words = nlp.make_doc(text)
+        docs.add(
+            Doc(
+                nlp.vocab, words=[token.text for token in words], spaces=[bool(t.whitespace_) for t in words], tags=tags
+            )
+        )
+    docs.to_disk(tmp_path / "gold.spacy")
+    (tmp_path / "base.cfg").write_text(CONFIG.format(model=model, layers=layers, tok2vec=tok2vec))
+    fill_config(tmp_path / "config.cfg", tmp_path / "base.cfg")
+    paths = {f"paths.{part}": str(tmp_path / "gold.spacy") for part in ("train", "dev")}
+    train(tmp_path / "config.cfg", tmp_path / "out", overrides=paths)
+    trained = spacy.load(tmp_path / "out" / "model-last")
+    for text, tags in gold.items():
+        assert [token.tag_ for token in trained(text)] == tags
+
+
+def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delitem(sys.modules, "elmokit.integrations.spacy")
+    monkeypatch.setitem(sys.modules, "spacy.language", None)
+    with pytest.raises(ValueError, match=r"elmokit.integrations.spacy needs spacy: pip install 'elmokit\[spacy\]'"):
+        importlib.import_module("elmokit.integrations.spacy")
