@@ -69,6 +69,14 @@ def runners(file: str) -> list[str]:
     return own_tests(file) or list(through)
 
 
+def integration_of(example: Path) -> str:
+    """The file of src that a script in examples/integrations is about.
+
+    A script `spacy.py` would be imported in place of spaCy, so that one is `with_spacy.py`.
+    """
+    return f"integrations/{example.stem.removeprefix('with_')}.py"
+
+
 def is_behind_doors(file: str) -> bool:
     """Whether only `make test-doors` runs the file."""
     tests = runners(file)

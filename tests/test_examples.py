@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from mirror import is_behind_doors
+from mirror import integration_of, is_behind_doors
 
 FOLDER = Path(__file__).parents[1] / "examples"
 NEEDS_A_HUB = FOLDER / "integrations" / "hub.py"  # tests/model/test_hub.py has one
 EXAMPLES = sorted(
     path
     for path in set(FOLDER.rglob("*.py")) - {NEEDS_A_HUB}
-    if path.parent == FOLDER or not is_behind_doors(path.relative_to(FOLDER).as_posix())
+    if path.parent == FOLDER or not is_behind_doors(integration_of(path))
 )
 
 

@@ -38,7 +38,7 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
         self, model: Elmo | str | Path = DEFAULT_MODEL, *, layers: Layers = "top", name: str | None = None
     ) -> None:
         self.elmo = model if isinstance(model, Elmo) else Elmo.from_pretrained(model, device=_flair.device)
-        self.layers = as_layers(layers, top=self.elmo.config.num_layers)
+        self.layers: Layers = as_layers(layers, top=self.elmo.config.num_layers)
         self.name = name or f"elmo-{self.elmo.name or self.elmo.fingerprint()[:12]}-{self.layers}"
         self.static_embeddings = True
         super().__init__()
@@ -52,9 +52,8 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
     def _add_embeddings_internal(self, sentences: Sequence[Any]) -> None:
         tokens = [[token.text for token in sentence] for sentence in sentences]
         for sentence, vectors in zip(sentences, self.elmo.encode(tokens, layers=self.layers), strict=True):
-            if self.layers == "all":
-                vectors = np.concatenate(list(vectors), axis=-1)
-            for token, vector in zip(sentence, torch.from_numpy(vectors).to(_flair.device), strict=True):
+            rows = np.concatenate(list(vectors), axis=-1) if self.layers == "all" else vectors
+            for token, vector in zip(sentence, torch.from_numpy(rows).to(_flair.device), strict=True):
                 token.set_embedding(self.name, vector)
 
     def to_params(self) -> dict[str, object]:

@@ -89,8 +89,13 @@ class ElmoPipe:
         if tokens not in get_args(Tokens):
             raise ValueError(f"tokens is {tokens!r}; expected {' or '.join(get_args(Tokens))}")
         check_precision(precision)
-        self.model, self.layers, self.tokens = model, layers, tokens
-        self.precision, self.device, self.batch_size, self.name = precision, device, batch_size, name
+        self.model = model
+        self.layers: Layers = layers
+        self.tokens: Tokens = tokens
+        self.precision: Precision = precision
+        self.device = device
+        self.batch_size = batch_size
+        self.name = name
         self._elmo: Elmo | None = None
 
     @property
@@ -210,4 +215,4 @@ def _norm(of: Any) -> float:
 
 
 def _mean(rows: Array) -> Float32[np.ndarray, " E"]:
-    return rows.mean(axis=0) if len(rows) else np.zeros(rows.shape[1], np.float32)
+    return rows.sum(axis=0) / np.float32(max(len(rows), 1))
