@@ -1,5 +1,8 @@
 """The explorer in Chromium: largest difference from Python's vectors, time of a sentence, time to load; pictures.
 
+Times are of the clock, and so are of use on a quiet machine alone; the load average and the CPU seconds of Chromium and
+of the server, which depend less on other work, are measured with them.
+
     python benchmarks/explorer.py .data/en/heldout.txt.xz .data/ko/heldout.txt.xz [--json FILE] [--pictures docs]
 
 Reads the first 200 sentences of each file with the bundled model of its language. Needs Playwright and Chromium.
@@ -9,12 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import shutil
 import tempfile
 import threading
 import time
 import warnings
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,6 +34,7 @@ from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import write_site
 
 NUM_SENTENCES = 200
+NUM_LOADS = 5
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 READ = """async (sentences) => {
   const started = performance.now();
@@ -63,7 +69,8 @@ def main() -> None:
         results: dict[str, Any] = {
             "elmokit": elmokit.__version__,
             "chromium": browser.version,
-            "machine": platform.processor() or platform.machine(),
+            "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores",
+            "load_average": round(os.getloadavg()[0], 1),
         }
         for name, text in texts.items():
             with serve(write_site(Path(folder) / name, model=name).parent) as server:
@@ -81,11 +88,11 @@ def main() -> None:
 def measured(browser: Browser, site: str, name: str, text: Path) -> dict[str, float]:
     """Differences and times of the first sentences of a text."""
     sentences = [line.split(" ") for line in islice(read_lines(text), NUM_SENTENCES)]
+    loads = [load(browser, site) for _ in range(NUM_LOADS)]
+    words, ready, processor = np.median(loads, axis=0)
     page = browser.new_page()
-    before = time.perf_counter()
     page.goto(site)
     page.wait_for_selector("body[data-ready]", timeout=120_000)
-    ready = time.perf_counter() - before
     found = page.evaluate(READ, sentences)
     page.close()
     with warnings.catch_warnings():
@@ -103,10 +110,47 @@ def measured(browser: Browser, site: str, name: str, text: Path) -> dict[str, fl
     return {
         "sentences": len(sentences),
         "largest_difference": max(differences),
-        "page_ready_seconds": round(ready, 2),
+        "words_shown_seconds": round(float(words), 2),
+        "page_ready_seconds": round(float(ready), 2),
+        "page_ready_cpu_seconds": round(float(processor), 2),
         "model_loaded_milliseconds": round(found["loaded"], 1),
         "median_milliseconds_of_20_words": round(float(np.median(of_20_words)), 1),
     }
+
+
+def load(browser: Browser, site: str) -> tuple[float, float, float]:
+    """Seconds until the words can be chosen, and until the first view is there, and CPU seconds until then."""
+    page = browser.new_page()
+    before, processor = time.perf_counter(), processor_seconds()
+    page.goto(site)
+    page.wait_for_selector("button.token")
+    words = time.perf_counter() - before
+    page.wait_for_selector("body[data-ready]", timeout=120_000)
+    ready = time.perf_counter() - before
+    used = processor_seconds() - processor
+    page.close()
+    return words, ready, used
+
+
+def processor_seconds() -> float:
+    """CPU seconds that this process, its children and theirs have used so far, by Linux's /proc."""
+    parents: dict[int, int] = {}
+    seconds: dict[int, float] = {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # the process has ended
+            fields = file.read_text().rpartition(")")[2].split()
+            process = int(file.parent.name)
+            parents[process] = int(fields[1])
+            seconds[process] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return sum(used for process, used in seconds.items() if os.getpid() in _ancestors(process, parents))
+
+
+def _ancestors(process: int, parents: dict[int, int]) -> set[int]:
+    found: set[int] = set()
+    while process in parents and process not in found:
+        found.add(process)
+        process = parents[process]
+    return found
 
 
 def take_pictures(browser: Browser, site: str, name: str, folder: Path) -> None:

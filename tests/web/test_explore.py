@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import struct
+import sys
 import threading
 from collections.abc import Iterator
 from importlib.resources import files
@@ -21,12 +23,15 @@ from elmokit.model.formats.read import to_stored
 from elmokit.reproduce.learnt_mixes import learnt_mixes, write_learnt_mixes
 from elmokit.tasks.all_tasks import TASKS
 from elmokit.text.vocabulary import Vocabulary
+from elmokit.web.explore import planes as explorer_planes
 from elmokit.web.explore import site as explorer
 from elmokit.web.explore.corpus import quantised, read_corpus
+from elmokit.web.explore.planes import umap_planes
 from elmokit.web.explore.presets import LEARNT_MIXES, presets
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import write_site
 from toy_bilm import TINY, random_bilm
+from toy_umap import first_two_columns
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "bank", "river", "play", "a", "tree"])
@@ -106,6 +111,54 @@ def test_presets_are_those_of_the_runs_that_are_kept(tmp_path: Path):
     kept = (files("elmokit.web.explore") / LEARNT_MIXES).read_text(encoding="utf-8")
     write_learnt_mixes(tmp_path / LEARNT_MIXES, learnt_mixes(sorted(EXPERIMENTS.glob("*/runs.jsonl"))))
     assert (tmp_path / LEARNT_MIXES).read_text(encoding="utf-8") == kept
+
+
+def test_files_with_labels_name_the_senses_of_tokens(tmp_path: Path):
+    labelled = tmp_path / "senses.tsv"
+    labelled.write_text("a bank of the river\t1\tslope\t4\twater\n\nno label here\n", encoding="utf-8")
+    corpus = read_corpus([labelled], "en")
+    first = len(corpus.occurrences)
+    assert corpus.sentences[first] == ["a", "bank", "of", "the", "river"]
+    assert corpus.senses()[first:] == [(first, 1, "slope"), (first, 4, "water")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("\t1", "line 1: 1 columns after the sentence; expected an index and a label for each"),
+        ("\t2\tslope", "line 1: '2' with the label 'slope'; expected an index from 0 to 1, and a label"),
+        ("\tbank\tslope", "line 1: 'bank' with the label 'slope'; expected an index from 0 to 1"),
+        ("\t1\t", "line 1: '1' with the label ''; expected an index from 0 to 1, and a label"),
+    ],
+)
+def test_labels_that_are_of_no_token_are_refused(tmp_path: Path, columns: str, message: str):
+    (tmp_path / "senses.tsv").write_text(f"a bank{columns}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_corpus([tmp_path / "senses.tsv"], "en")
+
+
+def test_labels_of_text_that_is_tokenised_are_refused(tmp_path: Path):
+    (tmp_path / "senses.tsv").write_text("A bank.\t1\tslope\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="labels are of tokens; give text whose tokens are separated by spaces"):
+        read_corpus([tmp_path / "senses.tsv"], "en", raw_text=True)
+
+
+def test_planes_of_umap_are_those_of_frequent_words(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "umap", first_two_columns())
+    vectors = np.arange(180, dtype=np.float32).reshape(60, 3)
+    tokens = ["Bank", "bank"] * 10 + ["the"] * 30 + ["rare"] * 10
+    planes = umap_planes(vectors, tokens, first=["bank", "missing"])
+    assert list(planes) == ["bank", "the"]
+    assert planes["bank"] == vectors[:20, :2].tolist()
+    monkeypatch.setattr(explorer_planes, "MAX_WORDS", 1)
+    monkeypatch.setattr(explorer_planes, "MAX_OCCURRENCES", 2)
+    assert umap_planes(vectors, tokens) == {"the": vectors[20:22, :2].tolist()}
+
+
+def test_without_umap_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "umap", None)
+    with pytest.raises(ValueError, match=re.escape("a map by UMAP needs umap-learn: pip install 'elmokit[umap]'")):
+        umap_planes(np.zeros((1, 2), np.float32), ["a"])
 
 
 def test_vectors_of_zeros_stay_zeros_in_int8():

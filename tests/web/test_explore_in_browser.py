@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from elmokit.model.elmo import Elmo
 from elmokit.text.tokenizer import tokenize
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import write_site
+from toy_umap import first_two_columns
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -195,7 +197,7 @@ def test_mixes_that_tasks_have_learnt_are_presets(english: Page):
 def test_the_map_tells_senses_apart_by_shape_and_colour(english: Page):
     english.show("map")
     legend = english.page.locator("ul.legend li").all_inner_texts()
-    assert [name.strip() for name in legend][:3] == ["yours", "river", "money"]
+    assert [name.strip() for name in legend] == ["river", "money", "sense unknown", "yours"]
     assert english.page.locator("#panel .scroll path").count() == 19
     assert english.page.locator("#panel .scroll path").first.get_attribute("aria-label", timeout=1000)
 
@@ -247,6 +249,101 @@ def test_the_keyboard_moves_between_views(english: Page):
     english.settle()
     assert english.page.get_attribute("#tab-map", "aria-selected") == "true"
     assert english.run("() => document.activeElement.id") == "tab-map"
+
+
+def test_everything_is_reached_by_the_keyboard_in_the_order_of_the_page(english: Page):
+    english.page.focus("#language")
+    order = ["language"]
+    for _ in range(60):
+        english.page.keyboard.press("Tab")
+        focused = english.run("() => [document.activeElement.id, document.activeElement.tagName.toLowerCase()]")
+        order.append(focused[0] or focused[1])
+        if focused[1] == "body":
+            break
+    marks = ["language", "text", "summary", "gamma", "preset", "tab-contexts", "among", "panel"]
+    assert [name for name in order if name in marks] == marks
+    assert order.count("tab-contexts") == 1 and "tab-map" not in order  # the arrows move between the tabs
+
+
+def test_a_word_is_chosen_by_the_keyboard_and_keeps_the_focus(english: Page):
+    english.page.focus("button.token:has-text('river')")
+    english.page.keyboard.press("Enter")
+    english.settle()
+    assert english.run("() => [document.activeElement.textContent, document.activeElement.ariaPressed]") == [
+        "river",
+        "true",
+    ]
+
+
+NAMELESS = """() => {
+  const hidden = (element) => element.closest("[hidden], [aria-hidden=true]");
+  const labels = (element) => [...(element.labels ?? [])].map((label) => label.textContent).join("");
+  const pointed = (element) => document.getElementById(element.getAttribute("aria-labelledby"))?.textContent;
+  const own = (element) => (["SELECT", "TEXTAREA"].includes(element.tagName) ? "" : element.textContent.trim());
+  const named = (element) => element.getAttribute("aria-label") || labels(element) || pointed(element) || own(element);
+  const needs = "button, input, select, textarea, progress, summary, svg, [role=img], [role=region], [role=tabpanel]";
+  const nameless = [...document.querySelectorAll(needs)].filter((element) => !hidden(element) && !named(element));
+  return nameless.map((element) => element.outerHTML.slice(0, 200));
+}"""
+CONTRAST = """() => {
+  const luminance = (colour) => {
+    const [red, green, blue] = colour.match(/[\\d.]+/g).map(Number).map((value) => value / 255)
+      .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const behind = (element) => {
+    const colour = getComputedStyle(element).backgroundColor;
+    return /, 0\\)$/.test(colour) && element.parentElement ? behind(element.parentElement) : colour;
+  };
+  const faint = [];
+  const texts = "p, td, th, button, label, caption, summary, li, h1, output, a";
+  for (const element of document.querySelectorAll(texts)) {
+    if (!element.checkVisibility() || !element.textContent.trim()) continue;
+    const lights = [getComputedStyle(element).color, behind(element)].map(luminance).sort((one, other) => other - one);
+    const contrast = (lights[0] + 0.05) / (lights[1] + 0.05);
+    if (contrast < 4.5) faint.push([element.outerHTML.slice(0, 120), contrast]);
+  }
+  return faint;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_has_names_for_screen_readers_and_text_that_stands_out(english: Page, scheme: str):
+    english.page.emulate_media(color_scheme=scheme)
+    for tab in ("similarity", "contexts", "map", "expectations", "characters", "tour"):
+        english.show(tab)
+        assert english.run(NAMELESS) == [], tab
+        assert english.run(CONTRAST) == [], tab
+    roles = "[...document.querySelectorAll('[role=tab]')].filter((tab) => tab.ariaSelected === 'true').length"
+    assert english.run(f"() => {roles}") == 1
+    assert english.page.get_attribute("#panel", "aria-labelledby") == "tab-tour"
+    assert english.page.locator("#panel th[scope=col]").count() == 6
+    english.page.emulate_media(color_scheme="light")
+
+
+def test_labels_of_a_corpus_are_senses_and_its_planes_are_a_choice(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "umap", first_two_columns())
+    lines = [f"number {number} is a tree by the house .\t4\tplant\n" for number in range(20)]
+    (tmp_path / "trees.tsv").write_text("".join(lines), encoding="utf-8")
+    site = write_site(tmp_path / "site", model="mini-en", corpora=[tmp_path / "trees.tsv"], umap=True)
+    with serve(site.parent) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = Page(browser.new_page(), address(server))
+        page.open("#t=a+tree+by+the+river&i=1&v=contexts")
+        assert "Senses of these neighbours: plant 12." in page.page.inner_text("#panel")
+        page.show("map")
+        page.page.select_option("#plane", "umap")
+        page.settle()
+        assert "UMAP of the top layer" in page.page.inner_text("#panel")
+        assert page.page.locator("#panel .scroll path").count() == 21
+        page.page.click("button.token:has-text('river')")
+        page.settle()
+        assert page.page.inner_text("#panel").startswith("UMAP was computed for words that occur more often")
+        assert page.complaints == []
+        page.page.close()
+        server.shutdown()
 
 
 def test_tables_and_pictures_can_be_saved(english: Page, tmp_path: Path):

@@ -43,10 +43,14 @@ def _add_explore(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="text to search in, one sentence per line: plain, .gz or .xz; several files are told apart by colour",
+        help="text to search in, one sentence per line: plain, .gz or .xz; several files are told apart by colour; "
+        ".tsv files have senses of tokens, too",
     )
     parser.add_argument(
         "--tokenize", action="store_true", help="split the lines of the files into tokens (default: at spaces)"
+    )
+    parser.add_argument(
+        "--umap", action="store_true", help="compute maps of frequent words by UMAP, too (needs elmokit[umap])"
     )
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port on this machine (default: a free one)")
     parser.add_argument("--no-browser", action="store_true", help="print the address without opening a browser")
@@ -61,7 +65,9 @@ def _explore(arguments: argparse.Namespace) -> None:
 
     def write(folder: Path) -> Path:
         model = arguments.model or DEFAULT_MODEL
-        return write_site(folder, model=model, corpora=arguments.corpus, raw_text=arguments.tokenize)
+        return write_site(
+            folder, model=model, corpora=arguments.corpus, raw_text=arguments.tokenize, umap=arguments.umap
+        )
 
     if arguments.output:
         print(write(arguments.output))

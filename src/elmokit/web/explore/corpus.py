@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes, sense
 from elmokit.analysis.polysemy import chance, nearest_hits, target_vectors
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
+from elmokit.web.explore.planes import umap_planes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 200_000
 """Tokens of a corpus: an index of 150 MB for a small model."""
+LABELLED = re.compile(r"\.tsv(\.gz|\.xz)?$")
 _LARGEST = 127
 
 
@@ -34,25 +37,41 @@ class Corpus:
 
     sentences: list[list[str]]
     occurrences: list[Occurrence]
-    """Those of the first sentences, in their order; the rest is of unknown senses."""
+    """Those of the first sentences, in their order: the words of the tour."""
     sources: list[tuple[str, int]]
     """The name of each file, and the number of the first of its sentences."""
+    labels: list[tuple[int, int, str]]
+    """Tokens of files whose sense (or part of speech) is known: sentence, index, sense."""
+
+    def senses(self) -> list[tuple[int, int, str]]:
+        """All tokens whose sense is known: sentence, index, sense."""
+        listed = [(number, occurrence.index, occurrence.sense) for number, occurrence in enumerate(self.occurrences)]
+        return listed + self.labels
 
 
 def read_corpus(paths: Sequence[Path], language: Language, *, raw_text: bool = False) -> Corpus:
     """The list of polysemes of a language, and the lines of files (plain, gzip or xz).
 
+    A line of a file named `.tsv` (`.tsv.gz`, `.tsv.xz`) has, after the sentence, an index and a label for each token
+    whose sense, or part of speech, is known: `tokens <tab> index <tab> label <tab> index <tab> label`.
+
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
-    Raises ValueError for a file without sentences, and for more than MAX_TOKENS tokens in all.
+    Raises ValueError for a file without sentences, for more than MAX_TOKENS tokens in all, and, naming the line, for an
+    index without a label, one that is not that of a token, and one of text that is tokenised.
     """
     occurrences = read_polysemes(LISTS[language])
     sentences = [list(occurrence.tokens) for occurrence in occurrences]
     sources: list[tuple[str, int]] = []
+    labels: list[tuple[int, int, str]] = []
     num_tokens = 0
     for path in paths:
         sources.append((path.name, len(sentences)))
-        for line in read_lines(path):
-            tokens = tokenize(line) if raw_text else line.split()
+        is_labelled = LABELLED.search(path.name) is not None
+        for number, line in enumerate(read_lines(path), start=1):
+            text, *columns = line.split("\t") if is_labelled else [line]
+            tokens = tokenize(text) if raw_text else text.split()
+            found = _labels(columns, tokens, f"{path}, line {number}", raw_text=raw_text)
+            labels.extend((len(sentences), index, label) for index, label in found)
             num_tokens += len(tokens)
             if num_tokens > MAX_TOKENS:
                 raise ValueError(f"{path}: there are more than {MAX_TOKENS:,} tokens; give the explorer a part of them")
@@ -60,7 +79,23 @@ def read_corpus(paths: Sequence[Path], language: Language, *, raw_text: bool = F
                 sentences.append(tokens)
         if len(sentences) == sources[-1][1]:
             raise ValueError(f"{path} has no sentences; expected one per line")
-    return Corpus(sentences, occurrences, sources)
+    return Corpus(sentences, occurrences, sources, labels)
+
+
+def _labels(columns: list[str], tokens: list[str], where: str, *, raw_text: bool) -> list[tuple[int, str]]:
+    """Indices and labels of a line, as pairs."""
+    if columns and raw_text:
+        raise ValueError(
+            f"{where}: labels are of tokens; give text whose tokens are separated by spaces, not raw text"
+        )
+    if len(columns) % 2:
+        raise ValueError(f"{where}: {len(columns)} columns after the sentence; expected an index and a label for each")
+    pairs = list(zip(columns[::2], columns[1::2], strict=True))
+    for index, label in pairs:
+        if not index.isdecimal() or int(index) >= len(tokens) or not label:
+            expected = f"expected an index from 0 to {len(tokens) - 1}, and a label"
+            raise ValueError(f"{where}: {index!r} with the label {label!r}; {expected}")
+    return [(int(index), label) for index, label in pairs]
 
 
 def language_of_model(elmo: Elmo) -> Language:
@@ -68,21 +103,27 @@ def language_of_model(elmo: Elmo) -> Language:
     return language_of(elmo.vocabulary)
 
 
-def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo) -> None:
-    """Write `corpus.json` and `corpus.bin`: scales (L,N) in float32, and then int8 (L,N,2D), of the N tokens."""
+def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False) -> None:
+    """Write `corpus.json` and `corpus.bin`: scales (L,N) in float32, and then int8 (L,N,2D), of the N tokens.
+
+    umap: whether to compute the planes of the words' occurrences by UMAP, too.
+    Raises ValueError, naming the extra, if that needs a package that is missing.
+    """
     encoded = elmo.encode(corpus.sentences, layers="all")
     layers = np.concatenate(encoded, axis=1)
     numbers, scales = quantised(layers)
     with (folder / "corpus.bin").open("wb") as file:
         file.write(scales.astype("<f4").tobytes())
         file.write(numbers.tobytes())
-    senses = [[number, occurrence.index, occurrence.sense] for number, occurrence in enumerate(corpus.occurrences)]
+    tokens = [token for sentence in corpus.sentences for token in sentence]
+    planes = umap_planes(layers[-1], tokens, first=words_of(corpus.occurrences)) if umap else {}
     about = {
         "num_layers": elmo.num_layers,
         "dim": elmo.dim,
         "sentences": corpus.sentences,
-        "senses": senses,
+        "senses": corpus.senses(),
         "sources": corpus.sources,
+        "planes": planes,
         **_rates(corpus.occurrences, encoded[: len(corpus.occurrences)]),
     }
     (folder / "corpus.json").write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")

@@ -16,6 +16,7 @@ from elmokit.model.formats.native import write_native
 from elmokit.model.formats.native_softmax import softmax_shards
 from elmokit.model.formats.recognise import read_stored
 from elmokit.web.explore.corpus import language_of_model, read_corpus, write_corpus
+from elmokit.web.explore.planes import require_umap
 from elmokit.web.explore.presets import presets
 from elmokit.web.templates import template_environment
 
@@ -40,15 +41,21 @@ TEXTS: dict[Language, tuple[str, int]] = {
 
 
 def write_site(
-    folder: Path, *, model: str | Path = DEFAULT_MODEL, corpora: Sequence[Path] = (), raw_text: bool = False
+    folder: Path,
+    *,
+    model: str | Path = DEFAULT_MODEL,
+    corpora: Sequence[Path] = (),
+    raw_text: bool = False,
+    umap: bool = False,
 ) -> Path:
     """Write the explorer of a model into a new folder, and return the page, `index.html`.
 
     corpora: files to search in beside the bundled sample, a sentence per line; `raw_text` tokenises them. A map of a
         word's occurrences has a colour for each file.
+    umap: whether to compute maps by UMAP, too; that takes about a second for each of 200 words at most.
     The site shows the model's own vectors exactly: its weights are stored in float16 only if that loses nothing.
-    Raises FileNotFoundError if there is no such model, ValueError for one that is too large for a browser, and
-    FileExistsError if the folder is not empty.
+    Raises FileNotFoundError if there is no such model, ValueError for one that is too large for a browser or if UMAP is
+    not installed, and FileExistsError if the folder is not empty.
     """
     stored = read_stored(resolve_model(model), with_softmax=None)
     if stored.config.num_parameters > MAX_PARAMETERS:
@@ -56,13 +63,15 @@ def write_site(
             f"{model} has {stored.config.num_parameters / 1e6:.1f} million parameters; the explorer is for models of "
             f"at most {MAX_PARAMETERS / 1e6:.0f} million, which a browser can run"
         )
+    if umap:
+        require_umap()
     elmo = Elmo(model, device="cpu")
     sentences = read_corpus(corpora, language_of_model(elmo), raw_text=raw_text)
     with new_folder(folder) as target:
         _write_model(target, stored)
-        write_corpus(target, sentences, elmo)
+        write_corpus(target, sentences, elmo, umap=umap)
         _copy("scripts", ".js", target / "scripts")
-        _write_page(target, elmo)
+        _write_page(target, elmo, has_umap=umap)
     return folder / "index.html"
 
 
@@ -77,7 +86,7 @@ def _write_model(target: Path, stored: StoredBiLM) -> None:
     (target / "softmax.json").write_text(json.dumps(shards), encoding="utf-8")
 
 
-def _write_page(target: Path, elmo: Elmo) -> None:
+def _write_page(target: Path, elmo: Elmo, *, has_umap: bool) -> None:
     language = language_of_model(elmo)
     text, index = TEXTS[language]
     settings: dict[str, object] = {
@@ -88,6 +97,7 @@ def _write_page(target: Path, elmo: Elmo) -> None:
         "text": text,
         "index": index,
         "presets": presets(elmo),
+        "hasUmap": has_umap,
     }
     environment = template_environment("elmokit.web.explore")
     for name in ("index.html", "style.css"):

@@ -5,7 +5,7 @@ import { largest } from "./vectors.js";
 export class Corpus {
   /** about: corpus.json; buffer: corpus.bin, scales (layers, tokens) in float32 and then int8 (layers, tokens, dim). */
   constructor(about, buffer) {
-    Object.assign(this, { sentences: about.sentences, words: about.words, overall: { chance: about.chance, rates: about.rates }, sources: about.sources, numLayers: about.num_layers, dim: about.dim });
+    Object.assign(this, { sentences: about.sentences, words: about.words, overall: { chance: about.chance, rates: about.rates }, sources: about.sources, planes: new Map(Object.entries(about.planes)), numLayers: about.num_layers, dim: about.dim });
     this.starts = [0];
     for (const tokens of this.sentences) this.starts.push(this.starts.at(-1) + tokens.length);
     this.numTokens = this.starts.at(-1);

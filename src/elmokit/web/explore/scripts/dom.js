@@ -1,6 +1,7 @@
 // Elements of HTML and SVG from values; text is always text, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
+const PIXELS_PER_REM = 16;
 const SVG_TAGS = new Set(["svg", "g", "circle", "rect", "path", "text", "title", "line"]);
 
 /** make("p", { class: "soft", onclick }, "text", child, ...): an element; null children and false attributes are left out. */
@@ -8,12 +9,20 @@ export function make(tag, attributes = {}, ...children) {
   const element = SVG_TAGS.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "colour") element.style.setProperty("--colour", value);
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value === true ? "" : value);
   }
   element.append(...children.flat().filter((child) => child !== null && child !== undefined));
   return element;
 }
+
+/** A drawing of width * height, which grows with the text of the page. */
+export function drawing(width, height, attributes, ...children) {
+  const [wide, high] = [width, height].map((length) => `${length / PIXELS_PER_REM}rem`);
+  return make("svg", { viewBox: `0 0 ${width} ${height}`, width: wide, height: high, ...attributes }, ...children);
+}
+
+/** Parts that stand next to each other where there is room. */
+export const sideBySide = (...parts) => make("div", { class: "side" }, parts.map((part) => make("div", {}, part)));
 
 export function replace(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));

@@ -88,7 +88,7 @@ export class Explorer {
     });
   }
 
-  /** Occurrences of a word in the corpus and in the sentences given, as points in the plane. */
+  /** Occurrences of a word in the corpus and in the sentences given, in the plane of their largest variance. */
   occurrences({ word, sentences, mixture }) {
     const { corpus } = this;
     const own = sentences.flatMap((tokens) =>
@@ -99,6 +99,14 @@ export class Explorer {
     const vectors = found.map(({ tokens, index }) => this.vectorAt(tokens, index, mixture));
     const { points, share } = principalPlane(vectors);
     return { share, points: found.map((place, at) => ({ ...place, x: points[at][0], y: points[at][1] })) };
+  }
+
+  /** Occurrences of a word in the corpus, in the plane that was computed beforehand; null if there is none. */
+  prepared({ word }) {
+    const plane = this.corpus.planes.get(word.toLowerCase());
+    if (!plane) return null;
+    const numbers = this.corpus.occurrences(word).slice(0, plane.length);
+    return numbers.map((number, at) => ({ ...this.corpus.place(number), isOwn: false, x: plane[at][0], y: plane[at][1] }));
   }
 
   /** For each token what either direction and both together expect in its place, and its surprisal in bits. */

@@ -2,7 +2,7 @@
 
 import { make, replace } from "./dom.js";
 import { drawingAsPng, drawingText, save, tableText } from "./save.js";
-import { AMONG, TABS, mixture, readState, sentencesOf, writeState } from "./state.js";
+import { AMONG, PLANES, TABS, mixture, readState, sentencesOf, writeState } from "./state.js";
 import { LANGUAGES, speaker } from "./strings.js";
 import * as views from "./views.js";
 
@@ -43,7 +43,7 @@ let turn = 0; // of the view that is being computed; an older one is not shown
 
 function defaults() {
   const weights = Array.from({ length: settings.numLayers }, (_, index) => (index === settings.numLayers - 1 ? 1 : 0));
-  return { text: settings.text, sentence: 0, index: settings.index, tab: "contexts", among: "same", language: settings.language, weights, gamma: 1 };
+  return { text: settings.text, sentence: 0, index: settings.index, tab: "contexts", among: "same", plane: "pca", language: settings.language, weights, gamma: 1 };
 }
 
 function change(part) {
@@ -68,7 +68,9 @@ function showWords() {
     make("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(name === state.tab), "aria-controls": "panel", tabindex: name === state.tab ? 0 : -1, onclick: () => change({ tab: name }) }, say(name))));
   find("panel").setAttribute("aria-labelledby", `tab-${state.tab}`);
   replace(find("among"), AMONG.map((name) => make("option", { value: name, selected: name === state.among }, say(`among${name[0].toUpperCase()}${name.slice(1)}`))));
+  replace(find("plane"), PLANES.map((name) => make("option", { value: name, selected: name === state.plane }, say(name))));
   find("among-choice").hidden = state.tab !== "contexts";
+  find("plane-choice").hidden = state.tab !== "map" || !settings.hasUmap;
 }
 
 function showTokens() {
@@ -129,7 +131,7 @@ async function show() {
   });
   const here = chosen();
   const panel = find("panel");
-  const shared = { panel, say, call, sentences, mixture: mixture(state), among: state.among, isCurrent, numLayers: settings.numLayers };
+  const shared = { panel, say, call, sentences, mixture: mixture(state), among: state.among, plane: settings.hasUmap ? state.plane : "pca", isCurrent, numLayers: settings.numLayers };
   const choose = (sentence, index) => change({ sentence, index });
   const wantSoftmax = () => {
     isSoftmaxWanted = true;
@@ -214,6 +216,7 @@ find("text").addEventListener("input", (event) => {
   typing = setTimeout(() => setText(event.target.value), 200);
 });
 find("among").addEventListener("change", (event) => change({ among: event.target.value }));
+find("plane").addEventListener("change", (event) => change({ plane: event.target.value }));
 find("preset").addEventListener("change", (event) => {
   const preset = presets()[event.target.value];
   if (preset) change({ weights: preset.weights, gamma: preset.gamma });
@@ -228,6 +231,7 @@ find("tabs").addEventListener("keydown", (event) => {
   change({ tab: TABS[(TABS.indexOf(state.tab) + by + TABS.length) % TABS.length] });
   find(`tab-${state.tab}`).focus();
 });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show());
 addEventListener("hashchange", () => {
   state = readState(location.hash, defaults());
   setText(state.text);

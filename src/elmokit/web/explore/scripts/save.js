@@ -26,6 +26,7 @@ export function drawingText(drawing) {
     element.removeAttribute("tabindex");
   });
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  for (const side of ["width", "height"]) copy.setAttribute(side, drawing.viewBox.baseVal[side]);
   return new XMLSerializer().serializeToString(copy);
 }
 

@@ -5,6 +5,7 @@ import { tokenize } from "./tokenizer.js";
 export const TABS = ["similarity", "contexts", "map", "expectations", "characters", "tour"];
 const MAX_TOKENS = 1000; // of one text; views show fewer
 export const AMONG = ["any", "same", "other"];
+export const PLANES = ["pca", "umap"];
 
 /** The state that an address describes; whatever is missing or makes no sense is as in `defaults`. */
 export function readState(hash, defaults) {
@@ -20,6 +21,7 @@ export function readState(hash, defaults) {
     index: number("i", defaults.index),
     tab: oneOf("v", TABS, defaults.tab),
     among: oneOf("a", AMONG, defaults.among),
+    plane: oneOf("p", PLANES, defaults.plane),
     language: oneOf("l", ["en", "ko"], defaults.language),
     weights: isSound && weights.some((weight) => weight > 0) ? weights : defaults.weights,
     gamma: gamma > 0 && gamma <= 10 ? gamma : defaults.gamma,
@@ -33,6 +35,7 @@ export function writeState(state) {
     i: state.index,
     v: state.tab,
     a: state.among,
+    p: state.plane,
     l: state.language,
     w: state.weights.map((weight) => Number(weight.toFixed(4))).join(","),
     g: state.gamma,

@@ -1,6 +1,6 @@
 // The six views: each takes what the page knows and fills its panel. Drawings are SVG, tables are tables.
 
-import { make, replace, sentence, table } from "./dom.js";
+import { drawing, make, replace, sentence, sideBySide, table } from "./dom.js";
 
 const MAX_SHOWN_TOKENS = 48;
 const NUM_NEIGHBOURS = 12;
@@ -14,15 +14,16 @@ export async function similarity({ panel, say, call, sentences, mixture, choose,
   const cosines = await call("similarities", { sentences: cut(sentences, shown), mixture });
   if (!isCurrent()) return;
   const size = 22;
-  const margin = 110;
-  const side = margin + size * shown.length + 4;
   const label = (place) => (place.token.length > 14 ? `${place.token.slice(0, 13)}…` : place.token);
+  const margin = 24 + 8 * Math.max(...shown.map((place) => label(place).length));
+  const side = margin + size * shown.length + 4;
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
   const cells = shown.flatMap((row, y) =>
     shown.map((column, x) => {
       const value = cosines[y][x];
       return make(
         "rect",
-        { x: margin + size * x, y: margin + size * y, width: size - 1, height: size - 1, fill: heat(value), class: "cell" },
+        { x: margin + size * x, y: margin + size * y, width: size - 1, height: size - 1, fill: heat(value, isDark), class: "cell" },
         make("title", {}, `${row.token} – ${column.token}: ${value.toFixed(3)}`),
       );
     }),
@@ -36,8 +37,8 @@ export async function similarity({ panel, say, call, sentences, mixture, choose,
     make("p", {}, say("similarityCaption")),
     flat.length > shown.length ? make("p", { class: "soft" }, say("tooMany", { shown: shown.length, all: flat.length })) : null,
     make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("similarity") },
-      make("svg", { viewBox: `0 0 ${side} ${side}`, width: side, height: side, role: "img", "aria-label": say("similarityCaption") }, cells, names)),
-    make("details", {}, make("summary", {}, say("cosine")),
+      drawing(side, side, { role: "img", "aria-label": say("similarityCaption") }, cells, names)),
+    make("details", {}, make("summary", {}, say("asTable")),
       make("div", { class: "scroll" }, table(say("similarityCaption"), ["", ...shown.map(({ token }) => token)], shown.map(({ token }, y) => [token, ...cosines[y]])))),
   );
 }
@@ -45,10 +46,11 @@ export async function similarity({ panel, say, call, sentences, mixture, choose,
 const cut = (sentences, shown) =>
   sentences.map((tokens, at) => tokens.slice(0, shown.filter((place) => place.sentence === at).length)).filter((tokens) => tokens.length);
 
-/** From pale to dark for cosines of 0 to 1; negative ones turn to another hue. */
-function heat(value) {
+/** From the colour of the page to a strong one for cosines of 0 to 1; negative ones turn to another hue. */
+function heat(value, isDark) {
   const strength = Math.min(1, Math.abs(value));
-  return `hsl(${value < 0 ? 20 : 208} ${35 + 40 * strength}% ${95 - 62 * strength}%)`;
+  const lightness = isDark ? 15 + 60 * strength : 95 - 62 * strength;
+  return `hsl(${value < 0 ? 20 : 208} ${35 + 40 * strength}% ${lightness}%)`;
 }
 
 export async function contexts({ panel, say, call, tokens, index, mixture, among, isCurrent }) {
@@ -60,17 +62,33 @@ export async function contexts({ panel, say, call, tokens, index, mixture, among
   const same = known.filter((place) => place.sense === sense);
   replace(
     panel,
-    table(say("contextsCaption", { word: tokens[index] }), [say("cosine"), say("sentence"), say("sense")],
-      near.map((place) => [place.cosine, sentence(place.tokens, place.index), place.sense])),
-    sense !== null && known.length ? make("p", {}, say("sameSense", { share: Math.round((100 * same.length) / known.length), sense })) : null,
-    table(say("staticCaption"), [say("cosine"), say("word")], words.map(({ token, cosine }) => [cosine, token])),
+    sideBySide([
+      table(say("contextsCaption", { word: tokens[index] }), [say("cosine"), say("sentence"), say("sense")],
+        near.map((place) => [place.cosine, sentence(place.tokens, place.index), place.sense])),
+      known.length ? make("p", {}, say("sensesOf", { counts: counted(known) })) : null,
+      sense !== null && known.length ? make("p", {}, say("sameSense", { share: Math.round((100 * same.length) / known.length), sense })) : null,
+    ], nearestWords(words, say)),
   );
 }
 
-export async function map({ panel, say, call, sentences, tokens, index, mixture, isCurrent }) {
+const nearestWords = (words, say) =>
+  table(say("staticCaption"), [say("cosine"), say("word")], words.map(({ token, cosine }) => [cosine, token]));
+
+/** How many places have which sense: "river 7, money 5". */
+function counted(places) {
+  const counts = new Map();
+  for (const { sense } of places) counts.set(sense, (counts.get(sense) ?? 0) + 1);
+  return [...counts].sort(([, one], [, other]) => other - one).map(([sense, count]) => `${sense} ${count}`).join(", ");
+}
+
+export async function map({ panel, say, call, sentences, tokens, index, mixture, plane, isCurrent }) {
   const word = tokens[index];
-  const { points, share } = await call("occurrences", { word, sentences, mixture });
+  const { points: found, share } =
+    plane === "umap" ? { points: await call("prepared", { word }) } : await call("occurrences", { word, sentences, mixture });
   if (!isCurrent()) return;
+  if (found === null) return replace(panel, make("p", {}, say("noPlane", { word })));
+  const caption = plane === "umap" ? say("umapCaption", { word }) : say("mapCaption", { word, share: Math.round(100 * share) });
+  const points = [...found.filter((point) => !point.isOwn), ...found.filter((point) => point.isOwn)]; // those on top
   if (points.length < 3) return replace(panel, make("p", {}, say("noOccurrences", { word })));
   const senses = [...new Set(points.map((point) => nameOf(point, say)))];
   const [width, height, edge] = [640, 420, 16];
@@ -81,17 +99,17 @@ export async function map({ panel, say, call, sentences, tokens, index, mixture,
   const x = scale(points.map((point) => point.x), width);
   const y = scale(points.map((point) => -point.y), height);
   const marks = points.map((point) =>
-    make("path", { d: shape(senses.indexOf(nameOf(point, say)), x(point.x), y(-point.y)), class: `mark sense${senses.indexOf(nameOf(point, say)) % 6}`, tabindex: 0, role: "img", "aria-label": `${nameOf(point, say)}: ${point.tokens.join(" ")}` },
+    make("path", { d: shape(senses.indexOf(nameOf(point, say)), x(point.x), y(-point.y)), class: `mark sense${senses.indexOf(nameOf(point, say)) % 6}${point.isOwn ? " mine" : ""}`, tabindex: 0, role: "img", "aria-label": `${nameOf(point, say)}: ${point.tokens.join(" ")}` },
       make("title", {}, `${nameOf(point, say)}: ${point.tokens.join(" ")}`)),
   );
   replace(
     panel,
-    make("p", {}, say("mapCaption", { word, share: Math.round(100 * share) })),
+    make("p", {}, caption),
     make("ul", { class: "legend" }, senses.map((name, at) =>
       make("li", {}, make("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, make("path", { d: shape(at, 8, 8), class: `mark sense${at % 6}` })), ` ${name}`))),
-    make("div", { class: "scroll" }, make("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": say("mapCaption", { word, share: Math.round(100 * share) }) },
+    make("div", { class: "scroll" }, drawing(width, height, { class: "fits", role: "group", "aria-label": caption },
       make("rect", { width, height, rx: 6, class: "frame" }), marks)),
-    make("details", {}, make("summary", {}, say("sentence")),
+    make("details", {}, make("summary", {}, say("asTable")),
       table(say("map"), [say("sense"), say("sentence"), "x", "y"], points.map((point) => [nameOf(point, say), sentence(point.tokens, point.index), point.x, point.y]))),
   );
 }
@@ -121,14 +139,14 @@ export async function expectations({ panel, say, call, tokens, index, softmaxByt
   if (!isCurrent()) return;
   const here = results[index];
   const columns = ["forward", "backward", "both"].filter((name) => here[name]);
-  const percent = (log) => `${(100 * Math.exp(log)).toFixed(1)} %`;
+  const percent = (log) => `${(100 * Math.exp(log)).toFixed(1)}\u00a0%`;
   replace(
     panel,
     surprisalBars(results, index, say, (at) => choose(sentenceNumber, at)),
     here.isKnown ? null : make("p", { class: "soft" }, `${here.token}: ${say("notKnown")}`),
     table(say("expectationsCaption", { word: tokens[index] }), columns.flatMap((name) => [say(name), "%"]),
       here.forward.map((_, at) => columns.flatMap((name) => [here[name][at].token, percent(here[name][at].log)]))),
-    make("details", {}, make("summary", {}, say("surprisal")),
+    make("details", {}, make("summary", {}, say("asTable")),
       table(say("surprisal"), [say("word"), `${say("forward")} (${say("bits")})`, `${say("backward")} (${say("bits")})`],
         results.map(({ token, forwardBits, backwardBits }) => [token, forwardBits, backwardBits ?? null]))),
   );
@@ -144,9 +162,12 @@ function surprisalBars(results, chosen, say, choose) {
       bar(forwardBits, 4, "own"), bar(backwardBits, 32, "bar"),
       make("text", { x: 30, y: height + 18, "text-anchor": "middle", class: "name" }, token.length > 10 ? `${token.slice(0, 9)}…` : token)));
   const width = results.length * step + 16;
+  const names = ["forward", "backward"].filter((name) => results[0][`${name}Bits`] !== undefined);
+  const swatch = (name) => make("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, make("rect", { width: 14, height: 14, class: name === "forward" ? "own" : "bar" }));
   return make("figure", {}, make("figcaption", {}, say("surprisal")),
+    make("ul", { class: "legend" }, names.map((name) => make("li", {}, swatch(name), ` ${say(name)}`))),
     make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("surprisal") },
-      make("svg", { viewBox: `0 0 ${width} ${height + 28}`, width, height: height + 28, role: "img", "aria-label": say("surprisal") }, groups)));
+      drawing(width, height + 28, { role: "img", "aria-label": say("surprisal") }, groups)));
 }
 
 export async function characters({ panel, say, call, tokens, index, isCurrent }) {
@@ -156,15 +177,16 @@ export async function characters({ panel, say, call, tokens, index, isCurrent })
   if (!isCurrent()) return;
   replace(
     panel,
-    table(say("charactersCaption", { word: token }), [say("group"), say("filters"), say("activation")],
-      groups.map((group) => [make("code", {}, group.characters), String(group.numFilters), group.activation])),
-    make("p", { class: "soft" }, say("boundary")),
-    table(say("staticCaption"), [say("cosine"), say("word")], words.map((word) => [word.cosine, word.token])),
+    sideBySide([
+      table(say("charactersCaption", { word: token }), [say("group"), say("filters"), say("activation")],
+        groups.map((group) => [make("code", {}, group.characters), String(group.numFilters), group.activation])),
+      make("p", { class: "soft" }, say("boundary")),
+    ], nearestWords(words, say)),
   );
 }
 
 export function tour({ panel, say, words, overall, visit, numLayers }) {
-  const percent = (rate) => `${Math.round(100 * rate)} %`;
+  const percent = (rate) => `${Math.round(100 * rate)}\u00a0%`;
   const link = (word) => make("button", { type: "button", class: "link", onclick: () => visit(word) }, word.word);
   const row = (first, senses, { chance, rates }) => [first, senses, ...[chance, ...rates].map(percent)];
   replace(

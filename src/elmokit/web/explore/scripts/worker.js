@@ -15,10 +15,11 @@ async function fetchFile(path) {
     if (done) break;
     chunks.push(value);
     received += value.length;
-    if (received - reported < total / 20) continue;
+    if (received - reported < total / 20 || received > total) continue;
     reported = received;
     postMessage({ progress: { path, received, total } });
   }
+  postMessage({ progress: { path, received, total: received } }); // a server that compresses has told another length
   return joined(chunks, received);
 }
 

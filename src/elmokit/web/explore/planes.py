@@ -1,0 +1,54 @@
+"""UMAP of a word's occurrences (McInnes et al., 2018), computed when the explorer is written."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elmokit.system.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Float32
+
+NUM_NEIGHBOURS = 15
+"""UMAP's own default; a word with fewer occurrences has no plane."""
+MAX_OCCURRENCES = 300
+"""Those that the map of the page shows."""
+MAX_WORDS = 200
+"""The most frequent words; a plane takes about a second."""
+
+
+def umap_planes(
+    top: Float32[np.ndarray, "N E"], tokens: Sequence[str], *, first: Sequence[str] = ()
+) -> dict[str, list[list[float]]]:
+    """Coordinates of the occurrences of words, in their order, by the word in lower case.
+
+    top: the vectors of all tokens of the corpus.
+    first: words that come before more frequent ones.
+    Raises ValueError, naming the extra, if umap-learn is missing.
+    """
+    umap = require_umap()
+    places: dict[str, list[int]] = {}
+    for number, token in enumerate(tokens):
+        places.setdefault(token.lower(), []).append(number)
+    by_frequency = sorted(places, key=lambda word: -len(places[word]))
+    words = dict.fromkeys([word.lower() for word in first if word.lower() in places] + by_frequency)
+    chosen = [word for word in words if len(places[word]) > NUM_NEIGHBOURS][:MAX_WORDS]
+    return {word: _plane(umap, top[places[word][:MAX_OCCURRENCES]]) for word in chosen}
+
+
+def require_umap() -> Any:
+    """The package. Raises ValueError, naming the extra, if it is missing."""
+    return require("umap", extra="umap", purpose="a map by UMAP", package="umap-learn")
+
+
+def _plane(umap: Any, vectors: Float32[np.ndarray, "N E"]) -> list[list[float]]:
+    reduction = umap.UMAP(n_neighbors=NUM_NEIGHBOURS, metric="cosine", random_state=0, n_jobs=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few points, which it lays out by another method
+        points: Float32[np.ndarray, "N 2"] = reduction.fit_transform(vectors)
+    return points.round(3).tolist()
