@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from elmokit.text.scripts import script_counts
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterable, Sequence
 
     from elmokit.text.spelling import Spelling
@@ -75,9 +77,15 @@ def unread_script(vocabulary: Vocabulary | None, sentences: Iterable[Sequence[st
     if vocabulary is None or not counts:
         return None
     script = next(iter(counts))
-    read = script_counts(islice(vocabulary.tokens, NUM_FREQUENT_TOKENS))
+    read = _letters_of(tuple(islice(vocabulary.tokens, NUM_FREQUENT_TOKENS)))
     is_most = 2 * counts[script] > counts.total()
     return script if is_most and read[script] < MIN_SHARE * read.total() else None
+
+
+@lru_cache(maxsize=16)
+def _letters_of(tokens: tuple[str, ...]) -> Counter[str]:
+    """Their scripts, which take longer to count than a sentence takes to encode."""
+    return script_counts(tokens)
 
 
 def advice(script: str) -> str:

@@ -137,6 +137,8 @@ def _with_more_rows(inputs: Tensor) -> Tensor:
 
 
 def _pieces(matrix: Tensor) -> list[Tensor]:
+    if matrix.shape[1] <= COLUMNS:
+        return [matrix.contiguous()]
     return [piece.contiguous() for piece in cast("tuple[Tensor, ...]", matrix.split(COLUMNS, dim=1))]
 
 

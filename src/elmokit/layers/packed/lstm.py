@@ -75,7 +75,9 @@ class PackedLSTMLayer:
         Row n reads `inputs[n]`, or `inputs[which[n]]` where inputs are given without repetition. `state` is
         overwritten by the last state.
         """
-        cell, output = state.double_cell, state.output
+        output = state.output
+        last = output[: batch_sizes[0]] if batch_sizes else output[:0]
+        rooms = _Rooms(state.double_cell)
         outputs = output.new_empty(sum(batch_sizes), self.projection_dim)
         distinct = None if which is None else self.from_input(inputs)
         for start, end, rows_of_steps in _chunks(batch_sizes):
@@ -83,22 +85,51 @@ class PackedLSTMLayer:
                 products = self.from_input(inputs[start:end])
             else:
                 products = distinct.index_select(0, which[start:end])
-            done = 0
-            for rows in rows_of_steps:
-                h = output[:rows]
-                gates = self.from_output(h, products[done : done + rows])
-                i, f, o, j = gates.sigmoid_().chunk(4, dim=1)
-                c = cell[:rows]
-                c.mul_(f).addcmul_(i, j.sub_(0.5), value=4)
-                if self.cell_clip is not None:
-                    c.clamp_(-2 * self.cell_clip, 2 * self.cell_clip)
-                half = torch.sigmoid(c).sub_(0.5).mul_(o)
-                h.copy_(half.mul_(2) if self.project is None else self.project(half))
-                if self.projection_clip is not None:
-                    h.clamp_(-self.projection_clip, self.projection_clip)
-                outputs[start + done : start + done + rows] = h
-                done += rows
+            steps = zip(products.split(rows_of_steps), outputs[start:end].split(rows_of_steps), strict=True)
+            for product, h in steps:
+                if len(h) < len(last):
+                    output[len(h) : len(last)] = last[len(h) :]
+                    last = last[: len(h)]
+                self._step(product, last, rooms.of(len(h)), h)
+                last = h
+        output[: len(last)] = last
         return outputs
+
+    def _step(self, product: Float[Tensor, "B G"], last: Float[Tensor, "B D"], room: _Room, output: Tensor) -> None:
+        """Write the output of a step (B,D), from what its input gave and from the output of the step before."""
+        torch.sigmoid(self.from_output(last, product), out=room.gates)
+        room.cell.mul_(room.f).addcmul_(room.i, room.j.sub_(0.5), value=4)
+        if self.cell_clip is not None:
+            room.cell.clamp_(-2 * self.cell_clip, 2 * self.cell_clip)
+        half = torch.sigmoid(room.cell, out=room.half).sub_(0.5).mul_(room.o)
+        result = half.mul_(2) if self.project is None else self.project(half)
+        if self.projection_clip is None:
+            output.copy_(result)
+        else:
+            torch.clamp(result, -self.projection_clip, self.projection_clip, out=output)
+
+
+class _Room:
+    """What the steps of a number of rows compute in: `cell` is that of the state, the rest is overwritten."""
+
+    def __init__(self, cell: Float[Tensor, "B H"]) -> None:
+        self.cell = cell
+        self.half = torch.empty_like(cell)
+        self.gates = cell.new_empty(len(cell), 4 * cell.shape[1])
+        self.i, self.f, self.o, self.j = self.gates.chunk(4, dim=1)
+
+
+class _Rooms:
+    """The room of the last number of rows, which mostly stays the same: views cost more than what few rows compute."""
+
+    def __init__(self, cell: Float[Tensor, "B H"]) -> None:
+        self._cell = cell
+        self._room = _Room(cell)
+
+    def of(self, num_rows: int) -> _Room:
+        if len(self._room.cell) != num_rows:
+            self._room = _Room(self._cell[:num_rows])
+        return self._room
 
 
 class PackedLSTM:
