@@ -85,7 +85,11 @@ class PackedLSTMLayer:
                 products = self.from_input(inputs[start:end])
             else:
                 products = distinct.index_select(0, which[start:end])
-            steps = zip(products.split(rows_of_steps), outputs[start:end].split(rows_of_steps), strict=True)
+            steps = zip(
+                products.split_with_sizes(rows_of_steps),
+                outputs[start:end].split_with_sizes(rows_of_steps),
+                strict=True,
+            )
             for product, h in steps:
                 if len(h) < len(last):
                     output[len(h) : len(last)] = last[len(h) :]

@@ -85,9 +85,7 @@ def read_corpus(paths: Sequence[Path], language: Language, *, raw_text: bool = F
 def _labels(columns: list[str], tokens: list[str], where: str, *, raw_text: bool) -> list[tuple[int, str]]:
     """Indices and labels of a line, as pairs."""
     if columns and raw_text:
-        raise ValueError(
-            f"{where}: labels are of tokens; give text whose tokens are separated by spaces, not raw text"
-        )
+        raise ValueError(f"{where}: labels are of tokens; give text whose tokens are separated by spaces, not raw text")
     if len(columns) % 2:
         raise ValueError(f"{where}: {len(columns)} columns after the sentence; expected an index and a label for each")
     pairs = list(zip(columns[::2], columns[1::2], strict=True))
