@@ -106,11 +106,14 @@ class ColumnSource:
         return True
 
     def __iter__(self) -> Iterator[tuple[str, list[str]]]:
-        for group in range(len(self.groups.sizes)):
-            values = self.groups.read(group, self.column)
-            for start in range(0, len(values), ROWS_AT_ONCE):
-                for row, value in enumerate(values.slice(start, ROWS_AT_ONCE).to_pylist(), start=start):
-                    yield self._sentence(value, f"{self.groups.kind} {group}, row {row}")
+        return (sentence for group in range(len(self.groups.sizes)) for sentence in self.of_group(group))
+
+    def of_group(self, group: int) -> Iterator[tuple[str, list[str]]]:
+        """The sentences of one group of rows."""
+        values = self.groups.read(group, self.column)
+        for start in range(0, len(values), ROWS_AT_ONCE):
+            for row, value in enumerate(values.slice(start, ROWS_AT_ONCE).to_pylist(), start=start):
+                yield self._sentence(value, f"{self.groups.kind} {group}, row {row}")
 
     def _sentence(self, value: Any, where: str) -> tuple[str, list[str]]:
         if value is None or (self.holds_tokens and None in value):

@@ -1,0 +1,158 @@
+"""Parquet files embedded on all cores or GPUs of one machine or of a cluster, with Ray Data.
+
+Each row group of the input is a block of the pipeline, which an actor with a model of its own embeds and writes as a
+file (`vectors/embed_pieces.py`). Ray starts an actor again that has died, and gives its block to one that lives; files
+that are complete are passed over, so the same call continues what was stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elmokit.model.bundled import DEFAULT_MODEL
+from elmokit.model.elmo import Elmo
+from elmokit.system.extras import require
+from elmokit.vectors.embed_pieces import Piece, PieceSettings, embed_piece, list_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from elmokit.layers.packed.linear import Precision
+    from elmokit.model.layer_choice import Layers
+
+
+@dataclass(frozen=True)
+class RayResources:
+    """What a pipeline uses of a machine or cluster."""
+
+    workers: int | None = None
+    """Actors, each with a core or GPU and a model of its own; None takes all cores, or all GPUs."""
+    on_gpus: bool = False
+    retries: int = 3
+    """How often a block is given out again when its actor died or raised an error, before the pipeline stops."""
+
+    def __post_init__(self) -> None:
+        if (self.workers is not None and self.workers < 1) or self.retries < 0:
+            raise ValueError(f"workers is {self.workers}, and retries {self.retries}; expected at least 1, and 0")
+
+
+@dataclass(frozen=True)
+class BulkResult:
+    """What a pipeline has done."""
+
+    num_files: int
+    """Files in the output."""
+    num_sentences: int
+    num_tokens: int
+    num_tokens_before: int
+    """Tokens of the files that were there before."""
+    seconds: float
+    """With the start of the actors."""
+
+
+def embed_parquet(
+    input_path: str | Path,
+    output_folder: str | Path,
+    *,
+    model: str = DEFAULT_MODEL,
+    layers: Layers = "top",
+    column: str | None = None,
+    raw_text: bool = False,
+    precision: Precision = "float32",
+    resources: RayResources | None = None,
+) -> BulkResult:
+    """Embed a Parquet file, or all `*.parquet` of a folder, with Ray; `load_vectors` reads each file of the output.
+
+    input_path, output_folder: on a cluster, in a file system that all machines share, as is `model` if it is a path.
+        A row group of `NAME.parquet` becomes `NAME-00000.parquet`; it keeps the columns of the input and gets `tokens`,
+        `vectors`, and, of raw text, `offsets`. Files of the output that are there are not computed again.
+    column: of texts, or of lists of tokens; None takes `tokens`, or else `text`.
+    raw_text: whether texts are to be tokenised; otherwise their tokens are separated by spaces.
+
+    The pipeline runs in the Ray that is running, or that RAY_ADDRESS names, or in a local one that ends with it. The
+    vectors are those of `embed_file` on the same kind of processor. Raises ValueError, naming file, row group and row,
+    for what is no sentence, and ValueError if Ray is not installed.
+    """
+    ray = require("ray", extra="ray", purpose="embedding with Ray")
+    data = require("ray.data", extra="ray", purpose="embedding with Ray")
+    resources = resources or RayResources()
+    start = time.monotonic()
+    inputs, output = Path(input_path).resolve(), Path(output_folder).resolve()
+    pieces = list_pieces(inputs, output)
+    output.mkdir(parents=True, exist_ok=True)
+    settings = PieceSettings(layers, column, raw_text)
+    with _running(ray, resources.workers):
+        kind = "GPU" if resources.on_gpus else "CPU"
+        workers = min(resources.workers or int(ray.cluster_resources().get(kind, 0)), len(pieces))
+        if workers < 1:
+            raise ValueError(f"Ray has no {kind}; start it with some, or choose the other kind")
+        rows = [{"number": number} for number in range(len(pieces))]
+        done: list[dict[str, Any]] = (
+            data.from_items(rows, override_num_blocks=len(rows))
+            .map(
+                PieceEmbedder,
+                fn_constructor_args=(pieces, settings, model, precision, "cuda" if resources.on_gpus else "cpu"),
+                compute=data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=1),
+                num_cpus=0 if resources.on_gpus else 1,
+                num_gpus=1 if resources.on_gpus else 0,
+                max_restarts=-1,
+                max_task_retries=resources.retries,
+            )
+            .take_all()
+        )
+    refusals = [row["refused"] for row in done if row["refused"]]
+    if refusals:
+        raise ValueError(refusals[0])
+    return BulkResult(
+        num_files=len(done),
+        num_sentences=sum(row["sentences"] for row in done),
+        num_tokens=sum(row["tokens"] for row in done),
+        num_tokens_before=sum(row["tokens"] for row in done if row["was_there"]),
+        seconds=time.monotonic() - start,
+    )
+
+
+class PieceEmbedder:
+    """What each actor holds: a model, which embeds one piece per call."""
+
+    def __init__(
+        self, pieces: list[Piece], settings: PieceSettings, model: str, precision: Precision, device: str
+    ) -> None:
+        self._pieces, self._settings = pieces, settings
+        self._elmo = Elmo.from_pretrained(model, precision=precision, device=device)
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Embed the piece of that number. Bad input is not tried again: what is wrong with it is in the result."""
+        piece = self._pieces[int(row["number"])]
+        try:
+            done = embed_piece(self._elmo, piece, self._settings)
+        except ValueError as error:
+            return {"sentences": 0, "tokens": 0, "was_there": False, "refused": str(error)}
+        return {
+            "sentences": done.num_sentences,
+            "tokens": done.num_tokens,
+            "was_there": done.was_there,
+            "refused": "",
+        }
+
+
+@contextmanager
+def _running(ray: Any, workers: int | None) -> Generator[None]:
+    """The Ray that is running or that RAY_ADDRESS names, or a local one, which is stopped at the end."""
+    if ray.is_initialized():
+        yield
+        return
+    ray.init(
+        **({} if "RAY_ADDRESS" in os.environ else {"num_cpus": workers, "include_dashboard": False}),
+        log_to_driver=False,
+        logging_level="ERROR",
+    )
+    try:
+        yield
+    finally:
+        ray.shutdown()

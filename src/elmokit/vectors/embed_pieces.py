@@ -1,0 +1,152 @@
+"""A folder of Parquet files -> a folder of Parquet files with vectors, in pieces that any number of processes share.
+
+A piece is a row group of the input, and becomes a file of the output. A file that is there is complete, so that work
+goes on where it stopped, whoever did it. `integrations/ray_data.py` gives the pieces to workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elmokit.model.layer_choice import as_layers
+from elmokit.system.batches import batched
+from elmokit.system.files import atomic_write
+from elmokit.vectors.arrow_groups import ParquetGroups, pyarrow_module
+from elmokit.vectors.arrow_layout import GROUP_ROWS, GROUP_TOKENS, read_parquet, record_batches, table_schema
+from elmokit.vectors.sources import ColumnSource
+from elmokit.vectors.stored import FlatVectors, Texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from elmokit.model.elmo import Elmo
+    from elmokit.model.layer_choice import Layers
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A row group of a Parquet file, and where its vectors go."""
+
+    input: Path
+    row_group: int
+    output: Path
+
+
+@dataclass(frozen=True)
+class PieceSettings:
+    """How pieces are embedded."""
+
+    layers: Layers = "top"
+    """As in `Elmo.encode`."""
+    column: str | None = None
+    """Of texts, or of lists of tokens; None takes `tokens`, or else `text`."""
+    raw_text: bool = False
+    """Whether texts are to be tokenised; otherwise tokens are separated by spaces."""
+    batch_size: int = 128
+    """Sentences encoded at once."""
+
+
+@dataclass(frozen=True)
+class EmbeddedPiece:
+    """The size of a piece."""
+
+    num_sentences: int
+    num_tokens: int
+    was_there: bool
+    """Whether it had been embedded before."""
+
+
+def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
+    """The row groups of a Parquet file, or of all `*.parquet` in a folder; `NAME.parquet` becomes `NAME-00000.parquet`.
+
+    Raises FileNotFoundError if there is nothing, ValueError for what is no Parquet, and if a piece would replace input.
+    """
+    files = sorted(input_path.glob("*.parquet")) if input_path.is_dir() else [input_path]
+    if not files:
+        raise FileNotFoundError(f"{input_path} has no file that ends in .parquet")
+    if output_folder.resolve() == files[0].resolve().parent:
+        raise ValueError(f"{output_folder} is the folder of the input; choose another folder for the vectors")
+    return [
+        Piece(file, group, output_folder / f"{file.stem}-{group:05}.parquet")
+        for file in files
+        for group in range(len(ParquetGroups(file).sizes))
+    ]
+
+
+def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPiece:
+    """Embed a piece, unless its file is there. All columns of the input are kept next to tokens, offsets and vectors.
+
+    The vectors are those of `embed_file`. Memory holds the input's row group and a block of vectors. Raises ValueError,
+    naming file, row group and row, for what is no sentence, and for a file that was made from something else.
+    """
+    layers = as_layers(settings.layers, top=elmo.config.num_layers)
+    about = {
+        "model": elmo.fingerprint(),
+        "precision": elmo.precision,
+        "layers": str(layers),
+        "input": f"row group {piece.row_group} of {piece.input.name} ({piece.input.stat().st_size} bytes)",
+        "tokenised": str(settings.raw_text).lower(),
+    }
+    if piece.output.exists():
+        return _there(piece, about)
+    source = ColumnSource.open(piece.input, raw_text=settings.raw_text, column=settings.column)
+    others = pyarrow_module("pyarrow.parquet").ParquetFile(piece.input).read_row_group(piece.row_group)
+    num_sentences = num_tokens = 0
+    with atomic_write(piece.output) as unfinished:
+        writer = None
+        for block in _blocks(elmo, source, piece.row_group, layers, about, settings.batch_size):
+            for batch in record_batches(block, table_schema(block)):
+                table = _joined(others.slice(num_sentences, batch.num_rows), batch)
+                writer = writer or _writer(unfinished, table.schema)
+                writer.write_table(table)
+                num_sentences += batch.num_rows
+            num_tokens += len(block.vectors)
+        if writer is None:
+            raise ValueError(f"{piece.input}: row group {piece.row_group} has no rows")
+        writer.close()
+    return EmbeddedPiece(num_sentences, num_tokens, was_there=False)
+
+
+def _blocks(
+    elmo: Elmo, source: ColumnSource, group: int, layers: Layers, about: dict[str, str], batch_size: int
+) -> Iterator[FlatVectors]:
+    for block in batched(
+        source.of_group(group), size=GROUP_ROWS, weight=lambda one: len(one[1]), enough_weight=GROUP_TOKENS
+    ):
+        if not elmo.same_in_any_batch:
+            elmo.forget_tokens()  # so that a block's bytes depend on that block alone
+        tokens = [of_sentence for _, of_sentence in block]
+        arrays = elmo.encode(tokens, layers=layers, batch_size=batch_size, show_progress_bar=False)
+        rows = [array if array.ndim == 2 else array.swapaxes(0, 1) for array in arrays]
+        ends = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
+        yield FlatVectors(np.concatenate(rows), ends, about, Texts(block, source.raw_text))
+
+
+def _joined(others: Any, batch: Any) -> Any:
+    """The columns of the input, and those of the vectors in place of any of the same name."""
+    ours: Sequence[str] = batch.schema.names
+    kept = [name for name in others.column_names if name not in ours]
+    columns = [*(others.column(name) for name in kept), *batch.columns]
+    fields = [*(others.schema.field(name) for name in kept), *batch.schema]
+    arrow = pyarrow_module("pyarrow")
+    return arrow.table(columns, schema=arrow.schema(fields, metadata=batch.schema.metadata))
+
+
+def _writer(path: Path, schema: Any) -> Any:
+    return pyarrow_module("pyarrow.parquet").ParquetWriter(path, schema, compression="NONE", use_dictionary=False)
+
+
+def _there(piece: Piece, about: dict[str, str]) -> EmbeddedPiece:
+    vectors = read_parquet(piece.output)
+    for name, value in about.items():
+        if vectors.about.get(name) != value:
+            raise ValueError(
+                f"{piece.output} was made with a different {name} ({vectors.about.get(name)!r}, now {value!r}); choose "
+                "another folder, or delete the file"
+            )
+    lengths = vectors.lengths()
+    return EmbeddedPiece(len(lengths), int(lengths.sum()), was_there=True)

@@ -1,0 +1,110 @@
+"""Parquet embedded by two actors of a local Ray, one of which is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from elmokit.integrations.ray_data import RayResources, embed_parquet
+from elmokit.model.elmo import Elmo
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
+from elmokit.vectors.embed_pieces import PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.files import load_vectors
+from ray_bulk import ray_workers
+from toy_bilm import random_bilm
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # those of Ray
+    pytest.mark.timeout(600),  # to start Ray takes a minute on a busy machine
+]
+TWO = RayResources(workers=2)
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[Any]:
+    import ray
+
+    os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(__file__).parents[2] / name) for name in ("src", "tests"))
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    write_native(tmp_path / "model", to_stored(random_bilm()))
+    return str(tmp_path / "model")
+
+
+def write_corpus(folder: Path, *, num_rows: int = 12) -> Path:
+    folder.mkdir()
+    texts = [f"line {number} of the text ." for number in range(num_rows)]
+    pq.write_table(pa.table({"id": range(num_rows), "text": texts}), folder / "a.parquet", row_group_size=3)
+    return folder
+
+
+def test_the_files_are_those_of_one_process_and_a_second_call_computes_nothing(ray: Any, model: str, tmp_path: Path):
+    corpus = write_corpus(tmp_path / "in")
+    done = embed_parquet(corpus, tmp_path / "out", model=model, resources=TWO)
+    assert (done.num_files, done.num_sentences, done.num_tokens, done.num_tokens_before) == (4, 12, 72, 0)
+    (tmp_path / "alone").mkdir()
+    torch.set_num_threads(1)
+    for piece in list_pieces(corpus, tmp_path / "alone"):
+        embed_piece(Elmo.from_pretrained(model, device="cpu"), piece, PieceSettings())
+        for ours, theirs in zip(
+            load_vectors(tmp_path / "out" / piece.output.name), load_vectors(piece.output), strict=True
+        ):
+            np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    (tmp_path / "out" / "a-00002.parquet").unlink()
+    again = embed_parquet(corpus, tmp_path / "out", model=model, resources=TWO)
+    assert (again.num_tokens, again.num_tokens_before) == (72, 54)
+
+
+def test_when_a_worker_is_killed_its_block_is_embedded_by_another(ray: Any, model: str, tmp_path: Path):
+    corpus = write_corpus(tmp_path / "in", num_rows=300)
+    killed: list[int] = []
+
+    def kill_one() -> None:
+        while not any((tmp_path / "out").glob("*.parquet")):
+            time.sleep(0.01)
+        for pid in list(ray_workers())[:1]:
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    done = embed_parquet(corpus, tmp_path / "out", model=model, resources=TWO)
+    killer.join()
+    assert len(killed) == 1 and done.num_sentences == 300
+    assert sorted(row["id"] for row in pq.read_table(tmp_path / "out").to_pylist()) == list(range(300))
+    assert all(path.suffix == ".parquet" for path in (tmp_path / "out").iterdir())
+
+
+def test_bad_input_is_named_and_not_tried_again(ray: Any, model: str, tmp_path: Path):
+    pq.write_table(pa.table({"text": ["a", None]}), tmp_path / "in.parquet")
+    with pytest.raises(ValueError, match=r"in.parquet: row group 0, row 1: column text has a missing value"):
+        embed_parquet(tmp_path / "in.parquet", tmp_path / "out", model=model, resources=TWO)
+
+
+def test_a_gpu_that_ray_does_not_have_is_named(ray: Any, model: str, tmp_path: Path):
+    with pytest.raises(ValueError, match=r"Ray has no GPU; start it with some, or choose the other kind"):
+        embed_parquet(
+            write_corpus(tmp_path / "in"), tmp_path / "out", model=model, resources=RayResources(on_gpus=True)
+        )
+
+
+def test_resources_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match=r"workers is 0, and retries 3; expected at least 1, and 0"):
+        RayResources(workers=0)
