@@ -16,13 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from elmokit.integrations.ray_data import RayResources, embed_parquet
+from elmokit.integrations import ray_data
+from elmokit.integrations.ray_data import PieceEmbedder, RayResources, embed_parquet
 from elmokit.model.elmo import Elmo
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import to_stored
-from elmokit.vectors.embed_pieces import PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 from elmokit.vectors.files import load_vectors
-from ray_bulk import ray_workers
+from ray_bulk import ray_workers, start_ray
 from toy_bilm import random_bilm
 
 pytestmark = [
@@ -37,7 +38,7 @@ def ray() -> Iterator[Any]:
     import ray
 
     os.environ["PYTHONPATH"] = os.pathsep.join(str(Path(__file__).parents[2] / name) for name in ("src", "tests"))
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    start_ray(ray)
     yield ray
     ray.shutdown()
 
@@ -96,6 +97,26 @@ def test_bad_input_is_named_and_not_tried_again(ray: Any, model: str, tmp_path: 
     pq.write_table(pa.table({"text": ["a", None]}), tmp_path / "in.parquet")
     with pytest.raises(ValueError, match=r"in.parquet: row group 0, row 1: column text has a missing value"):
         embed_parquet(tmp_path / "in.parquet", tmp_path / "out", model=model, resources=TWO)
+
+
+def test_files_that_cannot_be_written_are_tried_again_and_then_named(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    corpus = write_corpus(tmp_path / "in")
+    tried: list[Piece] = []
+
+    def fail_twice(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPiece:
+        tried.append(piece)
+        if len(tried) % 4 or tried[0] is not piece:
+            raise OSError("the file system does not answer")
+        return EmbeddedPiece(1, 2, was_there=False)
+
+    monkeypatch.setattr(ray_data, "embed_piece", fail_twice)
+    pieces = list_pieces(corpus, tmp_path / "out")
+    embedder = PieceEmbedder(pieces, PieceSettings(), model, "float32", TWO)
+    assert embedder({"number": 0})["tokens"] == 2 and len(tried) == 4
+    refused = embedder({"number": 1})
+    assert refused["of_files"] and refused["refused"] == "the file system does not answer" and len(tried) == 8
 
 
 def test_a_gpu_that_ray_does_not_have_is_named(ray: Any, model: str, tmp_path: Path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from elmokit.model.bundled import DEFAULT_MODEL
 from elmokit.model.elmo import Elmo
 from elmokit.system.extras import require
-from elmokit.vectors.embed_pieces import Piece, PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -34,7 +34,7 @@ class RayResources:
     """Actors, each with a core or GPU and a model of its own; None takes all cores, or all GPUs."""
     on_gpus: bool = False
     retries: int = 3
-    """How often a block is given out again when its actor died or raised an error, before the pipeline stops."""
+    """How often a block is tried again when its actor died, or its files could not be read or written."""
 
     def __post_init__(self) -> None:
         if (self.workers is not None and self.workers < 1) or self.retries < 0:
@@ -76,7 +76,8 @@ def embed_parquet(
 
     The pipeline runs in the Ray that is running, or that RAY_ADDRESS names, or in a local one that ends with it. The
     vectors are those of `embed_file` on the same kind of processor. Raises ValueError, naming file, row group and row,
-    for what is no sentence, and ValueError if Ray is not installed.
+    for what is no sentence, after all other blocks, OSError for files that cannot be read or written, and ValueError if
+    Ray is not installed.
     """
     ray = require("ray", extra="ray", purpose="embedding with Ray")
     data = require("ray.data", extra="ray", purpose="embedding with Ray")
@@ -96,18 +97,17 @@ def embed_parquet(
             data.from_items(rows, override_num_blocks=len(rows))
             .map(
                 PieceEmbedder,
-                fn_constructor_args=(pieces, settings, model, precision, "cuda" if resources.on_gpus else "cpu"),
+                fn_constructor_args=(pieces, settings, model, precision, resources),
                 compute=data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=1),
                 num_cpus=0 if resources.on_gpus else 1,
                 num_gpus=1 if resources.on_gpus else 0,
-                max_restarts=-1,
-                max_task_retries=resources.retries,
+                ray_remote_args_fn=lambda: {"max_task_retries": resources.retries},
             )
             .take_all()
         )
-    refusals = [row["refused"] for row in done if row["refused"]]
-    if refusals:
-        raise ValueError(refusals[0])
+    for row in done:
+        if row["refused"]:
+            raise (OSError if row["of_files"] else ValueError)(row["refused"])
     return BulkResult(
         num_files=len(done),
         num_sentences=sum(row["sentences"] for row in done),
@@ -121,24 +121,32 @@ class PieceEmbedder:
     """What each actor holds: a model, which embeds one piece per call."""
 
     def __init__(
-        self, pieces: list[Piece], settings: PieceSettings, model: str, precision: Precision, device: str
+        self, pieces: list[Piece], settings: PieceSettings, model: str, precision: Precision, resources: RayResources
     ) -> None:
-        self._pieces, self._settings = pieces, settings
+        self._pieces, self._settings, self._retries = pieces, settings, resources.retries
+        device = "cuda" if resources.on_gpus else "cpu"
         self._elmo = Elmo.from_pretrained(model, precision=precision, device=device)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Embed the piece of that number. Bad input is not tried again: what is wrong with it is in the result."""
-        piece = self._pieces[int(row["number"])]
+        """Embed the piece of that number. What is wrong with its input is in the result, and is not tried again."""
         try:
-            done = embed_piece(self._elmo, piece, self._settings)
-        except ValueError as error:
-            return {"sentences": 0, "tokens": 0, "was_there": False, "refused": str(error)}
+            done = self._embed(self._pieces[int(row["number"])])
+        except (ValueError, OSError) as error:
+            of_files = isinstance(error, OSError)
+            return {"sentences": 0, "tokens": 0, "was_there": False, "refused": str(error), "of_files": of_files}
         return {
             "sentences": done.num_sentences,
             "tokens": done.num_tokens,
             "was_there": done.was_there,
             "refused": "",
+            "of_files": False,
         }
+
+    def _embed(self, piece: Piece) -> EmbeddedPiece:
+        for _ in range(self._retries):
+            with suppress(OSError):  # of a file system that does not answer for a while
+                return embed_piece(self._elmo, piece, self._settings)
+        return embed_piece(self._elmo, piece, self._settings)
 
 
 @contextmanager

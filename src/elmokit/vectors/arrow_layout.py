@@ -115,7 +115,9 @@ class TableVectors:
 
     def lengths(self) -> Int64[np.ndarray, " B"]:
         """Tokens of each sentence."""
-        return np.concatenate([np.empty(0, np.int64), *(np.diff(self._read(group)[1]) for group in range(len(self._ends)))])
+        return np.concatenate(
+            [np.empty(0, np.int64), *(np.diff(self._read(group)[1]) for group in range(len(self._ends)))]
+        )
 
     def sentences(self) -> list[list[str]] | None:
         """Tokens of each sentence; None if the table has no column of tokens."""
