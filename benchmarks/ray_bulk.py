@@ -50,7 +50,7 @@ def main() -> None:
         start = time.monotonic()
         start_ray(ray)
         records.append({"run": "start of Ray", "seconds": round(time.monotonic() - start, 1)})
-        for name, workers, kills in (("1 worker", 1, 0), ("2 workers", 2, 0), ("2 workers, one killed", 2, 1)):
+        for name, workers, kills in (("2 workers, one killed", 2, 1), ("2 workers", 2, 0), ("1 worker", 1, 0)):
             output = folder / name.replace(" ", "-")
             killed: list[int] = []
             killer = threading.Thread(target=kill_worker, args=(output, killed))
@@ -64,9 +64,9 @@ def main() -> None:
             record |= {"words per second": round(done.num_tokens / done.seconds), "same bytes": found == expected}
             records.append(record | {"load": [round(load, 1) for load in os.getloadavg()]})
             print(json.dumps(record), flush=True)
+            if arguments.output:
+                arguments.output.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
         ray.shutdown()
-    if arguments.output:
-        arguments.output.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
 
 
 def start_ray(ray: Any) -> None:
