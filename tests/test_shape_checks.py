@@ -46,7 +46,12 @@ def test_what_a_function_refuses_itself_is_refused_in_its_own_words():
 
 @pytest.mark.parametrize("path", WITH_SHAPES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_every_shape_can_be_read(path: Path):
-    module = importlib.import_module(".".join(path.relative_to(SOURCE.parent).with_suffix("").parts))
+    try:
+        module = importlib.import_module(".".join(path.relative_to(SOURCE.parent).with_suffix("").parts))
+    except ValueError as error:
+        if "pip install" not in str(error):
+            raise
+        pytest.skip(str(error))
     shapes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if has_shape(node, itself=True)]
     assert shapes
     for shape in shapes:
