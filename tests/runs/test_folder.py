@@ -89,6 +89,9 @@ def test_values_of_an_earlier_version_are_turned_into_todays(tmp_path: Path):
     write_config(tmp_path, {}, format="toy", version=1)
     with pytest.raises(ValueError, match=r"config.json is not what `elmokit play` writes: KeyError\('speed'\)"):
         read_config(tmp_path, **settings)
+    (tmp_path / "config.json").write_text('{"format": "toy", "version": {}}')
+    with pytest.raises(ValueError, match=r"config.json has version \{\}; this elmokit reads version 2"):
+        read_config(tmp_path, **settings)
 
 
 def test_a_place_where_no_run_can_be_written_is_refused_at_once(tmp_path: Path):

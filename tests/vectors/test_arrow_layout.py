@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,11 @@ def test_the_vectors_are_those_of_the_other_layouts(text: Path, tmp_path: Path, 
         embed_file(ELMO, text, tmp_path / name, layers="all")
     for ours, theirs in zip(load_vectors(tmp_path / f"v{ending}"), load_vectors(tmp_path / "v.npz"), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    assert StoredLayers(tmp_path / f"v{ending}")([["It's", "cold", "."]]).shape == (3, 1, 3, 12)
+    stored = StoredLayers(tmp_path / f"v{ending}")
+    assert stored([["It's", "cold", "."]]).shape == (3, 1, 3, 12)
+    before = stored.fingerprint()
+    os.mkfifo(tmp_path / "v.txt")  # the text of another layout, which would be waited for
+    assert stored.fingerprint() == before
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -113,6 +113,21 @@ def killed_while_embedding(text: Path, output: Path, monkeypatch: pytest.MonkeyP
         embed_file(ELMO, text, output, layers="all")
 
 
+def killed_while_removing(text: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embed, and die when the first file of the partial output is gone, as the folder is listed."""
+    rmtree = shutil.rmtree
+
+    def die(path: Path, **settings: bool) -> None:
+        if path.name == f"{output.name}.partial":
+            (path / "vectors").unlink()
+            raise Killed
+        rmtree(path, **settings)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(shutil, "rmtree", die)
+        embed_file(ELMO, text, output)
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("block", [0, 1, 4])
 def test_a_killed_job_that_is_resumed_gives_the_same_bytes(
@@ -210,18 +225,20 @@ def test_a_job_killed_while_it_removes_its_finished_lines_can_be_run_again(
 ):
     output, whole = tmp_path / "out.npz", tmp_path / "whole.npz"
     embed_file(ELMO, text, whole)
-    rmtree = shutil.rmtree
-
-    def die(path: Path, **settings: bool) -> None:
-        if path.name == "out.npz.partial":
-            (path / "vectors").unlink()
-            raise SystemExit
-        rmtree(path, **settings)
-
-    with monkeypatch.context() as patched, pytest.raises(SystemExit):
-        patched.setattr(shutil, "rmtree", die)
-        embed_file(ELMO, text, output)
+    killed_while_removing(text, output, monkeypatch)
     embed_file(ELMO, text, output, resume=True)
+    assert output.read_bytes() == whole.read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["out.npz", "text.txt", "whole.npz"]
+
+
+def test_a_job_killed_at_its_start_and_again_while_that_is_removed_can_be_run_again(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    output, whole = tmp_path / "out.npz", tmp_path / "whole.npz"
+    embed_file(ELMO, text, whole, layers="all")
+    killed_while_embedding(text, output, monkeypatch, block=0)
+    killed_while_removing(text, output, monkeypatch)
+    embed_file(ELMO, text, output, layers="all")
     assert output.read_bytes() == whole.read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["out.npz", "text.txt", "whole.npz"]
 

@@ -15,6 +15,7 @@ from elmokit.system.json_fields import Fields, parse_json_object, read_json_obje
 from elmokit.system.untrusted import FormatError, shown
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.lines import read_lines, split_tokens
+from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,11 +67,11 @@ def read_examples(path: str | os.PathLike[str]) -> list[Occurrence]:
     occurrences: list[Occurrence] = []
     columns = [["word"], ["sense"], ["index"], ["tokens"]]
     for row in table_rows(read_lines(path), name=os.fspath(path), columns=columns):
-        word, sense, index, text = row.cells
-        tokens = tuple(split_tokens(text))
-        if not index.isdecimal() or int(index) >= len(tokens) or not tokens[int(index)].startswith(word):
-            raise FormatError(row.where, f"{shown(index)} is not the index of {shown(word)} in {shown(text)!r}")
-        occurrences.append(Occurrence(word, "pragmatic", sense, int(index), tokens))
+        word, sense, column, text = row.cells
+        tokens, index = tuple(split_tokens(text)), whole_number(column)
+        if index is None or index >= len(tokens) or not tokens[index].startswith(word):
+            raise FormatError(row.where, f"{shown(column)} is not the index of {shown(word)} in {shown(text)!r}")
+        occurrences.append(Occurrence(word, "pragmatic", sense, index, tokens))
     return occurrences
 
 

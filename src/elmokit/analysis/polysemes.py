@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from elmokit.analysis.neighbours import most_frequent_words
+from elmokit.system.untrusted import shown
 from elmokit.text.lines import read_lines
+from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary
@@ -85,8 +87,8 @@ def _occurrence(line: str, where: str) -> Occurrence:
     columns = line.split("\t")
     if len(columns) != len(_COLUMNS):
         raise ValueError(f"{where}: {len(columns)} columns; expected {', '.join(_COLUMNS)}, separated by tabs")
-    word, contrast, sense, index, text = columns
-    tokens = tuple(text.split(" "))
-    if not index.isdecimal() or int(index) >= len(tokens) or tokens[int(index)] != word:
-        raise ValueError(f"{where}: index {index} is not the index of {word!r} in {text!r}")
-    return Occurrence(word, contrast, sense, int(index), tokens)
+    word, contrast, sense, column, text = columns
+    tokens, index = tuple(text.split(" ")), whole_number(column)
+    if index is None or index >= len(tokens) or tokens[index] != word:
+        raise ValueError(f"{where}: index {shown(column)} is not the index of {word!r} in {text!r}")
+    return Occurrence(word, contrast, sense, index, tokens)

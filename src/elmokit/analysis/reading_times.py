@@ -18,6 +18,7 @@ import numpy as np
 from elmokit.text.alignment import token_offsets
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import split_sentences, tokenize
+from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -153,9 +154,10 @@ def _rows(path: Path, *, num_columns: int) -> Iterator[tuple[list[str], int, int
         if number == 1:
             continue
         cells = line.split("\t")
-        if len(cells) != num_columns or not (cells[1].isdecimal() and cells[2].isdecimal()):
+        zone, story = map(whole_number, cells[1:3]) if len(cells) == num_columns else (None, None)
+        if zone is None or story is None:
             raise ValueError(f"{path}, line {number}: expected {num_columns} columns: a word, its zone, its story, ...")
-        yield cells, int(cells[2]), int(cells[1])
+        yield cells, story, zone
 
 
 def _stories(words: Sequence[ReadWord]) -> list[list[ReadWord]]:

@@ -17,6 +17,7 @@ from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
+from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,11 +61,11 @@ def read_wic(data: Path, gold: Path) -> list[Pair]:
             raise FormatError(
                 where, f"is {shown(line)!r}; expected word, part of speech, 3-4, two sentences, and T or F"
             )
-        first, _, second = cells[2].partition("-")
         sentences = split_tokens(cells[3]), split_tokens(cells[4])
-        if not (first.isdecimal() and second.isdecimal()):
+        first, second = (whole_number(index) for index in cells[2].partition("-")[::2])
+        if first is None or second is None:
             raise FormatError(where, f"has {shown(cells[2])!r} for the indices; expected two numbers, such as 3-4")
-        indices = int(first), int(second)
+        indices = first, second
         if any(index >= len(tokens) for index, tokens in zip(indices, sentences, strict=True)):
             raise FormatError(where, f"has index {cells[2]}, but {len(sentences[0])} and {len(sentences[1])} tokens")
         pairs.append(Pair(sentences, indices, answers[number - 1] == "T"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.text.whole_number import whole_number
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
@@ -185,7 +187,8 @@ def _open_elmo(arguments: argparse.Namespace) -> Elmo:
 
 def layer_choice(text: str) -> Layers:
     """What `--layers` says."""
-    return int(text) if text.isdecimal() else text  # type: ignore[return-value]  # Elmo.encode refuses what is neither
+    number = whole_number(text)
+    return text if number is None else number  # type: ignore[return-value]  # Elmo.encode refuses what is neither
 
 
 def _add_cache(parser: argparse.ArgumentParser) -> None:

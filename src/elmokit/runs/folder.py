@@ -123,7 +123,7 @@ def checked_config(
             raise ValueError(f"{where} is of {_WHAT_IT_IS[given]}")
         raise ValueError(f"{where} is not the config of a run that `elmokit {verb}` started")
     found = values.pop("version", None)
-    if earlier and found in earlier:
+    if earlier and isinstance(found, int) and found in earlier:
         try:
             return earlier[found](values)
         except (KeyError, TypeError, AttributeError) as error:

@@ -53,6 +53,14 @@ def check_output(path: str | os.PathLike[str]) -> None:
         pass
 
 
+def remove_leftovers_of(target: Path) -> None:
+    """Remove what killed processes left of a target next to it; what is being written stays."""
+    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
+    for name in os.listdir(target.parent):
+        if ours.fullmatch(name):
+            _remove_if_left(target.with_name(name))
+
+
 def remove_leftovers(folder: Path) -> None:
     """Remove what killed processes left of any targets in a folder and below it; what is being written stays."""
     for parent, names, _ in os.walk(folder):  # which passes over what others remove meanwhile
@@ -71,7 +79,7 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
     named = target if named is None else named
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{named}: the folder {target.parent} does not exist; create it first")
-    _remove_leftovers(target)
+    remove_leftovers_of(target)
     try:
         folder, lock = _new_folder(target)
         try:
@@ -109,13 +117,6 @@ def _new_folder(target: Path) -> tuple[Path, int | None]:
             continue
         except OSError:
             return folder, None
-
-
-def _remove_leftovers(target: Path) -> None:
-    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
-    for name in os.listdir(target.parent):
-        if ours.fullmatch(name):
-            _remove_if_left(target.with_name(name))
 
 
 def _remove_if_left(folder: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from elmokit.runs.settings import change_settings, check_known, settings_of
+from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,7 @@ class ElmoInput:
     def __post_init__(self) -> None:
         if self.position not in POSITIONS:
             raise ValueError(f"elmo.position is {self.position!r}; expected {', '.join(POSITIONS)}")
-        if self.layers not in ("mix", "top", "average") and not self.layers.isdecimal():
+        if self.layers not in ("mix", "top", "average") and whole_number(self.layers) is None:
             raise ValueError(f"elmo.layers is {self.layers!r}; expected mix, top, average or a number")
         if not 0 <= self.dropout_rate < 1:
             raise ValueError(f"elmo.dropout_rate is {self.dropout_rate}; expected at least 0 and below 1")

@@ -103,7 +103,7 @@ class PartialVectors:
 
     def remove(self) -> None:
         """Delete the folder; the journal first, because a kill may leave the rest, which is nothing without it."""
-        self._journal.unlink()
+        self._journal.unlink(missing_ok=True)
         shutil.rmtree(self.folder)
 
     @property
@@ -130,7 +130,7 @@ class PartialVectors:
                     f"{self.folder} holds {listed(sorted(strange))}, which a job of this elmokit does not write; "
                     "delete the folder to start over"
                 )
-            shutil.rmtree(self.folder)
+            self.remove()
         self.folder.mkdir()
         try:
             self._vectors.touch()

@@ -62,7 +62,8 @@ class StoredLayers:
     def fingerprint(self) -> str:
         """A hash of the contents of all files."""
         digest = hashlib.blake2b(digest_size=32)
-        for path in (*self._vectors.files, self._vectors.text_path):
+        text_path = self._vectors.text_path  # which a Parquet or Arrow file does not need
+        for path in (*self._vectors.files, *([text_path] if text_path.is_file() else [])):
             with path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "blake2b").digest())
         return digest.hexdigest()

@@ -20,11 +20,12 @@ def test_a_folder_that_is_being_made_is_not_made_a_second_time(tmp_path: Path):
         pytest.fail("it is there")
 
 
-def test_the_lock_of_a_process_that_was_killed_after_its_work_goes(tmp_path: Path):
+def test_what_a_process_left_that_was_killed_after_its_work_goes(tmp_path: Path):
     target = tmp_path / "model"
     with new_folder(target) as place:
         (place / "first").touch()
     (tmp_path / ".model.lock").touch()
+    (tmp_path / ".model.0123456789abcdef.tmp").mkdir()
     with pytest.raises(FileExistsError), new_folder(target):
         pytest.fail("it is there")
     assert os.listdir(tmp_path) == ["model"]

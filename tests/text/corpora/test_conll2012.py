@@ -44,6 +44,7 @@ def test_a_token_may_be_a_number_sign():
         ([], "x.conll has no document"),
         ([ROW.format(0, "a")], "line 1: 'bc/x' ... is outside a document"),
         (["#begin document bc/x", "#end document"], "line 1: '#begin' ...; expected"),
+        ([f"#begin document (bc/x); part {'1' * 5000}"], "line 1: '#begin' ...; expected"),
         (document(), "line 1: document 'bc/x' is empty"),
         (document(ROW.format(0, "a"))[:-1], "line 1: document 'bc/x' has no '#end document' up to line 3"),
         (document(ROW.format(0, "a"))[:-1] + document(), "line 4: a document begins, but the one of line 1"),

@@ -6,7 +6,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from elmokit.system.files import atomic_write, temporary_folder
+from elmokit.system.files import atomic_write, remove_leftovers_of, temporary_folder
 from elmokit.system.locks import lock, remove_stale_lock
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def check_new_folder(path: Path) -> None:
     """Raise OSError if no new folder can be made at `path`: something is there, or the place is read-only."""
     if not is_free(path):
         remove_stale_lock(path)  # of a process that was killed when the folder was whole
+        if path.is_dir():
+            remove_leftovers_of(path.resolve())
         raise FileExistsError(f"{path} exists and is not an empty folder; choose another one or remove it")
     target = path.resolve()
     existing = next(folder for folder in target.parents if folder.exists())

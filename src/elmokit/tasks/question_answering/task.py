@@ -33,7 +33,7 @@ _FILES = (
 _SPLIT_FILES = ("train.json", "dev.json", "test.json")  # the same format, as split by a user
 _HELD_OUT_ARTICLES = 4
 """Number of articles, from the start of SQuAD's training file, that are the development set: see `find`."""
-_ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d*):(?P<end>\d*)")
+_ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d{,9}):(?P<end>\d{,9})")
 
 
 def find(folder: Path) -> Splits:

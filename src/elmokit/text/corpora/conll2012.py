@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BEGIN = "#begin document"
 
 _END = "#end document"
-_HEAD = re.compile(r"#begin document \((?P<name>.*)\);?(?: part (?P<part>\d+))?\s*")
+_HEAD = re.compile(r"#begin document \((?P<name>.*)\);?(?: part (?P<part>\d{1,9}))?\s*")
 _WORD, _LEMMA, _FRAMESET, _SPEAKER, _FIRST_ROLE = 3, 6, 7, 9, 11
 _NONE = "-"
 _WITHOUT_WORD = "[WORD]"

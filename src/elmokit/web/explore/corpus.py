@@ -11,8 +11,10 @@ import numpy as np
 
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import chance, nearest_hits, target_vectors
+from elmokit.system.untrusted import quoted
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
+from elmokit.text.whole_number import whole_number
 from elmokit.web.explore.planes import umap_planes
 
 if TYPE_CHECKING:
@@ -88,12 +90,14 @@ def _labels(columns: list[str], tokens: list[str], where: str, *, raw_text: bool
         raise ValueError(f"{where}: labels are of tokens; give text whose tokens are separated by spaces, not raw text")
     if len(columns) % 2:
         raise ValueError(f"{where}: {len(columns)} columns after the sentence; expected an index and a label for each")
-    pairs = list(zip(columns[::2], columns[1::2], strict=True))
-    for index, label in pairs:
-        if not index.isdecimal() or int(index) >= len(tokens) or not label:
+    pairs: list[tuple[int, str]] = []
+    for column, label in zip(columns[::2], columns[1::2], strict=True):
+        index = whole_number(column)
+        if index is None or index >= len(tokens) or not label:
             expected = f"expected an index from 0 to {len(tokens) - 1}, and a label"
-            raise ValueError(f"{where}: {index!r} with the label {label!r}; {expected}")
-    return [(int(index), label) for index, label in pairs]
+            raise ValueError(f"{where}: {quoted(column)} with the label {quoted(label)}; {expected}")
+        pairs.append((index, label))
+    return pairs
 
 
 def language_of_model(elmo: Elmo) -> Language:
