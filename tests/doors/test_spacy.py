@@ -121,6 +121,18 @@ def test_a_stream_has_the_same_vectors(model: str):
         assert_close(doc.tensor, nlp(text).tensor)
 
 
+@pytest.mark.filterwarnings("ignore:.*W109")  # the hooks stay behind, as docs/integrations/spacy.md says
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_two_processes_give_the_same_vectors(model: str):
+    nlp = pipeline(model)
+    texts = ["the cat sat.", "a dog", "밥"] * 3
+    docs = list(nlp.pipe(texts, n_process=2, batch_size=2))
+    assert [doc.text for doc in docs] == texts
+    for doc, text in zip(docs, texts, strict=True):
+        assert_close(doc.tensor, nlp(text).tensor)
+        assert_close(doc[0].vector, nlp(text)[0].vector)
+
+
 def test_documents_keep_their_vectors_as_bytes(model: str):
     nlp = pipeline(model)
     doc = nlp("the cat sat.")
