@@ -101,7 +101,7 @@ def embed_parquet(
                 compute=data.ActorPoolStrategy(size=workers, max_tasks_in_flight_per_actor=1),
                 num_cpus=0 if resources.on_gpus else 1,
                 num_gpus=1 if resources.on_gpus else 0,
-                ray_remote_args_fn=lambda: {"max_task_retries": resources.retries},
+                max_task_retries=resources.retries,
             )
             .take_all()
         )
