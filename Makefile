@@ -31,6 +31,7 @@ test: $(STAMP)  ## run all tests
 
 test-doors: $(DOORS_STAMP) docs  ## run the tests of integrations with large packages, in an environment of their own
 	OMP_NUM_THREADS=1 $(DOORS)/bin/python -m pytest tests/doors tests/test_shape_checks.py \
+		--numprocesses auto --dist loadfile \
 		--cov --cov-report=json:build/coverage-doors.json --cov-report=
 	$(DOORS)/bin/python tests/check_coverage.py build/coverage-doors.json --at-least $(MIN_COVERAGE) --doors
 

@@ -8,10 +8,12 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from elmokit.system import locks
 from elmokit.system.locks import InUseError, lock
 
 HOLD = """
@@ -59,6 +61,20 @@ def test_the_second_process_is_told_who_holds_the_lock_and_since_when(tmp_path: 
     with pytest.raises(InUseError, match=who), lock(target):
         pytest.fail("both hold it")
     kill(first)
+
+
+def test_a_holder_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    descriptor = locks.open_locked(tmp_path / ".out.h5.lock", os.O_RDWR | os.O_CREAT)
+    says = threading.Timer(0.05, os.write, (descriptor, b"process 1 on moon"))
+    says.start()
+    with pytest.raises(InUseError, match=r"out\.h5 is in use by process 1 on moon;"), lock(tmp_path / "out.h5"):
+        pytest.fail("both hold it")
+    says.join()
+    os.ftruncate(descriptor, 0)
+    monkeypatch.setattr(locks, "_SECONDS_TO_SAY_WHO", 0.0)
+    with pytest.raises(InUseError, match=r"out\.h5 is in use by another process;"), lock(tmp_path / "out.h5"):
+        pytest.fail("both hold it")
+    os.close(descriptor)
 
 
 def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path):

@@ -28,7 +28,7 @@ from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
 from elmokit.model.formats.sizes import fields_of
 from elmokit.system.extras import require
-from elmokit.system.files import atomic_write, temporary_folder
+from elmokit.system.files import atomic_write, remove_leftovers_of, temporary_folder
 from elmokit.text.characters import batch_character_ids
 
 if TYPE_CHECKING:
@@ -195,6 +195,7 @@ def _check_free(path: Path, weights_path: Path) -> None:
         raise ValueError(f"{path}: the name of an ONNX file must end in .onnx")
     for file in (path, weights_path):
         if os.path.lexists(file):
+            remove_leftovers_of(file)  # of a process that was killed when the file was whole
             raise FileExistsError(f"{file} exists; choose another name or remove it")
 
 

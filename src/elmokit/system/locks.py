@@ -11,6 +11,7 @@ import errno
 import os
 import platform
 import sys
+import time
 import warnings
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _NOT_POSSIBLE = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.EROFS)
 """Of file systems without locks, and of folders in which no file can be made."""
 _MAX_HOLDER_BYTES = 200
+_SECONDS_TO_SAY_WHO = 1.0
+"""After that the holder of a lock does not say who it is."""
 
 
 class InUseError(OSError):
@@ -95,14 +98,18 @@ def open_locked(path: Path, flags: int) -> int:
 
 def _acquire(path: Path, name: str) -> int:
     """The open and locked file, which says who holds it."""
+    latest = time.monotonic() + _SECONDS_TO_SAY_WHO
     while True:  # until nobody releases the lock, and with it the file, while it is being opened here
         try:
             file = open_locked(path, os.O_RDWR | os.O_CREAT)
         except BlockingIOError:
-            if (holder := _holder(path)) is not None:
+            holder = _holder(path)
+            if holder or (holder == "" and time.monotonic() > latest):
+                who = holder or "another process"
                 raise InUseError(
-                    f"{name} is in use by {holder}; wait until that has ended, or choose another name"
+                    f"{name} is in use by {who}; wait until that has ended, or choose another name"
                 ) from None
+            time.sleep(0.001)
         except FileNotFoundError:
             if not path.parent.is_dir():
                 raise
@@ -118,10 +125,10 @@ def _acquire(path: Path, name: str) -> int:
 
 
 def _holder(path: Path) -> str | None:
-    """What the lock's file says of its holder; None if it has just been removed."""
+    """What the lock's file says of its holder: nothing yet if that has just locked it; None if it was just removed."""
     try:
         with path.open("rb") as file:
-            return shown(file.read(_MAX_HOLDER_BYTES).decode(errors="replace")) or "another process"
+            return shown(file.read(_MAX_HOLDER_BYTES).decode(errors="replace"))
     except FileNotFoundError:
         return None
 
