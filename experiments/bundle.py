@@ -184,7 +184,7 @@ def _card(name: str, results: dict[str, Any], model: Path, results_folder: str) 
         "rate": str(settings["learning_rate"]),
         "warmup": str(settings["warmup_steps"]),
         "schedule": settings["schedule"],
-        "decay": f"{settings['decay_steps']:,}",
+        "decay": f"{settings['decay_steps'] or round(settings['decay_share'] * settings['num_steps']):,}",
         "precision": settings["precision"],
         "dropout": str(settings["dropout_rate"]),
         "results": f"experiments/{results_folder}/",
