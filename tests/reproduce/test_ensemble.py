@@ -16,7 +16,7 @@ from elmokit.tasks.question_answering.task import from_json
 
 
 def member(task: str, *, predictions: list[Any] | None = None, model: Any = None) -> Any:
-    return SimpleNamespace(task=SimpleNamespace(name=task), predict_all=lambda examples: predictions, model=model)
+    return SimpleNamespace(task=SimpleNamespace(name=task), model_predictions=lambda examples: predictions, model=model)
 
 
 def test_the_mean_of_probabilities_decides_on_a_pair():

@@ -38,7 +38,7 @@ def ensemble_predictions(members: Sequence[TrainedTask], examples: Sequence[Any]
 
 def _entailments(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[Entailment]:
     together: list[Entailment] = []
-    for predictions in zip(*(member.predict_all(examples) for member in members), strict=True):
+    for predictions in zip(*(member.model_predictions(examples) for member in members), strict=True):
         labels = predictions[0].probabilities
         means = {label: sum(one.probabilities[label] for one in predictions) / len(members) for label in labels}
         together.append(Entailment(max(means, key=means.__getitem__), means))

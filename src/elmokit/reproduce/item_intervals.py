@@ -60,7 +60,7 @@ def _counts(arm: Arm, test_set: str) -> list[list[Counts]]:
     counted: list[list[Counts]] = []
     for run in arm.runs:
         examples, of = _examples(run, test_set), ITEM_COUNTS[run.record.task].of
-        predictions = load_task(run.where).predict_all(examples)
+        predictions = load_task(run.where).model_predictions(examples)
         counted.append([of(example, made) for example, made in zip(examples, predictions, strict=True)])
     return counted
 

@@ -68,7 +68,7 @@ class TrainedTask:
         """The predictions for several values, each as in `predict`, in batches. A string is one value."""
         several: Iterable[object] = [cast("object", values)] if isinstance(values, str | Mapping) else values
         examples = [self._example(value) for value in several]
-        return list(map(self.task.result, examples, self._predict(examples)))
+        return list(map(self.task.result, examples, self.model_predictions(examples)))
 
     def predict_file(self, path: str | Path, *, kind: str | None = None, form: str = "text") -> Iterator[str]:
         """Yield each example of a file with its prediction, as text in the usual format of the task, or as JSON.
@@ -99,6 +99,16 @@ class TrainedTask:
         for pair in self._predictions(examples):
             yield blank if pair is None else write(*pair)
 
+    def model_predictions(
+        self, examples: Sequence[Any], *, when_done: Callable[[int], object] | None = None
+    ) -> list[Any]:
+        """What the task's model says of examples, in the form that `task.score` takes; `predict_all` is for users.
+
+        when_done: called with the number of examples of each batch.
+        """
+        batch_size = self.record.config.training.batch_size
+        return predict_all(self.task, self.model, examples, batch_size=batch_size, when_done=when_done)
+
     def evaluate(self, path: str | Path) -> dict[str, float]:
         """The scores on a file in the format of the training data, as the official scorer computes them.
 
@@ -107,7 +117,7 @@ class TrainedTask:
         examples = self._read_data(path)
         self._report_foreign_labels(path, examples)
         with progress_bar(unit="example", total=len(examples), keep=False) as bar:
-            predictions = self._predict(examples, when_done=bar.update)
+            predictions = self.model_predictions(examples, when_done=bar.update)
         return dict(self.task.score(examples, predictions))
 
     def _report_foreign_labels(self, path: str | Path, examples: Sequence[Any]) -> None:
@@ -135,12 +145,8 @@ class TrainedTask:
         with progress_bar(unit="example", total=total, keep=False) as bar:
             for group in batched(examples, size=EXAMPLES_AT_ONCE):
                 present = [example for example in group if example is not None]
-                made = iter(self._predict(present, when_done=bar.update))
+                made = iter(self.model_predictions(present, when_done=bar.update))
                 yield from (None if example is None else (example, next(made)) for example in group)
-
-    def _predict(self, examples: Sequence[Any], *, when_done: Callable[[int], object] | None = None) -> list[Any]:
-        batch_size = self.record.config.training.batch_size
-        return predict_all(self.task, self.model, examples, batch_size=batch_size, when_done=when_done)
 
     def _json_line(self, example: Any, prediction: Any) -> str:
         return json.dumps(self.task.result(example, prediction).to_dict(), ensure_ascii=False)
