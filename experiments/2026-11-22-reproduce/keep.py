@@ -1,6 +1,8 @@
-"""Keep the ended runs of `elmokit reproduce ... --results FOLDER`, without their weights, and what it has measured.
+"""Keep the ended runs of `elmokit reproduce ... --results FOLDER` next to those of before, and what it has measured.
 
 python experiments/2026-11-22-reproduce/keep.py FOLDER
+
+Weights are not kept. What FOLDER has measured takes the place of what was measured before.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from elmokit.runs.logged_runs import RUNS_NAME, read_runs, write_runs
 
 folder, here = Path(sys.argv[1]), Path(__file__).parent
 ended = {run.name for run in read_task_runs([folder])}
-write_runs([run for run in read_runs([folder]) if run.name in ended], here / RUNS_NAME)
+runs = {run.name: run for run in read_runs([here])}
+runs |= {run.name: run for run in read_runs([folder]) if run.name in ended}
+write_runs([runs[name] for name in sorted(runs)], here / RUNS_NAME)
 if (folder / RESULTS_NAME).exists():
     shutil.copyfile(folder / RESULTS_NAME, here / RESULTS_NAME)
