@@ -63,7 +63,8 @@ def _what_is_wrong(undisturbed: Undisturbed, job: Job, disk: Disk, folder: Path,
     if half_written := undisturbed.half_written(job, folder, before):
         return f"half written: {', '.join(half_written)}"
     after = contents(folder)
-    if lost := [name for name in before if name not in after]:  # what is there is whole, or as it was
+    whole = undisturbed.whole(job).files
+    if lost := [name for name in before if name not in after or after[name] not in (before[name], whole.get(name))]:
         return f"lost: {', '.join(lost)}"
     if hidden := [name for name in after if any(part.startswith(".") for part in Path(name).parts)]:
         return f"left over: {', '.join(hidden)}"
