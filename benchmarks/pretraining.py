@@ -4,7 +4,7 @@
 
 The plain step has the same model, loss and batches: autograd through a loop over the time steps, the char encoder on
 every token over all positions, one direction after the other, float32, the optimiser as torch has it by default
-(AdamW where ours is Muon). Both have the huge pages that `elmokit` asks torch for.
+(AdamW where ours is Muon). Both have the huge pages and the kept memory that `elmokit` asks for.
 Shares are of the arithmetic that the step needs (three products for each one of the forward pass) over the measured
 peak of this machine's matrix products in that type. Peak memory is that of a process of its own for each variant.
 """
@@ -41,6 +41,7 @@ from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run import new_softmax
 from elmokit.pretraining.train import find_device, resolved
+from elmokit.system.memory import keep_freed_memory
 from elmokit.text.spelling import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 
@@ -69,6 +70,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     parser.add_argument("--memory-of", nargs=2, metavar=("RECIPE", "VARIANT"), help="used by the script itself")
     arguments = parser.parse_args()
+    keep_freed_memory()  # as the command line does
     if arguments.memory_of:
         name, variant = arguments.memory_of
         step = Bench(name, arguments.shard, arguments.vocabulary).step(variant)

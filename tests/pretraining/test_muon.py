@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from elmokit.pretraining.muon import Muon, orthogonaliser
+from elmokit.pretraining.muon import Muon, orthogonalisers
 
 
 def orthogonal(matrix: torch.Tensor) -> torch.Tensor:
-    small, on_the_left = orthogonaliser(matrix)
+    [(small, on_the_left)] = orthogonalisers([matrix])
     return small @ matrix if on_the_left else matrix @ small
 
 
@@ -21,6 +21,15 @@ def test_singular_values_come_near_one_and_the_directions_stay(shape: tuple[int,
     values = found.diagonal()
     assert (values > 0.6).all() and (values < 1.3).all()
     torch.testing.assert_close(found, torch.diag(values), atol=1e-9, rtol=0)
+
+
+def test_matrices_of_one_size_do_not_change_one_another() -> None:
+    matrices = [torch.randn(*shape, generator=torch.Generator().manual_seed(3)) for shape in [(9, 4), (4, 7), (5, 6)]]
+    together = orthogonalisers([matrices[0], matrices[1] * 1e-3, matrices[2]])
+    alone = [orthogonalisers([matrix])[0] for matrix in (matrices[0], matrices[1] * 1e-3, matrices[2])]
+    for (small, left), (expected, expected_left) in zip(together, alone, strict=True):
+        assert left == expected_left
+        torch.testing.assert_close(small, expected)
 
 
 def test_zeros_stay_zeros() -> None:

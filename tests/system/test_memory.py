@@ -26,8 +26,34 @@ give_back_freed_memory()
 print(before - resident())
 """
 
+FAULTS = """
+import resource
+from elmokit.system.memory import keep_freed_memory
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the allocator is that of Linux")
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        block = bytearray(b"x") * 5_000_000
+        del block
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+fetched = faults()
+keep_freed_memory()
+faults()
+print(fetched, faults())
+"""
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the allocator is that of Linux")
+
+
+@on_linux
+def test_what_is_kept_is_not_fetched_again(forks: Any, tmp_path: Path):
+    done = forks.run_script(FAULTS, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    fetched, kept = map(int, done.stdout.split())
+    assert kept * 10 < fetched
+
+
+@on_linux
 def test_what_was_freed_between_other_things_leaves_the_process(forks: Any, tmp_path: Path):
     done = forks.run_script(SCRIPT, folder=tmp_path)
     assert done.returncode == 0, done.stderr

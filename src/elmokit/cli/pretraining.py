@@ -56,7 +56,9 @@ def _pretrain(arguments: argparse.Namespace) -> None:
     config = None if arguments.resume else recipe(arguments.recipe or "mini", arguments.set)
 
     from elmokit.pretraining.train import pretrain, resume_pretraining
+    from elmokit.system.memory import keep_freed_memory
 
+    keep_freed_memory()
     if config is None:
         run_dir = resume_pretraining(
             arguments.resume, arguments.set, from_start=arguments.from_start, device=arguments.device
@@ -115,7 +117,9 @@ def _finetune(arguments: argparse.Namespace) -> None:
     resolve_model(arguments.model)
 
     from elmokit.pretraining.finetune import finetune
+    from elmokit.system.memory import keep_freed_memory
 
+    keep_freed_memory()
     run_dir = finetune(
         arguments.model,
         arguments.shards,

@@ -9,12 +9,15 @@ polynomial is iterated on the small Gram matrix and applied once: the same step 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, overload
 
 import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import Optimizer
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
 
 MOMENTUM = 0.95
 NUM_ITERATIONS = 5
@@ -37,36 +40,50 @@ class Muon(Optimizer):
         if closure is not None:
             raise ValueError("Muon does not evaluate a closure; call backward() first, then step()")
         for group in self.param_groups:
-            for matrix in group["params"]:
-                if matrix.grad is None:
-                    continue
-                state = self.state[matrix]
-                if not state:
-                    state["momentum"] = torch.zeros_like(matrix)
-                momentum: Tensor = state["momentum"]
-                momentum.lerp_(matrix.grad, 1 - MOMENTUM)
-                ahead = matrix.grad.lerp(momentum, MOMENTUM)
-                small, on_the_left = orthogonaliser(ahead)
-                factors = (small, ahead) if on_the_left else (ahead, small)
+            matrices = [matrix for matrix in group["params"] if matrix.grad is not None]
+            ahead = [self._ahead(matrix, matrix.grad) for matrix in matrices]
+            for matrix, direction, (small, on_the_left) in zip(matrices, ahead, orthogonalisers(ahead), strict=True):
+                factors = (small, direction) if on_the_left else (direction, small)
                 matrix.addmm_(*factors, alpha=-group["lr"] * 0.2 * max(matrix.shape) ** 0.5)
         return None
 
+    def _ahead(self, matrix: Tensor, gradient: Tensor) -> Tensor:
+        """The momentum after the next step, if the gradient stayed as it is (Nesterov)."""
+        state = self.state[matrix]
+        if not state:
+            state["momentum"] = torch.zeros_like(matrix)
+        momentum: Tensor = state["momentum"]
+        momentum.lerp_(gradient, 1 - MOMENTUM)
+        return gradient.lerp(momentum, MOMENTUM)
 
-def orthogonaliser(matrix: Tensor) -> tuple[Tensor, bool]:
-    """The square matrix whose product with `U S V^T` is approximately `U V^T`, and whether it stands on the left.
 
-    The singular values of the product are between 0.7 and 1.2; those that are zero stay zero.
+def orthogonalisers(matrices: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
+    """For each matrix `U S V^T`, the square matrix that makes it nearly `U V^T`, and whether it stands on the left.
+
+    The singular values of the product are between 0.7 and 1.2; those that are zero stay zero. Square matrices of one
+    size go through the iterations together, since each by itself is too small to keep two cores busy.
     """
-    on_the_left = matrix.shape[0] <= matrix.shape[1]
-    gram = matrix @ matrix.t() if on_the_left else matrix.t() @ matrix
-    norm = gram.trace().sqrt().clamp_min(1e-30)
-    gram = gram / norm / norm  # not by the square, which may be too small a number
+    on_the_left = [matrix.shape[0] <= matrix.shape[1] for matrix in matrices]
+    grams = [
+        matrix @ matrix.t() if left else matrix.t() @ matrix for matrix, left in zip(matrices, on_the_left, strict=True)
+    ]
+    small: dict[int, Tensor] = {}
+    for size in {len(gram) for gram in grams}:
+        indices = [index for index, gram in enumerate(grams) if len(gram) == size]
+        polynomials = _polynomials(torch.stack([grams[index] for index in indices]))
+        small |= dict(zip(indices, polynomials, strict=True))
+    return [(small[index], left) for index, left in enumerate(on_the_left)]
+
+
+def _polynomials(grams: Float[Tensor, "M D D"]) -> Float[Tensor, "M D D"]:
+    norms = grams.diagonal(dim1=1, dim2=2).sum(dim=1).sqrt().clamp_min(1e-30)[:, None, None]
+    gram = grams / norms / norms  # not by the square, which may be too small a number
     linear, cubic, quintic = COEFFICIENTS
-    polynomial = torch.eye(len(gram), dtype=gram.dtype, device=gram.device) / norm
+    polynomial = torch.eye(gram.shape[1], dtype=gram.dtype, device=gram.device) / norms
     for number in range(NUM_ITERATIONS):
-        factor = torch.addmm(gram, gram, gram, beta=cubic, alpha=quintic)
-        factor.diagonal().add_(linear)
+        factor = torch.baddbmm(gram, gram, gram, beta=cubic, alpha=quintic)
+        factor.diagonal(dim1=1, dim2=2).add_(linear)
         polynomial = factor @ polynomial
         if number < NUM_ITERATIONS - 1:
             gram = factor @ gram @ factor  # factor is symmetric, and all of these matrices commute
-    return polynomial, on_the_left
+    return polynomial
