@@ -97,6 +97,13 @@ def test_a_private_operator_that_gives_something_else_is_not_used(monkeypatch: p
     assert kernel_for("float32", random(16, 32)) is Transposed
 
 
+def test_the_kernel_of_int8_does_not_depend_on_how_busy_the_machine_is(monkeypatch: pytest.MonkeyPatch):
+    if not {Int8, BlockedInt8} <= set(HERE):
+        pytest.skip("torch has one kind of int8 products here")
+    monkeypatch.setattr(packed_linear, "_fastest", lambda kernels, weight: kernels[-1])  # as a measurement might find
+    assert kernel_for("int8", random(16, 32)) is Int8
+
+
 def test_an_unknown_precision_is_refused():
     with pytest.raises(ValueError, match="precision is 'float8'; expected one of float32, bfloat16, int8, auto"):
         kernel_for("float8", random(16, 32))  # type: ignore[arg-type]
