@@ -1,0 +1,197 @@
+"""Short runs of `mini` from random weights that read the same 512,000 tokens, each with one thing changed.
+
+    OMP_NUM_THREADS=1 python experiments/2026-11-22-short-runs/run.py .data/en VARIANT... [--seed 0]
+
+Rates rise over 100 steps and fall linearly to 0, unless the variant says something else. A line of `results.jsonl` is
+one run: perplexities of 1,000 held-out sentences, the seconds, and those of the processor. Runs that are there are not
+repeated. What no setting of a run says is put in place of the optimiser here: if it pays, it becomes a setting.
+"""
+
+import argparse
+import json
+import shutil
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import nn
+
+import elmokit.pretraining.muon
+import elmokit.pretraining.run
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM
+from elmokit.pretraining.config import PretrainingConfig, with_settings
+from elmokit.pretraining.evaluation import HeldOutPerplexity, held_out_perplexity
+from elmokit.pretraining.muon import Muon
+from elmokit.pretraining.optimizers import CombinedOptimizer
+from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.run import Run
+from elmokit.pretraining.train import pretrain
+
+NUM_TOKENS = 512_000
+AVERAGED = 0.98  # decay of the average of the weights, a step
+RESULTS = Path(__file__).with_name("results.jsonl")
+
+SETTINGS: dict[str, list[str]] = {
+    "mini": [],
+    "cosine": ["schedule=cosine"],
+    "rate 0.0015": ["learning_rate=0.0015"],
+    "rate 0.006": ["learning_rate=0.006"],
+    "rate 0.012": ["learning_rate=0.012"],
+    "32 streams": ["batch_size=32"],
+    "32 streams of 40 tokens": ["batch_size=32", "bptt_steps=40"],
+    "64 streams of 40 tokens": ["bptt_steps=40"],
+    "128 streams": ["batch_size=128"],
+    "2,048 negatives": ["num_negatives=2048"],
+    "8,192 negatives": ["num_negatives=8192"],
+    "weight decay 0.1": ["weight_decay=0.1"],
+    "Adam's second average 0.99": ["adam_betas=[0.9,0.99]"],
+    "constant rate": ["schedule=constant"],
+}
+"""Variants that settings of a run say."""
+OPTIONS: dict[str, dict[str, float]] = {
+    "momentum 0.9": {"momentum": 0.9},
+    "momentum 0.98": {"momentum": 0.98},
+    "Muon for highways and projection": {"muon_for_matrices": 1},
+    "Muon for convolutions too": {"muon_for_matrices": 1, "muon_for_convolutions": 1},
+    "AdamW at half the rate": {"adamw": 0.5},
+    "AdamW at twice the rate": {"adamw": 2.0},
+    "softmax at half the rate": {"softmax": 0.5},
+    "softmax at twice the rate": {"softmax": 2.0},
+    "softmax at four times the rate": {"softmax": 4.0},
+    "encoder at twice the rate": {"encoder": 2.0},
+}
+"""Variants of the optimiser: rates as factors on the learning rate."""
+
+
+class ScaledAdamW(torch.optim.AdamW):
+    """AdamW whose groups have factors on the rate that a run gives to all of them."""
+
+    def step(self, closure: None = None) -> None:
+        for group in self.param_groups:
+            group["lr"] *= group["factor"]
+        super().step(closure)
+
+
+class FlatMuon(Muon):
+    """Muon for convolutions too, whose weights (K,D,W) are matrices of K rows."""
+
+    def __init__(self, parameters: list[nn.Parameter], *, lr: float) -> None:
+        self.whole = parameters
+        self.flat = [nn.Parameter(parameter.data.view(len(parameter), -1)) for parameter in parameters]
+        super().__init__(self.flat, lr=lr)
+
+    def step(self, closure: None = None) -> None:
+        for whole, flat in zip(self.whole, self.flat, strict=True):
+            assert whole.grad is not None
+            flat.grad = whole.grad.reshape(flat.shape)
+        super().step(closure)
+
+
+def new_optimizer(options: dict[str, float], config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> object:
+    elmokit.pretraining.muon.MOMENTUM = options.get("momentum", 0.95)
+    assert bilm.backward_lstm is not None
+    encoder = dict(bilm.char_encoder.named_parameters())
+    chosen = [p for lstm in (bilm.forward_lstm, bilm.backward_lstm) for p in lstm.parameters() if p.ndim == 2]
+    if options.get("muon_for_matrices"):
+        chosen += [p for name, p in encoder.items() if p.ndim == 2 and not name.startswith("embedding")]
+    if options.get("muon_for_convolutions"):
+        chosen += [p for p in encoder.values() if p.ndim == 3]
+    ids = set(map(id, chosen))
+    groups = {
+        "encoder": [p for p in encoder.values() if id(p) not in ids],
+        "softmax": list(softmax.parameters()),
+        "lstm": [p for p in bilm.parameters() if id(p) not in ids and id(p) not in set(map(id, encoder.values()))],
+    }
+    adamw = ScaledAdamW(
+        [
+            {"params": params, "factor": options.get(name, 1.0) * options.get("adamw", 1.0)}
+            for name, params in groups.items()
+        ],
+        betas=config.adam_betas,
+        weight_decay=config.weight_decay,
+        fused=True,
+    )
+    return CombinedOptimizer(adamw, FlatMuon(chosen, lr=config.learning_rate))
+
+
+class Average:
+    """An exponential average of the weights over the steps, and the perplexities at the end of a run."""
+
+    def __init__(self) -> None:
+        self.weights: list[torch.Tensor] = []
+        self.last: HeldOutPerplexity | None = None
+        self.averaged: HeldOutPerplexity | None = None
+
+    def __call__(self, run: Run) -> None:
+        parameters = [parameter.data for parameter in run.parameters]
+        if not self.weights:
+            self.weights = [parameter.clone() for parameter in parameters]
+        torch._foreach_lerp_(self.weights, parameters, 1 - AVERAGED)
+        if run.progress.finished(run.config):
+            text = (run.bilm, run.softmax, run.vocabulary, run.run_dir / "heldout.txt")
+            self.last = held_out_perplexity(*text)
+            for parameter, average in zip(parameters, self.weights, strict=True):
+                parameter.copy_(average)
+            self.averaged = held_out_perplexity(*text)
+
+
+def run_one(data: Path, variant: str, seed: int) -> dict[str, object]:
+    parts = [part.strip() for part in variant.split("+")]
+    settings = [setting for part in parts for setting in SETTINGS.get(part, [])]
+    options = {name: value for part in parts for name, value in OPTIONS.get(part, {}).items()}
+    config = with_settings(recipe("mini"), ["schedule=linear", *settings, f"seed={seed}"])
+    config = replace(config, num_steps=NUM_TOKENS // config.tokens_per_step, evaluate_sentences=1000)
+    config = replace(config, warmup_steps=round(100 * 1280 / config.tokens_per_step), checkpoint_every=config.num_steps)
+    elmokit.pretraining.run.new_optimizer = lambda *model: new_optimizer(options, *model)
+    average = Average()
+    folder = Path(tempfile.mkdtemp())
+    began, cpu = time.monotonic(), time.process_time()
+    pretrain(
+        [data / "train-00000.txt"],
+        vocabulary_path=data / "vocab.txt",
+        run_dir=folder / "run",
+        config=config,
+        held_out=[data / "heldout.txt"],
+        on_step=average,
+    )
+    shutil.rmtree(folder)
+    assert average.last is not None and average.averaged is not None
+    return {
+        "variant": variant,
+        "seed": seed,
+        "settings": settings,
+        "options": options,
+        "steps": config.num_steps,
+        "forward": round(average.last.forward, 2),
+        "backward": round(average.last.backward or 0.0, 2),
+        "mean": round(average.last.mean, 2),
+        "mean_of_averaged_weights": round(average.averaged.mean, 2),
+        "seconds": round(time.monotonic() - began),
+        "cpu_seconds": round(time.process_time() - cpu),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("variants", nargs="+", help='names of variants; several with " + " between them are one run')
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    for variant in arguments.variants:
+        unknown = {part.strip() for part in variant.split("+")} - {*SETTINGS, *OPTIONS}
+        if unknown:
+            parser.error(f"unknown variant {unknown}; expected {', '.join([*SETTINGS, *OPTIONS])}")
+        lines = RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.exists() else []
+        done = {(record["variant"], record["seed"]) for record in map(json.loads, lines)}
+        if (variant, arguments.seed) not in done:
+            record = run_one(arguments.data, variant, arguments.seed)
+            with RESULTS.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+            print(json.dumps(record), flush=True)
+
+
+if __name__ == "__main__":
+    main()
