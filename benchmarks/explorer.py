@@ -168,7 +168,8 @@ def take_pictures(browser: Browser, site: str, name: str, folder: Path) -> None:
     for view in ("contexts", "map"):
         page.click(f"#tab-{view}")
         page.wait_for_selector("#panel:not([aria-busy])")
-        page.screenshot(path=folder / f"explorer-{name}-{view}.png")
+        page.wait_for_timeout(500)  # until it has faded in
+        page.screenshot(path=folder / f"explorer-{name}-{view}.png", full_page=view == "map")
     page.close()
 
 

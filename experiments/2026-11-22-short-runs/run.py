@@ -1,10 +1,11 @@
-"""Short runs of `mini` from random weights that read the same 512,000 tokens, each with one thing changed.
+"""Short runs of `mini` from random weights that read the same tokens (512,000), each with one thing changed.
 
-    OMP_NUM_THREADS=1 python experiments/2026-11-22-short-runs/run.py .data/en VARIANT... [--seed 0]
+    OMP_NUM_THREADS=1 python experiments/2026-11-22-short-runs/run.py .data/en VARIANT... [--tokens 512000] [--seed 0]
 
 Rates rise over 100 steps and fall linearly to 0, unless the variant says something else. A line of `results.jsonl` is
 one run: perplexities of 1,000 held-out sentences, the seconds, and those of the processor. Runs that are there are not
-repeated. What no setting of a run says is put in place of the optimiser here: if it pays, it becomes a setting.
+repeated. `--average` measures an average of the last weights too. What no setting of a run says is put in place of the
+optimiser here: if it pays, it becomes a setting.
 """
 
 import argparse
@@ -28,9 +29,10 @@ from elmokit.pretraining.muon import Muon
 from elmokit.pretraining.optimizers import CombinedOptimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run import Run
+from elmokit.pretraining.run_folder import HELD_OUT_NAME
 from elmokit.pretraining.train import pretrain
+from elmokit.runs.folder import METRICS_NAME
 
-NUM_TOKENS = 512_000
 AVERAGED = 0.98  # decay of the average of the weights, a step
 RESULTS = Path(__file__).with_name("results.jsonl")
 
@@ -117,36 +119,32 @@ def new_optimizer(options: dict[str, float], config: PretrainingConfig, bilm: Bi
     return CombinedOptimizer(adamw, FlatMuon(chosen, lr=config.learning_rate))
 
 
-class Average:
-    """An exponential average of the weights over the steps, and the perplexities at the end of a run."""
+class Averaged:
+    """An exponential average of the weights over the steps, and its perplexities at the end of a run."""
 
     def __init__(self) -> None:
         self.weights: list[torch.Tensor] = []
-        self.last: HeldOutPerplexity | None = None
-        self.averaged: HeldOutPerplexity | None = None
+        self.perplexity: HeldOutPerplexity | None = None
 
     def __call__(self, run: Run) -> None:
         parameters = [parameter.data for parameter in run.parameters]
-        if not self.weights:
-            self.weights = [parameter.clone() for parameter in parameters]
+        self.weights = self.weights or [parameter.clone() for parameter in parameters]
         torch._foreach_lerp_(self.weights, parameters, 1 - AVERAGED)
         if run.progress.finished(run.config):
-            text = (run.bilm, run.softmax, run.vocabulary, run.run_dir / "heldout.txt")
-            self.last = held_out_perplexity(*text)
             for parameter, average in zip(parameters, self.weights, strict=True):
                 parameter.copy_(average)
-            self.averaged = held_out_perplexity(*text)
+            self.perplexity = held_out_perplexity(run.bilm, run.softmax, run.vocabulary, run.run_dir / HELD_OUT_NAME)
 
 
-def run_one(data: Path, variant: str, seed: int) -> dict[str, object]:
+def run_one(data: Path, variant: str, *, seed: int, num_tokens: int, average: bool) -> dict[str, object]:
     parts = [part.strip() for part in variant.split("+")]
     settings = [setting for part in parts for setting in SETTINGS.get(part, [])]
     options = {name: value for part in parts for name, value in OPTIONS.get(part, {}).items()}
     config = with_settings(recipe("mini"), ["schedule=linear", *settings, f"seed={seed}"])
-    config = replace(config, num_steps=NUM_TOKENS // config.tokens_per_step, evaluate_sentences=1000)
+    config = replace(config, num_steps=num_tokens // config.tokens_per_step, evaluate_sentences=1000)
     config = replace(config, warmup_steps=round(100 * 1280 / config.tokens_per_step), checkpoint_every=config.num_steps)
     elmokit.pretraining.run.new_optimizer = lambda *model: new_optimizer(options, *model)
-    average = Average()
+    averaged = Averaged() if average else None
     folder = Path(tempfile.mkdtemp())
     began, cpu = time.monotonic(), time.process_time()
     pretrain(
@@ -155,20 +153,20 @@ def run_one(data: Path, variant: str, seed: int) -> dict[str, object]:
         run_dir=folder / "run",
         config=config,
         held_out=[data / "heldout.txt"],
-        on_step=average,
+        on_step=averaged,
     )
+    lines = (folder / "run" / METRICS_NAME).read_text(encoding="utf-8").splitlines()
+    (measured,) = [record["heldout"] for record in map(json.loads, lines) if "heldout" in record]
     shutil.rmtree(folder)
-    assert average.last is not None and average.averaged is not None
     return {
         "variant": variant,
         "seed": seed,
         "settings": settings,
         "options": options,
+        "tokens": num_tokens,
         "steps": config.num_steps,
-        "forward": round(average.last.forward, 2),
-        "backward": round(average.last.backward or 0.0, 2),
-        "mean": round(average.last.mean, 2),
-        "mean_of_averaged_weights": round(average.averaged.mean, 2),
+        **{name: round(value, 2) for name, value in measured.items()},
+        "mean_of_averaged_weights": round(averaged.perplexity.mean, 2) if averaged and averaged.perplexity else None,
         "seconds": round(time.monotonic() - began),
         "cpu_seconds": round(time.process_time() - cpu),
     }
@@ -179,15 +177,19 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("variants", nargs="+", help='names of variants; several with " + " between them are one run')
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tokens", type=int, default=512_000)
+    parser.add_argument("--average", action="store_true")
     arguments = parser.parse_args()
     for variant in arguments.variants:
         unknown = {part.strip() for part in variant.split("+")} - {*SETTINGS, *OPTIONS}
         if unknown:
             parser.error(f"unknown variant {unknown}; expected {', '.join([*SETTINGS, *OPTIONS])}")
         lines = RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.exists() else []
-        done = {(record["variant"], record["seed"]) for record in map(json.loads, lines)}
-        if (variant, arguments.seed) not in done:
-            record = run_one(arguments.data, variant, arguments.seed)
+        done = {(record["variant"], record["seed"], record["tokens"]) for record in map(json.loads, lines)}
+        if (variant, arguments.seed, arguments.tokens) not in done:
+            record = run_one(
+                arguments.data, variant, seed=arguments.seed, num_tokens=arguments.tokens, average=arguments.average
+            )
             with RESULTS.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
             print(json.dumps(record), flush=True)
