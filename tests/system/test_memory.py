@@ -1,4 +1,4 @@
-"""Tests that freed memory is given back."""
+"""Tests that freed memory is given back, or kept."""
 
 from __future__ import annotations
 
