@@ -36,6 +36,19 @@ def test_zeros_stay_zeros() -> None:
     assert torch.equal(orthogonal(torch.zeros(6, 3)), torch.zeros(6, 3))
 
 
+def test_the_rows_of_a_convolution_are_those_of_a_matrix() -> None:
+    start = torch.randn(6, 4, 3, generator=torch.Generator().manual_seed(4))
+    weight, matrix = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.reshape(6, 12).clone())
+    optimizers = Muon([weight], lr=0.1), Muon([matrix], lr=0.1)
+    for _ in range(3):
+        weight.grad = torch.randn(6, 4, 3, generator=torch.Generator().manual_seed(5))
+        matrix.grad = weight.grad.reshape(6, 12)
+        for optimizer in optimizers:
+            optimizer.step()
+    assert not torch.equal(weight, start)
+    torch.testing.assert_close(weight.flatten(start_dim=1), matrix)
+
+
 def test_makes_the_steps_of_torchs_muon() -> None:
     start = torch.randn(48, 8, generator=torch.Generator().manual_seed(2))
     ours, theirs = torch.nn.Parameter(start.clone()), torch.nn.Parameter(start.clone())

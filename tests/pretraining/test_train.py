@@ -80,11 +80,11 @@ def test_learns_four_sentences_by_heart(shard: Path, vocabulary: Path, tmp_path:
 
 
 @pytest.mark.parametrize("kind", ["sampled", "full"])
-@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw", "muon"])
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw", "muon", "muon muon_for=all"])
 def test_a_resumed_run_gives_the_same_bits(
     shard: Path, vocabulary: Path, tmp_path: Path, optimizer: str, kind: str
 ) -> None:
-    config = settings(f"optimizer={optimizer}", f"softmax={kind}", "num_negatives=6", "dropout_rate=0.1")
+    config = settings(*f"optimizer={optimizer}".split(), f"softmax={kind}", "num_negatives=6", "dropout_rate=0.1")
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
 
     halted = tmp_path / "halted"

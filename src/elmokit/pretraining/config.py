@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 CHOICES = {
     "softmax": ("sampled", "full"),
     "optimizer": ("adagrad", "adam", "adamw", "muon"),
+    "muon_for": ("lstm", "all"),
     "schedule": ("constant", "linear", "cosine"),
     "precision": ("float32", "bfloat16", "float64", "auto"),
 }
@@ -48,7 +49,11 @@ class PretrainingConfig:
     zipf_bias: bool = False
     """True starts the softmax bias at the log of the log-uniform (Zipf) probability; the released runs start at 0."""
     optimizer: str = "adagrad"
-    """adagrad (accumulator from 1, no epsilon), adam, adamw, or muon (for the LSTMs' matrices; adamw for the rest)."""
+    """adagrad (accumulator from 1, no epsilon), adam, adamw, or muon (for the matrices of `muon_for`; adamw for the
+    rest)."""
+    muon_for: str = "lstm"
+    """lstm (the LSTMs' matrices) or all (those of convolutions, highway layers and projection too). The rows of the
+    embedding and of the softmax, which are characters and words, stay with adamw."""
     learning_rate: float = 0.2
     """Highest learning rate of the schedule."""
     adam_betas: tuple[float, float] = (0.9, 0.999)

@@ -26,10 +26,10 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
 class Muon(Optimizer):
-    """Muon for matrices only, with Nesterov momentum and without weight decay."""
+    """Muon for matrices and for convolutions (K,D,W), which are matrices of K rows; Nesterov momentum, no decay."""
 
-    def __init__(self, matrices: Iterable[nn.Parameter], *, lr: float) -> None:
-        super().__init__(matrices, {"lr": lr})
+    def __init__(self, weights: Iterable[nn.Parameter], *, lr: float) -> None:
+        super().__init__(weights, {"lr": lr})
 
     @overload
     def step(self, closure: None = None) -> None: ...
@@ -40,18 +40,19 @@ class Muon(Optimizer):
         if closure is not None:
             raise ValueError("Muon does not evaluate a closure; call backward() first, then step()")
         for group in self.param_groups:
-            matrices = [matrix for matrix in group["params"] if matrix.grad is not None]
-            ahead = [self._ahead(matrix, matrix.grad) for matrix in matrices]
+            weights = [weight for weight in group["params"] if weight.grad is not None]
+            matrices = [weight.view(len(weight), -1) for weight in weights]
+            ahead = [self._ahead(weight, weight.grad).flatten(start_dim=1) for weight in weights]
             for matrix, direction, (small, on_the_left) in zip(matrices, ahead, orthogonalisers(ahead), strict=True):
                 factors = (small, direction) if on_the_left else (direction, small)
                 matrix.addmm_(*factors, alpha=-group["lr"] * 0.2 * max(matrix.shape) ** 0.5)
         return None
 
-    def _ahead(self, matrix: Tensor, gradient: Tensor) -> Tensor:
+    def _ahead(self, weight: Tensor, gradient: Tensor) -> Tensor:
         """The momentum after the next step, if the gradient stayed as it is (Nesterov)."""
-        state = self.state[matrix]
+        state = self.state[weight]
         if not state:
-            state["momentum"] = torch.zeros_like(matrix)
+            state["momentum"] = torch.zeros_like(weight)
         momentum: Tensor = state["momentum"]
         momentum.lerp_(gradient, 1 - MOMENTUM)
         return gradient.lerp(momentum, MOMENTUM)

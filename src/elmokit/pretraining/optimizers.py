@@ -14,7 +14,7 @@ from elmokit.pretraining.muon import Muon
 
 
 def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> torch.optim.Optimizer | CombinedOptimizer:
-    """The optimiser of all weights; with `muon` it is Muon for the LSTMs' matrices and AdamW for everything else."""
+    """The optimiser of all weights; with `muon` it is Muon for some matrices and AdamW for everything else."""
     parameters = [*bilm.parameters(), *softmax.parameters()]
     if config.optimizer == "adagrad":
         on_cpu = all(parameter.device.type == "cpu" for parameter in parameters)  # CUDA has no fused Adagrad
@@ -22,8 +22,7 @@ def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> to
             parameters, lr=config.learning_rate, initial_accumulator_value=1.0, eps=0.0, fused=on_cpu
         )
     if config.optimizer == "muon":
-        lstms = [lstm for lstm in (bilm.forward_lstm, bilm.backward_lstm) if lstm is not None]
-        matrices = [parameter for lstm in lstms for parameter in lstm.parameters() if parameter.ndim == 2]
+        matrices = _matrices(bilm, everywhere=config.muon_for == "all")
         own = set(map(id, matrices))
         others = [parameter for parameter in parameters if id(parameter) not in own]
         return CombinedOptimizer(_adam(torch.optim.AdamW, config, others), Muon(matrices, lr=config.learning_rate))
@@ -69,6 +68,16 @@ class CombinedOptimizer:
 
     def _num_first(self) -> int:
         return sum(len(group["params"]) for group in self.parts[0].param_groups)
+
+
+def _matrices(bilm: BiLM, *, everywhere: bool) -> list[torch.nn.Parameter]:
+    """The LSTMs' matrices; everywhere, those of the encoder too, but for the embedding, whose rows are characters."""
+    lstms = [lstm for lstm in (bilm.forward_lstm, bilm.backward_lstm) if lstm is not None]
+    found = [parameter for lstm in lstms for parameter in lstm.parameters() if parameter.ndim == 2]
+    if everywhere:
+        encoder = bilm.char_encoder.named_parameters()
+        found += [one for name, one in encoder if one.ndim > 1 and not name.startswith("embedding.")]
+    return found
 
 
 def _adam(

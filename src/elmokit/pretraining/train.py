@@ -36,6 +36,8 @@ from elmokit.text.vocabulary import Vocabulary
 
 CUT_SHORT = "step-00000000"
 """The checkpoint that the start of a fine-tuning run leaves when it is killed before config.json is written."""
+KEPT = ("batch_size", "optimizer", "muon_for", "seed")
+"""Settings that a resumed run keeps, next to the model."""
 
 
 def pretrain(
@@ -97,11 +99,8 @@ def resume_pretraining(
 
 def _changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:
     config = with_settings(before, settings)
-    for name in ("bilm", "batch_size", "optimizer", "seed"):
-        if getattr(config, name) != getattr(before, name):
-            raise ValueError(
-                "a resumed run keeps its model, batch_size, optimizer and seed; start a new run to change them"
-            )
+    if any(getattr(config, name) != getattr(before, name) for name in ("bilm", *KEPT)):
+        raise ValueError(f"a resumed run keeps its model, {', '.join(KEPT)}; start a new run to change them")
     return config
 
 
