@@ -82,6 +82,17 @@ def test_the_gain_shrinks_with_data_where_it_is_larger_on_little(tmp_path: Path)
     assert outcome == "held" and text.endswith("examples: +8.00 [8.00, 8.00]")
 
 
+def test_the_gain_with_little_data_is_that_of_converged_runs_where_there_are_some(tmp_path: Path):
+    for patience, gains in ((8, {0.1: 0, 1: 5}), (2, {0.1: 9, 1: 5})):
+        for share, gain in gains.items():
+            for seed in (0, 1):
+                for arm, dev in (("none", 50), ("input", 50 + gain)):
+                    settings = (f"elmo={arm}", f"train_share={share}", f"patience={patience}", f"seed={seed}")
+                    make_run(tmp_path / "-".join(settings), *settings, test=1, dev=dev)
+    outcome, text = claims.gain_shrinks_with_data(Evidence([tmp_path], []))
+    assert outcome == "held" and text.endswith("examples: +4.00 [4.00, 4.00]")
+
+
 def test_gamma_is_needed_where_the_top_layer_is_worse_without_it(tmp_path: Path):
     evidence = arms(
         tmp_path,

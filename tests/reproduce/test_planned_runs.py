@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.reproduce import table2, table3
+from elmokit.reproduce import figure1, table2, table3
 from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
 from elmokit.reproduce.planned_runs import PlannedModel, Setup, cheapest_first, unpacked
 from elmokit.reproduce.scales import SCALES, TASK_DATA, find_scale
@@ -38,6 +38,23 @@ def test_tables_share_the_runs_that_both_need_and_the_cheapest_come_first():
     assert seeds == sorted(seeds)
     first = [run.seconds for run in runs if run.config.training.seed == 0]
     assert first == sorted(first)
+
+
+def test_the_small_scale_stays_small_in_figure_1():
+    shares = {
+        scale: {run.config.training.train_share for run in figure1.plan(replace(SETUP, scale=SCALES[scale]))}
+        for scale in SCALES
+    }
+    assert shares["small"] == {0.001, 0.01, 0.1} and shares["cpu"] == {0.001, 0.01, 0.1, 1.0}
+
+
+def test_a_run_that_ends_when_it_gets_no_better_is_estimated_by_the_steps_that_it_makes():
+    def seconds(share: float, **more: str) -> float:
+        return replace(SETUP, seeds=(0,)).runs("entailment", f"train_share={share}", **more)[0].seconds
+
+    assert seconds(1) == pytest.approx(10 * seconds(0.1))
+    assert seconds(1) < seconds(1, recipe="cpu-converged")
+    assert seconds(0.001, recipe="cpu-converged") == seconds(0.01, recipe="cpu-converged") > 10 * seconds(0.01)
 
 
 def test_a_run_that_one_table_wants_test_scores_of_has_them():

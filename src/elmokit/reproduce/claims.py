@@ -159,9 +159,14 @@ def better_than_cove(evidence: Evidence) -> tuple[Outcome, str]:
 
 
 def gain_shrinks_with_data(evidence: Evidence) -> tuple[Outcome, str]:
-    """Figure 1: the gain is larger with the smallest training set than with the largest."""
+    """Figure 1: the gain is larger with the smallest training set than with the largest.
+
+    Runs with equal numbers of epochs count only if none were trained until they got no better: a handful of updates
+    teaches neither arm anything.
+    """
     findings: list[Finding] = []
-    for curve in figure1.sample_curves(evidence.runs) if evidence.runs else []:
+    curves = figure1.sample_curves(evidence.runs) if evidence.runs else []
+    for curve in [curve for curve in curves if curve.is_converged] or curves:
         few, most = curve.points[0], curve.points[-1]
         gains = [_gain_by_seed(point.baseline, point.elmo, curve.metric) for point in (few, most)]
         shared = [seed for seed in gains[0] if seed in gains[1]]

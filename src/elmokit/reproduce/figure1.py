@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.reproduce.comparisons import Arm
-    from elmokit.reproduce.families import Family
     from elmokit.reproduce.planned_runs import PlannedRun, Setup
     from elmokit.reproduce.reproduction import OurRow
     from elmokit.reproduce.task_runs import EpochScore, TaskRun
 
 TASKS = ("named-entities", "semantic-roles", "entailment")
 SHARES = (0.001, 0.01, 0.1, 1.0)
+SMALL_SHARES = SHARES[:3]
+"""At the scale `small`: a tenth of the data is as much as its other runs have."""
 CONVERGED = "cpu-converged"
 VARY = ("training.train_share",)
 
@@ -51,6 +52,8 @@ class SampleCurve:
     measured_on: str
     training: str
     """How long runs train: `8 epochs`, or `until the development set stops improving`."""
+    is_converged: bool
+    """Whether it is the latter."""
     points: tuple[Point, ...]
     """In order of size."""
 
@@ -72,10 +75,11 @@ class Overtaking:
 def plan(setup: Setup) -> list[PlannedRun]:
     """The runs of each share, without ELMo and with it, in equal numbers of epochs and, where possible, converged."""
     runs: list[PlannedRun] = []
+    shares = SMALL_SHARES if setup.scale.name == "small" else SHARES
     for task in TASKS:
         recipes = (None, CONVERGED) if CONVERGED in find_task(task).recipes else (None,)
         for recipe in recipes:
-            for share in SHARES:
+            for share in shares:
                 for arm in (("elmo=none",), ()):
                     settings = (*arm, f"train_share={share}", "max_train_examples=0")
                     runs += setup.runs(task, *settings, recipe=recipe)
@@ -93,7 +97,10 @@ def sample_curves(paths: Sequence[Path]) -> list[SampleCurve]:
         ]
         if len(points) > 1:
             words = family.measured_on(num_examples=False)
-            found.append(SampleCurve(family.row, family.metric, words, _training(family), tuple(points)))
+            training = points[0].elmo.runs[0].record.config.training
+            is_converged = training.patience < training.max_epochs
+            how_long = "until the development set stops improving" if is_converged else f"{training.max_epochs} epochs"
+            found.append(SampleCurve(family.row, family.metric, words, how_long, is_converged, tuple(points)))
     return found
 
 
@@ -145,13 +152,6 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
             updates,
         ),
     ]
-
-
-def _training(family: Family) -> str:
-    config = next(iter(family.arms.values())).runs[0].record.config.training
-    if config.patience < config.max_epochs:
-        return "until the development set stops improving"
-    return f"{config.max_epochs} epochs"
 
 
 def _best(run: TaskRun) -> EpochScore:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 BASELINE_SHARE = 0.7
 """CPU seconds of a run without ELMo, as a share of those of a run with it: see `TaskData.seconds`."""
+CONVERGED_EPOCHS = 15
+"""Epochs of a run that ends when it gets no better: the longer one of experiments/2026-11-22-sentiment-cnn."""
 FINETUNING_SECONDS = 300.0
 """CPU seconds of fine-tuning `mini-en` on a task's text and measuring perplexities: experiments/LOG.md, 2026-11-21."""
 
@@ -161,5 +163,9 @@ def _seconds(task: str, config: TaskConfig) -> float:
     num_train = data.num_train * training.train_share
     if training.max_train_examples:
         num_train = min(num_train, training.max_train_examples)
-    seconds = data.seconds * num_train / 1000 * training.max_epochs
+    num_epochs = training.max_epochs
+    if training.patience < num_epochs:
+        num_epochs = CONVERGED_EPOCHS
+        num_train = max(num_train, training.min_epoch_steps * training.batch_size)
+    seconds = data.seconds * num_train / 1000 * num_epochs
     return seconds if config.inputs.elmo is not None else BASELINE_SHARE * seconds
