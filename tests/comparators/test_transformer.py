@@ -95,3 +95,15 @@ def test_without_transformers_the_error_says_what_to_install(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ValueError, match=r"opening a transformer needs transformers: pip install 'elmokit\[hf\]'"):
         open_first("bert-base-cased")
+
+
+def test_a_causal_model_gives_each_word_its_left_context(folder: Path, tmp_path: Path):
+    torch.manual_seed(0)
+    sizes = {"n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 9, "vocab_size": len(PIECES)}
+    transformers.GPT2Model(transformers.GPT2Config(**sizes)).save_pretrained(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
+    layers = open_mean(str(tmp_path))
+    assert (layers.num_layers, layers.dim) == (3, 8)
+    whole, other = unpadded(layers, [["the", "unbelievable", "cat"], ["the", "unbelievable", "sat"]])
+    np.testing.assert_allclose(whole[:, :2], other[:, :2], atol=1e-6)
+    assert not np.allclose(whole[1:, 2], other[1:, 2])

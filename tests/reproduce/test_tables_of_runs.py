@@ -32,7 +32,8 @@ def test_table_2_has_the_paper_s_columns_and_all_lambdas(tmp_path: Path):
     (row,) = table2.our_rows([tmp_path])
     assert row.row == "NER" and row.is_extra
     assert [str(cell) for cell in row.cells] == ["61.00 ± 1.41", "64.50 ± 0.71", "66.00 ± 0.00", "68.00 ± 1.41"]
-    lambdas, gains = table2.details([tmp_path])
+    lambdas, gains, cove = table2.details([tmp_path])
+    assert cells(cove) == [["88.2", "88.7"], [None, "82.2"]]
     assert cells(lambdas) == [["66.00 ± 0.00", None, "68.00 ± 1.41", None]]
     assert cells(gains) == [["+3.50 [-2.85, 9.85]", "+3.50 [-2.85, 9.85]", "+2.00 [-10.71, 14.71]"]]
 
@@ -40,6 +41,7 @@ def test_table_2_has_the_paper_s_columns_and_all_lambdas(tmp_path: Path):
 def test_runs_of_one_kind_of_layers_make_no_row_of_table_2(tmp_path: Path):
     make_run(tmp_path / "none", "elmo=none", test=1)
     make_run(tmp_path / "elmo", test=1)
+    make_run(tmp_path / "control", "elmo.layers=0", test=1)
     assert table2.our_rows([tmp_path]) == []
 
 
@@ -136,6 +138,17 @@ def test_table_1_has_controls(tmp_path: Path):
     _, _, controls = table1.details([tmp_path])
     gains = [f"+{gain}.00 [{gain}.00, {gain}.00]" for gain in (2, 3, 10)]
     assert cells(controls) == [["50.00 ± 0.00", *gains]]
+
+
+def test_an_ensemble_stands_beside_the_papers(tmp_path: Path):
+    interval = {"estimate": 1.0, "low": 0.0, "high": 2.0}
+    values = {"task": "entailment", "test_set": "snli", "model": "mini-en (f00d)", "interval": interval}
+    scores = {"baseline": {"accuracy": 50.0}, "elmo": {"accuracy": 60.0}}
+    append_result(tmp_path, "table1", {**values, "elmo": ["elmo-0", "elmo-1"], "ensembles": scores})
+    make_run(tmp_path / "run", "elmo=none", test=1)
+    _, ensembles, _ = table1.details([tmp_path])
+    assert list(ensembles.rows) == ["SNLI: snli, mini-en (f00d)", "SQuAD: paper", "SNLI: paper"]
+    assert cells(ensembles) == [["2", "50.00", "60.00"], ["11", None, "87.4"], ["5", None, "89.3"]]
 
 
 @pytest.mark.parametrize("name", ["table1", "table7"])

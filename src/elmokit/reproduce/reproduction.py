@@ -44,6 +44,13 @@ class OurTable:
     """Cells of each row by the row's name."""
 
 
+def printed_table(table: PaperTable) -> OurTable:
+    """A table of the paper that we have no numbers for, to stand below one that we have."""
+    rows = {name: tuple(cell and cell.text for cell in cells) for name, cells in table.rows.items()}
+    about = f"Printed in section {table.section}. {table.about}"
+    return OurTable(table.name, " ".join([about, *table.statements]), table.columns, rows)
+
+
 @dataclass(frozen=True)
 class Request:
     """What a reproduction computes, and where its results go."""

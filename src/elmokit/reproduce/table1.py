@@ -153,10 +153,12 @@ def _ensembles(paths: Sequence[Path]) -> OurTable:
             members = str(len(fields.texts("elmo")))
             row = _row_of(fields)
             scores = (f"{ensembles.fields(arm).number(metric):.2f}" for arm in ("baseline", "elmo"))
-            printed = ENSEMBLES.cell(row, "score").text, ENSEMBLES.cell(row, "models").text
-            rows[f"{row}: {fields.text('test_set')}"] = (members, *scores, f"{printed[0]} ({printed[1]} models)")
+            rows[f"{row}: {fields.text('test_set')}, {fields.text('model')}"] = (members, *scores)
+    if rows:
+        for row in ENSEMBLES.rows:
+            rows[f"{row}: paper"] = ENSEMBLES.cell(row, "models").text, None, ENSEMBLES.cell(row, "score").text
     about = "Test scores of the mean of the models' probabilities."
-    return OurTable("Ensembles", about, ("models", "no ELMo", "+ ELMo", "paper: + ELMo"), rows)
+    return OurTable("Ensembles", about, ("models", "no ELMo", "+ ELMo"), rows)
 
 
 def _row_of(fields: Fields) -> str:

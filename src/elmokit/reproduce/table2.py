@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
-from elmokit.reproduce.paper import TABLE_2
-from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
+from elmokit.reproduce.paper import TABLE_2, TABLE_2_COVE
+from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, printed_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +35,9 @@ def plan(setup: Setup) -> list[PlannedRun]:
 
 
 def measured(paths: Sequence[Path]) -> list[Family]:
-    """The families of runs in which the choice of layers, or lambda, varies."""
-    return [family for family in families(read_task_runs(paths), VARY) if len(family.arms) > 1]
+    """The families of runs in which the choice of layers, or lambda, varies; a single layer below is a control."""
+    arms = {TOP, *(("mix", penalty) for penalty in LAMBDAS)}
+    return [family for family in families(read_task_runs(paths), VARY) if len(arms & set(family.arms)) > 1]
 
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
@@ -53,7 +54,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 
 
 def details(paths: Sequence[Path]) -> list[OurTable]:
-    """All lambdas, and the gains of one column over another with their intervals."""
+    """All lambdas, the gains of one column over another with their intervals, and what the paper has of CoVe."""
     found = measured(paths)
     lambdas = {
         f"{family.row}: {family.measured_on()}": tuple(
@@ -75,6 +76,7 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
             ("last layer over none", "all layers (0.001) over last layer", "lambda=0.001 over lambda=1"),
             gains,
         ),
+        *([printed_table(TABLE_2_COVE)] if found else []),
     ]
 
 
