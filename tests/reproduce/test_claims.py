@@ -71,6 +71,16 @@ def test_the_gain_on_a_test_set_has_the_interval_of_its_items_where_that_was_mea
     assert "mini-en (01234567)): +4.00 [-1.00, 9.00]" in claims.helps_all_tasks(evidence)[1]
 
 
+def test_of_two_comparisons_of_one_size_the_last_one_counts(tmp_path: Path):
+    folders = [tmp_path / "b", tmp_path / "a"]
+    for folder, model, gain in zip(folders, ("old", "new"), (9, 4), strict=True):
+        for seed in (0, 1):
+            make_run(folder / f"elmo-{seed}", f"elmo.model={model}", f"seed={seed}", test=80 + gain)
+    for seed in (0, 1):
+        make_run(folders[0] / f"none-{seed}", "elmo=none", f"seed={seed}", test=80)
+    assert "new (01234567)): +4.00" in claims.helps_all_tasks(Evidence(folders, []))[1]
+
+
 def test_the_gain_shrinks_with_data_where_it_is_larger_on_little(tmp_path: Path):
     scores = {"none-few": (50, 52), "elmo-few": (60, 62), "none-all": (80, 81), "elmo-all": (82, 83)}
     few, everything = ("train_share=0.1",), ("train_share=1",)

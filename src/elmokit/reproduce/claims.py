@@ -227,10 +227,17 @@ CLAIMS: dict[str, Callable[[Evidence], tuple[Outcome, str]]] = {
 
 
 def _largest_comparisons(evidence: Evidence) -> dict[str, Comparison]:
-    """For each task with a row in the paper's table 1, the comparison with most training examples and seeds."""
-    found = comparisons_among(usual_runs(read_runs(evidence.runs))).comparisons if evidence.runs else []
+    """For each task with a row in the paper's table 1, the comparison with most training examples and seeds.
+
+    Of equals it is the one whose runs come last among those given, which has the newer model.
+    """
+    logged = usual_runs(read_runs(evidence.runs)) if evidence.runs else []
+    place = {run.where: number for number, run in enumerate(logged)}
+    found = comparisons_among(logged).comparisons
     chosen: dict[str, Comparison] = {}
-    for one in sorted(found, key=lambda one: (one.elmo.runs[0].num_used, len(one.elmo.runs))):
+    for one in sorted(
+        found, key=lambda one: (one.elmo.runs[0].num_used, len(one.elmo.runs), place[one.elmo.runs[0].where])
+    ):
         if any(counterpart(one, test_set) for test_set in one.test_sets):
             chosen[one.task] = one
     return chosen
