@@ -25,8 +25,8 @@ from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.evaluation import HeldOutPerplexity, held_out_perplexity
-from elmokit.pretraining.muon import Muon
 from elmokit.pretraining.optimizers import CombinedOptimizer
+from elmokit.pretraining.optimizers import new_optimizer as usual_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run import Run
 from elmokit.pretraining.run_folder import HELD_OUT_NAME
@@ -35,6 +35,9 @@ from elmokit.runs.folder import METRICS_NAME
 
 AVERAGED = 0.98  # decay of the average of the weights, a step
 RESULTS = Path(__file__).with_name("results.jsonl")
+
+AS_IT_WAS = ["schedule=linear", "learning_rate=0.003", "muon_for=lstm"]
+"""`mini` before these runs. Its first records say `muon_for_matrices`, `muon_for_convolutions` for `muon_for=all`."""
 
 SETTINGS: dict[str, list[str]] = {
     "mini": [],
@@ -51,13 +54,12 @@ SETTINGS: dict[str, list[str]] = {
     "weight decay 0.1": ["weight_decay=0.1"],
     "Adam's second average 0.99": ["adam_betas=[0.9,0.99]"],
     "constant rate": ["schedule=constant"],
+    "Muon for convolutions too": ["muon_for=all"],
 }
 """Variants that settings of a run say."""
 OPTIONS: dict[str, dict[str, float]] = {
     "momentum 0.9": {"momentum": 0.9},
     "momentum 0.98": {"momentum": 0.98},
-    "Muon for highways and projection": {"muon_for_matrices": 1},
-    "Muon for convolutions too": {"muon_for_matrices": 1, "muon_for_convolutions": 1},
     "AdamW at half the rate": {"adamw": 0.5},
     "AdamW at twice the rate": {"adamw": 2.0},
     "softmax at half the rate": {"softmax": 0.5},
@@ -77,46 +79,27 @@ class ScaledAdamW(torch.optim.AdamW):
         super().step(closure)
 
 
-class FlatMuon(Muon):
-    """Muon for convolutions too, whose weights (K,D,W) are matrices of K rows."""
-
-    def __init__(self, parameters: list[nn.Parameter], *, lr: float) -> None:
-        self.whole = parameters
-        self.flat = [nn.Parameter(parameter.data.view(len(parameter), -1)) for parameter in parameters]
-        super().__init__(self.flat, lr=lr)
-
-    def step(self, closure: None = None) -> None:
-        for whole, flat in zip(self.whole, self.flat, strict=True):
-            assert whole.grad is not None
-            flat.grad = whole.grad.reshape(flat.shape)
-        super().step(closure)
-
-
 def new_optimizer(options: dict[str, float], config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> object:
     elmokit.pretraining.muon.MOMENTUM = options.get("momentum", 0.95)
-    assert bilm.backward_lstm is not None
-    encoder = dict(bilm.char_encoder.named_parameters())
-    chosen = [p for lstm in (bilm.forward_lstm, bilm.backward_lstm) for p in lstm.parameters() if p.ndim == 2]
-    if options.get("muon_for_matrices"):
-        chosen += [p for name, p in encoder.items() if p.ndim == 2 and not name.startswith("embedding")]
-    if options.get("muon_for_convolutions"):
-        chosen += [p for p in encoder.values() if p.ndim == 3]
-    ids = set(map(id, chosen))
-    groups = {
-        "encoder": [p for p in encoder.values() if id(p) not in ids],
-        "softmax": list(softmax.parameters()),
-        "lstm": [p for p in bilm.parameters() if id(p) not in ids and id(p) not in set(map(id, encoder.values()))],
-    }
+    made = usual_optimizer(config, bilm, softmax)
+    assert isinstance(made, CombinedOptimizer)
+    (usual,) = made.parts[0].param_groups
+    groups: dict[str, list[nn.Parameter]] = {"encoder": [], "softmax": [], "lstm": []}
+    encoder, words = set(map(id, bilm.char_encoder.parameters())), set(map(id, softmax.parameters()))
+    for parameter in usual["params"]:
+        name = "encoder" if id(parameter) in encoder else "softmax" if id(parameter) in words else "lstm"
+        groups[name].append(parameter)
     adamw = ScaledAdamW(
         [
-            {"params": params, "factor": options.get(name, 1.0) * options.get("adamw", 1.0)}
-            for name, params in groups.items()
+            {"params": parameters, "factor": options.get(name, 1.0) * options.get("adamw", 1.0)}
+            for name, parameters in groups.items()
+            if parameters
         ],
         betas=config.adam_betas,
         weight_decay=config.weight_decay,
         fused=True,
     )
-    return CombinedOptimizer(adamw, FlatMuon(chosen, lr=config.learning_rate))
+    return CombinedOptimizer(adamw, made.parts[1])
 
 
 class Averaged:
@@ -140,7 +123,7 @@ def run_one(data: Path, variant: str, *, seed: int, num_tokens: int, average: bo
     parts = [part.strip() for part in variant.split("+")]
     settings = [setting for part in parts for setting in SETTINGS.get(part, [])]
     options = {name: value for part in parts for name, value in OPTIONS.get(part, {}).items()}
-    config = with_settings(recipe("mini"), ["schedule=linear", *settings, f"seed={seed}"])
+    config = with_settings(recipe("mini"), [*AS_IT_WAS, *settings, f"seed={seed}"])
     config = replace(config, num_steps=num_tokens // config.tokens_per_step, evaluate_sentences=1000)
     config = replace(config, warmup_steps=round(100 * 1280 / config.tokens_per_step), checkpoint_every=config.num_steps)
     elmokit.pretraining.run.new_optimizer = lambda *model: new_optimizer(options, *model)
