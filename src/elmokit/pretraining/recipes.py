@@ -25,7 +25,10 @@ def small() -> PretrainingConfig:
 
 
 def mini() -> PretrainingConfig:
-    """Recipe of the bundled models: `small` with 512 filters, trained in hours on two cores (experiments/LOG.md)."""
+    """`small` with 512 filters, the sizes of the bundled models, trained in hours on two cores.
+
+    Source: ours, found by short runs (experiments/LOG.md, 2026-11-20 to 2026-11-22).
+    """
     return replace(
         original(),
         bilm=BiLMConfig(
@@ -41,7 +44,8 @@ def mini() -> PretrainingConfig:
         softmax_scale=0.1,
         zipf_bias=True,
         optimizer="muon",
-        learning_rate=3e-3,
+        muon_for="all",
+        learning_rate=6e-3,
         schedule="cosine",
         warmup_steps=100,
         dropout_rate=0.0,
@@ -52,9 +56,9 @@ def mini() -> PretrainingConfig:
 def mini_flat() -> PretrainingConfig:
     """`mini` at a constant rate that falls to 0 over the last fifth, so that a run can be made longer before the fall.
 
-    Source: ours, the schedule of the bundled models (experiments/LOG.md 2026-11-21, 2026-11-22).
+    Source: ours, rate, schedule and optimiser of the bundled models (experiments/LOG.md 2026-11-21, 2026-11-22).
     """
-    return replace(mini(), schedule="linear", decay_share=0.2, keep_every=2_000)
+    return replace(mini(), muon_for="lstm", learning_rate=3e-3, schedule="linear", decay_share=0.2, keep_every=2_000)
 
 
 def tiny() -> PretrainingConfig:
@@ -72,6 +76,7 @@ def tiny() -> PretrainingConfig:
         batch_size=4,
         bptt_steps=10,
         softmax="full",
+        muon_for="lstm",
         learning_rate=2e-2,
         warmup_steps=10,
         checkpoint_every=100,
@@ -85,6 +90,7 @@ def finetuning(bilm: BiLMConfig) -> PretrainingConfig:
         mini(),
         bilm=bilm,
         num_steps=2_000,
+        muon_for="lstm",
         learning_rate=1e-3,
         dropout_rate=0.1,
         evaluate_every=200,

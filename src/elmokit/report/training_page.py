@@ -102,7 +102,7 @@ def _settings_row(name: str, config: PretrainingConfig) -> list[str]:
         f"{config.bilm.num_filters}",
         f"{config.bilm.num_parameters:,}",
         f"sampled, {config.num_negatives:,}" if config.softmax == "sampled" else config.softmax,
-        config.optimizer,
+        "muon for all" if (config.optimizer, config.muon_for) == ("muon", "all") else config.optimizer,
         f"{config.learning_rate:g}, {config.schedule}",
         f"{config.batch_size} x {config.bptt_steps}" + (f" x {config.accumulate}" if config.accumulate > 1 else ""),
         f"{config.dropout_rate:g}",
