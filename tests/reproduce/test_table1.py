@@ -22,6 +22,15 @@ def test_our_row_has_the_means_and_gains_of_the_runs(tmp_path: Path):
     assert [cell and str(cell) for cell in row.cells] == [None, None, "82.00 ± 2.00", "86.00 ± 1.73", "4.00", "22.22"]
 
 
+def test_seeds_without_a_test_score_in_both_arms_do_not_count(tmp_path: Path):
+    for seed, (without, with_elmo) in enumerate([(80.0, 85.0), (90.0, None), (None, 99.0)]):
+        make_run(tmp_path / f"none-{seed}", "elmo=none", f"seed={seed}", test=without)
+        make_run(tmp_path / f"elmo-{seed}", f"seed={seed}", test=with_elmo)
+    (row,) = our_rows([tmp_path])
+    assert row.measured_on.endswith("1 seed")
+    assert [str(cell) for cell in row.cells if cell is not None] == ["80.00", "85.00", "5.00", "25.00"]
+
+
 def test_data_that_the_paper_does_not_have_make_no_row(tmp_path: Path):
     runs = [make_run(tmp_path / elmo, f"elmo={elmo}", test=80, task="sentiment") for elmo in ("none", "both")]
     assert our_rows(runs) == []

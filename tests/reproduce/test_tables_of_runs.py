@@ -42,6 +42,8 @@ def test_runs_of_one_kind_of_layers_make_no_row_of_table_2(tmp_path: Path):
     make_run(tmp_path / "none", "elmo=none", test=1)
     make_run(tmp_path / "elmo", test=1)
     make_run(tmp_path / "control", "elmo.layers=0", test=1)
+    for layers in ("mix", "top"):  # an ablation of the gamma
+        make_run(tmp_path / f"fixed-{layers}", "elmo.train_gamma=false", f"elmo.layers={layers}", test=1)
     assert table2.our_rows([tmp_path]) == []
 
 

@@ -66,15 +66,19 @@ def usual_runs(logged: Sequence[LoggedRun]) -> list[LoggedRun]:
     return [run for run in logged if is_task_run(run) and is_usual(read_task_run(run))]
 
 
-def is_usual(run: TaskRun) -> bool:
-    """Whether a run has no ELMo, or a pretrained biLM with the settings of ELMo in one of the task's recipes."""
+def is_usual(run: TaskRun, *, but: Sequence[str] = ()) -> bool:
+    """Whether a run has no ELMo, or a pretrained biLM with the settings of ELMo in one of the task's recipes.
+
+    but: fields of `ElmoInput` that may differ.
+    """
     elmo = run.record.config.inputs.elmo
     if elmo is None:
         return True
     recipes = [recipe().inputs.elmo for recipe in find_task(run.record.task).recipes.values()]
     own = replace(elmo, model="")
     is_made = Path(elmo.model).name.startswith(("random-", "finetuned-"))
-    return not is_made and any(usual is not None and replace(usual, model="") == own for usual in recipes)
+    free: dict[str, Any] = {name: getattr(own, name) for name in ("model", *but)}
+    return not is_made and any(usual is not None and replace(usual, **free) == own for usual in recipes)
 
 
 def families(runs: Sequence[TaskRun], vary: Sequence[str]) -> list[Family]:

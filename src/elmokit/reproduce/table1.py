@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from elmokit.metrics.interval import Interval
 from elmokit.metrics.statistic import Statistic
-from elmokit.reproduce.comparisons import ADD_TEST_SCORES, comparisons_among, gain
+from elmokit.reproduce.comparisons import ADD_TEST_SCORES, Arm, comparisons_among, gain
 from elmokit.reproduce.families import ELMO, dev_score, families, gain_text, read_task_runs, usual_runs
 from elmokit.reproduce.paper import ENSEMBLES, TABLE_1
 from elmokit.reproduce.planned_runs import PlannedModel
@@ -97,20 +97,35 @@ def plan(setup: Setup) -> list[PlannedRun]:
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     """One row per comparison that has a counterpart, from the runs with ELMo as in the recipe.
 
-    A comparison of runs without test scores is a row without numbers, which says so.
+    Both arms count with the seeds of which both have a test score. A comparison of runs without test scores is a row
+    without numbers, which says so.
     """
     rows: list[OurRow] = []
     for comparison in comparisons_among(usual_runs(read_runs(paths))).comparisons:
         rows += _without_numbers(comparison)
         for test_set in comparison.test_sets:
             paper = counterpart(comparison, test_set)
-            baseline = comparison.baseline.score(comparison.metric, test_set=test_set)
-            elmo = comparison.elmo.score(comparison.metric, test_set=test_set)
+            paired = _paired(comparison, test_set)
+            baseline = paired.baseline.score(comparison.metric, test_set=test_set)
+            elmo = paired.elmo.score(comparison.metric, test_set=test_set)
             if paper is not None and baseline is not None and elmo is not None:
                 points, relative = gain(baseline.mean, elmo.mean)
                 gains = (Statistic((points,)), None if relative is None else Statistic((relative,)))
-                rows.append(OurRow(paper.row, _where(comparison), (None, None, baseline, elmo, *gains)))
+                rows.append(OurRow(paper.row, _where(paired), (None, None, baseline, elmo, *gains)))
     return rows
+
+
+def _paired(comparison: Comparison, test_set: str | None) -> Comparison:
+    """The comparison with those seeds alone of which both arms have a score of the test set."""
+
+    def seeds(arm: Arm) -> set[int]:
+        return {run.seed for run in arm.runs if run.result is not None and test_set in run.result.test}
+
+    shared = seeds(comparison.baseline) & seeds(comparison.elmo)
+    baseline, elmo = (
+        Arm(tuple(run for run in arm.runs if run.seed in shared)) for arm in (comparison.baseline, comparison.elmo)
+    )
+    return replace(comparison, baseline=baseline, elmo=elmo)
 
 
 def _where(comparison: Comparison) -> str:
@@ -173,7 +188,7 @@ def _controls(paths: Sequence[Path]) -> OurTable:
     for family in families(read_task_runs(paths), VARY):
         none = family.baselines.get(())
         arms = {_control(values): arm for values, arm in family.arms.items()}
-        if none is not None and len(arms) > 1 and "ELMo" in arms:
+        if none is not None and "ELMo" in arms and len(set(CONTROLS) & set(arms)) > 1:
             gains = (gain_text(none, arms[name], family.metric) if name in arms else None for name in CONTROLS)
             where = f"{family.row}: {arms['ELMo'].runs[0].data}, {arms['ELMo'].runs[0].num_used:,} training examples"
             rows[where] = (str(dev_score(none, family.metric)), *gains)

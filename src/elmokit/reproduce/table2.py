@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
+from elmokit.reproduce.families import dev_score, families, gain_text, is_usual, read_task_runs
 from elmokit.reproduce.paper import TABLE_2, TABLE_2_COVE
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, printed_table
 
@@ -35,9 +35,9 @@ def plan(setup: Setup) -> list[PlannedRun]:
 
 
 def measured(paths: Sequence[Path]) -> list[Family]:
-    """The families of runs in which the choice of layers, or lambda, varies; a single layer below is a control."""
-    arms = {TOP, *(("mix", penalty) for penalty in LAMBDAS)}
-    return [family for family in families(read_task_runs(paths), VARY) if len(arms & set(family.arms)) > 1]
+    """The families of runs that have two of the paper's columns with ELMo, and all else as in a recipe."""
+    runs = [run for run in read_task_runs(paths) if is_usual(run, but=("layers", "penalty"))]
+    return [family for family in families(runs, VARY) if len({TOP, LARGE, SMALL} & set(family.arms)) > 1]
 
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
