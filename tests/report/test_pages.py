@@ -116,6 +116,17 @@ def test_the_tables_have_the_numbers_of_the_log(run: Path, tmp_path: Path):
     assert "(training-curve.svg)" in page
 
 
+@pytest.mark.parametrize(("muon_for", "cell"), [("lstm", "muon"), ("all", "muon for all")])
+def test_the_matrices_of_muon_are_said(muon_for: str, cell: str, tmp_path: Path):
+    config = replace(SETTINGS, optimizer="muon", muon_for=muon_for)
+    run = make_run(tmp_path / "mine", *(trained(*one) for one in TRAINED), config=config)
+    assert row_of(page_of(run, folder=tmp_path / "docs"), "mine", number=1)[6] == cell
+
+
+def test_measured_perplexities_stand_beside_the_papers(run: Path, tmp_path: Path):
+    assert "biLM 39.7, CNN-BIG-LSTM, forward 30.0" in page_of(run, folder=tmp_path / "docs")
+
+
 def test_a_log_by_itself_has_no_settings(run: Path, tmp_path: Path):
     (run / "config.json").unlink()
     page = page_of(run / "metrics.jsonl", folder=tmp_path / "docs")

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 TASKS = ("named-entities", "semantic-roles", "entailment")
 SHARES = (0.001, 0.01, 0.1, 1.0)
-SMALL_SHARES = SHARES[:3]
-"""At the scale `small`: a tenth of the data is as much as its other runs have."""
 CONVERGED = "cpu-converged"
 VARY = ("training.train_share",)
 
@@ -75,7 +73,7 @@ class Overtaking:
 def plan(setup: Setup) -> list[PlannedRun]:
     """The runs of each share, without ELMo and with it, in equal numbers of epochs and, where possible, converged."""
     runs: list[PlannedRun] = []
-    shares = SMALL_SHARES if setup.scale.name == "small" else SHARES
+    shares = [share for share in SHARES if share <= setup.scale.largest_share]
     for task in TASKS:
         recipes = (None, CONVERGED) if CONVERGED in find_task(task).recipes else (None,)
         for recipe in recipes:

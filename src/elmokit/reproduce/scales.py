@@ -51,6 +51,8 @@ class Scale:
     """File of word vectors in the folder of all data, by task."""
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict[str, tuple[str, ...]]())
     """Changes to the recipe, by task."""
+    largest_share: float = 1.0
+    """Share of a training set that runs on shares of it have at most."""
 
 
 _SMALL_VECTORS = dict.fromkeys(TASK_DATA, f"{_GLOVE}/glove.6B.50d.100k.txt.gz")
@@ -61,6 +63,7 @@ SCALES = {
         recipe="cpu",
         seeds=3,
         word_vectors=_SMALL_VECTORS,
+        largest_share=0.1,
         settings={
             "named-entities": ("max_train_examples=1000", "max_dev_examples=500"),
             "sentiment": ("max_train_examples=2000", "max_epochs=6"),
@@ -82,7 +85,7 @@ SCALES = {
         },
     ),
 }
-"""A run of `small` takes less than a minute of a core, one of `cpu` minutes; `paper` needs a GPU and GloVe's larger
+"""A run of `small` takes a minute or two of a core, one of `cpu` minutes; `paper` needs a GPU and GloVe's larger
 files."""
 
 
