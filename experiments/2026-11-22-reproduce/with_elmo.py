@@ -1,8 +1,9 @@
 """Train the runs of table 1 with ELMo at the scale `cpu`, without its controls: the baselines are in 2026-11-21-tasks.
 
-python experiments/2026-11-22-reproduce/with_elmo.py DATA FOLDER TASK...
+python experiments/2026-11-22-reproduce/with_elmo.py DATA FOLDER SEEDS TASK...
 
-FOLDER has the runs; `keep.py` keeps them.
+FOLDER has the runs; `keep.py` keeps them. SEEDS is their number, from 0: 3, but 1 for question-answering, whose
+baseline has one.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from pathlib import Path
 from elmokit.reproduce.carry_out import Training, plan_runs
 from elmokit.reproduce.train_planned import train_planned
 
-data, folder, *tasks = sys.argv[1:]
-planned = plan_runs(["table1"], Training(data_dir=Path(data), runs_dir=Path(folder), scale="cpu"))
+data, folder, seeds, *tasks = sys.argv[1:]
+planned = plan_runs(["table1"], Training(Path(data), Path(folder), seeds=int(seeds)))
 chosen = [
     run
     for run in planned

@@ -11,9 +11,14 @@ from elmokit.cli.main import main
 from elmokit.report import results_report
 from elmokit.report.figures import pictures, weights_figure
 from elmokit.report.pages import write_report
+from elmokit.reproduce import gamma
 from elmokit.reproduce.figure2 import learnt_weights
+from elmokit.reproduce.planned_runs import Setup
 from elmokit.reproduce.results import append_result
+from elmokit.reproduce.scales import SCALES
 from logged_task_runs import make_run, make_seeds
+
+GAMMA_SETTINGS = ("layers", "train_gamma", "rescale")
 
 
 @pytest.fixture
@@ -38,7 +43,7 @@ def test_the_page_opens_with_the_claims_and_names_what_is_missing(folder: Path, 
     assert page.count("\n| 11 |") == 1
     assert "- Table 2 (table2): no runs of" in page
     assert "Not measured: SQuAD, SNLI, SRL, Coref, SST-5." in page
-    assert "To measure it again: `elmokit reproduce figure1 --scale small`." in page
+    assert "To measure it again: `elmokit reproduce figure1 --scale cpu`." in page
     assert "(figure1.svg)" in page and "(figure2.svg)" in page
 
 
@@ -51,6 +56,17 @@ def test_the_heat_map_has_its_numbers_in_the_cells_and_the_same_runs_give_the_sa
     assert {"0.20", "0.40", "NER", "at the input", "token layer", "LSTM layer 2"} <= texts
 
 
+@pytest.mark.parametrize(("share", "scale"), [(1.0, "small"), (0.4, "cpu")])
+def test_the_command_has_the_scale_of_which_half_the_runs_are_there(share: float, scale: str, tmp_path: Path):
+    planned = gamma.ABLATION.plan(Setup(SCALES["small"], tmp_path, "mini-en", "01234567", (0,)))
+    for run in planned[: int(share * len(planned))]:
+        elmo = run.config.inputs.elmo
+        settings = ["elmo=none"] if elmo is None else [f"elmo.{name}={getattr(elmo, name)}" for name in GAMMA_SETTINGS]
+        make_run(tmp_path / "runs" / run.name, *settings, test=1, task=run.task)
+    page = results_report.results_files([tmp_path / "runs"], command="x")["results.md"].decode()
+    assert f"To measure it again: `elmokit reproduce gamma --scale {scale}`." in page
+
+
 def test_results_alone_make_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     perplexities = {"forward": 90.0, "backward": 110.0, "mean": 100.0}
     values = {"task": "sentiment", "part": "", "data": "sst", "model": "mini-en", "fingerprint": "f00d" * 4}
@@ -59,7 +75,7 @@ def test_results_alone_make_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["report", str(tmp_path / "runs"), "-o", str(tmp_path / "docs")]) == 0
     page = (tmp_path / "docs" / "results.md").read_text(encoding="utf-8")
     assert "| SST | sst, mini-en (f00df00d) | 100.00 | 100.00 |" in page
-    assert "did not hold | perplexity of SST 100.0 to 100.0" in page
+    assert "did not hold | perplexity of SST (sst) 100.0 to 100.0;" in page
 
 
 def test_without_matplotlib_the_page_has_no_pictures(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -81,4 +97,4 @@ def test_the_plan_is_listed_with_its_time(tmp_path: Path, capsys: pytest.Capture
     assert main(["reproduce", "figure2", "table3", *given]) == 0
     *runs, total = capsys.readouterr().out.splitlines()
     assert total.startswith(f"{len(runs)} of {len(runs)} runs are not finished: about ")
-    assert sum("-none-" in run for run in runs) == 4 and any("sentiment-small-elmo-" in run for run in runs)
+    assert sum("-none-" in run for run in runs) == 5 and any("sentiment-small-elmo-" in run for run in runs)

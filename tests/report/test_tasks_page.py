@@ -9,6 +9,8 @@ import pytest
 from elmokit.report.pages import write_report
 from logged_task_runs import make_run, make_seeds
 
+MIX_AT_INPUT = "input: mini-en (01234567)"
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -38,7 +40,7 @@ def test_the_page_has_our_row_next_to_the_paper_s(folder: Path, tmp_path: Path):
     page = page_of(folder, folder=tmp_path / "docs")
     main_row, data, recall, *runs, mixes = rows_of(page, "named-entities")
     assert main_row == [
-        *("named-entities", "conll2003", "eng.testb", "f1", "input", "3", "82.00 ± 2.00", "86.00 ± 1.73", "+4.00"),
+        *("named-entities", "conll2003", "eng.testb", "f1", MIX_AT_INPUT, "3", "82.00 ± 2.00", "86.00 ± 1.73", "+4.00"),
         *("22.2 %", "83.00 ± 2.00", "87.00 ± 1.73", "90.15", "92.22 ± 0.10", "2.06", "21 %"),
     ]
     assert data[2:6] == ["14,041", "14,041", "3,250", "eng.testb: 3,453"]
@@ -46,9 +48,9 @@ def test_the_page_has_our_row_next_to_the_paper_s(folder: Path, tmp_path: Path):
     assert recall[4:8] == ["recall", "30.00 ± 0.00", "30.00 ± 0.00", "+0.00"]
     assert [row[2:] for row in runs] == [
         ["none", "0, 1, 2", "not recorded", "60", "–", "1, 1, 1"],
-        ["input", "0, 1, 2", "a loom", "150", "91", "4, 5, 6"],
+        [MIX_AT_INPUT, "0, 1, 2", "a loom", "150", "91", "4, 5, 6"],
     ]
-    assert mixes[2:] == ["input", "input", "0.20 0.40 0.40", "2.00"]
+    assert mixes[2:] == [MIX_AT_INPUT, "input", "0.20 0.40 0.40", "2.00"]
     assert "higher in 1 of 1 comparisons" in page and "at or above the paper's in 1 of 1" in page
     assert "Peters et al. (2018), Table 1" in page and "CoNLL-2003, as in the paper" in page
     assert "Not compared" not in page
@@ -61,7 +63,17 @@ def test_data_that_the_paper_does_not_have_are_shown_without_its_numbers(tmp_pat
     ]
     page = page_of(*runs, folder=tmp_path / "docs")
     main_row = rows_of(page, "sentiment")[0]
-    assert main_row[1:10] == ["nsmc", "test.tsv", "accuracy", "both", "1", "80.00", "79.00", "-1.00", "-5.0 %"]
+    assert main_row[1:10] == [
+        "nsmc",
+        "test.tsv",
+        "accuracy",
+        "both: mini-en (01234567)",
+        "1",
+        "80.00",
+        "79.00",
+        "-1.00",
+        "-5.0 %",
+    ]
     assert main_row[12:] == ["–"] * 4
     assert "higher in 0 of 1 comparisons" in page and "at or above" not in page
     assert "max\\_train\\_examples=20" in page
@@ -84,6 +96,32 @@ def test_a_baseline_that_two_arms_share_is_one_row_of_the_runs(tmp_path: Path):
     runs = [make_run(tmp_path / elmo, f"elmo={elmo}", test=80) for elmo in ("none", "input", "both")]
     page = page_of(*runs, folder=tmp_path / "docs")
     assert sum(row[2] == "none" for row in rows_of(page, "named-entities")) == 1
+
+
+def test_controls_are_shown_without_the_paper_s_numbers_and_not_counted(tmp_path: Path):
+    for name, settings, test in (
+        ("none", ("elmo=none",), 80),
+        ("elmo", (), 85),
+        ("random", ("elmo.model=/models/random-0123",), 81),
+        ("zero", ("elmo.layers=0",), 82),
+    ):
+        make_run(tmp_path / "runs" / name, *settings, test=test)
+    page = page_of(tmp_path / "runs", folder=tmp_path / "docs")
+    assert "higher in 1 of 1 comparisons" in page and "Not counted: 2 with settings of ELMo that no recipe has" in page
+    assert {row[4]: row[12] for row in rows_of(page, "named-entities")[:3]} == {
+        "input, layers mix: mini-en (01234567)": "90.15",
+        "input, layers mix: random-0123 (01234567)": "–",
+        "input, layers 0: mini-en (01234567)": "–",
+    }
+
+
+def test_gains_are_of_seeds_that_both_arms_have(tmp_path: Path):
+    for seed, (without, with_elmo) in enumerate([(80.0, 85.0), (90.0, None), (None, 99.0)]):
+        make_run(tmp_path / "runs" / f"none-{seed}", "elmo=none", f"seed={seed}", test=without)
+        make_run(tmp_path / "runs" / f"elmo-{seed}", f"seed={seed}", test=with_elmo)
+    page = page_of(tmp_path / "runs", folder=tmp_path / "docs")
+    assert rows_of(page, "named-entities")[0][5:10] == ["1", "80.00", "85.00", "+5.00", "25.0 %"]
+    assert "Fewer than 3 seeds: named-entities on conll2003 (1;" in page
 
 
 def test_a_run_of_one_minute_is_in_the_singular(tmp_path: Path):

@@ -37,27 +37,65 @@ def test_a_single_seed_decides_nothing():
     assert (outcome, text) == ("not measurable here", "NER: -1.00 (one seed)")
 
 
-def arms(folder: Path, scores: dict[str, tuple[float, ...]], **settings: tuple[str, ...]) -> Evidence:
-    for name, of_seeds in scores.items():
-        for seed, dev in enumerate(of_seeds):
-            make_run(folder / f"{name}-{seed}", *settings[name], f"seed={seed}", test=dev, dev=dev)
+PAPERS = ("semantic-roles", "entailment", "question-answering")
+"""The tasks of tables 2 and 3."""
+
+
+def arms(
+    folder: Path,
+    scores: dict[str, tuple[float, ...]],
+    *,
+    tasks: tuple[str, ...] = ("named-entities",),
+    **settings: tuple[str, ...],
+) -> Evidence:
+    for task in tasks:
+        for name, of_seeds in scores.items():
+            for seed, dev in enumerate(of_seeds):
+                run = folder / f"{task}-{name}-{seed}"
+                make_run(run, *settings[name], f"seed={seed}", test=dev, dev=dev, task=task)
     return Evidence([folder], [folder])
 
 
-def test_the_order_of_layers_and_lambdas(tmp_path: Path):
-    evidence = arms(
-        tmp_path,
-        {"none": (80, 81, 80), "top": (84, 85, 84), "large": (85, 86, 85.1), "small": (86, 87, 86)},
+def layers_and_lambdas(folder: Path, *tasks: str) -> Evidence:
+    scores = {"none": (80, 81, 80), "top": (84, 85, 84), "large": (85, 86, 85), "small": (86, 87, 86)}
+    return arms(
+        folder,
+        scores,
+        tasks=tasks,
         none=("elmo=none",),
         top=("elmo.layers=top",),
         large=("elmo.penalty=1",),
         small=("elmo.penalty=0.001",),
     )
-    assert claims.layers_in_order(evidence) == (
-        "held",
-        "NER, last over none: +4.00 [4.00, 4.00]; NER, all over last: +2.00 [2.00, 2.00]",
+
+
+def test_the_order_of_layers_and_lambdas(tmp_path: Path):
+    evidence = layers_and_lambdas(tmp_path, *PAPERS)
+    outcome, text = claims.layers_in_order(evidence)
+    assert outcome == "held" and "SNLI, last over none: +4.00 [4.00, 4.00]; SNLI, all over last: +2.00" in text
+    assert claims.small_lambda(evidence)[0] == "held"
+
+
+def test_a_task_that_the_paper_does_not_have_is_shown_and_does_not_count(tmp_path: Path):
+    evidence = layers_and_lambdas(tmp_path, "named-entities")
+    shown = "NER, last over none: +4.00 [4.00, 4.00]; NER, all over last: +2.00 [2.00, 2.00]"
+    missing = "SQuAD not measured; SNLI not measured; SRL not measured"
+    assert claims.layers_in_order(evidence) == ("not measurable here", f"{missing}; {shown}")
+    assert claims.small_lambda(evidence)[0] == "not measurable here"
+
+
+def test_of_several_sizes_of_a_task_the_largest_counts(tmp_path: Path):
+    layers_and_lambdas(tmp_path, *PAPERS)
+    few = arms(
+        tmp_path / "few",
+        {"none": (50, 51), "top": (40, 41)},
+        tasks=PAPERS[:1],
+        none=("elmo=none",),
+        top=("elmo.layers=top",),
     )
-    assert claims.small_lambda(evidence)[0] == "not measurable here"  # named entities alone say nothing about it
+    for run in few.runs[0].glob("*/config.json"):
+        run.write_text(run.read_text().replace("14041", "40"))
+    assert claims.layers_in_order(Evidence([tmp_path, *few.runs], []))[0] == "held"
 
 
 def test_the_gain_on_a_test_set_has_the_interval_of_its_items_where_that_was_measured(tmp_path: Path):
@@ -66,9 +104,16 @@ def test_the_gain_on_a_test_set_has_the_interval_of_its_items_where_that_was_mea
     assert outcome == "not measurable here" and "Coref not measured" in text
     assert "NER (14,041 examples, mini-en (01234567)): +4.00 [4.00, 4.00]" in text
     interval = {"estimate": 4.0, "low": -1.0, "high": 9.0}
-    names = {"task": "named-entities", "test_set": "eng.testb", "elmo": ["elmo-0", "elmo-1"]}
-    append_result(tmp_path, "table1", {**names, "interval": interval, "ensembles": {}})
+    runs = {
+        arm: [f"named-entities-{name}-{seed}" for seed in (0, 1)]
+        for arm, name in (("baseline", "none"), ("elmo", "elmo"))
+    }
+    names = {"task": "named-entities", "data": "conll2003", "test_set": "eng.testb", "model": "mini-en (01234567)"}
+    append_result(tmp_path, "table1", {**names, **runs, "interval": interval, "ensembles": {}})
     assert "mini-en (01234567)): +4.00 [-1.00, 9.00]" in claims.helps_all_tasks(evidence)[1]
+    newer = {**names, **runs, "baseline": runs["baseline"][:1]}  # of other runs than the table has
+    append_result(tmp_path, "table1", {**newer, "interval": interval, "ensembles": {}})
+    assert "mini-en (01234567)): +4.00 [4.00, 4.00]" in claims.helps_all_tasks(evidence)[1]
 
 
 def test_of_two_comparisons_of_one_size_the_last_one_counts(tmp_path: Path):
@@ -83,13 +128,13 @@ def test_of_two_comparisons_of_one_size_the_last_one_counts(tmp_path: Path):
 
 def test_the_gain_shrinks_with_data_where_it_is_larger_on_little(tmp_path: Path):
     scores = {"none-few": (50, 52), "elmo-few": (60, 62), "none-all": (80, 81), "elmo-all": (82, 83)}
-    few, everything = ("train_share=0.1",), ("train_share=1",)
-    for name, of_seeds in scores.items():
-        for seed, dev in enumerate(of_seeds):
-            settings = (f"elmo={name[:4].replace('elmo', 'input')}", *(few if "few" in name else everything))
-            make_run(tmp_path / f"{name}-{seed}", *settings, f"seed={seed}", test=dev, dev=dev)
-    outcome, text = claims.gain_shrinks_with_data(Evidence([tmp_path], []))
-    assert outcome == "held" and text.endswith("examples: +8.00 [8.00, 8.00]")
+    share = {"few": "train_share=0.1", "all": "train_share=1"}
+    settings = {name: (f"elmo={name[:4].replace('elmo', 'input')}", share[name[5:]]) for name in scores}
+    evidence = arms(tmp_path, scores, tasks=PAPERS[:1], **settings)
+    outcome, text = claims.gain_shrinks_with_data(evidence)
+    assert outcome == "not measurable here" and text.endswith("examples: +8.00 [8.00, 8.00]; SNLI not measured")
+    evidence = arms(tmp_path, scores, tasks=PAPERS[1:2], **settings)
+    assert claims.gain_shrinks_with_data(evidence)[0] == "held"
 
 
 def test_the_gain_with_little_data_is_that_of_converged_runs_where_there_are_some(tmp_path: Path):
@@ -98,7 +143,8 @@ def test_the_gain_with_little_data_is_that_of_converged_runs_where_there_are_som
             for seed in (0, 1):
                 for arm, dev in (("none", 50), ("input", 50 + gain)):
                     settings = (f"elmo={arm}", f"train_share={share}", f"patience={patience}", f"seed={seed}")
-                    make_run(tmp_path / "-".join(settings), *settings, test=1, dev=dev)
+                    for task in PAPERS[:2]:
+                        make_run(tmp_path / "-".join((task, *settings)), *settings, test=1, dev=dev, task=task)
     outcome, text = claims.gain_shrinks_with_data(Evidence([tmp_path], []))
     assert outcome == "held" and text.endswith("examples: +4.00 [4.00, 4.00]")
 
@@ -107,44 +153,60 @@ def test_gamma_is_needed_where_the_top_layer_is_worse_without_it(tmp_path: Path)
     evidence = arms(
         tmp_path,
         {"learnt": (80, 81), "fixed": (70, 71)},
+        tasks=PAPERS[:2],
         learnt=("elmo.layers=top", "elmo.rescale=false"),
         fixed=("elmo.layers=top", "elmo.rescale=false", "elmo.train_gamma=false"),
     )
-    assert claims.gamma_is_needed(evidence) == ("held", "NER, gamma learnt over 1: +10.00 [10.00, 10.00]")
+    outcome, text = claims.gamma_is_needed(evidence)
+    assert outcome == "held" and text.startswith("SRL, gamma learnt over 1: +10.00 [10.00, 10.00]; SNLI")
 
 
 def test_places_are_judged_for_the_tasks_that_the_paper_has(tmp_path: Path):
-    for seed in (0, 1):
-        for position, dev in (("input", 70), ("both", 75), ("output", 60)):
-            run = tmp_path / f"{position}-{seed}"
-            make_run(run, f"elmo={position}", f"seed={seed}", test=dev, dev=dev, task="question-answering")
-    outcome, text = claims.placement(Evidence([tmp_path], []))
-    assert outcome == "held" and text.startswith("SQuAD, both over input: +5.00")
+    settings = {position: (f"elmo={position}",) for position in ("input", "both", "output")}
+    both = arms(tmp_path, {"input": (70, 70), "both": (75, 75), "output": (60, 60)}, tasks=PAPERS[1:], **settings)
+    outcome, text = claims.placement(both)
+    assert outcome == "not measurable here" and "SQuAD, both over input: +5.00" in text
+    assert "SRL not measured; Coref not measured" in text
+    scores = {"input": (70, 70), "both": (65, 65), "output": (60, 60)}
+    evidence = arms(tmp_path, scores, tasks=("semantic-roles", "coreference"), **settings)
+    outcome, text = claims.placement(evidence)
+    assert outcome == "held" and "Coref, input over both: +5.00" in text
 
 
 def test_layers_are_compared_over_test_items(tmp_path: Path):
     for name, system, first, second in (
         ("table5", "mini-en", "0001" * 50, "0111" * 50),
         ("table5", "mini-en, random weights", "1111" * 50, "0000" * 50),
+        ("table5", "hf-mean, a transformer", "1111" * 50, "0000" * 50),
         ("table6", "mini-en", "0111" * 50, "0001" * 50),
-        ("table6", "CoVe", "0001" * 50, "0001" * 50),
+        ("table6", "cove, CoVe", "0011" * 50, "0001" * 50),
     ):
-        rows = {"layer 1": {"ALL": 1.0}, "layer 2": {"ALL": 2.0}}
-        values = {"system": system, "fingerprint": "f" * 16, "data": "words", "rows": rows}
-        append_result(tmp_path, name, {**values, "hits": {"layer 1": first, "layer 2": second}})
+        add_layers(tmp_path, name, system, first, second)
     evidence = Evidence([], [tmp_path])
     assert claims.second_layer_for_senses(evidence)[0] == "held"
     assert claims.second_layer_for_senses(evidence)[1].startswith("mini-en (ffffffff), words: +50.00 [")
     assert claims.first_layer_for_syntax(evidence)[0] == "held"
+    outcome, text = claims.better_than_cove(evidence)
+    assert outcome == "not measurable here" and text.startswith("senses, CoVe not measured; parts of speech, words, ")
+    assert "mini-en, layer 1, over cove, CoVe, layer 1: +25.00" in text  # the best layer of each
+    add_layers(tmp_path, "table5", "cove, CoVe", "0001" * 50, "0000" * 50)
     assert claims.better_than_cove(evidence)[0] == "held"
-    assert claims.better_than_cove(evidence)[1].startswith("table6, mini-en over CoVe: +50.00")
+
+
+def add_layers(folder: Path, table: str, system: str, first: str, second: str) -> None:
+    rows = {"layer 1": {"ALL": 1.0}, "layer 2": {"ALL": 2.0}}
+    values = {"system": system, "is_bilm": system == "mini-en", "fingerprint": "f" * 16, "data": "words", "rows": rows}
+    append_result(folder, table, {**values, "hits": {"layer 1": first, "layer 2": second}})
 
 
 def test_fine_tuning_has_to_lower_the_perplexity(tmp_path: Path):
     def add(after: float) -> tuple[str, str]:
-        values = {"task": "sentiment", "part": "", "before": {"mean": 100.0}, "after": {"mean": after}}
+        values = {"task": "sentiment", "part": "", "data": "sst", "before": {"mean": 100.0}, "after": {"mean": after}}
         append_result(tmp_path, "table7", values)
         return claims.fine_tuning(Evidence([], [tmp_path]))
 
-    assert add(50.0) == ("not measurable here", "perplexity of SST 100.0 to 50.0")
+    outcome, text = add(50.0)
+    assert outcome == "not measurable here" and text.startswith(
+        "perplexity of SST (sst) 100.0 to 50.0; SNLI not measured"
+    )
     assert add(120.0)[0] == "did not hold"

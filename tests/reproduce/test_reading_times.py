@@ -26,7 +26,8 @@ def test_each_model_is_measured_once_and_becomes_rows(tmp_path: Path) -> None:
     compute(request)
     assert len(path.read_text().splitlines()) == 1
     rows = our_rows([path])
-    assert [row.row for row in rows] == ["toy, forward", "toy, backward", "toy, both"]
+    model = f"toy ({record['fingerprint'][:8]})"
+    assert [row.row for row in rows] == [f"{model}, forward", f"{model}, backward", f"{model}, both"]
     mean, error = record["added"]["forward"]
     assert rows[0].cells == (f"{mean:.4f} ± {error:.4f}",)
-    assert "| toy, both | 14 words | " in reproduction_page(REPRODUCTION, rows, command="x")
+    assert f"| {model}, both | 14 words | " in reproduction_page(REPRODUCTION, rows, command="x")

@@ -61,8 +61,8 @@ def test_tables_have_every_number_and_the_differences_their_intervals(tmp_path: 
     found = read_system_results(measure(Request(tmp_path, tmp_path), []), "toy")
     table = details_table(found, title="All", about="F1.")
     assert table.columns == ("F1", "dev") and table.about == "F1. Data: toy: 4."
-    assert [cell and str(cell) for cell in table.rows["cues, layer 0"]] == ["50.00", None]
+    assert [cell and str(cell) for cell in table.rows["cues (cues), layer 0"]] == ["50.00", None]
     gains = differences_table(found, [("layer 0", "layer 1"), ("layer 0", "layer 2")], about="Points.")
-    assert list(gains.rows) == ["cues: layer 1 over layer 0"]
+    assert list(gains.rows) == ["cues (cues): layer 1 over layer 0"]
     interval = difference(found[1], "layer 0", "layer 1")
     assert interval is not None and interval.estimate == 50 and 0 <= interval.low < 50 < interval.high <= 100

@@ -29,9 +29,9 @@ def test_queries_point_at_play():
 def test_shares_and_differences_are_tables(paths: list[Path]):
     shares, gains = REPRODUCTION.details(paths) if REPRODUCTION.details else ()
     assert shares.columns == ("same part of speech", "same sense", "list of polysemes")
-    assert [str(cell) for cell in shares.rows["cues, layer 2"][:2]] == ["100.00", "100.00"]
-    assert shares.rows["cues, chance"][2] is None
-    assert "cues: layer 2 over average" in gains.rows
+    assert [str(cell) for cell in shares.rows["cues (cues), layer 2"][:2]] == ["100.00", "100.00"]
+    assert shares.rows["cues (cues), chance"][2] is None
+    assert "cues (cues): layer 2 over average" in gains.rows
 
 
 def test_the_nearest_context_is_shown_with_words_around_it(paths: list[Path]):

@@ -52,7 +52,7 @@ def test_the_verb_computes_and_writes_the_page(data: Path, tmp_path: Path):
     assert main(["reproduce", "table5", *arguments]) == 0
     page = (tmp_path / "docs" / "table5.md").read_text(encoding="utf-8")
     assert "| WordNet 1st sense | without vectors | 75.00 |" in page
-    assert "| cues: layer 2 over average |" in page
+    assert "| cues (cues): layer 2 over average |" in page
     assert len([json.loads(line) for line in (tmp_path / "r" / "results.jsonl").read_text().splitlines()]) == 2
 
 

@@ -34,7 +34,7 @@ def test_each_corpus_is_probed_and_shown(data: Path, tmp_path: Path, monkeypatch
     paths = compute(Request(data, tmp_path / "results", ("cues",)))
     rows = REPRODUCTION.measure(paths)
     first = [row for row in rows if row.row == "biLM, first layer"]
-    assert [row.measured_on for row in first] == [f"cues, {corpus.name}" for corpus in CORPORA]
+    assert [row.measured_on for row in first] == [f"cues (cues), {corpus.name}" for corpus in CORPORA]
     assert [str(row.cells[0]) for row in first] == ["100.00"] * 4
     assert [str(row.cells[0]) for row in rows if row.row == "layer 0"] == ["75.00"] * 4
     tables = REPRODUCTION.details(paths) if REPRODUCTION.details else ()

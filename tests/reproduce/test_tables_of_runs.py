@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from elmokit.report.results_report import results_files
 from elmokit.reproduce import dropout, figure1, figure2, gamma, layer_norm, table1, table2, table3
 from elmokit.reproduce.all_reproductions import find_reproduction
 from elmokit.reproduce.figure1 import overtaken_at, sample_curves
 from elmokit.reproduce.figure2 import learnt_weights
-from elmokit.reproduce.reproduction import OurTable
+from elmokit.reproduce.reproduction import OurTable, distinct_rows
 from elmokit.reproduce.results import append_result
 from logged_task_runs import make_run
 
@@ -117,6 +118,7 @@ def test_figure_2_has_the_weights_of_the_largest_runs(tmp_path: Path):
     add("other-lambda", "elmo.penalty=1", weights=[0.3, 0.3, 0.4])
     add("random", "elmo.model=/models/random-0123", weights=[0.9, 0.05, 0.05])
     add("korean", task="sentiment", weights=[0.9, 0.05, 0.05])  # data that the paper does not have
+    add("few-seeds-of-another-place", "elmo=both", weights=[0.9, 0.05, 0.05])
     (found,) = learnt_weights([tmp_path])
     assert (found.row, found.place) == ("NER", "input")
     assert found.weights == pytest.approx((0.3, 0.4, 0.3)) and found.spread == pytest.approx(0.1)
@@ -126,6 +128,26 @@ def test_figure_2_has_the_weights_of_the_largest_runs(tmp_path: Path):
         "LSTM layer 1",
         "LSTM layer 2",
     )
+
+
+def test_figure_2_is_of_one_place_and_one_model(tmp_path: Path):
+    both, output = ({"output": {"gamma": 1.0, "weights": weights}} for weights in ([0.2, 0.5, 0.3], [0.9, 0.05, 0.05]))
+    for seed in (0, 1):
+        make_run(tmp_path / f"both-{seed}", "elmo=both", f"seed={seed}", test=1, mixes=both)
+    make_run(tmp_path / "output", "elmo=output", test=1, mixes=output)
+    (found,) = learnt_weights([tmp_path])
+    assert found.weights == pytest.approx((0.2, 0.5, 0.3)) and found.measured_on.endswith("(01234567) at both, 2 runs")
+
+
+def test_layers_that_do_not_vary_are_in_the_name_of_a_row(tmp_path: Path):
+    for layers, score in (("mix", 60), ("top", 70)):
+        for rescale in ("true", "false"):
+            settings = (f"elmo.layers={layers}", f"elmo.rescale={rescale}")
+            make_run(tmp_path / "-".join(settings), *settings, test=1, dev=score)
+    scores, gains = layer_norm.ABLATION.details([tmp_path])
+    where = "NER: conll2003, 14,041 training examples, mini-en (01234567)"
+    assert list(scores.rows) == list(gains.rows) == [f"{where}, 1 seed", f"{where}, layers top, 1 seed"]
+    assert cells(scores) == [[None, score, None, score] for score in ("60.00", "70.00")]
 
 
 def test_table_1_has_controls(tmp_path: Path):
@@ -153,10 +175,25 @@ def test_an_ensemble_stands_beside_the_papers(tmp_path: Path):
     assert cells(ensembles) == [["2", "50.00", "60.00"], ["11", None, "87.4"], ["5", None, "89.3"]]
 
 
+def test_rows_of_one_name_are_numbered_and_not_lost():
+    rows = distinct_rows([("NER", 1), ("SRL", 2), ("NER", 3), ("NER", 4)])
+    assert rows == {"NER": 1, "SRL": 2, "NER (2)": 3, "NER (3)": 4}
+
+
+def test_results_beside_runs_make_table_7(tmp_path: Path):
+    perplexities = {"forward": 90.0, "backward": 110.0, "mean": 100.0}
+    values = {"task": "sentiment", "part": "", "data": "sst", "model": "mini-en", "fingerprint": "f00d" * 4}
+    append_result(tmp_path / "results", "table7", {**values, "before": perplexities, "after": perplexities})
+    run = make_run(tmp_path / "runs" / "none", "elmo=none", test=1)
+    page = results_files([run.parent, tmp_path / "results"], command="x")["results.md"].decode()
+    assert "| SST | sst, mini-en (f00df00d) | 100.00 | 100.00 |" in page
+
+
 @pytest.mark.parametrize("name", ["table1", "table7"])
 def test_a_record_of_an_unknown_task_is_named(name: str, tmp_path: Path):
     interval = {"estimate": 1.0, "low": 0.0, "high": 2.0}
-    values = {"task": "chess", "part": "", "elmo": [], "interval": interval, "ensembles": {"elmo": {}}}
+    values = {"task": "chess", "part": "", "test_set": "", "model": "", "elmo": [], "interval": interval}
+    values |= {"ensembles": {"elmo": {}}}
     append_result(tmp_path, name, values)
     make_run(tmp_path / "run", "elmo=none", test=1)
     with pytest.raises(ValueError, match=r"results\.jsonl, line 1: field task"):

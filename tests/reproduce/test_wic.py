@@ -44,4 +44,4 @@ def assert_right(reproduction: Reproduction, data: Path):
     assert scores["layer 2"] == "100.00" and scores["layer 0"] == "50.00"
     parts, gains = reproduction.details(paths)
     assert parts.columns == ("train", "dev", "test") and parts.about.endswith("Data: 2 / 2 / 2 pairs.")
-    assert next(iter(gains.rows)) == "cues: layer 2 over layer 1"
+    assert next(iter(gains.rows)) == "cues (cues): layer 2 over layer 1"

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
+from elmokit.model.elmo import Elmo
 from elmokit.report.figures import pictures, sample_figure, weights_figure
 from elmokit.report.reproduction_page import reproduction_parts
 from elmokit.report.results_page import Section, results_page
@@ -16,9 +18,10 @@ from elmokit.report.tasks_page import tasks_section
 from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
 from elmokit.reproduce.claims import Evidence, verdicts
 from elmokit.reproduce.comparisons import comparisons_among
-from elmokit.reproduce.families import is_usual
+from elmokit.reproduce.families import is_usual, read_task_runs
 from elmokit.reproduce.figure1 import sample_curves
 from elmokit.reproduce.figure2 import learnt_weights
+from elmokit.reproduce.planned_runs import Setup
 from elmokit.reproduce.reproduction import Reproduction
 from elmokit.reproduce.results import read_results, result_files
 from elmokit.reproduce.scales import SCALES
@@ -47,7 +50,9 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for name in REPRODUCTIONS:
         reproduction = find_reproduction(name)
-        own = with_runs if reproduction.plan is not None else _results_of(name, paths)
+        own = _results_of(name, paths)
+        if reproduction.plan is not None:
+            own = list(dict.fromkeys([*with_runs, *own]))
         drawn = _pictures(name, own) if own else {}
         section = _section(reproduction, own, picture=f"{name}.svg" if drawn else None) if own else None
         files |= drawn
@@ -58,7 +63,9 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
     found = verdicts(Evidence(runs=with_runs, results=paths))
     if (tasks := _tasks(with_runs)) is not None:
         sections.append(tasks)
-    return {PAGE_NAME: results_page(found, sections, left_out, command=command).encode(), **files}
+    models = {name: Elmo.from_pretrained(name).fingerprint()[:8] for name in bundled_models()}
+    page = results_page(found, sections, left_out, models=models, command=command)
+    return {PAGE_NAME: page.encode(), **files}
 
 
 def _results_of(name: str, paths: Sequence[Path]) -> list[Path]:
@@ -83,11 +90,15 @@ def _section(reproduction: Reproduction, paths: Sequence[Path], *, picture: str 
 
 
 def _commands(reproduction: Reproduction, paths: Sequence[Path]) -> tuple[str, ...]:
-    """The commands that measure a table again: with each scale that its runs are named after, `cpu` without any."""
+    """The commands that measure a table again: with each scale of which half the runs are there, `cpu` without any."""
     if reproduction.plan is None:
         return (f"elmokit reproduce {reproduction.name}",)
-    names = [run.name for run in read_runs(paths)]
-    scales = [scale for scale in SCALES if any(f"-{scale}-" in name for name in names)]
+    runs = read_task_runs(paths)
+    names = {run.name for run in runs}
+    models = {run.record.fingerprint[:8] for run in runs if run.record.fingerprint}
+    setups = [Setup(scale, Path(), DEFAULT_MODEL, model, (0,)) for scale in SCALES.values() for model in models]
+    planned = [(setup, {run.name for run in reproduction.plan(setup)}) for setup in setups]
+    scales = dict.fromkeys(setup.scale.name for setup, of_plan in planned if 2 * len(of_plan & names) >= len(of_plan))
     return tuple(f"elmokit reproduce {reproduction.name} --scale {scale}" for scale in scales or ["cpu"])
 
 

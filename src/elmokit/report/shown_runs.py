@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.report.run_history import read_history
 from elmokit.report.training_curve import check_is_long_enough
-from elmokit.reproduce.results import result_files
+from elmokit.reproduce.results import RESULTS_NAME, result_files
 from elmokit.reproduce.task_runs import is_task_run, read_task_run
 from elmokit.runs.logged_runs import has_runs, read_runs
 
@@ -30,6 +30,7 @@ def shown_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
         parts = [path]
         if _problem(path) is not None and path.is_dir() and has_runs(path):
             parts = [child for child in sorted(path.iterdir()) if has_runs(child)] or [path]
+            parts += [file for file in (path / RESULTS_NAME,) if file.is_file() and parts != [path]]
         for part in parts:
             problem = _problem(part)
             if problem is None:

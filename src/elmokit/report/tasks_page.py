@@ -6,6 +6,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from elmokit.reproduce.comparisons import gain
+from elmokit.reproduce.families import is_usual
 from elmokit.reproduce.paper import TABLE_1
 from elmokit.reproduce.table1 import counterpart
 from elmokit.text.markdown import ABSENT, escape_markdown, markdown_table
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from elmokit.reproduce.comparisons import Arm, Comparison, Results
+    from elmokit.reproduce.table1 import Counterpart
 
 OF_ONE_LABEL = "f1_"
 """Prefix of the scores of single labels, which are too many for the page; each run's metrics.jsonl has them."""
@@ -64,8 +66,9 @@ def tasks_section(results: Results) -> str:
 
 
 def _summary(comparisons: Sequence[Comparison]) -> str:
-    """How often ELMo helps, and how often at least as much as in the paper."""
-    pairs = [(comparison, test_set) for comparison in comparisons for test_set in comparison.test_sets]
+    """How often ELMo helps, and how often at least as much as in the paper; controls and ablations do not count."""
+    counted = [comparison for comparison in comparisons if is_usual(comparison.elmo.runs[0])]
+    pairs = [(comparison, test_set) for comparison in counted for test_set in comparison.test_sets]
     gains = [_gain(comparison, test_set) for comparison, test_set in pairs]
     better = sum(points > 0 for points, _ in gains)
     targets = [_paper_relative(comparison, test_set) for comparison, test_set in pairs]
@@ -74,21 +77,28 @@ def _summary(comparisons: Sequence[Comparison]) -> str:
     text = f"With ELMo the score is higher in {better} of {len(pairs)} comparisons."
     if both:
         text += f" The relative error reduction is at or above the paper's in {as_much} of {len(both)}."
+    if others := len(comparisons) - len(counted):
+        text += f" Not counted: {others} with settings of ELMo that no recipe has (random weights, layer 0 alone, ...)."
     return text
 
 
 def _paper_relative(comparison: Comparison, test_set: str | None) -> float | None:
-    paper = counterpart(comparison, test_set)
+    paper = _paper(comparison, test_set)
     return None if paper is None else TABLE_1.cell(paper.row, "relative").value
+
+
+def _paper(comparison: Comparison, test_set: str | None) -> Counterpart | None:
+    """The paper's row, for ELMo as in a recipe."""
+    return counterpart(comparison, test_set) if is_usual(comparison.elmo.runs[0]) else None
 
 
 def _few_seeds(comparisons: Sequence[Comparison]) -> str:
     """The comparisons with few seeds, and how long their longest run took; empty if there is none."""
     few: dict[str, None] = {}
-    for comparison in comparisons:
-        runs = min(len(comparison.baseline.runs), len(comparison.elmo.runs))
-        if runs < ENOUGH_SEEDS:
-            results = [*comparison.baseline.results, *comparison.elmo.results]
+    for comparison, test_set in [(one, test_set) for one in comparisons for test_set in one.test_sets]:
+        paired = comparison.paired(test_set)
+        if (runs := len(paired.elmo.runs)) < ENOUGH_SEEDS:
+            results = [*paired.baseline.results, *paired.elmo.results]
             minutes = round(max(result.seconds for result in results) / 60)
             took = f"up to {minutes} minute{'' if minutes == 1 else 's'}"
             few[f"{comparison.task} on {escape_markdown(comparison.data)} ({runs}; a run took {took})"] = None
@@ -110,8 +120,8 @@ def _main_table(comparisons: Sequence[Comparison]) -> str:
                     comparison.data,
                     test_set or "none: dev",
                     comparison.metric,
-                    comparison.elmo_name,
-                    _seeds(comparison),
+                    _elmo_of(comparison),
+                    str(len(comparison.paired(test_set).elmo.runs)),
                     *_scores(comparison, comparison.metric, test_set),
                     f"{points:+.2f}",
                     ABSENT if relative is None else f"{relative:.1f} %",
@@ -122,13 +132,13 @@ def _main_table(comparisons: Sequence[Comparison]) -> str:
     return markdown_table(header, rows, num_names=5)
 
 
-def _seeds(comparison: Comparison) -> str:
-    baseline, elmo = len(comparison.baseline.runs), len(comparison.elmo.runs)
-    return str(baseline) if baseline == elmo else f"{baseline}, {elmo}"
+def _elmo_of(comparison: Comparison) -> str:
+    """The place of ELMo, what sets it apart, and the biLM."""
+    return f"{comparison.elmo_name}: {comparison.elmo.runs[0].model}"
 
 
 def _paper_cells(comparison: Comparison, test_set: str | None) -> list[str]:
-    paper = counterpart(comparison, test_set)
+    paper = _paper(comparison, test_set)
     if paper is None:
         return [ABSENT] * 4
     cells = [TABLE_1.cell(paper.row, column).text for column in ("baseline", "+ ELMo", "gain", "relative")]
@@ -136,14 +146,15 @@ def _paper_cells(comparison: Comparison, test_set: str | None) -> list[str]:
 
 
 def _gain(comparison: Comparison, test_set: str | None) -> tuple[float, float | None]:
-    arms = (comparison.baseline, comparison.elmo)
-    before, after = (arm.score(comparison.metric, test_set=test_set) for arm in arms)
+    paired = comparison.paired(test_set)
+    before, after = (arm.score(comparison.metric, test_set=test_set) for arm in (paired.baseline, paired.elmo))
     assert before is not None and after is not None, "every result has its task's metric"
     return gain(before.mean, after.mean)
 
 
 def _scores(comparison: Comparison, name: str, test_set: str | None) -> list[str]:
-    return [_cell(arm, name, test_set) for arm in (comparison.baseline, comparison.elmo)]
+    paired = comparison.paired(test_set)
+    return [_cell(arm, name, test_set) for arm in (paired.baseline, paired.elmo)]
 
 
 def _cell(arm: Arm, name: str, test_set: str | None) -> str:
@@ -210,7 +221,7 @@ def _other_scores_table(comparisons: Sequence[Comparison]) -> str:
         for test_set in comparison.test_sets:
             for name in _score_names(comparison, test_set):
                 tested = [ABSENT] * 3 if test_set is None else _scores_and_gain(comparison, name, test_set)
-                names = [comparison.task, comparison.data, comparison.elmo_name, test_set or ABSENT, name]
+                names = [comparison.task, comparison.data, _elmo_of(comparison), test_set or ABSENT, name]
                 rows.append([*names, *tested, *_scores_and_gain(comparison, name, None)])
     return markdown_table(header, rows, num_names=5)
 
@@ -224,7 +235,8 @@ def _score_names(comparison: Comparison, test_set: str | None) -> list[str]:
 
 
 def _scores_and_gain(comparison: Comparison, name: str, test_set: str | None) -> list[str]:
-    before, after = (arm.score(name, test_set=test_set) for arm in (comparison.baseline, comparison.elmo))
+    paired = comparison.paired(test_set)
+    before, after = (arm.score(name, test_set=test_set) for arm in (paired.baseline, paired.elmo))
     points = ABSENT if before is None or after is None else f"{after.mean - before.mean:+.2f}"
     return [*_scores(comparison, name, test_set), points]
 
@@ -233,7 +245,7 @@ def _runs_table(comparisons: Sequence[Comparison]) -> str:
     header = ("task", "data", "ELMo at", "seeds", "machine", "seconds", "CPU seconds", "best epochs")
     rows: dict[tuple[str, ...], None] = {}  # a baseline of several arms has one row
     for comparison in comparisons:
-        for name, arm in (("none", comparison.baseline), (comparison.elmo_name, comparison.elmo)):
+        for name, arm in (("none", comparison.baseline), (_elmo_of(comparison), comparison.elmo)):
             processor = arm.median_processor_seconds
             row = (
                 comparison.task,
@@ -256,7 +268,7 @@ def _mixes_table(comparisons: Sequence[Comparison]) -> str:
 
 
 def _mix_rows(comparison: Comparison) -> list[list[str]]:
-    names = [comparison.task, comparison.data, comparison.elmo_name]
+    names = [comparison.task, comparison.data, _elmo_of(comparison)]
     rows: list[list[str]] = []
     for position in ("input", "output"):
         mixes = [result.mixes[position] for result in comparison.elmo.results if position in result.mixes]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
-from elmokit.reproduce.reproduction import OurTable, Reproduction
+from elmokit.reproduce.reproduction import OurTable, Reproduction, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,9 +36,10 @@ class Ablation:
         return [run for task in self.tasks for arm in (("elmo=none",), *arms) for run in setup.runs(task, *arm)]
 
     def measured(self, paths: Sequence[Path]) -> list[Family]:
-        """The families of runs that have at least two of the arms."""
+        """The families of runs that have at least two of the arms, without their other arms."""
         found = families(read_task_runs(paths), tuple(f"inputs.elmo.{name}" for name in self.vary))
-        return [family for family in found if len(family.arms.keys() & set(self.arms.values())) > 1]
+        of_arms = [family.with_arms(self.arms.values()) for family in found]
+        return [family for family in of_arms if len(family.arms) > 1]
 
     def rows(self, paths: Sequence[Path]) -> list[OurRow]:
         """None: the paper prints no numbers of it."""
@@ -46,19 +47,19 @@ class Ablation:
 
     def details(self, paths: Sequence[Path]) -> list[OurTable]:
         """The scores of the arms, and their gains over the runs without ELMo."""
-        scores: dict[str, tuple[str | None, ...]] = {}
-        gains: dict[str, tuple[str | None, ...]] = {}
+        scores: list[tuple[str, tuple[str | None, ...]]] = []
+        gains: list[tuple[str, tuple[str | None, ...]]] = []
         for family in self.measured(paths):
             name = f"{family.row}: {family.measured_on()}"
             none = family.baselines.get(())
             arms = [family.arms.get(values) for values in self.arms.values()]
             cells = [dev_score(arm, family.metric) for arm in (none, *arms)]
-            scores[name] = tuple(None if cell is None else str(cell) for cell in cells)
-            gains[name] = tuple(gain_text(none, arm, family.metric) for arm in arms)
+            scores.append((name, tuple(None if cell is None else str(cell) for cell in cells)))
+            gains.append((name, tuple(gain_text(none, arm, family.metric) for arm in arms)))
         about = "Gain in points over no ELMo, paired by seed, with its 95 % interval (Student's t)."
         return [
-            OurTable("Scores", "On the development set, in percent.", ("no ELMo", *self.arms), scores),
-            OurTable("Gains", about, tuple(self.arms), gains),
+            OurTable("Scores", "On the development set, in percent.", ("no ELMo", *self.arms), distinct_rows(scores)),
+            OurTable("Gains", about, tuple(self.arms), distinct_rows(gains)),
         ]
 
     def reproduction(self) -> Reproduction:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 NAME = "blimp"
 DATA = "external/blimp/blimp/data"
+PAPERS_TERMS = {"s-selection": "argument_structure"}
+"""Phenomena of files that table 3 of the paper, which has twelve, counts as another one."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Paradigm:
     name: str
     """Its UID: `adjunct_island`."""
     term: str
-    """Phenomenon that it belongs to, one of twelve: `island_effects`."""
+    """Phenomenon that it belongs to, as the file names it: `island_effects`."""
     pairs: list[Sentences]
 
 
@@ -101,7 +103,7 @@ def read_results_of_blimp(paths: Sequence[Path]) -> list[ParadigmResult]:
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     """A row for each model and direction: the accuracy over all pairs."""
     rows: list[OurRow] = []
-    for model, results in _by(read_results_of_blimp(paths), lambda result: result.model).items():
+    for model, results in _by(read_results_of_blimp(paths), _model).items():
         for direction, accuracy in _sums(results).items():
             measured = f"{len(results)} paradigms, {accuracy.total:,} pairs"
             rows.append(OurRow(f"{model}, {direction}", measured, (Statistic((accuracy.percent,)),), is_extra=True))
@@ -111,7 +113,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 def our_tables(paths: Sequence[Path]) -> list[OurTable]:
     """For each model, accuracy by phenomenon and by paradigm."""
     tables: list[OurTable] = []
-    for model, results in _by(read_results_of_blimp(paths), lambda result: result.model).items():
+    for model, results in _by(read_results_of_blimp(paths), _model).items():
         directions = tuple(_sums(results))
         for title, key in (("phenomena", _term), ("paradigms", _paradigm)):
             groups = sorted(_by(results, key).items())
@@ -156,8 +158,12 @@ def _by(results: Sequence[ParadigmResult], key: Callable[[ParadigmResult], str])
     return groups
 
 
+def _model(result: ParadigmResult) -> str:
+    return f"{result.model} ({result.fingerprint[:8]})"
+
+
 def _term(result: ParadigmResult) -> str:
-    return result.term
+    return PAPERS_TERMS.get(result.term, result.term)
 
 
 def _paradigm(result: ParadigmResult) -> str:

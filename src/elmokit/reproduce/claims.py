@@ -1,12 +1,12 @@
 """The eleven claims of the paper, each with a verdict computed from runs and results: a function for each claim.
 
 A claim held if every interval that it needs is above zero, did not hold if a difference with an interval has the wrong
-sign, and is not measurable here if something is missing, or if the signs are right but an interval contains zero.
+sign, and is not measurable here if something is missing, or if the signs are right but an interval contains zero. A
+claim needs the tasks, texts or tables that it names; of several sizes of a task's training set, the largest counts.
 """
 
 from __future__ import annotations
 
-import math
 import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Literal
 from elmokit.metrics.interval import Interval, paired_bootstrap, paired_t
 from elmokit.reproduce import figure1, gamma, table1, table2, table3, table7
 from elmokit.reproduce.comparisons import comparisons_among
-from elmokit.reproduce.families import dev_differences, families, read_task_runs, usual_runs
+from elmokit.reproduce.families import dev_differences, families, largest_families, read_task_runs, usual_runs
+from elmokit.reproduce.paper import TABLE_2, TABLE_7
 from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import TASK_DATA
 from elmokit.reproduce.table1 import counterpart
+from elmokit.reproduce.task_runs import unusual_settings
 from elmokit.runs.logged_runs import read_runs
 
 if TYPE_CHECKING:
@@ -74,13 +76,16 @@ def verdicts(evidence: Evidence) -> list[Verdict]:
     return [Verdict(claim, *judge(evidence)) for claim, judge in CLAIMS.items()]
 
 
-def judged(findings: Sequence[Finding], *, needs: int = 1) -> tuple[Outcome, str]:
-    """The outcome of differences that should all be positive, and their text; `needs` is how many there have to be."""
-    text = "; ".join(map(str, findings)) or "no runs"
+def judged(findings: Sequence[Finding], *, beside: Sequence[Finding] = ()) -> tuple[Outcome, str]:
+    """The outcome of differences that should all be positive, and their text.
+
+    beside: what is in the text and does not count.
+    """
+    text = "; ".join(map(str, [*findings, *beside])) or "no runs"
     intervals = [finding.interval for finding in findings if finding.interval is not None]
     if any(interval.estimate <= 0 for interval in intervals):
         return DID_NOT_HOLD, text
-    if len(intervals) < max(needs, len(findings)) or any(interval.low <= 0 for interval in intervals):
+    if len(intervals) < max(1, len(findings)) or any(interval.low <= 0 for interval in intervals):
         return NOT_MEASURABLE, text
     return HELD, text
 
@@ -92,46 +97,50 @@ def helps_all_tasks(evidence: Evidence) -> tuple[Outcome, str]:
         _test_gain(chosen[task], evidence) if task in chosen else Finding(TASK_DATA[task].row, None)
         for task in TASK_DATA
     ]
-    return judged(findings, needs=len(TASK_DATA))
-
-
-def layers_in_order(evidence: Evidence) -> tuple[Outcome, str]:
-    """Table 2: all layers above the last, the last above none."""
-    findings: list[Finding] = []
-    for family in table2.measured(evidence.runs) if evidence.runs else []:
-        none, top, mixed = family.baselines.get(()), family.arms.get(table2.TOP), family.arms.get(table2.SMALL)
-        findings.append(_dev_finding(f"{family.row}, last over none:", none, top, family))
-        findings.append(_dev_finding(f"{family.row}, all over last:", top, mixed, family))
     return judged(findings)
 
 
+def layers_in_order(evidence: Evidence) -> tuple[Outcome, str]:
+    """Table 2: all layers above the last, the last above none, in the tasks that the paper's table has."""
+
+    def findings(family: Family) -> list[Finding]:
+        none, top, mixed = family.baselines.get(()), family.arms.get(table2.TOP), family.arms.get(table2.SMALL)
+        return [
+            _dev_finding(f"{family.row}, last over none:", none, top, family),
+            _dev_finding(f"{family.row}, all over last:", top, mixed, family),
+        ]
+
+    return _judged_by_task(_largest(table2.measured, evidence), findings, needs=tuple(TABLE_2.rows))
+
+
 def small_lambda(evidence: Evidence) -> tuple[Outcome, str]:
-    """Table 2: lambda = 0.001 not below 1, except for named entities, where they are equal."""
-    found = table2.measured(evidence.runs) if evidence.runs else []
-    findings = [
-        _dev_finding(
-            f"{family.row}, 0.001 over 1:", family.arms.get(table2.LARGE), family.arms.get(table2.SMALL), family
-        )
-        for family in found
-    ]
-    outcome, _ = judged([one for one in findings if not one.what.startswith("NER")])
-    return outcome, "; ".join(map(str, findings)) or "no runs"
+    """Table 2: lambda = 0.001 above 1 in the tasks that the paper's table has; named entities are shown only."""
+
+    def findings(family: Family) -> list[Finding]:
+        arms = family.arms.get(table2.LARGE), family.arms.get(table2.SMALL)
+        return [_dev_finding(f"{family.row}, 0.001 over 1:", *arms, family)]
+
+    return _judged_by_task(_largest(table2.measured, evidence), findings, needs=tuple(TABLE_2.rows))
 
 
 def placement(evidence: Evidence) -> tuple[Outcome, str]:
-    """Table 3: both places best for SNLI and SQuAD, the input for SRL."""
-    best = {"SNLI": "both", "SQuAD": "both", "SRL": "input"}
-    counted: list[Finding] = []
-    others: list[Finding] = []
-    for family in table3.measured(evidence.runs) if evidence.runs else []:
+    """Table 3: both places best for SNLI and SQuAD, the input for SRL and coreference."""
+    best = {"SNLI": "both", "SQuAD": "both", "SRL": "input", "Coref": "input"}
+
+    def findings(family: Family) -> list[Finding]:
         winner = best.get(family.row, "both")
-        for position in table3.POSITIONS:
-            if position != winner:
-                arms = family.arms.get((position,)), family.arms.get((winner,))
-                finding = _dev_finding(f"{family.row}, {winner} over {position}:", *arms, family)
-                (counted if family.row in best else others).append(finding)
-    outcome, _ = judged(counted)
-    return outcome, "; ".join(map(str, [*counted, *others])) or "no runs"
+        return [
+            _dev_finding(
+                f"{family.row}, {winner} over {position}:",
+                family.arms.get((position,)),
+                family.arms.get((winner,)),
+                family,
+            )
+            for position in table3.POSITIONS
+            if position != winner
+        ]
+
+    return _judged_by_task(_largest(table3.measured, evidence), findings, needs=tuple(best))
 
 
 def first_layer_for_syntax(evidence: Evidence) -> tuple[Outcome, str]:
@@ -145,17 +154,24 @@ def second_layer_for_senses(evidence: Evidence) -> tuple[Outcome, str]:
 
 
 def better_than_cove(evidence: Evidence) -> tuple[Outcome, str]:
-    """Tables 5 and 6: the biLM's best layer above CoVe's."""
+    """Tables 5 and 6: the biLM's best layer above CoVe's best one."""
     findings: list[Finding] = []
-    for name, layer in (("table5", "layer 2"), ("table6", "layer 1")):
-        records = read_results(evidence.results, name)
-        for cove in (record for record in records if "cove" in record.text("system").lower()):
-            for bilm in records:
-                if _is_bilm(bilm) and bilm.text("data") == cove.text("data"):
-                    interval = _hits_interval((cove, _top_row(cove)), (bilm, layer))
-                    findings.append(Finding(f"{name}, {bilm.text('system')} over {cove.text('system')}:", interval))
-    outcome, text = judged(findings)
-    return outcome, text if findings else "no vectors of CoVe have been measured"
+    for name, what in (("table5", "senses"), ("table6", "parts of speech")):
+        records = [record for record in read_results(evidence.results, name) if _layers(record)]
+        pairs = [
+            (cove, bilm)
+            for cove in records
+            for bilm in records
+            if "cove" in cove.text("system").lower() and _is_bilm(bilm) and bilm.text("data") == cove.text("data")
+        ]
+        for cove, bilm in pairs:
+            first, second = ((record, _best_layer(record)) for record in (cove, bilm))
+            words = f"{bilm.text('system')}, {second[1]}, over {cove.text('system')}, {first[1]}:"
+            data = bilm.text("data").partition(":")[0]
+            findings.append(Finding(f"{what}, {data}, {words}", _hits_interval(first, second)))
+        if not pairs:
+            findings.append(Finding(f"{what}, CoVe", None))
+    return judged(findings)
 
 
 def gain_shrinks_with_data(evidence: Evidence) -> tuple[Outcome, str]:
@@ -166,43 +182,49 @@ def gain_shrinks_with_data(evidence: Evidence) -> tuple[Outcome, str]:
     """
     findings: list[Finding] = []
     curves = figure1.sample_curves(evidence.runs) if evidence.runs else []
+    found = {curve.row for curve in curves}
     for curve in [curve for curve in curves if curve.is_converged] or curves:
         few, most = curve.points[0], curve.points[-1]
         gains = [_gain_by_seed(point.baseline, point.elmo, curve.metric) for point in (few, most)]
         shared = [seed for seed in gains[0] if seed in gains[1]]
         what = f"{curve.row}, gain with {few.num_examples:,} over that with {most.num_examples:,} examples:"
         findings.append(_finding(what, [gains[0][seed] - gains[1][seed] for seed in shared]))
-    return judged(findings)
+    papers = ("SRL", "SNLI")  # the curves of figure 1
+    return judged([*findings, *(Finding(row, None) for row in papers if row not in found)] if found else [])
 
 
 def fine_tuning(evidence: Evidence) -> tuple[Outcome, str]:
     """Table 7: perplexity falls on every text, and SNLI gains."""
     records = read_results(evidence.results, table7.NAME)
     falls = [
-        f"{table7.row_of(record)} "
+        f"{table7.row_of(record)} ({record.text('data')}) "
         f"{record.fields('before').number('mean'):.1f} to {record.fields('after').number('mean'):.1f}"
         for record in records
     ]
-    gains = [
-        _dev_finding(f"{family.row}, score:", as_it_is, tuned, family)
-        for family in (families(read_task_runs(evidence.runs), table7.VARY) if evidence.runs else [])
-        for as_it_is, tuned in table7.tuned_pairs(family)
-    ]
-    rises = [record for record in records if _falls_by(record) <= 0]
-    outcome, _ = judged([gain for gain in gains if gain.what.startswith("SNLI")])
-    if rises:
+    missing = [row for row in TABLE_7.rows if row not in {table7.row_of(record) for record in records}]
+
+    def gains(family: Family) -> list[Finding]:
+        pairs = table7.tuned_pairs(family)
+        return [_dev_finding(f"{family.row}, score:", as_it_is, tuned, family) for as_it_is, tuned in pairs]
+
+    outcome, text = _judged_by_task(_largest(_tuned_families, evidence), gains, needs=("SNLI",))
+    if outcome == HELD and missing:
+        outcome = NOT_MEASURABLE
+    if any(_falls_by(record) <= 0 for record in records):
         outcome = DID_NOT_HOLD
-    return outcome, "; ".join([*(f"perplexity of {fall}" for fall in falls), *map(str, gains)]) or "no results"
+    perplexities = [*(f"perplexity of {fall}" for fall in falls), *(f"{row} not measured" for row in missing)]
+    return outcome, "; ".join([*perplexities, text])
 
 
 def gamma_is_needed(evidence: Evidence) -> tuple[Outcome, str]:
     """Appendix A.2: without gamma, the last layer alone is worse."""
     learnt, fixed = ("top", True, False), ("top", False, False)
-    findings = [
-        _dev_finding(f"{family.row}, gamma learnt over 1:", family.arms.get(fixed), family.arms.get(learnt), family)
-        for family in (gamma.ABLATION.measured(evidence.runs) if evidence.runs else [])
-    ]
-    return judged(findings)
+
+    def findings(family: Family) -> list[Finding]:
+        arms = family.arms.get(fixed), family.arms.get(learnt)
+        return [_dev_finding(f"{family.row}, gamma learnt over 1:", *arms, family)]
+
+    return _judged_by_task(_largest(gamma.ABLATION.measured, evidence), findings, needs=("SRL", "SNLI"))
 
 
 def tells_senses_apart(evidence: Evidence) -> tuple[Outcome, str]:
@@ -214,7 +236,7 @@ CLAIMS: dict[str, Callable[[Evidence], tuple[Outcome, str]]] = {
     "ELMo helps in all six tasks": helps_all_tasks,
     "All layers are better than the last alone, and the last is better than none": layers_in_order,
     "A small lambda is not worse than a large one; named entities do not care": small_lambda,
-    "ELMo at input and output is best for SNLI and SQuAD, at the input alone for SRL": placement,
+    "ELMo at input and output is best for SNLI and SQuAD, at the input alone for SRL and coreference": placement,
     "The first LSTM layer is better for syntax (part-of-speech tagging)": first_layer_for_syntax,
     "The second LSTM layer is better for senses (word sense disambiguation)": second_layer_for_senses,
     "The biLM is better than CoVe in both": better_than_cove,
@@ -229,11 +251,12 @@ CLAIMS: dict[str, Callable[[Evidence], tuple[Outcome, str]]] = {
 def _largest_comparisons(evidence: Evidence) -> dict[str, Comparison]:
     """For each task with a row in the paper's table 1, the comparison with most training examples and seeds.
 
-    Of equals it is the one whose runs come last among those given, which has the newer model.
+    The task's model is that of the recipe. Of equals it is the one whose runs come last among those given, which has
+    the newer biLM.
     """
     logged = usual_runs(read_runs(evidence.runs)) if evidence.runs else []
     place = {run.where: number for number, run in enumerate(logged)}
-    found = comparisons_among(logged).comparisons
+    found = [one for one in comparisons_among(logged).comparisons if not unusual_settings(one.baseline.runs[0])]
     chosen: dict[str, Comparison] = {}
     for one in sorted(
         found, key=lambda one: (one.elmo.runs[0].num_used, len(one.elmo.runs), place[one.elmo.runs[0].where])
@@ -244,16 +267,41 @@ def _largest_comparisons(evidence: Evidence) -> dict[str, Comparison]:
 
 
 def _test_gain(comparison: Comparison, evidence: Evidence) -> Finding:
-    """The gain on the test set: over its items where they were measured, over the seeds otherwise."""
-    run, test_set = comparison.elmo.runs[0], comparison.test_sets[0]
+    """The gain on the test set: over its items where they were measured of several seeds, over the seeds otherwise."""
+    test_set = comparison.test_sets[0]
+    paired = comparison.paired(test_set)
+    run = paired.elmo.runs[0]
     what = f"{TASK_DATA[comparison.task].row} ({run.num_used:,} examples, {run.model}):"
-    for fields in read_results(evidence.results, table1.NAME):
-        if fields.texts("elmo") == [run.name for run in comparison.elmo.runs] and fields.text("test_set") == test_set:
-            interval = fields.fields("interval")
-            bounds = (interval.number(name, least=-math.inf) for name in ("estimate", "low", "high"))
-            return Finding(what, Interval(*bounds))
-    scores = [_by_seed(arm, comparison.metric, test_set) for arm in (comparison.baseline, comparison.elmo)]
-    return _finding(what, [scores[1][seed] - scores[0][seed] for seed in scores[0] if seed in scores[1]])
+    names = [[run.name for run in arm.runs] for arm in (paired.baseline, paired.elmo)]
+    own = ([run.data, run.model, test_set], *names)
+    for fields in table1.item_records(evidence.results) if len(paired.elmo.runs) > 1 else []:
+        of_record = [fields.text(name) for name in ("data", "model", "test_set")]
+        if (of_record, fields.texts("baseline"), fields.texts("elmo")) == own:
+            return Finding(what, table1.interval_of(fields))
+    scores = [_by_seed(arm, comparison.metric, test_set) for arm in (paired.baseline, paired.elmo)]
+    return _finding(what, [scores[1][seed] - scores[0][seed] for seed in scores[0]])
+
+
+def _largest(measured: Callable[[Sequence[Path]], list[Family]], evidence: Evidence) -> list[Family]:
+    """The families of a table, for each task the one with most training examples."""
+    return largest_families(measured(evidence.runs)) if evidence.runs else []
+
+
+def _judged_by_task(
+    found: Sequence[Family], findings: Callable[[Family], list[Finding]], *, needs: Sequence[str]
+) -> tuple[Outcome, str]:
+    """The outcome of the families' findings; `needs` has the rows of the tasks that count, and have to be there."""
+    if not found:
+        return NOT_MEASURABLE, "no runs"
+    counted = [one for family in found if family.row in needs for one in findings(family)]
+    missing = [Finding(row, None) for row in needs if row not in {family.row for family in found}]
+    beside = [one for family in found if family.row not in needs for one in findings(family)]
+    return judged([*counted, *missing], beside=beside)
+
+
+def _tuned_families(paths: Sequence[Path]) -> list[Family]:
+    """Those with a biLM as it is and a fine-tuned one."""
+    return [family for family in families(read_task_runs(paths), table7.VARY) if table7.tuned_pairs(family)]
 
 
 def _by_seed(arm: Arm, metric: str, test_set: str | None) -> dict[int, float]:
@@ -299,15 +347,18 @@ def _layer_findings(evidence: Evidence, name: str, *, better: str, worse: str) -
 
 
 def _is_bilm(record: Fields) -> bool:
-    """Whether a record is of a pretrained biLM: it has LSTM layers, and its weights are not random."""
-    return "layer 1" in record.fields("rows") and not any(
-        word in record.text("system").lower() for word in ("random", "cove")
-    )
+    """Whether a record is of a pretrained biLM."""
+    return record.boolean("is_bilm")
 
 
-def _top_row(record: Fields) -> str:
-    """The last row that is a single layer."""
-    return max(name for name in record.fields("rows").names if name.startswith("layer "))
+def _layers(record: Fields) -> list[str]:
+    """The rows of a record that are single layers and have hits."""
+    return [name for name in record.fields("hits").names if name.startswith("layer ")]
+
+
+def _best_layer(record: Fields) -> str:
+    """The layer that has most test items right."""
+    return max(_layers(record), key=lambda name: record.fields("hits").text(name).count("1"))
 
 
 def _hits_interval(first: tuple[Fields, str], second: tuple[Fields, str]) -> Interval:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.statistic import Statistic
@@ -66,17 +66,37 @@ class Comparison:
     data: str
     """Name of the folder of the training data."""
     elmo_name: str
-    """Position of ELMo, and the settings that distinguish this arm from others with the same baseline."""
+    """Position of ELMo, and the settings that distinguish this arm from others with the same baseline; not the biLM."""
     baseline: Arm
     elmo: Arm
 
     @property
     def test_sets(self) -> list[str | None]:
-        """Names of the test files that both arms have scores of; a single None, for the development set, if none is."""
+        """Names of the test files that both arms have scores of, of one seed at least; a single None if none is.
+
+        None stands for the development set.
+        """
         of_baseline, of_elmo = (
-            dict.fromkeys(name for result in arm.results for name in result.test) for arm in (self.baseline, self.elmo)
+            {(name, run.seed): None for run in arm.runs if run.result is not None for name in run.result.test}
+            for arm in (self.baseline, self.elmo)
         )
-        return [name for name in of_baseline if name in of_elmo] or [None]
+        return list(dict.fromkeys(name for name, seed in of_baseline if (name, seed) in of_elmo)) or [None]
+
+    def paired(self, test_set: str | None) -> Comparison:
+        """The comparison with those seeds alone of which both arms have a score of the test set (None: development)."""
+
+        def seeds(arm: Arm) -> set[int]:
+            return {
+                run.seed
+                for run in arm.runs
+                if run.result is not None and (test_set is None or test_set in run.result.test)
+            }
+
+        shared = seeds(self.baseline) & seeds(self.elmo)
+        baseline, elmo = (
+            Arm(tuple(run for run in arm.runs if run.seed in shared)) for arm in (self.baseline, self.elmo)
+        )
+        return replace(self, baseline=baseline, elmo=elmo)
 
 
 @dataclass(frozen=True)
@@ -148,7 +168,8 @@ def _comparison(baseline: Arm, elmo: Arm, rivals: Sequence[Arm]) -> Comparison:
     run = baseline.runs[0]
     own = elmo.runs[0].elmo_settings()
     others = [arm.runs[0].elmo_settings() for arm in rivals]
-    named = [name for name in own if name != "position" and any(other[name] != own[name] for other in others)]
+    unnamed = ("position", "model", "fingerprint")
+    named = [name for name in own if name not in unnamed and any(other[name] != own[name] for other in others)]
     return Comparison(
         task=run.record.task,
         metric=find_task(run.record.task).metric,

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.interval import paired_t
 from elmokit.reproduce.comparisons import Arm
+from elmokit.reproduce.results import result_files
 from elmokit.reproduce.scales import TASK_DATA
-from elmokit.reproduce.task_runs import is_task_run, read_task_run
-from elmokit.runs.logged_runs import read_runs
+from elmokit.reproduce.task_runs import is_task_run, read_task_run, unusual_settings
+from elmokit.runs.logged_runs import has_runs, read_runs
 from elmokit.tasks.all_tasks import TASKS, find_task
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from elmokit.metrics.statistic import Statistic
     from elmokit.reproduce.task_runs import TaskRun
@@ -34,6 +35,8 @@ class Family:
     """Runs with ELMo, by the values of the settings that vary."""
     baselines: Mapping[tuple[Any, ...], Arm]
     """Runs without ELMo, by the values of those that vary and are not ELMo's."""
+    unusual: tuple[str, ...] = ()
+    """What all arms with ELMo have in common and no recipe has, in words: see `unusual_settings`."""
 
     @property
     def metric(self) -> str:
@@ -45,20 +48,45 @@ class Family:
         """The paper's name of the task."""
         return TASK_DATA[self.task].row
 
+    @property
+    def num_used(self) -> int:
+        """Number of training examples, of the arm that has most."""
+        return max(run.num_used for arm in self.arms.values() for run in arm.runs)
+
+    def with_arms(self, arms: Iterable[tuple[Any, ...]]) -> Family:
+        """The family with no other arms than these, as far as it has them."""
+        return replace(self, arms={values: self.arms[values] for values in arms if values in self.arms})
+
     def measured_on(self, *, num_examples: bool = True) -> str:
-        """Data, number of training examples, biLM and seeds, in words."""
-        runs = [run for arm in self.arms.values() for run in arm.runs]
-        used = {run.num_used for run in runs}
-        sizes = [f"{max(used):,} training examples"] if num_examples else []
+        """Data, number of training examples, biLM, unusual settings and seeds, in words."""
+        run = next(iter(self.arms.values())).runs[0]
+        sizes = [f"{self.num_used:,} training examples"] if num_examples else []
         seeds = {len(arm.runs) for arm in self.arms.values()}
         counted = " or ".join(map(str, sorted(seeds)))
-        return ", ".join([runs[0].data, *sizes, runs[0].model, f"{counted} seed{'' if seeds == {1} else 's'}"])
+        words = (run.data, *sizes, run.model, *self.unusual, f"{counted} seed{'' if seeds == {1} else 's'}")
+        return ", ".join(words)
 
 
 def read_task_runs(paths: Sequence[Path]) -> list[TaskRun]:
-    """The runs of tasks that have ended, among the runs that `read_runs` finds; all others are passed over."""
-    logged = [run for run in read_runs(paths) if is_task_run(run)]
+    """The runs of tasks that have ended, among the runs that `read_runs` finds; all others are passed over.
+
+    Paths with results alone have no runs.
+    """
+    logged = [run for run in read_runs(with_runs(paths)) if is_task_run(run)]
     return [run for run in map(read_task_run, logged) if run.result is not None]
+
+
+def with_runs(paths: Sequence[Path]) -> list[Path]:
+    """The paths without those that have results, `results.jsonl`, and no runs."""
+    return [path for path in paths if has_runs(path) or not result_files(path)]
+
+
+def largest_families(found: Sequence[Family]) -> list[Family]:
+    """Of the families of each task, the one with most training examples and then most runs; of equals, the last."""
+    largest: dict[str, Family] = {}
+    for family in sorted(found, key=lambda one: (one.num_used, sum(len(arm.runs) for arm in one.arms.values()))):
+        largest[family.task] = family
+    return [family for family in found if largest[family.task] is family]
 
 
 def usual_runs(logged: Sequence[LoggedRun]) -> list[LoggedRun]:
@@ -101,7 +129,11 @@ def families(runs: Sequence[TaskRun], vary: Sequence[str]) -> list[Family]:
         else:
             values = tuple(settings.get(name) for name in vary if not name.startswith(ELMO))
             baselines.setdefault(common, {}).setdefault(values, {}).setdefault(run.seed, run)
-    found = [Family(tasks[key[0]], _arms(arms), _arms(baselines.get(key[0], {}))) for key, arms in with_elmo.items()]
+    found: list[Family] = []
+    for (common, _), seeds in with_elmo.items():
+        arms = _arms(seeds)
+        unusual = unusual_settings(next(iter(arms.values())).runs[0], but=vary)
+        found.append(Family(tasks[common], arms, _arms(baselines.get(common, {})), unusual))
     return sorted(found, key=lambda family: list(TASKS).index(family.task))
 
 

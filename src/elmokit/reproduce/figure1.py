@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from elmokit.metrics.statistic import Statistic
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
 from elmokit.reproduce.paper import FIGURE_1, SAMPLE_EFFICIENCY
-from elmokit.reproduce.reproduction import OurTable, Reproduction
+from elmokit.reproduce.reproduction import OurTable, Reproduction, distinct_rows
 from elmokit.tasks.all_tasks import find_task
 
 if TYPE_CHECKING:
@@ -123,17 +123,18 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 def details(paths: Sequence[Path]) -> list[OurTable]:
     """The scores by size, and the updates until ELMo passes the baseline's best."""
     curves = sample_curves(paths)
-    scores: dict[str, tuple[str | None, ...]] = {}
-    updates: dict[str, tuple[str | None, ...]] = {}
+    scores: list[tuple[str, tuple[str | None, ...]]] = []
+    updates: list[tuple[str, tuple[str | None, ...]]] = []
     for curve in curves:
         for point in curve.points:
-            name = f"{curve.row}, {point.num_examples:,} examples ({100 * point.share:g} %): {curve.measured_on}"
+            size = f"{point.num_examples:,} examples ({100 * point.share:g} %)"
+            name = f"{curve.row}, {size}: {curve.measured_on}, {curve.training}"
             arms = [dev_score(arm, curve.metric) for arm in (point.baseline, point.elmo)]
-            scores[f"{name}, {curve.training}"] = (*map(str, arms), gain_text(point.baseline, point.elmo, curve.metric))
+            scores.append((name, (*map(str, arms), gain_text(point.baseline, point.elmo, curve.metric))))
             if (when := overtaken_at(point)) is not None:
                 fewer = None if when.fewer is None else f"{when.fewer:.0f} %"
                 cells = (f"{when.baseline.mean:,.0f}", f"{when.elmo.mean:,.0f}" if when.elmo else "never", fewer)
-                updates[f"{name}, {curve.training}"] = cells
+                updates.append((name, cells))
     cells = [SAMPLE_EFFICIENCY.cell("SRL", column).text for column in SAMPLE_EFFICIENCY.columns]
     printed = f"The paper, SRL: epoch {cells[0]} without ELMo, epoch {cells[1]} with it, {cells[2]} % fewer updates."
     return [
@@ -141,13 +142,13 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
             "Scores by the size of the training set",
             "On the whole development set, in percent; the gain is paired by seed, with its 95 % interval.",
             ("no ELMo", "+ ELMo", "gain"),
-            scores,
+            distinct_rows(scores),
         ),
         OurTable(
             "Updates until the baseline's best score",
             f"Updates at the end of the epoch in which a run has that score on its development examples. {printed}",
             ("no ELMo", "+ ELMo", "fewer updates"),
-            updates,
+            distinct_rows(updates),
         ),
     ]
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from elmokit.reproduce.families import read_task_runs
+from elmokit.reproduce.families import is_usual, read_task_runs
 from elmokit.reproduce.paper import FIGURE_2
 from elmokit.reproduce.reproduction import OurTable, Reproduction
 from elmokit.reproduce.scales import TASK_DATA
-from elmokit.tasks.all_tasks import TASKS, task_recipe
+from elmokit.reproduce.task_runs import unusual_settings
+from elmokit.tasks.all_tasks import TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,14 +49,14 @@ def plan(setup: Setup) -> list[PlannedRun]:
 
 
 def learnt_weights(paths: Sequence[Path]) -> list[LearntWeights]:
-    """The mixes of each task, from those of its runs that use most data and have the recipe's lambda."""
+    """The mixes of each task, from the group of its runs that `largest_group` names."""
     runs = [run for run in read_task_runs(paths) if mixes_layers(run) and is_of_the_paper(run)]
     found: list[LearntWeights] = []
     for place in PLACES:
         for task in TASKS:
             of_task = [run for run in runs if run.record.task == task and _weights(run, place)]
             if of_task:
-                found.append(_learnt(task, place, newest_of_most_data(of_task)))
+                found.append(_learnt(task, place, largest_group(of_task)))
     return found
 
 
@@ -78,13 +80,11 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
 
 
 def mixes_layers(run: TaskRun) -> bool:
-    """Whether the run mixes the layers of a frozen, pretrained biLM with the lambda of its recipe."""
+    """Whether the run mixes the layers of a pretrained biLM as the task's recipe does, wherever the mix goes."""
     elmo = run.record.config.inputs.elmo
-    usual = task_recipe(run.record.task).inputs.elmo
-    if elmo is None or usual is None or elmo.layers != "mix":
+    if elmo is None or elmo.layers != "mix" or not is_usual(run, but=("position",)):
         return False
-    of_pretrained = not elmo.model.rpartition("/")[2].startswith("random")
-    return of_pretrained and elmo.penalty == usual.penalty and elmo.rescale == usual.rescale and elmo.train_gamma
+    return not unusual_settings(run, but=("inputs.elmo.position",))
 
 
 def is_of_the_paper(run: TaskRun) -> bool:
@@ -98,11 +98,21 @@ def _weights(run: TaskRun, place: str) -> tuple[float, ...]:
     return run.result.mixes[place].weights
 
 
-def newest_of_most_data(runs: Sequence[TaskRun]) -> list[TaskRun]:
-    """The runs that use most data; among equals, those of the newest model, which comes last."""
-    most = max(run.num_used for run in runs)
-    largest = [run for run in runs if run.num_used == most]
-    return [run for run in largest if run.model == largest[-1].model]
+def largest_group(runs: Sequence[TaskRun]) -> list[TaskRun]:
+    """Runs that differ in their seed alone: those with most training examples, then the last model, then most seeds."""
+    groups: dict[str, dict[int, TaskRun]] = {}
+    for run in runs:
+        key = json.dumps([run.data, run.settings(), run.elmo_settings()], sort_keys=True)
+        groups.setdefault(key, {}).setdefault(run.seed, run)
+    models = [run.model for run in runs]
+    chosen = max(groups.values(), key=lambda group: _size(list(group.values()), models))
+    return [chosen[seed] for seed in sorted(chosen)]
+
+
+def _size(group: Sequence[TaskRun], models: Sequence[str]) -> tuple[int, int, int]:
+    """Training examples, how late the model comes among those of all runs, and seeds."""
+    last = len(models) - 1 - models[::-1].index(group[0].model)
+    return group[0].num_used, last, len(group)
 
 
 def _learnt(task: str, place: str, runs: Sequence[TaskRun]) -> LearntWeights:
@@ -110,7 +120,9 @@ def _learnt(task: str, place: str, runs: Sequence[TaskRun]) -> LearntWeights:
     means = tuple(statistics.fmean(of_layer) for of_layer in zip(*all_weights, strict=True))
     spread = max(abs(weight - mean) for one in all_weights for weight, mean in zip(one, means, strict=True))
     counted = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    words = f"{runs[0].data}, {runs[0].num_used:,} training examples, {runs[0].model}, {counted}"
+    position = runs[0].elmo_settings()["position"]
+    where = "" if position == place else f" at {position}"
+    words = f"{runs[0].data}, {runs[0].num_used:,} training examples, {runs[0].model}{where}, {counted}"
     return LearntWeights(task, TASK_DATA[task].row, place, words, means, spread)
 
 

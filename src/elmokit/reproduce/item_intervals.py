@@ -34,7 +34,7 @@ def measure_test_items(folder: Path) -> None:
     for comparison in comparisons_among(usual_runs(read_runs([folder]))).comparisons:
         for test_set in comparison.test_sets:
             if test_set is not None:
-                _measure(comparison, test_set, folder)
+                _measure(comparison.paired(test_set), test_set, folder)
 
 
 def _measure(comparison: Comparison, test_set: str, folder: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from elmokit.reproduce.families import read_task_runs
-from elmokit.reproduce.figure2 import PLACES, mixes_layers, newest_of_most_data
+from elmokit.reproduce.figure2 import PLACES, largest_group, mixes_layers
 from elmokit.system.files import atomic_write
 from elmokit.tasks.all_tasks import TASKS
 
@@ -41,7 +41,7 @@ class LearntMix:
 
 
 def learnt_mixes(paths: Sequence[Path]) -> list[LearntMix]:
-    """Those of each model and task, from its runs that use most data and have the recipe's lambda, as in figure 2."""
+    """Those of each model and task, as in figure 2, from the runs that `largest_group` names."""
     runs = [run for run in read_task_runs(paths) if mixes_layers(run)]
     models = sorted({_model(run) for run in runs})
     data = sorted({run.data for run in runs})
@@ -53,7 +53,7 @@ def learnt_mixes(paths: Sequence[Path]) -> list[LearntMix]:
             if (_model(run), run.record.task, run.data) == (model, task, name) and place in _mixes(run)
         ]
         if these:
-            found.append(_mean(newest_of_most_data(these), place))
+            found.append(_mean(largest_group(these), place))
     return found
 
 

@@ -71,13 +71,13 @@ def _finetune(planned: PlannedModel, run_dir: Path) -> None:
 
 
 def _measure(planned: PlannedModel, tuned: Path, *, results: Path) -> None:
-    """Perplexity of the development text before and after, unless it is among the results."""
+    """Perplexity of each part of the development text before and after, unless it is among the results."""
     assert planned.data is not None, "a fine-tuned model has a data set"
-    known = [fields.text("tuned") for fields in read_results([results], NAME)]
-    if planned.name in known:
-        return
+    known = {(fields.text("tuned"), fields.text("part")) for fields in read_results([results], NAME)}
     start = str(resolve_model(planned.start))
     for part, text in _texts_of(planned, tuned.parent).dev.items():
+        if (planned.name, part) in known:
+            continue
         before, after = (perplexity(model, [text]) for model in (start, str(tuned)))
         values = {
             "task": planned.task,

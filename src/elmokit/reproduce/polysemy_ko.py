@@ -80,7 +80,7 @@ def _hits(system: System, occurrences: Sequence[Occurrence], num_known: int | No
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     """One row for each layer, mix and baseline of each system."""
     return [
-        OurRow(row, result.system, tuple(Statistic((numbers[name],)) for name in POLYSEMY_KO.columns), is_extra=True)
+        OurRow(row, result.label, tuple(Statistic((numbers[name],)) for name in POLYSEMY_KO.columns), is_extra=True)
         for result in read_system_results(paths, NAME)
         for row, numbers in result.measured.rows.items()
     ]

@@ -41,8 +41,8 @@ POLYSEMY_KO = PaperTable(
     about="Share, in percent, of occurrences whose nearest other occurrence of the word has the same sense.",
     columns=("homonyms", "homonyms, same form", "list", "잘한다"),
     statements=(
-        "A book on Korean embeddings (github.com/ratsgo/embedding) reports 87.44 % for its ELMo on NSMC, on another "
-        "split of the reviews.",
+        "Reviews of NSMC, a task of sentences, are below, under the tasks; a book on Korean embeddings "
+        "(github.com/ratsgo/embedding) reports an accuracy of 87.44 % for its ELMo there, on another split.",
     ),
 )
 

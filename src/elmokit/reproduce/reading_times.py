@@ -47,7 +47,8 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     """A row for each model and direction."""
     rows: list[OurRow] = []
     for fields in read_results(paths, NAME):
-        model, num_words, added = fields.text("model"), fields.integer("num_words"), fields.fields("added")
+        model = f"{fields.text('model')} ({fields.text('fingerprint')[:8]})"
+        num_words, added = fields.integer("num_words"), fields.fields("added")
         for direction in added.names:
             mean, error = added.numbers(direction, least=-math.inf)
             cell = str(AddedLikelihood(mean, error, num_words))

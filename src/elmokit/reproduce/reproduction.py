@@ -5,16 +5,19 @@ A new table costs a file `tableN.py` with a `REPRODUCTION`, and a line in `all_r
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from elmokit.metrics.statistic import Statistic
     from elmokit.reproduce.paper import PaperTable
     from elmokit.reproduce.planned_runs import PlannedRun, Setup
+
+Cells = TypeVar("Cells")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,15 @@ class OurTable:
     """Headings of the columns, without that of the rows' names."""
     rows: Mapping[str, tuple[Statistic | str | None, ...]]
     """Cells of each row by the row's name."""
+
+
+def distinct_rows(rows: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
+    """The rows by their names; a name that is taken gets a number, so that no row is lost: `NER`, `NER (2)`."""
+    distinct: dict[str, Cells] = {}
+    for name, cells in rows:
+        names = (name if number == 1 else f"{name} ({number})" for number in itertools.count(1))
+        distinct[next(free for free in names if free not in distinct)] = cells
+    return distinct
 
 
 def printed_table(table: PaperTable) -> OurTable:

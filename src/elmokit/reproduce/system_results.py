@@ -10,7 +10,7 @@ import torch
 
 from elmokit.metrics.interval import paired_bootstrap
 from elmokit.metrics.statistic import Statistic
-from elmokit.reproduce.reproduction import OurTable
+from elmokit.reproduce.reproduction import OurTable, distinct_rows
 from elmokit.reproduce.results import RESULTS_NAME, append_result, read_results
 from elmokit.reproduce.systems import open_system
 
@@ -51,6 +51,11 @@ class SystemResult:
     """The data, with their counts."""
     measured: Measured
 
+    @property
+    def label(self) -> str:
+        """The system in tables: a biLM with the first digits of its fingerprint, since a name outlives its weights."""
+        return f"{self.system} ({self.fingerprint[:8]})" if self.is_bilm else self.system
+
 
 def measure_systems(
     name: str,
@@ -89,7 +94,9 @@ def read_system_results(paths: Sequence[Path], name: str) -> list[SystemResult]:
 
 def details_table(results: Sequence[SystemResult], *, title: str, about: str) -> OurTable:
     """A table with a row for each row of each system, and all its numbers."""
-    rows = {f"{each.system}, {row}": numbers for each in results for row, numbers in each.measured.rows.items()}
+    rows = distinct_rows(
+        (f"{each.label}, {row}", numbers) for each in results for row, numbers in each.measured.rows.items()
+    )
     columns = tuple(dict.fromkeys(name for numbers in rows.values() for name in numbers))
     cells = {
         row: tuple(Statistic((numbers[name],)) if name in numbers else None for name in columns)
@@ -110,13 +117,14 @@ def difference(result: SystemResult, first: str, second: str) -> Interval | None
 
 def differences_table(results: Sequence[SystemResult], pairs: Sequence[tuple[str, str]], *, about: str) -> OurTable:
     """A table of differences between rows of the same system, with their intervals."""
-    rows: dict[str, tuple[str]] = {}
+    rows: list[tuple[str, tuple[str]]] = []
     for each in results:
         for first, second in pairs:
             found = difference(each, first, second)
             if found is not None:
-                rows[f"{each.system}: {second} over {first}"] = (str(found),)
-    return OurTable("Differences", f"{about} Paired bootstrap over test items, 95 %.", ("points",), rows)
+                rows.append((f"{each.label}: {second} over {first}", (str(found),)))
+    about = f"{about} Paired bootstrap over test items, 95 %."
+    return OurTable("Differences", about, ("points",), distinct_rows(rows))
 
 
 def _timed(measure: Callable[[], Measured]) -> dict[str, object]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elmokit.metrics.interval import Interval
 from elmokit.metrics.statistic import Statistic
-from elmokit.reproduce.comparisons import ADD_TEST_SCORES, Arm, comparisons_among, gain
-from elmokit.reproduce.families import ELMO, dev_score, families, gain_text, read_task_runs, usual_runs
+from elmokit.reproduce.comparisons import ADD_TEST_SCORES, comparisons_among, gain
+from elmokit.reproduce.families import ELMO, dev_score, families, gain_text, read_task_runs, usual_runs, with_runs
 from elmokit.reproduce.paper import ENSEMBLES, TABLE_1
 from elmokit.reproduce.planned_runs import PlannedModel
-from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
+from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows
 from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import TASK_DATA
+from elmokit.reproduce.task_runs import unusual_settings
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.all_tasks import find_task
 
@@ -101,11 +102,11 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     without numbers, which says so.
     """
     rows: list[OurRow] = []
-    for comparison in comparisons_among(usual_runs(read_runs(paths))).comparisons:
+    for comparison in comparisons_among(usual_runs(read_runs(with_runs(paths)))).comparisons:
         rows += _without_numbers(comparison)
         for test_set in comparison.test_sets:
             paper = counterpart(comparison, test_set)
-            paired = _paired(comparison, test_set)
+            paired = comparison.paired(test_set)
             baseline = paired.baseline.score(comparison.metric, test_set=test_set)
             elmo = paired.elmo.score(comparison.metric, test_set=test_set)
             if paper is not None and baseline is not None and elmo is not None:
@@ -115,24 +116,12 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     return rows
 
 
-def _paired(comparison: Comparison, test_set: str | None) -> Comparison:
-    """The comparison with those seeds alone of which both arms have a score of the test set."""
-
-    def seeds(arm: Arm) -> set[int]:
-        return {run.seed for run in arm.runs if run.result is not None and test_set in run.result.test}
-
-    shared = seeds(comparison.baseline) & seeds(comparison.elmo)
-    baseline, elmo = (
-        Arm(tuple(run for run in arm.runs if run.seed in shared)) for arm in (comparison.baseline, comparison.elmo)
-    )
-    return replace(comparison, baseline=baseline, elmo=elmo)
-
-
 def _where(comparison: Comparison) -> str:
-    """Data, number of training examples, biLM, position and seeds, in words."""
+    """Data, number of training examples, biLM, position, unusual settings of the task's model, and seeds, in words."""
     run, num_seeds = comparison.elmo.runs[0], len(comparison.elmo.runs)
+    model = (*unusual_settings(comparison.baseline.runs[0]), f"{run.model} at {comparison.elmo_name}")
     seeds = f"{num_seeds} seed{'' if num_seeds == 1 else 's'}"
-    return f"{comparison.data}, {run.num_used:,} examples, {run.model} at {comparison.elmo_name}, {seeds}"
+    return ", ".join((comparison.data, f"{run.num_used:,} examples", *model, seeds))
 
 
 def _without_numbers(comparison: Comparison) -> list[OurRow]:
@@ -149,51 +138,65 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
 
 
 def _intervals(paths: Sequence[Path]) -> OurTable:
-    rows: dict[str, tuple[str | None, ...]] = {}
-    for fields in read_results(paths, NAME):
-        interval = fields.fields("interval")
-        bounds = (interval.number(name, least=-math.inf) for name in ("estimate", "low", "high"))
-        name = f"{_row_of(fields)}: {fields.text('test_set')}, {fields.text('model')}"
-        rows[name] = (str(Interval(*bounds)), ", ".join(fields.texts("elmo")))
+    rows = distinct_rows(
+        (_measured_on(fields), (str(interval_of(fields)), ", ".join(fields.texts("elmo"))))
+        for fields in item_records(paths)
+    )
     about = "Gain on the test items in points, with the 95 % interval of a paired bootstrap over the items."
     return OurTable("Intervals over test items", about, ("gain", "runs with ELMo"), rows)
 
 
-def _ensembles(paths: Sequence[Path]) -> OurTable:
-    rows: dict[str, tuple[str | None, ...]] = {}
+def item_records(paths: Sequence[Path]) -> list[Fields]:
+    """The records of `item_intervals.py`; where more seeds were measured later, the last one alone."""
+    newest: dict[tuple[str, ...], Fields] = {}
     for fields in read_results(paths, NAME):
+        names = (fields.text(name) for name in ("task", "test_set", "model"))
+        newest[*names, *fields.texts("elmo")[:1]] = fields
+    return list(newest.values())
+
+
+def interval_of(fields: Fields) -> Interval:
+    """The interval of a record that `item_intervals.py` has written."""
+    interval = fields.fields("interval")
+    return Interval(*(interval.number(name, least=-math.inf) for name in ("estimate", "low", "high")))
+
+
+def _ensembles(paths: Sequence[Path]) -> OurTable:
+    rows: list[tuple[str, tuple[str | None, ...]]] = []
+    for fields in item_records(paths):
         ensembles = fields.fields("ensembles")
         if ensembles.names:
             metric = find_task(fields.text("task")).metric
             members = str(len(fields.texts("elmo")))
-            row = _row_of(fields)
             scores = (f"{ensembles.fields(arm).number(metric):.2f}" for arm in ("baseline", "elmo"))
-            rows[f"{row}: {fields.text('test_set')}, {fields.text('model')}"] = (members, *scores)
+            rows.append((_measured_on(fields), (members, *scores)))
     if rows:
         for row in ENSEMBLES.rows:
-            rows[f"{row}: paper"] = ENSEMBLES.cell(row, "models").text, None, ENSEMBLES.cell(row, "score").text
+            cells = ENSEMBLES.cell(row, "models").text, None, ENSEMBLES.cell(row, "score").text
+            rows.append((f"{row}: paper", cells))
     about = "Test scores of the mean of the models' probabilities."
-    return OurTable("Ensembles", about, ("models", "no ELMo", "+ ELMo"), rows)
+    return OurTable("Ensembles", about, ("models", "no ELMo", "+ ELMo"), distinct_rows(rows))
 
 
-def _row_of(fields: Fields) -> str:
+def _measured_on(fields: Fields) -> str:
     task = fields.text("task")
     if task not in TASK_DATA:
         raise fields.error("task", f"is {task}; expected one of {', '.join(TASK_DATA)}")
-    return TASK_DATA[task].row
+    return f"{TASK_DATA[task].row}: {fields.text('test_set')}, {fields.text('model')}"
 
 
 def _controls(paths: Sequence[Path]) -> OurTable:
-    rows: dict[str, tuple[str | None, ...]] = {}
+    rows: list[tuple[str, tuple[str | None, ...]]] = []
     for family in families(read_task_runs(paths), VARY):
         none = family.baselines.get(())
         arms = {_control(values): arm for values, arm in family.arms.items()}
         if none is not None and "ELMo" in arms and len(set(CONTROLS) & set(arms)) > 1:
             gains = (gain_text(none, arms[name], family.metric) if name in arms else None for name in CONTROLS)
-            where = f"{family.row}: {arms['ELMo'].runs[0].data}, {arms['ELMo'].runs[0].num_used:,} training examples"
-            rows[where] = (str(dev_score(none, family.metric)), *gains)
+            run = arms["ELMo"].runs[0]
+            where = ", ".join((run.data, f"{run.num_used:,} training examples", run.model, *family.unusual))
+            rows.append((f"{family.row}: {where}", (str(dev_score(none, family.metric)), *gains)))
     about = "Development set: the score without ELMo, and the gain over it, paired by seed, with its 95 % interval."
-    return OurTable("Controls", about, ("no ELMo", *CONTROLS), rows)
+    return OurTable("Controls", about, ("no ELMo", *CONTROLS), distinct_rows(rows))
 
 
 def _control(values: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.reproduce.families import dev_score, families, gain_text, is_usual, read_task_runs
 from elmokit.reproduce.paper import TABLE_2, TABLE_2_COVE
-from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, printed_table
+from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows, printed_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,7 @@ TASKS = ("named-entities", "semantic-roles", "entailment", "question-answering")
 VARY = ("inputs.elmo.layers", "inputs.elmo.penalty")
 TOP = ("top", None)
 LAMBDAS = (1.0, 0.1, 0.001, 0.0)
+MIXES = tuple(("mix", penalty) for penalty in LAMBDAS)
 LARGE, SMALL = ("mix", 1.0), ("mix", 0.001)
 
 
@@ -37,7 +38,8 @@ def plan(setup: Setup) -> list[PlannedRun]:
 def measured(paths: Sequence[Path]) -> list[Family]:
     """The families of runs that have two of the paper's columns with ELMo, and all else as in a recipe."""
     runs = [run for run in read_task_runs(paths) if is_usual(run, but=("layers", "penalty"))]
-    return [family for family in families(runs, VARY) if len({TOP, LARGE, SMALL} & set(family.arms)) > 1]
+    found = [family.with_arms((TOP, *MIXES)) for family in families(runs, VARY)]
+    return [family for family in found if len({TOP, LARGE, SMALL} & set(family.arms)) > 1]
 
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
@@ -56,25 +58,20 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 def details(paths: Sequence[Path]) -> list[OurTable]:
     """All lambdas, the gains of one column over another with their intervals, and what the paper has of CoVe."""
     found = measured(paths)
-    lambdas = {
-        f"{family.row}: {family.measured_on()}": tuple(
-            dev_score(family.arms.get(("mix", penalty)), family.metric) for penalty in LAMBDAS
-        )
-        for family in found
-    }
-    gains = {f"{family.row}: {family.measured_on()}": _gains(family) for family in found}
+    names = [f"{family.row}: {family.measured_on()}" for family in found]
+    lambdas = [tuple(dev_score(family.arms.get(mix), family.metric) for mix in MIXES) for family in found]
     return [
         OurTable(
             "Every lambda",
             "Scores on the development set, all layers mixed.",
             tuple(f"lambda={penalty:g}" for penalty in LAMBDAS),
-            lambdas,
+            distinct_rows(zip(names, lambdas, strict=True)),
         ),
         OurTable(
             "Differences between the columns",
             "Gain in points on the development set, paired by seed, with its 95 % interval (Student's t).",
             ("last layer over none", "all layers (0.001) over last layer", "lambda=0.001 over lambda=1"),
-            gains,
+            distinct_rows(zip(names, map(_gains, found), strict=True)),
         ),
         *([printed_table(TABLE_2_COVE)] if found else []),
     ]

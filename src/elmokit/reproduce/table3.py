@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
 from elmokit.reproduce.paper import TABLE_3
-from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
+from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from elmokit.reproduce.families import Family
     from elmokit.reproduce.planned_runs import PlannedRun, Setup
 
-TASKS = ("semantic-roles", "entailment", "question-answering", "sentiment")
-"""The paper's three, and sentiment, in which ELMo is at both places."""
+TASKS = ("semantic-roles", "coreference", "entailment", "question-answering", "sentiment")
+"""The paper's three; coreference, of which it says that the input alone is best; and sentiment, which has ELMo at both
+places."""
 VARY = ("inputs.elmo.position",)
 POSITIONS = ("input", "both", "output")
 """In the order of the paper's columns."""
@@ -34,7 +35,10 @@ def plan(setup: Setup) -> list[PlannedRun]:
 
 def measured(paths: Sequence[Path]) -> list[Family]:
     """The families of runs in which the position varies."""
-    return [family for family in families(read_task_runs(paths), VARY) if len(family.arms) > 1]
+    found = [
+        family.with_arms((position,) for position in POSITIONS) for family in families(read_task_runs(paths), VARY)
+    ]
+    return [family for family in found if len(family.arms) > 1]
 
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
@@ -52,17 +56,17 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 
 def details(paths: Sequence[Path]) -> list[OurTable]:
     """The scores without ELMo, and the gains of one place over another with their intervals."""
-    rows: dict[str, tuple[str | None, ...]] = {}
+    rows: list[tuple[str, tuple[str | None, ...]]] = []
     for family in measured(paths):
         none = family.baselines.get(())
         at_input, both, output = (family.arms.get((position,)) for position in POSITIONS)
         pairs = ((none, at_input), (at_input, both), (output, both))
         score = dev_score(none, family.metric)
         gains = (gain_text(first, second, family.metric) for first, second in pairs)
-        rows[f"{family.row}: {family.measured_on()}"] = (None if score is None else str(score), *gains)
+        rows.append((f"{family.row}: {family.measured_on()}", (None if score is None else str(score), *gains)))
     about = "Score without ELMo, and gains in points on the development set, paired by seed, with 95 % intervals."
     columns = ("no ELMo", "input over none", "both over input", "both over output")
-    return [OurTable("Differences between the places", about, columns, rows)]
+    return [OurTable("Differences between the places", about, columns, distinct_rows(rows))]
 
 
 REPRODUCTION = Reproduction(

@@ -109,7 +109,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
         if STATIC_ROW in result.measured.texts
     ]
     return static + [
-        OurRow(query, f"{result.system}, {key.removeprefix(query)[2:]}", (" ".join(QUERIES[query].tokens), text))
+        OurRow(query, f"{result.label}, {key.removeprefix(query)[2:]}", (" ".join(QUERIES[query].tokens), text))
         for result in read_system_results(paths, NAME)
         for key, text in result.measured.texts.items()
         for query in QUERIES
@@ -124,7 +124,7 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
         "Percent of occurrences whose nearest other occurrence of the same lemma has the same part of speech, or the "
         "same sense among those of its part of speech; over lemmas that have several. `chance` is a random other "
         "occurrence. The list of polysemes is ours: 24 English words in 384 sentences. The two sentences in the table "
-        "above were written after the paper's, which are in SemCor: layers with context find just those."
+        "above are like the paper's own, which are in SemCor and are the best answers."
     )
     return [
         details_table(results, title="Neighbours that are alike", about=about),

@@ -96,7 +96,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     return [
         OurRow(
             _ROWS[row] if _is_papers(result, row) else row,
-            result.system,
+            result.label,
             (Statistic((numbers[FOUR],)),),
             is_extra=not _is_papers(result, row),
         )

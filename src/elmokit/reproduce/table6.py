@@ -96,7 +96,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
         for row, numbers in result.measured.rows.items():
             name = _PAPERS_ROWS.get(row) if result.is_bilm else None
             cells = (Statistic((numbers[corpus],)),)
-            rows.append(OurRow(name or row, f"{result.system}, {corpus}", cells, is_extra=name is None))
+            rows.append(OurRow(name or row, f"{result.label}, {corpus}", cells, is_extra=name is None))
     return rows
 
 

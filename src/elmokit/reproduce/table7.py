@@ -8,7 +8,7 @@ from elmokit.metrics.statistic import Statistic
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
 from elmokit.reproduce.paper import TABLE_7
 from elmokit.reproduce.planned_runs import PlannedModel
-from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
+from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows
 from elmokit.reproduce.results import read_results
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     rows: list[OurRow] = []
     for fields in read_results(paths, NAME):
         row = row_of(fields)
-        words = f"{fields.text('data')}, {fields.text('model')} ({fields.text('fingerprint')[:8]})"
+        words = f"{fields.text('data')}, {_model_of(fields)}"
         perplexities = (fields.fields(when).number("mean") for when in ("before", "after"))
         rows.append(OurRow(row, words, tuple(Statistic((value,)) for value in perplexities)))
     return rows
@@ -56,16 +56,18 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 
 def details(paths: Sequence[Path]) -> list[OurTable]:
     """Both directions, and the scores of the tasks with either biLM."""
-    directions = {
-        f"{row_of(fields)}: {fields.text('data')}": _directions(fields) for fields in read_results(paths, NAME)
-    }
-    scores: dict[str, tuple[str | None, ...]] = {}
+    directions = distinct_rows(
+        (f"{row_of(fields)}: {fields.text('data')}, {_model_of(fields)}", _directions(fields))
+        for fields in read_results(paths, NAME)
+    )
+    scores: list[tuple[str, tuple[str | None, ...]]] = []
     for family in families(read_task_runs(paths), VARY):
         for as_it_is, tuned in tuned_pairs(family):
             cells = [dev_score(arm, family.metric) for arm in (family.baselines.get(()), as_it_is, tuned)]
             texts = [None if cell is None else str(cell) for cell in cells]
-            where = f"{family.row}: {tuned.runs[0].data}, {tuned.runs[0].num_used:,} training examples"
-            scores[where] = (*texts, gain_text(as_it_is, tuned, family.metric))
+            run = as_it_is.runs[0]
+            where = ", ".join((run.data, f"{run.num_used:,} training examples", run.model, *family.unusual))
+            scores.append((f"{family.row}: {where}", (*texts, gain_text(as_it_is, tuned, family.metric))))
     return [
         OurTable(
             "Directions",
@@ -77,7 +79,7 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
             "Scores with either biLM",
             "On the development set; the gain is paired by seed, with its 95 % interval.",
             ("no ELMo", "not fine-tuned", "fine-tuned", "gain of fine-tuning"),
-            scores,
+            distinct_rows(scores),
         ),
     ]
 
@@ -95,6 +97,10 @@ def tuned_pairs(family: Family) -> list[tuple[Arm, Arm]]:
     tuned = [arm for values, arm in family.arms.items() if values[0].startswith("finetuned-")]
     as_it_is = [arm for values, arm in family.arms.items() if not values[0].startswith(("finetuned-", "random-"))]
     return [(as_it_is[-1], tuned[-1])] if tuned and as_it_is else []
+
+
+def _model_of(fields: Fields) -> str:
+    return f"{fields.text('model')} ({fields.text('fingerprint')[:8]})"
 
 
 def _directions(fields: Fields) -> tuple[str, ...]:

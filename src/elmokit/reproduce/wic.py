@@ -64,7 +64,7 @@ def measure_pairs(system: System, *, parts: Sequence[Sequence[Pair]]) -> Measure
 def pair_rows(paths: Sequence[Path], name: str) -> list[OurRow]:
     """One row for each layer or mix of each system: accuracy on the test set."""
     return [
-        OurRow(row, result.system, (Statistic((numbers["test"],)),), is_extra=True)
+        OurRow(row, result.label, (Statistic((numbers["test"],)),), is_extra=True)
         for result in read_system_results(paths, name)
         for row, numbers in result.measured.rows.items()
     ]
