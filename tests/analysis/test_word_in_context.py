@@ -31,6 +31,7 @@ def test_pairs_have_their_tokens_and_answer(tmp_path: Path):
         ("bank\tN\t1-1\tonly one\n", "T\n", "line 1.*expected word"),
         (ROWS, "T\n", "line 2.*T or F"),
         (ROWS, "T\nperhaps\n", "line 2.*T or F"),
+        (ROWS, "T\nF\nT\n", "has 3 answers, and .* has 2 pairs"),
         (ROWS.replace("1-1", "1"), "T\nF\n", "line 1.*two numbers"),
         (ROWS.replace("1-1", "1-7"), "T\nF\n", "line 1.*index 1-7, but 3 and 3 tokens"),
     ],

@@ -22,7 +22,7 @@ SETTINGS = ["word_dim=8", "lstm_dim=12", "dim=10", "min_count=1", "negatives=5",
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("context2vec")
     (folder / "shard.txt").write_text("".join(f"{line}\n" for line in SENTENCES) * 4)
-    train_context2vec([folder / "shard.txt"], folder / "run", [*SETTINGS, "epochs=30"])
+    train_context2vec([folder / "shard.txt"], folder / "run", [*SETTINGS, "epochs=100"])
     return folder / "run"
 
 
@@ -30,7 +30,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def untrained() -> Context2vec:
     torch.manual_seed(0)
     vocabulary = Vocabulary(["<UNK>", "<S>", "</S>", *sorted(set(" ".join(SENTENCES).split()))])
-    return Context2vec(new_encoder(vocabulary=vocabulary, word_dim=4, lstm_dim=6, dim=5), vocabulary)
+    encoder = new_encoder(vocabulary=vocabulary, word_dim=4, lstm_dim=6, dim=5)
+    torch.nn.init.normal_(encoder.targets.weight)
+    return Context2vec(encoder, vocabulary)
 
 
 def test_the_word_itself_does_not_change_its_context(untrained: Context2vec):
@@ -86,6 +88,11 @@ def test_the_verb_lists_them(folder: Path, capsys: pytest.CaptureFixture[str]):
 def test_there_is_one_gap(untrained: Context2vec):
     with pytest.raises(ValueError, match=r"'the cat' has 0 gaps; expected one token \[\]"):
         untrained.substitutes(["the", "cat"])
+
+
+def test_a_known_word_that_the_model_does_not_know_is_refused(untrained: Context2vec):
+    with pytest.raises(ValueError, match="the model has no vector of 'Zebra'"):
+        untrained.substitutes(["the", "[]"], known="Zebra")
 
 
 def test_the_folder_is_opened_as_two_layers(folder: Path):

@@ -27,6 +27,8 @@ def test_the_loss_is_that_of_negative_sampling():
     torch.manual_seed(0)
     vocabulary = Vocabulary(["<UNK>", "<S>", "</S>", "a", "b"])
     encoder = new_encoder(vocabulary=vocabulary, word_dim=2, lstm_dim=3, dim=4)
+    assert not encoder.targets.weight.any()  # as in the original program
+    torch.nn.init.normal_(encoder.targets.weight)
     ids, negatives = torch.tensor([[3, 4]]), torch.tensor([[[4, 0], [3, 3]]])
     contexts, targets = encoder(ids)[0], encoder.targets.weight
     expected = torch.zeros(())
@@ -46,6 +48,12 @@ def test_the_folder_has_the_words_the_log_and_the_settings(shard: Path, tmp_path
     assert json.loads((tmp_path / "run" / "config.json").read_text())["settings"]["negatives"] == 10
 
 
+def test_a_folder_with_a_run_is_refused_without_a_promise_to_resume(shard: Path, tmp_path: Path):
+    train_context2vec([shard], tmp_path / "run", SETTINGS)
+    with pytest.raises(ValueError, match="run already holds a run; choose another folder$"):
+        train_context2vec([shard], tmp_path / "run", SETTINGS)
+
+
 def test_the_same_command_gives_the_same_weights_and_stops_after_its_tokens(shard: Path, tmp_path: Path):
     for name in ("a", "b"):
         measured = train_context2vec([shard], tmp_path / name, [*SETTINGS, "num_tokens=10"])
@@ -62,4 +70,4 @@ def test_wrong_settings_are_refused(shard: Path, tmp_path: Path, setting: str):
 
 def test_a_loss_that_is_not_finite_ends_the_training(shard: Path, tmp_path: Path):
     with pytest.raises(DivergenceError, match="lower learning_rate"):
-        train_context2vec([shard], tmp_path / "run", [*SETTINGS, "learning_rate=1e30", "epochs=5"])
+        train_context2vec([shard], tmp_path / "run", [*SETTINGS, "learning_rate=1e15", "epochs=5"])

@@ -61,19 +61,39 @@ def test_the_same_seed_gives_the_same_encoder(files: list[Path], settings: list[
     assert first == second
 
 
+def test_a_translation_that_is_empty_is_not_learnt_from(files: list[Path], settings: list[str], tmp_path: Path):
+    train_cove(files, tmp_path / "whole", [*settings, "epochs=1"])
+    for file, line in zip(files[:2], ("a dog", ""), strict=True):
+        file.write_text(f"{file.read_text()}{line}\n")
+    train_cove(files, tmp_path / "run", [*settings, "epochs=1"])
+    first, second = ((tmp_path / name / "encoder.safetensors").read_bytes() for name in ("whole", "run"))
+    assert first == second
+
+
+def test_only_the_most_frequent_words_are_translated(files: list[Path], settings: list[str], tmp_path: Path):
+    losses = [train_cove(files, tmp_path / size, [*settings, f"max_size={size}", "epochs=1"])["loss"] for size in "19"]
+    assert losses[0] < losses[1]  # one word and the specials are fewer than all
+
+
 def test_what_cannot_be_trained_is_refused(files: list[Path], settings: list[str], tmp_path: Path):
     run = tmp_path / "run"
     with pytest.raises(ValueError, match="--set word_vectors=FILE"):
         train_cove(files, run)
     with pytest.raises(ValueError, match="3 files were given; expected SOURCE TARGET"):
         train_cove([*files, files[0]], run, settings)
-    with pytest.raises(ValueError, match="no pair has at most 2 tokens"):
+    with pytest.raises(ValueError, match="no pair has 1 to 2 tokens"):
         train_cove(files, run, [*settings, "max_tokens=2"])
     for setting in ("hidden_dim=0", "dropout_rate=1", "clip_norm=0"):
         with pytest.raises(ValueError, match=setting.partition("=")[0]):
             train_cove(files, run, [*settings, setting])
     with pytest.raises(DivergenceError, match="lower learning_rate"):
         train_cove(files, tmp_path / "diverged", [*settings, "learning_rate=1e30"])
+    blank = [file.with_name(f"blank-{file.name}") for file in files[:2]]
+    for file in blank:
+        file.write_text("\n\n")
+    with pytest.raises(ValueError, match="no pair has 1 to"):
+        train_cove(blank, tmp_path / "blank", settings)
+    assert not (tmp_path / "blank").exists()
     files[1].write_text("nur eine\n")
     with pytest.raises(ValueError, match="has 4 lines and .* 1; expected a translation of each line"):
         train_cove(files, run, settings)

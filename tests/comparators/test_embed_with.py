@@ -36,6 +36,20 @@ def test_the_file_has_the_sentences_and_is_read_in_place_of_elmo(glove: Path, te
     assert StoredLayers(tmp_path / "out.npy")([["the", "cat"]]).shape == (1, 1, 2, 2)
 
 
+def test_the_input_is_not_overwritten_by_the_tokens(glove: Path, text: Path):
+    before = text.read_text()
+    with pytest.raises(ValueError, match=r"text\.txt is where the tokens of the output go"):
+        embed_with("static", glove, text, text.with_suffix(".npy"), raw_text=True)
+    assert text.read_text() == before
+
+
+def test_long_lines_are_in_batches_of_their_own(glove: Path, text: Path, tmp_path: Path):
+    lines = ["the " * 9000, "cat"] * 2
+    text.write_text("".join(f"{line}\n" for line in lines))
+    embed_with("static", glove, text, tmp_path / "out.npy")
+    assert [array.shape[1] for array in load_vectors(tmp_path / "out.npy")] == [9000, 1, 9000, 1]
+
+
 def test_the_command_is_the_function(glove: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "out.npy"
     text.write_text("The cat.\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from elmokit.comparators.ims import decayed_sum, train_ims
 from elmokit.comparators.sense_words import SenseSentence, SenseWord
+from elmokit.vectors import static_layers
 from elmokit.vectors.static_layers import StaticLayers
 from toy_sense_sentences import senses, sentence, training
 
@@ -36,12 +38,23 @@ def test_an_occurrence_with_two_senses_is_an_example_of_each():
     assert set(train_ims([both]).classifiers["bank", "NOUN"].senses) == {"bank%money", "bank%river"}
 
 
-def test_vectors_of_unseen_neighbours_decide(tmp_path: Path):
+def counted(read: Callable[..., object], reads: list[str]) -> Callable[..., object]:
+    def and_count(*arguments: object, **more: object) -> object:
+        reads.append("read")
+        return read(*arguments, **more)
+
+    return and_count
+
+
+def test_vectors_of_unseen_neighbours_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     words = {"money": "5 0", "cash": "5 0", "river": "0 5", "stream": "0 5"}
     (tmp_path / "vectors.txt").write_text("".join(f"{word} {vector}\n" for word, vector in words.items()))
     model = train_ims(training(), vectors=StaticLayers(tmp_path / "vectors.txt"), surrounding_words=False)
     asked = [sentence("cash", "its bank has cash"), sentence("stream", "its bank has stream")]
+    reads: list[str] = []
+    monkeypatch.setattr(static_layers, "read_word_vectors", counted(static_layers.read_word_vectors, reads))
     assert model.predict(asked, senses) == {"cash": "bank%money", "stream": "bank%river"}
+    assert len(reads) == 1  # the file, for all sentences together
 
 
 def test_the_sum_decays_to_a_tenth_within_the_window():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,34 @@ def test_the_same_command_gives_the_same_vectors(shard: Path, tmp_path: Path):
 def test_fasttext_needs_the_ending_that_holds_subwords(shard: Path, tmp_path: Path):
     with pytest.raises(ValueError, match=r"vectors.vec does not end in .bin; only"):
         train_fasttext([shard], tmp_path / "vectors.vec")
+
+
+@pytest.mark.parametrize("train", [train_word2vec, train_fasttext])
+def test_a_text_without_a_frequent_word_is_refused(
+    train: Callable[[list[Path], Path], object], shard: Path, tmp_path: Path
+):
+    shard.write_text("too few words\n")
+    with pytest.raises(ValueError, match=r"no word occurs at least 5 times \(min_count\)"):
+        train([shard], tmp_path / "vectors.bin")
+    assert not (tmp_path / "vectors.bin").exists()
+
+
+def test_the_defaults_are_those_of_each_program(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    given: list[dict[str, object]] = []
+
+    def stop(**arguments: object) -> None:
+        given.append(arguments)
+        raise KeyboardInterrupt
+
+    for module, name, train in (
+        ("gensim.models", "Word2Vec", train_word2vec),
+        ("gensim.models.fasttext", "FastText", train_fasttext),
+    ):
+        monkeypatch.setattr(f"{module}.{name}", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train([shard], tmp_path / "vectors.bin")
+    word2vec, fasttext = ([one["alpha"], one["sample"], one["ns_exponent"]] for one in given)
+    assert (word2vec, fasttext) == ([0.025, 1e-5, 0.75], [0.05, 1e-4, 0.5])
 
 
 @pytest.mark.parametrize("setting", ["dim=0", "max_n=2", "colour=red"])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.cli.main import main
-from elmokit.reproduce.blimp import DATA, compute, our_rows, our_tables, read_paradigm, read_results_of_blimp
+from elmokit.reproduce.blimp import compute, our_rows, our_tables, read_paradigm, read_results_of_blimp
 from elmokit.reproduce.reproduction import Request
 from toy_language_model import write_toy
 
@@ -17,7 +17,7 @@ PAIRS = {"one": [("a b.", "b a."), ("c", "a c")], "two": [("b a.", "a b.")]}
 
 @pytest.fixture
 def request_of_toy(tmp_path: Path) -> Request:
-    folder = tmp_path / "data" / DATA
+    folder = tmp_path / "data" / "external" / "blimp" / "data"
     folder.mkdir(parents=True)
     for name, pairs in PAIRS.items():
         lines = [

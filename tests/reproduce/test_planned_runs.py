@@ -9,7 +9,8 @@ import pytest
 
 from elmokit.reproduce import figure1, table2, table3
 from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
-from elmokit.reproduce.planned_runs import PlannedModel, Setup, cheapest_first, unpacked
+from elmokit.reproduce.data_folders import data_folder, unpacked
+from elmokit.reproduce.planned_runs import PlannedModel, Setup, cheapest_first
 from elmokit.reproduce.scales import SCALES, TASK_DATA, find_scale
 from elmokit.tasks.all_tasks import TASKS
 
@@ -81,3 +82,6 @@ def test_every_task_has_data_and_an_unknown_scale_is_refused(tmp_path: Path):
         find_scale("cup")
     (tmp_path / "sst" / "sst").mkdir(parents=True)
     assert unpacked(tmp_path / "sst") == tmp_path / "sst" / "sst" == unpacked(tmp_path / "sst" / "sst")
+    (tmp_path / "wic" / "HW2" / "WiC_dataset").mkdir(parents=True)
+    assert data_folder(tmp_path, "wic", "HW2", "WiC_dataset") == tmp_path / "wic" / "HW2" / "WiC_dataset"
+    assert data_folder(tmp_path, "sst", "HW2", "WiC_dataset") == tmp_path / "sst" / "sst"

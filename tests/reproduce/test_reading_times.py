@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 from elmokit.report.reproduction_page import reproduction_page
-from elmokit.reproduce.reading_times import DATA, REPRODUCTION, compute, our_rows
+from elmokit.reproduce.reading_times import REPRODUCTION, compute, our_rows
 from elmokit.reproduce.reproduction import Request
 from toy_language_model import write_toy
 
 
 def test_each_model_is_measured_once_and_becomes_rows(tmp_path: Path) -> None:
-    folder = tmp_path / "data" / DATA
+    folder = tmp_path / "data" / "external" / "natural_stories" / "ns"
     folder.mkdir(parents=True)
     words = [(word, zone, item) for item in (1, 2) for zone, word in enumerate("abcabacbabca"[::item], start=1)]
     lines = [f"{word}\t{zone}\t{item}\n" for word, zone, item in words]

@@ -32,6 +32,9 @@ def test_each_system_is_trained_on_semcor_and_asked_the_five_sets_once(data: Pat
     lines = paths[0].read_text()
     assert compute(request) == paths
     assert paths[0].read_text() == lines  # nothing was left to do
+    (tmp_path / "vectors.txt").write_text("loans 0 5\nflooded 5 0\n")
+    compute(request)
+    assert len(paths[0].read_text().splitlines()) == 4  # other vectors under the same name
 
 
 def test_rows_are_those_of_the_paper_or_come_last(data: Path, tmp_path: Path):

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from elmokit.reproduce import system_results
+from elmokit.reproduce.data_folders import glove_file
 from elmokit.reproduce.reproduction import Request
 from elmokit.reproduce.table4 import QUERIES, REPRODUCTION, compute
-from elmokit.reproduce.table5 import GLOVE
 from toy_senses import cue_system, write_sense_data
 
 
@@ -17,8 +17,8 @@ from toy_senses import cue_system, write_sense_data
 def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     monkeypatch.setattr(system_results, "open_system", cue_system)
     data = write_sense_data(tmp_path / "data")
-    (data / GLOVE).parent.mkdir(parents=True)
-    (data / GLOVE).write_text("play 1 0\nzoo 0 1\ngame 2 1\nplays 3 0\n")
+    glove_file(data).parent.mkdir(parents=True)
+    glove_file(data).write_text("play 1 0\nzoo 0 1\ngame 2 1\nplays 3 0\n")
     return compute(Request(data, tmp_path, ("cues",)))
 
 

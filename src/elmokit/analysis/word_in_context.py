@@ -69,6 +69,8 @@ def read_wic(data: Path, gold: Path) -> list[Pair]:
         if any(index >= len(tokens) for index, tokens in zip(indices, sentences, strict=True)):
             raise FormatError(where, f"has index {cells[2]}, but {len(sentences[0])} and {len(sentences[1])} tokens")
         pairs.append(Pair(sentences, indices, answers[number - 1] == "T"))
+    if len(answers) != len(pairs):
+        raise FormatError(gold, f"has {len(answers):,} answers, and {data} has {len(pairs):,} pairs; expected as many")
     return pairs
 
 

@@ -128,6 +128,7 @@ def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
 def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
     from elmokit.comparators.embed_with import embed_with
 
+    arguments.when_interrupted = ""  # there is no --resume with --with
     names = {
         "--model": "model",
         "--weights": "weights",

@@ -48,6 +48,9 @@ class ContextEncoder(nn.Module):
         self.hidden = nn.Linear(2 * lstm_dim, 2 * lstm_dim)
         self.output = nn.Linear(2 * lstm_dim, dim)
         self.targets = nn.Embedding(num_tokens, dim)
+        for words in (self.left_words, self.right_words):  # as the original program starts: rare words stay small
+            nn.init.normal_(words.weight, std=num_tokens**-0.5)
+        nn.init.zeros_(self.targets.weight)
 
     def forward(self, ids: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
         """Context vectors of sentences of one length; the word itself is read by neither side."""
@@ -90,10 +93,12 @@ class Context2vec:
 
         The score of a word w in a context c is `(cos(w, c) + 1) / 2`. If the word that the substitutes should mean the
         same as is `known`, it is `max(cos(w, known), 0) * max(cos(w, c), 0)`.
-        Raises ValueError unless there is exactly one gap and `number` is at least 1.
+        Raises ValueError unless there is exactly one gap, `number` is at least 1, and `known` is in the vocabulary.
         """
         if number < 1:
             raise ValueError(f"number is {number}; expected at least 1")
+        if known is not None and known.lower() not in self.vocabulary:
+            raise ValueError(f"the model has no vector of {known!r}, which its training text had too rarely or never")
         targets = self.encoder.targets.weight
         scores = torch.cosine_similarity(targets, self._context_of_gap(sentence)[None])
         if known is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -38,13 +39,14 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 NOISE_POWER = 0.75
+SAVE_SECONDS = 600
 SENTENCES_PER_BLOCK = 8192
 """Sentences that are grouped by length together."""
 
 
 @dataclass(frozen=True)
 class Context2vecConfig:
-    """Settings of a training; the defaults are the published ones, except for `max_size`."""
+    """Settings of a training; the defaults are the published ones, except for `max_size` and `clip_norm`."""
 
     word_dim: int = 300
     """Width of the context words' embeddings."""
@@ -67,7 +69,7 @@ class Context2vecConfig:
     learning_rate: float = 0.001
     """Adam's."""
     clip_norm: float = 5.0
-    """Largest norm of the gradient."""
+    """Largest norm of the gradient; the original program has no limit."""
     log_every: int = 100
     """Steps between lines of metrics.jsonl."""
     seed: int = 0
@@ -88,14 +90,15 @@ class Context2vecConfig:
 def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
     """Train a model and write its folder: weights, vocabulary, config.json, metrics.jsonl.
 
-    The weights are written with each line of the log, so a training that is stopped leaves the last ones.
+    The weights are written every ten minutes and at the end, so a training that is stopped leaves those of some minutes
+    before; it cannot be continued.
 
     settings: fields of `Context2vecConfig` as `field=value`. Returns the tokens read and the mean loss (nats per token)
     of the last `log_every` steps. Raises ValueError for wrong settings and shards without a sentence, OSError for
     files that cannot be read or written, and DivergenceError, a ValueError.
     """
     config = change_settings({"training": Context2vecConfig()}, settings)["training"]
-    with new_run(output), torch.random.fork_rng(devices=[]):
+    with new_run(output, can_resume=False), torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         vocabulary, counts = _count(files, config)
         output.mkdir(exist_ok=True)
@@ -104,10 +107,15 @@ def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[st
         encoder = new_encoder(vocabulary=vocabulary, word_dim=config.word_dim, lstm_dim=config.lstm_dim, dim=config.dim)
         log = metrics_log(output)
         measured: dict[str, float] = {}
-        for step, num_tokens, loss in _train(Context2vec(encoder, vocabulary), files, _noise(counts), config):
+        written = time.monotonic()
+        total = config.num_tokens or config.epochs * int(counts.sum())
+        for step, num_tokens, loss in _train(Context2vec(encoder, vocabulary), files, _noise(counts), config, total):
             measured = {"step": step, "num_tokens": num_tokens, "loss": loss}
             log(**measured)
-            write_tensors(output / MODEL_FILE, encoder.state_dict())
+            if time.monotonic() - written > SAVE_SECONDS:
+                write_tensors(output / MODEL_FILE, encoder.state_dict())
+                written = time.monotonic()
+        write_tensors(output / MODEL_FILE, encoder.state_dict())
     return measured
 
 
@@ -145,13 +153,13 @@ def _noise(counts: Float[np.ndarray, " V"]) -> Float[Tensor, " V"]:
 
 
 def _train(
-    model: Context2vec, shards: Sequence[Path], noise: Float[Tensor, " V"], config: Context2vecConfig
+    model: Context2vec, shards: Sequence[Path], noise: Float[Tensor, " V"], config: Context2vecConfig, total: int
 ) -> Iterator[tuple[int, int, float]]:
     """Yield step, tokens read and the mean loss since the last time, every `log_every` steps and at the end."""
     optimizer = torch.optim.Adam(model.encoder.parameters(), config.learning_rate)
     losses: list[float] = []
     step = num_tokens = 0
-    with progress_bar(unit="token", total=config.num_tokens or None, scale=True) as bar:
+    with progress_bar(unit="token", total=total, scale=True) as bar:
         for ids in _batches(model, shards, config):
             draws = torch.rand(*ids.shape, config.negatives, dtype=torch.float64)
             negatives = torch.searchsorted(noise, draws).clamp(max=len(noise) - 1)

@@ -49,8 +49,10 @@ class CoveConfig:
     """Width of the target words' embeddings."""
     min_count: int = 2
     """Occurrences that a target word needs; rarer ones are unknown words."""
+    max_size: int = 50_000
+    """Largest number of target words, the most frequent ones."""
     max_tokens: int = 50
-    """Pairs with more tokens on either side are left out of the training."""
+    """Pairs with more tokens on either side, or with none, are left out of the training."""
     batch_size: int = 64
     """Pairs per step, of one source length."""
     epochs: int = 10
@@ -65,7 +67,7 @@ class CoveConfig:
     """Seed of initial weights, order and dropout."""
 
     def __post_init__(self) -> None:
-        for name in ("hidden_dim", "target_dim", "min_count", "max_tokens", "batch_size", "epochs"):
+        for name in ("hidden_dim", "target_dim", "min_count", "max_size", "max_tokens", "batch_size", "epochs"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not 0 <= self.dropout_rate < 1:
@@ -83,10 +85,11 @@ class _Pairs:
     target: list[list[str]]
 
     def short(self, most: int) -> _Pairs:
-        """The pairs of at most so many tokens on either side. Raises ValueError if there is none."""
-        kept = [pair for pair in zip(self.source, self.target, strict=True) if max(map(len, pair)) <= most]
+        """The pairs of one to so many tokens on either side. Raises ValueError if there is none."""
+        pairs = zip(self.source, self.target, strict=True)
+        kept = [pair for pair in pairs if all(0 < len(sentence) <= most for sentence in pair)]
         if not kept:
-            raise ValueError(f"no pair has at most {most} tokens on both sides (max_tokens)")
+            raise ValueError(f"no pair has 1 to {most} tokens on both sides (max_tokens)")
         return _Pairs([source for source, _ in kept], [target for _, target in kept])
 
 
@@ -113,7 +116,7 @@ class _Numbers:
 def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
     """Train a translator and write the folder of its encoder: `encoder.safetensors`, config.json, metrics.jsonl.
 
-    The encoder is written after each epoch.
+    The encoder is written after each epoch; a training that is stopped cannot be continued.
 
     files: the source and the target text, one sentence per line, which is tokenised; then, if there are four, the pair
         of texts on which BLEU is measured (`metrics/bleu.py`, the tokens of `tokenize`, greedy search).
@@ -130,8 +133,8 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
     test = _read_pairs(files[2], files[3]) if files[2:] else None
     words = StaticLayers(config.word_vectors)
     words.add(chain(training.source, test.source if test else ()))
-    vocabulary = _target_vocabulary(training.target, min_count=config.min_count)
-    with new_run(output), torch.random.fork_rng(devices=[]):
+    vocabulary = _target_vocabulary(training.target, config)
+    with new_run(output, can_resume=False), torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         output.mkdir(exist_ok=True)
         write_comparator_config(output, "cove", config, files=files)
@@ -156,11 +159,12 @@ def _read_pairs(source: Path, target: Path) -> _Pairs:
     return _Pairs(*texts)
 
 
-def _target_vocabulary(target: Iterable[Sequence[str]], *, min_count: int) -> Vocabulary:
+def _target_vocabulary(target: Iterable[Sequence[str]], config: CoveConfig) -> Vocabulary:
     counts = Counter(chain.from_iterable(target))
     specials = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
-    kept = sorted(token for token, count in counts.items() if count >= min_count and token not in specials)
-    return Vocabulary([*specials, *kept])
+    enough = [token for token, count in counts.items() if count >= config.min_count and token not in specials]
+    kept = sorted(enough, key=lambda token: (-counts[token], token))[: config.max_size]
+    return Vocabulary([*specials, *sorted(kept)])
 
 
 def _new_translator(config: CoveConfig, vocabulary: Vocabulary, *, input_dim: int) -> Translator:

@@ -11,7 +11,7 @@ from elmokit.system.files import check_output
 from elmokit.system.progress import progress_bar
 from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
-from elmokit.vectors.embed_file import EmbeddedFile
+from elmokit.vectors.embed_file import EmbeddedFile, check_is_not_input
 from elmokit.vectors.save_vectors import save_vectors
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from elmokit.model.frozen_layers import FrozenLayers
 
 SENTENCES_PER_BATCH = 256
+TOKENS_PER_BATCH = 8192
+"""With which a batch is full before it has its sentences."""
 
 
 def embed_with(
@@ -41,11 +43,12 @@ def embed_with(
     output_path: `NAME.npy`, as `save_vectors` writes it, with `NAME.offsets.npy` and the tokens in `NAME.txt`.
     word_vectors: file of word vectors, for the systems that read them as their input.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
-    Raises ValueError for an unknown system, a model of another kind, and input that is not text; OSError for files that
-    cannot be read or written.
+    Raises ValueError for an unknown system, a model of another kind, input that is not text, and an output whose tokens
+    would be written over the input; OSError for files that cannot be read or written.
     """
     output = Path(output_path)
     check_output(output)
+    check_is_not_input(output.with_suffix(".txt"), input_path)  # where `save_vectors` writes the tokens
     layers = open_comparator(system, str(model), word_vectors=None if word_vectors is None else Path(word_vectors))
     split = tokenize if raw_text else split_tokens
     sentences = [split(line) for line in read_lines(input_path)]
@@ -58,7 +61,7 @@ def embed_with(
 
 def _encoded(layers: FrozenLayers, sentences: list[list[str]]) -> Iterator[Float32[np.ndarray, "L T E"]]:
     with progress_bar(unit="sentence", total=len(sentences)) as bar:
-        for batch in batched(sentences, size=SENTENCES_PER_BATCH):
+        for batch in batched(sentences, size=SENTENCES_PER_BATCH, weight=len, enough_weight=TOKENS_PER_BATCH):
             vectors = layers(batch).numpy()
             yield from (vectors[:, number, : len(sentence)] for number, sentence in enumerate(batch))
             bar.update(len(batch))

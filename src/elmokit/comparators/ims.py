@@ -1,7 +1,9 @@
 """IMS with word embeddings: a linear support vector machine for each word (extra `comparators`).
 
 Features: parts of speech around the word, surrounding words and local collocations (Zhong and Ng, 2010); and, with word
-vectors, their sum over the context, which decays with the distance (Iacobacci et al., 2016).
+vectors, their sum over the context, which decays with the distance (Iacobacci et al., 2016). Surrounding words are
+those of the word's own sentence, as they are spelled; the original program takes lemmas of the whole text without stop
+words.
 """
 
 from __future__ import annotations
@@ -53,6 +55,8 @@ class IMS:
         A word that the dictionary lacks too has no answer.
         """
         answers: dict[str, str] = {}
+        if self.vectors is not None:
+            self.vectors.add(sentence.tokens for sentence in sentences)
         for sentence in sentences:
             vectors = _context(self.vectors, sentence)
             for word in sentence.words:
@@ -61,7 +65,8 @@ class IMS:
                     if first := (classifier.senses if classifier else senses(word.word))[:1]:
                         answers[word.name] = first[0]
                 else:
-                    row = _rows([(sentence, word, vectors)], classifier.vectorizer, self.surrounding_words)
+                    summed = None if vectors is None else decayed_sum(vectors, word)
+                    row = _rows([(sentence, word, summed)], classifier.vectorizer, self.surrounding_words)
                     answers[word.name] = str(classifier.machine.predict(row)[0])
         return answers
 
@@ -84,7 +89,8 @@ def train_ims(
     for sentence in sentences:
         context = _context(vectors, sentence)
         for word in sentence.words:
-            examples.setdefault(word.word, []).append((sentence, word, context))
+            summed = None if context is None else decayed_sum(context, word)
+            examples.setdefault(word.word, []).append((sentence, word, summed))
     classifiers: dict[Word, _Classifier] = {}
     with progress_bar(unit="word", total=len(examples)) as bar:
         for name, occurrences in examples.items():
@@ -125,14 +131,14 @@ def _at(items: Sequence[str], place: int, before: int, after: int) -> str:
 
 
 def _rows(
-    examples: Sequence[tuple[SenseSentence, SenseWord, Float[np.ndarray, "T E"] | None]],
+    examples: Sequence[tuple[SenseSentence, SenseWord, Float[np.ndarray, " E"] | None]],
     vectorizer: Any,
     surrounding_words: bool,
 ) -> Any:
-    """A sparse matrix with a row for each example."""
+    """A sparse matrix with a row for each example: its features, and the sum of the vectors around it, if any."""
     sparse = require("scipy.sparse", extra="comparators", purpose="training sense classifiers")
     rows = vectorizer.transform([_features(sentence, word, surrounding_words) for sentence, word, _ in examples])
-    dense = [decayed_sum(vectors, word) for _, word, vectors in examples if vectors is not None]
+    dense = [summed for _, _, summed in examples if summed is not None]
     if dense:
         rows = sparse.hstack([rows, np.stack(dense)])
     rows = rows.tocsr()

@@ -13,6 +13,7 @@ from elmokit.runs.settings import change_settings
 from elmokit.system.extras import require
 from elmokit.system.files import atomic_write
 from elmokit.system.locks import lock
+from elmokit.system.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ _PURPOSE = "training word vectors"
 
 @dataclass(frozen=True)
 class WordVectorConfig:
-    """Settings of a training; the defaults are those of the published word2vec and fastText, except for `dim`."""
+    """Settings of a training; the defaults are word2vec's, and `FASTTEXT` has fastText's."""
 
     dim: int = 100
     """Width of the vectors."""
@@ -32,9 +33,13 @@ class WordVectorConfig:
     min_count: int = 5
     """Occurrences that a word needs to get a vector."""
     negatives: int = 5
-    """Random words for each real pair, drawn from counts to the power of 0.75."""
+    """Random words for each real pair, drawn from counts to the power of `noise_power`."""
+    noise_power: float = 0.75
+    """1 draws negatives like words of the text, 0 all equally often."""
     subsample: float = 1e-5
-    """t: an occurrence of a word of frequency f is dropped with probability 1 - sqrt(t / f)."""
+    """t: an occurrence of a word of frequency f is kept with probability sqrt(t / f) + t / f."""
+    learning_rate: float = 0.025
+    """Of the first update; it falls to almost 0."""
     epochs: int = 5
     """Passes over the shards."""
     seed: int = 1
@@ -52,39 +57,56 @@ class WordVectorConfig:
         for name in ("dim", "window", "min_count", "negatives", "epochs", "workers", "bucket", "min_n"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not self.learning_rate > 0:
+            raise ValueError(f"learning_rate is {self.learning_rate}; it must be positive")
         if self.max_n < self.min_n:
             raise ValueError(f"max_n is {self.max_n}, which is less than min_n, {self.min_n}")
+
+
+FASTTEXT = WordVectorConfig(subsample=1e-4, learning_rate=0.05, noise_power=0.5)
+"""The defaults of the published fastText (`skipgram`)."""
 
 
 def train_word2vec(shards: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
     """Train skip-gram vectors and write them as word2vec's text file, or its binary one if the name ends in `.bin`.
 
     settings: fields of `WordVectorConfig` as `field=value`. Returns the number of words. Raises ValueError for wrong
-    settings, shards without a sentence and a missing gensim, and OSError for files that cannot be read or written.
+    settings, shards without a sentence or a word that is frequent enough, and a missing gensim, and OSError for files
+    that cannot be read or written. Nothing is written before the end: a training that is stopped leaves nothing.
     """
-    config = _config(settings)
+    config = change_settings({"training": WordVectorConfig()}, settings)["training"]
     models = require("gensim.models", extra="comparators", purpose=_PURPOSE)
     with lock(output), atomic_write(output) as unfinished:
-        model = models.Word2Vec(_Sentences(shards), **_arguments(config))
+        model = _trained(models.Word2Vec(**_arguments(config)), shards, config)
         model.wv.save_word2vec_format(str(unfinished), binary=output.suffix == ".bin")
     return {"words": len(model.wv)}
 
 
 def train_fasttext(shards: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
-    """Train skip-gram vectors with sub-words and write fastText's own `.bin` file; otherwise as `train_word2vec`."""
-    config = _config(settings)
+    """Train skip-gram vectors with sub-words and write fastText's own `.bin` file; otherwise as `train_word2vec`.
+
+    The defaults of the settings are those of `FASTTEXT`.
+    """
+    config = change_settings({"training": FASTTEXT}, settings)["training"]
     if output.suffix != ".bin":
         raise ValueError(f"{output} does not end in .bin; only fastText's .bin files hold sub-words")
     fasttext = require("gensim.models.fasttext", extra="comparators", purpose=_PURPOSE)
     subwords = {"bucket": config.bucket, "min_n": config.min_n, "max_n": config.max_n}
     with lock(output), atomic_write(output) as unfinished:
-        model = fasttext.FastText(_Sentences(shards), **_arguments(config), **subwords)
+        model = _trained(fasttext.FastText(**_arguments(config), **subwords), shards, config)
         fasttext.save_facebook_model(model, str(unfinished))
     return {"words": len(model.wv)}
 
 
-def _config(settings: Sequence[str]) -> WordVectorConfig:
-    return change_settings({"training": WordVectorConfig()}, settings)["training"]
+def _trained(model: Any, shards: Sequence[Path], config: WordVectorConfig) -> Any:
+    """The model of gensim, trained as by its constructor. Raises ValueError if no word is frequent enough."""
+    sentences = _Sentences(shards, num_epochs=config.epochs)
+    model.build_vocab(sentences)
+    if not model.wv.key_to_index:
+        raise ValueError(f"no word occurs at least {config.min_count} times (min_count)")
+    words = model.corpus_total_words
+    model.train(sentences, total_examples=model.corpus_count, total_words=words, epochs=config.epochs)
+    return model
 
 
 def _arguments(config: WordVectorConfig) -> dict[str, Any]:
@@ -95,17 +117,28 @@ def _arguments(config: WordVectorConfig) -> dict[str, Any]:
         "vector_size": config.dim,
         "negative": config.negatives,
         "sample": config.subsample,
+        "alpha": config.learning_rate,
         "workers": config.workers,
         "sg": 1,
-        "ns_exponent": 0.75,
+        "ns_exponent": config.noise_power,
     }
 
 
 class _Sentences:
     """The sentences of the shards in their order; gensim iterates once to count and once per epoch."""
 
-    def __init__(self, shards: Sequence[Path]) -> None:
-        self.shards = shards
+    def __init__(self, shards: Sequence[Path], *, num_epochs: int) -> None:
+        self.shards, self.num_epochs = shards, num_epochs
+        self.passes = 0
+        self.num_sentences: int | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
-        return iter(SentenceStream(self.shards, shuffle=False, num_epochs=1))
+        label = f"epoch {self.passes} of {self.num_epochs}" if self.passes else "counting"
+        self.passes += 1
+        count = 0
+        with progress_bar(unit="sentence", total=self.num_sentences, label=label, scale=True) as bar:
+            for sentence in SentenceStream(self.shards, shuffle=False, num_epochs=1):
+                yield sentence
+                bar.update()
+                count += 1
+        self.num_sentences = count

@@ -16,6 +16,7 @@ from elmokit.metrics.score import Accuracy
 from elmokit.metrics.statistic import Statistic
 from elmokit.model.bundled import DEFAULT_MODEL
 from elmokit.model.elmo import Elmo
+from elmokit.reproduce.data_folders import data_folder
 from elmokit.reproduce.published import BLIMP
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
 from elmokit.reproduce.results import RESULTS_NAME, append_result, read_results
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from elmokit.scoring.minimal_pairs import Sentences
 
 NAME = "blimp"
-DATA = "external/blimp/blimp/data"
 PAPERS_TERMS = {"s-selection": "argument_structure"}
 """Phenomena of files that table 3 of the paper, which has twelve, counts as another one."""
 
@@ -77,9 +77,10 @@ def compute(request: Request) -> list[Path]:
 
     Raises FileNotFoundError if the data are not there.
     """
-    files = sorted((request.data_dir / DATA).glob("*.jsonl"))
+    folder = data_folder(request.data_dir, "external/blimp", "data")
+    files = sorted(folder.glob("*.jsonl"))
     if not files:
-        raise FileNotFoundError(f"{request.data_dir / DATA}: there are no files of BLiMP; see CONTRIBUTING.md")
+        raise FileNotFoundError(f"{folder}: there are no files of BLiMP; see CONTRIBUTING.md")
     done = {(result.fingerprint, result.paradigm) for result in read_results_of_blimp([request.results_dir])}
     for model in request.models or (DEFAULT_MODEL,):
         elmo = Elmo.from_pretrained(model)

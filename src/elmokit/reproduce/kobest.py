@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from elmokit.analysis.word_in_context import read_kobest_wic
+from elmokit.reproduce.data_folders import data_folder
 from elmokit.reproduce.published import KOBEST_WIC
 from elmokit.reproduce.reproduction import Reproduction
 from elmokit.reproduce.system_results import measure_systems
@@ -21,7 +22,7 @@ NAME = "kobest"
 
 def compute(request: Request) -> list[Path]:
     """Score each system on the pairs of KB-WiC, tokenised as the Korean model was trained."""
-    folder = request.data_dir / "external/kobest/kobest/v1.0/WiC"
+    folder = data_folder(request.data_dir, "external/kobest", "v1.0", "WiC")
     parts = [read_kobest_wic(folder / f"{part}.tsv") for part in ("train", "dev", "test")]
     return measure_systems(
         NAME,

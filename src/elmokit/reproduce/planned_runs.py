@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from elmokit.reproduce.data_folders import unpacked
 from elmokit.reproduce.scales import TASK_DATA
 from elmokit.tasks.all_tasks import task_recipe
 from elmokit.tasks.config import config_to_json, with_settings
@@ -124,12 +125,6 @@ class Setup:
             base = replace(base, inputs=replace(base.inputs, elmo=None))
             return ["none", *_differences(base, config)]
         return ["elmo", self.fingerprint if model is None else model.name, *_differences(base, config)]
-
-
-def unpacked(folder: Path) -> Path:
-    """The folder of a data set; an archive that was unpacked into a folder of its own name has a second one in it."""
-    inner = folder / folder.name
-    return inner if inner.is_dir() else folder
 
 
 def cheapest_first(runs: Iterable[PlannedRun]) -> list[PlannedRun]:

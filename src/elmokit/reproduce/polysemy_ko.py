@@ -16,6 +16,7 @@ from elmokit.analysis.polysemes import LISTS, read_polysemes
 from elmokit.analysis.polysemy import chance, context_bags, nearest_hits
 from elmokit.analysis.targets import sentence_vectors
 from elmokit.metrics.statistic import Statistic
+from elmokit.reproduce.data_folders import data_folder
 from elmokit.reproduce.published import POLYSEMY_KO
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
 from elmokit.reproduce.results import RESULTS_NAME
@@ -40,7 +41,7 @@ BAG = "bag of context words"
 
 def compute(request: Request) -> list[Path]:
     """Find the nearest occurrences with each system."""
-    folder = request.data_dir / "ko/tasks/homonym_ko/homonym_ko"
+    folder = data_folder(request.data_dir, "ko/tasks/homonym_ko")
     train, test = read_homonyms(folder / "train.jsonl"), read_homonyms(folder / "test.jsonl")
     known, asked = of_one_form(train, test)
     praise = [each for each in read_examples(folder / "demo_seed_examples.tsv") if each.word == PRAISE]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from elmokit.analysis.reading_times import RATES, AddedLikelihood, added_likelihood, read_words, score_words
 from elmokit.model.bundled import DEFAULT_MODEL
 from elmokit.model.elmo import Elmo
+from elmokit.reproduce.data_folders import data_folder
 from elmokit.reproduce.published import READING_TIMES
 from elmokit.reproduce.reproduction import OurRow, Reproduction
 from elmokit.reproduce.results import RESULTS_NAME, append_result, read_results
@@ -19,12 +20,11 @@ if TYPE_CHECKING:
     from elmokit.reproduce.reproduction import Request
 
 NAME = "reading-times"
-DATA = "external/natural_stories/ns"
 
 
 def compute(request: Request) -> list[Path]:
     """Measure each model that the results do not have. Raises FileNotFoundError if the data are not there."""
-    words = read_words(request.data_dir / DATA)
+    words = read_words(data_folder(request.data_dir, "external/natural_stories", "ns"))
     done = {fields.text("fingerprint") for fields in read_results([request.results_dir], NAME)}
     for model in request.models or (DEFAULT_MODEL,):
         elmo = Elmo.from_pretrained(model)

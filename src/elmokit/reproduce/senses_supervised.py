@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.analysis.sense_corpora import read_sense_corpus
-from elmokit.analysis.wordnet import read_inventory
 from elmokit.comparators.ims import train_ims
 from elmokit.comparators.sense_tagger import train_sense_tagger
 from elmokit.comparators.sense_words import SenseSentence, SenseWord
 from elmokit.comparators.static import open_static
 from elmokit.metrics.statistic import Statistic
+from elmokit.reproduce.data_folders import glove_file
 from elmokit.reproduce.paper import TABLE_5
 from elmokit.reproduce.reproduction import OurRow, Reproduction
 from elmokit.reproduce.results import RESULTS_NAME, append_result
 from elmokit.reproduce.system_results import details_table, read_system_results
-from elmokit.reproduce.table5 import FOUR, GLOVE, read_semcor, scores
+from elmokit.reproduce.table5 import FOUR, read_semcor, read_test_sets, read_wordnet, scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,24 +49,24 @@ def compute(request: Request) -> list[Path]:
     words, or `sense-tagger`, with its settings if there are any: `sense-tagger:hidden_dim=64,epochs=3`.
     """
     path = request.results_dir / RESULTS_NAME
-    given = request.models or (IMS, f"{IMS_WITHOUT_WORDS}:{request.data_dir / GLOVE}")
-    done = {each.system for each in read_system_results([path], NAME)}
-    missing = [system for system in given if system_name(system) not in done]
+    given = request.models or (IMS, f"{IMS_WITHOUT_WORDS}:{glove_file(request.data_dir)}")
+    done = {(each.system, each.fingerprint) for each in read_system_results([path], NAME)}
+    missing = [system for system in given if (system_name(system), _fingerprint(system)) not in done]
     if missing:
-        folder = request.data_dir / "tasks/wsd_raganato/wsd_raganato/Evaluation_Datasets/ALL"
-        asked = read_sense_corpus(folder / "ALL.data.xml", folder / "ALL.gold.key.txt")
+        asked = read_test_sets(request.data_dir)
         known = read_semcor(request.data_dir)
         words = {(each.lemma, each.pos) for each in asked.instances}
         corpora = _Corpora(
             known=sense_sentences(known, only=words, with_senses=True),
             asked=sense_sentences(asked, only=words, with_senses=False),
-            inventory=read_inventory(request.data_dir / "tasks/wordnet30/wordnet30/index.sense"),
+            inventory=read_wordnet(request.data_dir),
         )
         data = f"SemCor 3.0, the words of the test sets; ALL, {len(asked.instances):,} instances"
         for system in missing:
             start = time.process_time()
             answers = _answer(system, corpora)
-            values = {"system": system_name(system), "is_bilm": False, "fingerprint": "", "data": data}
+            values = {"system": system_name(system), "is_bilm": False, "fingerprint": _fingerprint(system)}
+            values["data"] = data
             rows = {ANSWERS: {name: round(number, 3) for name, number in scores(asked, answers).items()}}
             cost = {"processor_seconds": round(time.process_time() - start, 1)}
             append_result(request.results_dir, NAME, {**values, "rows": rows, "hits": {}, "texts": {}, **cost})
@@ -80,6 +79,12 @@ def system_name(given: str) -> str:
     if kind not in _TRAININGS:
         raise ValueError(f"no supervised system {given!r}; expected one of {', '.join(_TRAININGS)}")
     return f"{kind}, {rest if kind == TAGGER else Path(rest).name}" if rest else kind
+
+
+def _fingerprint(given: str) -> str:
+    """Of the word vectors that a system reads; empty without any."""
+    kind, _, rest = given.partition(":")
+    return open_static(rest).fingerprint() if rest and kind != TAGGER else ""
 
 
 def sense_sentences(corpus: SenseCorpus, *, only: set[Word], with_senses: bool) -> list[SenseSentence]:

@@ -12,6 +12,7 @@ from elmokit.analysis.polysemes import read_polysemes
 from elmokit.analysis.polysemy import nearest_hits
 from elmokit.analysis.sense_neighbours import neighbour_shares
 from elmokit.analysis.targets import Target, target_vectors
+from elmokit.reproduce.data_folders import GLOVE, glove_file
 from elmokit.reproduce.paper import TABLE_4
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
 from elmokit.reproduce.system_results import (
@@ -21,7 +22,7 @@ from elmokit.reproduce.system_results import (
     measure_systems,
     read_system_results,
 )
-from elmokit.reproduce.table5 import GLOVE, read_semcor
+from elmokit.reproduce.table5 import read_semcor
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -55,10 +56,10 @@ def compute(request: Request) -> list[Path]:
         NAME,
         request,
         lambda system: _measure(system, corpus),
-        default=("mini-en", "random:mini-en", f"static:{request.data_dir / GLOVE}"),
+        default=("mini-en", "random:mini-en", f"static:{glove_file(request.data_dir)}"),
         data=f"SemCor 3.0, {len(corpus.instances):,} annotated words in {len(corpus.sentences):,} sentences",
         without_vectors=lambda: Measured(
-            {}, texts={STATIC_ROW: ", ".join(nearest_words(request.data_dir / GLOVE, WORD))}
+            {}, texts={STATIC_ROW: ", ".join(nearest_words(glove_file(request.data_dir), WORD))}
         ),
     )
 
@@ -104,7 +105,7 @@ def shown_context(corpus: SenseCorpus, found: Neighbour) -> str:
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     """The nearest words of GloVe, and the nearest context of each of our two sentences, by system and layer."""
     static = [
-        OurRow(STATIC_ROW, GLOVE.rpartition("/")[2], (WORD, result.measured.texts[STATIC_ROW]))
+        OurRow(STATIC_ROW, GLOVE, (WORD, result.measured.texts[STATIC_ROW]))
         for result in read_system_results(paths, NAME)
         if STATIC_ROW in result.measured.texts
     ]

@@ -10,6 +10,7 @@ from elmokit.analysis.sense_corpora import POS, SenseCorpus, read_sense_corpus
 from elmokit.analysis.wordnet import read_inventory
 from elmokit.metrics.senses import correct_share, score_senses
 from elmokit.metrics.statistic import Statistic
+from elmokit.reproduce.data_folders import data_folder, glove_file
 from elmokit.reproduce.paper import TABLE_5
 from elmokit.reproduce.reproduction import OurRow, Reproduction
 from elmokit.reproduce.system_results import (
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.analysis.disambiguation import Answers
+    from elmokit.analysis.wordnet import SenseInventory
     from elmokit.reproduce.reproduction import OurTable, Request
     from elmokit.reproduce.system_results import SystemResult
 
@@ -33,22 +35,30 @@ SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 PAPERS_SETS = ("senseval2", "senseval3", "semeval2013", "semeval2015")
 FOUR, ALL = "four sets", "ALL"
 FIRST_SENSE = "WordNet 1st sense"
-GLOVE = "tasks/glove/glove/glove.6B.50d.100k.txt.gz"
 _ROWS = {"layer 1": "biLM, first layer", "layer 2": "biLM, second layer", FIRST_SENSE: FIRST_SENSE}
 _PAIRS = (("layer 1", "layer 2"), (AVERAGE, "layer 2"), (UPPER_AVERAGE, "layer 2"), (EQUAL_SIZE, "layer 2"))
 
 
 def read_semcor(data_dir: Path) -> SenseCorpus:
     """SemCor, in the form of the evaluation framework."""
-    folder = data_dir / "tasks/wsd_raganato/wsd_raganato/Training_Corpora/SemCor"
+    folder = data_folder(data_dir, "tasks/wsd_raganato") / "Training_Corpora" / "SemCor"
     return read_sense_corpus(folder / "semcor.data.xml", folder / "semcor.gold.key.txt")
+
+
+def read_test_sets(data_dir: Path) -> SenseCorpus:
+    """The five test sets of the evaluation framework, one after the other."""
+    folder = data_folder(data_dir, "tasks/wsd_raganato") / "Evaluation_Datasets" / "ALL"
+    return read_sense_corpus(folder / "ALL.data.xml", folder / "ALL.gold.key.txt")
+
+
+def read_wordnet(data_dir: Path) -> SenseInventory:
+    """The senses of WordNet 3.0."""
+    return read_inventory(data_folder(data_dir, "tasks/wordnet30") / "index.sense")
 
 
 def compute(request: Request) -> list[Path]:
     """Disambiguate the five test sets with each system."""
-    folder = request.data_dir / "tasks/wsd_raganato/wsd_raganato/Evaluation_Datasets/ALL"
-    asked = read_sense_corpus(folder / "ALL.data.xml", folder / "ALL.gold.key.txt")
-    inventory = read_inventory(request.data_dir / "tasks/wordnet30/wordnet30/index.sense")
+    asked, inventory = read_test_sets(request.data_dir), read_wordnet(request.data_dir)
     known = read_semcor(request.data_dir)
 
     def measure(answers: dict[str, Answers]) -> Measured:
@@ -59,7 +69,7 @@ def compute(request: Request) -> list[Path]:
         NAME,
         request,
         lambda system: measure(disambiguate(system.layers, known=known, asked=asked, inventory=inventory)),
-        default=("mini-en", "random:mini-en", f"static:{request.data_dir / GLOVE}"),
+        default=("mini-en", "random:mini-en", f"static:{glove_file(request.data_dir)}"),
         data=f"SemCor 3.0, {len(known.instances):,} instances; ALL, {len(asked.instances):,} instances",
         without_vectors=lambda: measure({FIRST_SENSE: first_senses(asked, inventory)}),
     )

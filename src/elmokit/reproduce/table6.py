@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from elmokit.analysis.tag_probe import TaggedSplits, probe_tags
 from elmokit.analysis.tagged_text import UPOS, XPOS, read_conllu, read_tagged
 from elmokit.metrics.statistic import Statistic
+from elmokit.reproduce.data_folders import data_folder, glove_file
 from elmokit.reproduce.paper import TABLE_6
 from elmokit.reproduce.reproduction import OurRow, Reproduction, Request
 from elmokit.reproduce.system_results import (
@@ -18,7 +19,6 @@ from elmokit.reproduce.system_results import (
     measure_systems,
     read_system_results,
 )
-from elmokit.reproduce.table5 import GLOVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,14 +46,12 @@ class Corpus:
 
 _EWT = ("en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu", "en_ewt-ud-test.conllu")
 CORPORA = (
-    Corpus(
-        "PTB sample", "tasks/pos_ptb_sample/pos_ptb_sample", ("train.tsv", "dev.tsv", "test.tsv"), read_tagged, "en"
-    ),
-    Corpus("EWT, PTB tags", "tasks/pos_ud_ewt/pos_ud_ewt", _EWT, partial(read_conllu, column=XPOS), "en"),
-    Corpus("EWT, UPOS", "tasks/pos_ud_ewt/pos_ud_ewt", _EWT, partial(read_conllu, column=UPOS), "en"),
+    Corpus("PTB sample", "tasks/pos_ptb_sample", ("train.tsv", "dev.tsv", "test.tsv"), read_tagged, "en"),
+    Corpus("EWT, PTB tags", "tasks/pos_ud_ewt", _EWT, partial(read_conllu, column=XPOS), "en"),
+    Corpus("EWT, UPOS", "tasks/pos_ud_ewt", _EWT, partial(read_conllu, column=UPOS), "en"),
     Corpus(
         "Korean GSD, UPOS",
-        "ko/tasks/ud_gsd/ud_gsd",
+        "ko/tasks/ud_gsd",
         ("train.conllu", "dev.conllu", "test.conllu"),
         partial(read_conllu, column=UPOS),
         "ko",
@@ -66,10 +64,11 @@ def compute(request: Request) -> list[Path]:
     """Probe each system on each corpus of the language that it is for; a system that is named, on all of them."""
     paths: list[Path] = []
     for corpus in CORPORA:
-        train, dev, test = (corpus.read(request.data_dir / corpus.folder / file) for file in corpus.files)
+        folder = data_folder(request.data_dir, corpus.folder)
+        train, dev, test = (corpus.read(folder / file) for file in corpus.files)
         splits = TaggedSplits(train, dev, test)
         counts = ", ".join(f"{sum(len(each.tokens) for each in part):,}" for part in (train, dev, test))
-        static = (f"static:{request.data_dir / GLOVE}",) if corpus.language == "en" else ()
+        static = (f"static:{glove_file(request.data_dir)}",) if corpus.language == "en" else ()
         paths = measure_systems(
             NAME,
             request,

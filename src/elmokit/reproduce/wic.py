@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from elmokit.analysis.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE
 from elmokit.analysis.word_in_context import read_wic, score_pairs
 from elmokit.metrics.statistic import Statistic
+from elmokit.reproduce.data_folders import data_folder, glove_file
 from elmokit.reproduce.published import WIC
 from elmokit.reproduce.reproduction import OurRow, Reproduction
 from elmokit.reproduce.system_results import (
@@ -17,7 +18,6 @@ from elmokit.reproduce.system_results import (
     measure_systems,
     read_system_results,
 )
-from elmokit.reproduce.table5 import GLOVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ PAIRS_OF_ROWS = (("layer 1", "layer 2"), (AVERAGE, "layer 2"), (UPPER_AVERAGE, "
 
 def compute(request: Request) -> list[Path]:
     """Score each system on the pairs of WiC."""
-    folder = request.data_dir / "external/wic/wic/HW2/WiC_dataset"
+    folder = data_folder(request.data_dir, "external/wic", "HW2", "WiC_dataset")
     parts = [
         read_wic(folder / part / f"{part}.data.txt", folder / part / f"{part}.gold.txt")
         for part in ("train", "dev", "test")
@@ -42,7 +42,7 @@ def compute(request: Request) -> list[Path]:
         NAME,
         request,
         partial(measure_pairs, parts=parts),
-        default=("mini-en", "random:mini-en", f"static:{request.data_dir / GLOVE}"),
+        default=("mini-en", "random:mini-en", f"static:{glove_file(request.data_dir)}"),
         data=described(parts),
     )
 

@@ -84,7 +84,7 @@ def embed_file(
     source = open_source(input_path, raw_text=raw_text, column=column)
     if layout.holds_text:
         _check_table(source, output)
-    _check_is_not_input(tokens_path(output), input_path)
+    check_is_not_input(tokens_path(output), input_path)
     with lock(output):
         if layers is None:
             layers = layout.default_layers
@@ -217,7 +217,8 @@ def _keep_nothing(tokens: list[str]) -> None:
     pass
 
 
-def _check_is_not_input(tokens: Path, input_path: str | Path) -> None:
+def check_is_not_input(tokens: Path, input_path: str | Path) -> None:
+    """Raise ValueError if the tokens of the output would be written over the input."""
     if tokens.exists() and Path(input_path).exists() and tokens.samefile(input_path):
         raise ValueError(f"{input_path} is where the tokens of the output go; give the output another name")
 

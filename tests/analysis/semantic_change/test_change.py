@@ -89,6 +89,16 @@ def test_without_words_those_that_are_frequent_in_both_are_compared(tmp_path: Pa
     assert len(found.changes) == 3 and "bank" in {one.word for one in found.changes}
 
 
+def test_if_case_is_ignored_a_word_is_compared_once(tmp_path: Path, elmo: Elmo):
+    write_corpora(tmp_path, ("watch",), ("bank",))
+    for file in sorted(tmp_path.glob("*.txt")):
+        lines = file.read_text().splitlines()
+        file.write_text("".join(f"{line.title() if number % 2 else line}\n" for number, line in enumerate(lines)))
+    found = compare(elmo, tmp_path, None, ChangeSettings(max_words=5, resamples=9, ignore_case=True))
+    words = [one.word for one in found.changes]
+    assert "bank" in words and words == [word.lower() for word in words] and not found.too_rare
+
+
 def test_rare_words_are_named_and_if_all_are_it_is_an_error(tmp_path: Path, elmo: Elmo):
     write_corpora(tmp_path, ("watch",), ())
     assert compare(elmo, tmp_path, ["watch", "zebra"]).too_rare == {"zebra": (0, 0)}

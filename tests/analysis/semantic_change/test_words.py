@@ -20,6 +20,13 @@ def test_a_form_of_two_words_and_no_words_are_refused():
         parse_words(["", " "])
 
 
+def test_case_can_be_ignored():
+    assert parse_words(["Plane planes plane"], ignore_case=True) == {"Plane": ("Plane", "planes")}
+    with pytest.raises(ValueError, match="line 2 of the words has 'plane' again"):
+        parse_words(["Plane", "plane"], ignore_case=True)
+    assert count_tokens([["The", "the"], ["THE", "a"]], ignore_case=True) == {"the": 3, "a": 1}
+
+
 def test_frequent_words_are_frequent_in_both_corpora():
     first = count_tokens([["a", "a", "a", "b", "b", "!", "!"], ["a", "b", "c", "c", "!"]])
     second = count_tokens([["b", "b", "b", "a", "!", "!", "!", "d"]])

@@ -125,10 +125,10 @@ def semantic_change(
     """
     settings = settings or ChangeSettings()
     layers = as_layers(settings.layers, top=elmo.config.num_layers)
-    forms = None if words is None else parse_words(words)
+    forms = None if words is None else parse_words(words, ignore_case=settings.ignore_case)
     corpora = tuple(open_corpus(path, raw_text=settings.raw_text) for path in (first, second))
     if forms is None:
-        counts = [count_tokens(corpus.sentences()) for corpus in corpora]
+        counts = [count_tokens(corpus.sentences(), ignore_case=settings.ignore_case) for corpus in corpora]
         forms = frequent_words(*counts, most=settings.max_words, min_count=settings.min_uses)
     sides = [_side(corpus, forms, settings, number) for number, corpus in enumerate(corpora)]
     totals = {word: (sides[0].sampled[word].total, sides[1].sampled[word].total) for word in forms}

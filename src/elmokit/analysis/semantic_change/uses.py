@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.analysis.semantic_change.words import spelling
 from elmokit.system.progress import progress_bar
 from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
@@ -89,20 +90,16 @@ def sample_uses(
 
     words: the forms that count as uses of each word, by its name.
     """
-    word_of = {_key(form, ignore_case): word for word, forms in words.items() for form in forms}
+    word_of = {spelling(form, ignore_case=ignore_case): word for word, forms in words.items() for form in forms}
     kept: dict[str, list[tuple[int, Use]]] = {word: [] for word in words}
     totals = dict.fromkeys(words, 0)
     for file, line, sentence in corpus.lines():
         for index, token in enumerate(corpus.split(sentence)):
-            word = word_of.get(_key(token, ignore_case))
+            word = word_of.get(spelling(token, ignore_case=ignore_case))
             if word is not None:
                 totals[word] += 1
                 _keep(kept[word], _lot(seed, word, file, line, index), Use(file, line, index, sentence), most=most)
     return {word: SampledUses(totals[word], _in_order(use for _, use in kept[word])) for word in words}
-
-
-def _key(token: str, ignore_case: bool) -> str:
-    return token.lower() if ignore_case else token
 
 
 def _lot(*what: object) -> int:

@@ -15,7 +15,12 @@ Forms = dict[str, tuple[str, ...]]
 """The forms of each word, by its name, which is the first of them."""
 
 
-def parse_words(lines: Iterable[str]) -> Forms:
+def spelling(token: str, *, ignore_case: bool) -> str:
+    """What tokens are compared by: themselves, or their lower case."""
+    return token.lower() if ignore_case else token
+
+
+def parse_words(lines: Iterable[str], *, ignore_case: bool = False) -> Forms:
     """Words, one per line: `walk`, or a word with all forms that count as its uses: `walk walks walked walking`.
 
     Blank lines are skipped. Raises ValueError, naming the line, for a form that an earlier line has, and without words.
@@ -23,14 +28,17 @@ def parse_words(lines: Iterable[str]) -> Forms:
     words: Forms = {}
     known: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
-        forms = tuple(dict.fromkeys(split_tokens(line)))
-        for form in forms:
-            if form in known:
+        distinct: dict[str, str] = {}
+        for form in split_tokens(line):
+            distinct.setdefault(spelling(form, ignore_case=ignore_case), form)
+        forms = tuple(distinct.values())
+        for key, form in distinct.items():
+            if key in known:
                 raise ValueError(
-                    f"line {number} of the words has {shown(form)!r} again, which line {known[form]} has; expected "
+                    f"line {number} of the words has {shown(form)!r} again, which line {known[key]} has; expected "
                     "each form once"
                 )
-            known[form] = number
+            known[key] = number
         if forms:
             words[forms[0]] = forms
     if not words:
@@ -54,9 +62,9 @@ def frequent_words(first: Mapping[str, int], second: Mapping[str, int], *, most:
     return {word: (word,) for word in chosen}
 
 
-def count_tokens(sentences: Iterable[Iterable[str]]) -> Counter[str]:
+def count_tokens(sentences: Iterable[Iterable[str]], *, ignore_case: bool = False) -> Counter[str]:
     """How often each token occurs; the memory grows with the number of different tokens."""
     counts: Counter[str] = Counter()
     for tokens in sentences:
-        counts.update(tokens)
+        counts.update(spelling(token, ignore_case=ignore_case) for token in tokens)
     return counts

@@ -1,0 +1,30 @@
+"""Where the tables look for data, in the folder of all data; CONTRIBUTING.md says where each set comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+GLOVE = "glove.6B.50d.100k.txt.gz"
+
+
+def data_folder(data_dir: Path, name: str, *parts: str) -> Path:
+    """The folder of a data set, such as `tasks/wordnet30`, or the deepest of `parts` that is in it.
+
+    An archive may have more folders around its files than another one has.
+    """
+    folder = unpacked(data_dir / name)
+    for part in parts:
+        if (folder / part).is_dir():
+            folder /= part
+    return folder
+
+
+def unpacked(folder: Path) -> Path:
+    """The folder of a data set; an archive that was unpacked into a folder of its own name has a second one in it."""
+    inner = folder / folder.name
+    return inner if inner.is_dir() else folder
+
+
+def glove_file(data_dir: Path) -> Path:
+    """The word vectors that the tables compare with."""
+    return data_folder(data_dir, "tasks/glove") / GLOVE
