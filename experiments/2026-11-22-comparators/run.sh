@@ -19,7 +19,7 @@ for step in $steps; do
         --set dim=100 epochs=2 bucket=200000
       ;;
     cove)  # 128 cells instead of 300 in each direction: layers as wide as those of mini-en
-      elmokit train-comparator cove "$multi30k"/train.{en,de} "$multi30k"/test_2016_flickr.{en,de} -o "$out/cove" \
+      elmokit train-comparator cove "$multi30k"/train.{en,de} "$multi30k"/test_2016_flickr.{en,de} -o "$out/cove-multi30k" \
         --set "word_vectors=$glove" hidden_dim=128 target_dim=128 epochs=6 learning_rate=0.002
       ;;
     context2vec)
@@ -41,7 +41,7 @@ for step in $steps; do
     tables)
       for table in table5 table6 wic; do
         elmokit reproduce "$table" --data "$data" --results "$out/$table" -o "$out" --word-vectors "$glove" \
-          --model "static:$out/word2vec.vec" --model "static:$out/fasttext.bin" --model "cove:$out/cove" \
+          --model "static:$out/word2vec.vec" --model "static:$out/fasttext.bin" --model "cove:$out/cove-multi30k" \
           --model "context2vec:$out/context2vec"
       done
       ;;

@@ -2,7 +2,8 @@
 
 python experiments/2026-11-22-reproduce/keep.py FOLDER
 
-Weights are not kept. What FOLDER has measured takes the place of what was measured before.
+Weights are not kept, and paths are those from the repository's root. What FOLDER has measured takes the place of what
+was measured before.
 """
 
 from __future__ import annotations
@@ -20,5 +21,7 @@ ended = {run.name for run in read_task_runs([folder])}
 runs = {run.name: run for run in read_runs([here])}
 runs |= {run.name: run for run in read_runs([folder]) if run.name in ended}
 write_runs([runs[name] for name in sorted(runs)], here / RUNS_NAME)
+text = (here / RUNS_NAME).read_text(encoding="utf-8")
+(here / RUNS_NAME).write_text(text.replace(f"{here.resolve().parents[1]}/", ""), encoding="utf-8")
 if (folder / RESULTS_NAME).exists():
     shutil.copyfile(folder / RESULTS_NAME, here / RESULTS_NAME)

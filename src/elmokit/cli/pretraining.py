@@ -25,7 +25,9 @@ def _add_pretrain(parser: argparse.ArgumentParser) -> None:
         help="output folder of the run (must not exist)",
     )
     parser.add_argument(
-        "--recipe", metavar="NAME", help="sizes and settings: tiny, mini, small, medium or original (default: mini)"
+        "--recipe",
+        metavar="NAME",
+        help="sizes and settings: tiny, mini, mini-flat, small, medium or original (default: mini)",
     )
     parser.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="override settings of the recipe"

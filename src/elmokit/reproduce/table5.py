@@ -35,7 +35,9 @@ SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 PAPERS_SETS = ("senseval2", "senseval3", "semeval2013", "semeval2015")
 FOUR, ALL = "four sets", "ALL"
 FIRST_SENSE = "WordNet 1st sense"
-_ROWS = {"layer 1": "biLM, first layer", "layer 2": "biLM, second layer", FIRST_SENSE: FIRST_SENSE}
+BILM_ROWS = {"layer 1": "biLM, first layer", "layer 2": "biLM, second layer"}
+COVE_ROWS = {"layer 0": "CoVe, first layer", "layer 1": "CoVe, second layer"}
+"""Rows of the paper by our names of the layers: a biLM has its token layer before them."""
 _PAIRS = (("layer 1", "layer 2"), (AVERAGE, "layer 2"), (UPPER_AVERAGE, "layer 2"), (EQUAL_SIZE, "layer 2"))
 
 
@@ -103,21 +105,19 @@ def _hits(asked: SenseCorpus, answers: Answers) -> str:
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     """One row for each layer or mix of each system: F1 over the paper's four sets."""
-    return [
-        OurRow(
-            _ROWS[row] if _is_papers(result, row) else row,
-            result.label,
-            (Statistic((numbers[FOUR],)),),
-            is_extra=not _is_papers(result, row),
-        )
-        for result in read_system_results(paths, NAME)
-        for row, numbers in result.measured.rows.items()
-    ]
+    rows: list[OurRow] = []
+    for result in read_system_results(paths, NAME):
+        for row, numbers in result.measured.rows.items():
+            name = FIRST_SENSE if row == FIRST_SENSE else papers_row(result, row)
+            rows.append(OurRow(name or row, result.label, (Statistic((numbers[FOUR],)),), is_extra=name is None))
+    return rows
 
 
-def _is_papers(result: SystemResult, row: str) -> bool:
-    """Whether the paper has such a row: of a trained biLM, or WordNet's first sense."""
-    return row == FIRST_SENSE or (row in _ROWS and result.is_bilm)
+def papers_row(result: SystemResult, row: str) -> str | None:
+    """The row of the paper's tables 5 and 6 for a layer of a trained biLM or of CoVe; None for all else."""
+    if result.is_bilm:
+        return BILM_ROWS.get(row)
+    return COVE_ROWS.get(row) if result.system.startswith("cove, ") else None
 
 
 def details(paths: Sequence[Path]) -> list[OurTable]:

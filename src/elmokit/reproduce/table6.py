@@ -19,6 +19,7 @@ from elmokit.reproduce.system_results import (
     measure_systems,
     read_system_results,
 )
+from elmokit.reproduce.table5 import papers_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from elmokit.reproduce.systems import System
 
 NAME = "table6"
-_PAPERS_ROWS = {"layer 1": "biLM, first layer", "layer 2": "biLM, second layer"}
 _PAIRS = (("layer 2", "layer 1"), ("layer 0", "layer 1"))
 
 
@@ -93,7 +93,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     for result in read_system_results(paths, NAME):
         corpus = result.data.partition(":")[0]
         for row, numbers in result.measured.rows.items():
-            name = _PAPERS_ROWS.get(row) if result.is_bilm else None
+            name = papers_row(result, row)
             cells = (Statistic((numbers[corpus],)),)
             rows.append(OurRow(name or row, f"{result.label}, {corpus}", cells, is_extra=name is None))
     return rows
