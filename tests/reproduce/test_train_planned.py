@@ -14,11 +14,13 @@ from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import pretrain
 from elmokit.reproduce import carry_out, scales, table1, table7
 from elmokit.reproduce.carry_out import Training, missing_runs, plan_runs, train_for
+from elmokit.reproduce.comparisons import comparisons_among
 from elmokit.reproduce.planned_runs import PlannedModel, PlannedRun, Setup
 from elmokit.reproduce.reproduction import OurRow, Reproduction
 from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import Scale
 from elmokit.reproduce.train_planned import is_finished, train_planned
+from elmokit.runs.logged_runs import read_runs
 from elmokit.text.vocabulary import Vocabulary
 
 WORDS = {"1": ["good", "fine", "glad"], "0": ["bad", "sad", "dull"]}
@@ -124,6 +126,9 @@ def test_a_run_that_diverges_is_left_out_and_named(setup: Setup, tmp_path: Path,
     (run,) = setup.runs("sentiment", "elmo=none", "learning_rate=1e30", "clip_norm=0")
     assert train_planned([run], tmp_path) == []
     assert f"{run.name} has diverged" in capsys.readouterr().err
+    assert is_finished(run, tmp_path) and train_planned([run], tmp_path) == []
+    assert capsys.readouterr().err == ""  # it is not trained again
+    assert comparisons_among(read_runs([tmp_path])).notes[0] == f"{tmp_path / run.name} has diverged"
 
 
 def test_numbers_of_jobs_and_seeds_are_checked(tmp_path: Path):

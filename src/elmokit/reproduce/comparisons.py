@@ -132,7 +132,8 @@ def comparisons_among(logged: Sequence[LoggedRun]) -> Results:
     seed.
     """
     runs = [read_task_run(run) for run in logged]
-    notes = [f"{run.where} has not ended" for run in runs if run.result is None]
+    unended = [run for run in runs if run.result is None]
+    notes = [f"{run.where} has {'diverged' if run.diverged else 'not ended'}" for run in unended]
     notes += [f"{run.where} has no test scores; {ADD_TEST_SCORES}" for run in runs if run.lacks_test_scores]
     groups: dict[str, list[TaskRun]] = {}
     for run in runs:

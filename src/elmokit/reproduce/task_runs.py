@@ -77,6 +77,8 @@ class TaskRun:
     """The result; None if the run has not ended."""
     curve: tuple[EpochScore, ...] = ()
     """The epochs in their order."""
+    diverged: bool = False
+    """Whether training ended because a loss or a gradient was not finite."""
 
     @property
     def seed(self) -> int:
@@ -150,7 +152,8 @@ def read_task_run(run: LoggedRun) -> TaskRun:
         raise ValueError(f"{run.where} has no config.json; expected a run of `elmokit train`")
     record = record_of(run.config, run.config_where)
     metric = find_task(record.task).metric
-    return TaskRun(run.name, run.where, record, _result(run, metric), _curve(run, metric))
+    diverged = bool(run.records) and "diverged" in run.records[-1]
+    return TaskRun(run.name, run.where, record, _result(run, metric), _curve(run, metric), diverged)
 
 
 def _model_settings(config: TaskConfig) -> dict[str, Any]:

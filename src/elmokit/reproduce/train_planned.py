@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from elmokit.reproduce.made_models import make_model
 from elmokit.reproduce.planned_runs import flat_settings
 from elmokit.reproduce.task_runs import read_task_run
-from elmokit.runs.folder import CONFIG_NAME
+from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.runs.logged_runs import read_runs
+from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.training import DivergenceError
 from elmokit.tasks.train import resume_task, train
 
@@ -30,12 +31,12 @@ _RESOLVED = ("inputs.word_dim", "inputs.word_vectors", "inputs.elmo.model")
 def train_planned(
     runs: Sequence[PlannedRun], folder: Path, *, jobs: int = 1, cache: Path | None = None, device: str | None = None
 ) -> list[Path]:
-    """Train the runs that are not finished, in their order, and return the folders of those that are.
+    """Train the runs that are not finished, in their order, and return the folders of those that have a result.
 
     jobs: number of processes that train at the same time; with more than one, the order of their ends varies.
     cache: folder of the activations of frozen biLMs, as for `train`.
-    A run that diverges is reported on stderr and left out. Raises ValueError for a folder with a run of other settings,
-    and what making a model and training raise.
+    A run that diverges is reported on stderr and left out, now and later: its log says so. Raises ValueError for a
+    folder with a run of other settings, and what making a model and training raise.
     """
     folder.mkdir(parents=True, exist_ok=True)
     one = partial(_train_one, folder=folder, cache=cache, device=device)
@@ -50,7 +51,7 @@ def train_planned(
 
 
 def is_finished(run: PlannedRun, folder: Path) -> bool:
-    """Whether the run's folder has its result. Raises ValueError if it holds a run of other settings."""
+    """Whether the run's folder has its result, or has diverged. Raises ValueError for a run of other settings there."""
     run_dir = folder / run.name
     if not (run_dir / CONFIG_NAME).is_file():
         return False
@@ -61,13 +62,13 @@ def is_finished(run: PlannedRun, folder: Path) -> bool:
         raise ValueError(
             f"{run_dir} holds a run with other settings ({', '.join(names)}); move it away, or give another folder"
         )
-    return found.result is not None and (bool(found.result.test) or not run.scores_tests)
+    return found.diverged or (found.result is not None and (bool(found.result.test) or not run.scores_tests))
 
 
 def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None, device: str | None) -> Path | None:
     run_dir = folder / run.name
     if is_finished(run, folder):
-        return run_dir
+        return None if _has_diverged(run_dir) else run_dir
     print(run.name, file=sys.stderr, flush=True)
     try:
         if (run_dir / CONFIG_NAME).is_file():
@@ -80,4 +81,12 @@ def _train_one(run: PlannedRun, *, folder: Path, cache: Path | None, device: str
         )
     except DivergenceError as error:
         print(f"{run.name} has diverged: {error}", file=sys.stderr, flush=True)
+        log = run_dir / METRICS_NAME
+        num_epochs = len(read_log(log).records) if log.exists() else 0
+        append_json_line(log, {"epoch": num_epochs + 1, "diverged": str(error)})
         return None
+
+
+def _has_diverged(run_dir: Path) -> bool:
+    (logged,) = read_runs([run_dir])
+    return read_task_run(logged).diverged
