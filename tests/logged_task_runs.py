@@ -44,7 +44,8 @@ def make_run(
     if ended:
         scored = {} if test is None else {files[-1]: {found.metric: test, "recall": 30.0}}
         scores = {"dev": {found.metric: dev, "recall": 40.0}, "test": scored}
-        lines.append({"epoch": 1, "best_epoch": 1, "result": True, **scores, "seconds": 60.0, **result})
+        last = {"epoch": 1, "best_epoch": 1, "result": True, "converged": True, **scores, "seconds": 60.0, **result}
+        lines.append(last)
     (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return folder
 

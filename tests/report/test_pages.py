@@ -274,10 +274,10 @@ def test_a_folder_of_both_kinds_of_runs_makes_both_pages(tmp_path: Path, capsys:
     folder = make_seeds(tmp_path / "runs")
     assert main(["report", str(folder), "-o", str(tmp_path / "docs")]) == 0
     names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
-    assert names == ["results.md", "figure2.svg", "figure2.png"]
+    assert names == ["results.md", "table1.svg", "table1.png", "figure2.svg", "figure2.png"]
     assert f"`elmokit report {folder} -o {tmp_path / 'docs'}`" in (tmp_path / "docs" / "results.md").read_text()
     make_run(folder / "pretrained", *(trained(*one) for one in TRAINED))
     assert main(["report", str(folder), "-o", str(tmp_path / "both")]) == 0
     assert sorted(path.name for path in (tmp_path / "both").iterdir()) == [
-        *("figure2.png", "figure2.svg", "results.md", "training-curve.svg", "training.md")
+        *("figure2.png", "figure2.svg", "results.md", "table1.png", "table1.svg", "training-curve.svg", "training.md")
     ]

@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_page_opens_with_the_claims_and_names_what_is_missing(folder: Path, tmp_path: Path):
     written = write_report([folder], tmp_path / "docs")
-    names = ["results.md", "figure1.svg", "figure1.png", "figure2.svg", "figure2.png"]
+    names = ["results.md", "table1.svg", "table1.png", "figure1.svg", "figure1.png", "figure2.svg", "figure2.png"]
     assert [path.name for path in written] == names
     page = written[0].read_text(encoding="utf-8")
     headings = [line for line in page.splitlines() if line.startswith("## ")]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from elmokit.cli.main import main
 from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
+from elmokit.reproduce.families import read_task_runs
+from elmokit.reproduce.learning_curves import learning_curves
 from elmokit.reproduce.paper import ALL_TABLES, TABLE_1
 from elmokit.reproduce.table1 import COUNTERPARTS, our_rows
 from elmokit.tasks.all_tasks import TASKS
@@ -20,6 +23,34 @@ def test_our_row_has_the_means_and_gains_of_the_runs(tmp_path: Path):
     (row,) = our_rows([make_seeds(tmp_path / "runs")])
     assert (row.row, row.measured_on) == ("NER", WHERE)
     assert [cell and str(cell) for cell in row.cells] == [None, None, "82.00 ± 2.00", "86.00 ± 1.73", "4.00", "22.22"]
+
+
+def test_rows_say_that_a_run_has_not_converged(tmp_path: Path):
+    for name, settings, converged in (("none", ("elmo=none",), True), ("elmo", (), False)):
+        make_run(tmp_path / name, *settings, test=80, converged=converged)
+    (row,) = our_rows([tmp_path])
+    assert row.measured_on == "conll2003, 14,041 examples, mini-en (01234567) at input, 1 seed, not converged"
+
+
+@pytest.mark.parametrize(("patience", "num_epochs", "is_converged"), [(2, 3, True), (3, 3, False)])
+def test_a_run_that_has_not_recorded_it_has_converged_if_its_log_says_so(
+    patience: int, num_epochs: int, is_converged: bool, tmp_path: Path
+):
+    run = make_run(tmp_path / "run", f"patience={patience}", test=80)
+    epoch, last = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    del last["converged"]
+    lines = [*({**epoch, "epoch": number} for number in range(1, num_epochs + 1)), last]
+    (run / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (read,) = read_task_runs([tmp_path])
+    assert read.is_converged == is_converged
+
+
+def test_learning_curves_are_means_over_the_seeds_that_both_arms_have(tmp_path: Path):
+    make_seeds(tmp_path)
+    make_run(tmp_path / "ner-none-9", "elmo=none", "seed=9", test=99, dev=99)
+    (curve,) = learning_curves([tmp_path])
+    assert (curve.row, curve.metric, curve.measured_on) == ("NER", "f1", "14,041 examples, 3 seeds")
+    assert (curve.baseline, curve.elmo) == (((9, 83),), ((9, 87),))
 
 
 def test_seeds_without_a_test_score_in_both_arms_do_not_count(tmp_path: Path):

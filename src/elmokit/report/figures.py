@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from typing import TYPE_CHECKING, Any
 
 from elmokit.system.extras import require
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from elmokit.reproduce.comparisons import Arm
     from elmokit.reproduce.figure1 import SampleCurve
     from elmokit.reproduce.figure2 import LearntWeights
+    from elmokit.reproduce.learning_curves import LearningCurve
 
 PURPOSE = "the picture of a table's figure"
 STYLE = {
@@ -24,6 +26,7 @@ STYLE = {
 }
 DOTS_PER_INCH = 150
 PANEL = (4.6, 3.6)  # inches
+PANELS_ACROSS = 3
 CELL = (0.95, 0.62)  # inches
 DARK = 0.55
 """Weights from here on are written in white."""
@@ -52,6 +55,30 @@ def sample_figure(curves: Sequence[SampleCurve]) -> Any:
         axes.set_ylabel(f"{curve.metric}, development set")
         axes.set_title(f"{curve.row}\n{curve.training}", fontsize=10)
         axes.legend(frameon=False)
+    return figure
+
+
+def curves_figure(curves: Sequence[LearningCurve]) -> Any:
+    """A `matplotlib.figure.Figure` with a panel for each task: the development score by updates, as in `sample_figure`.
+
+    Raises ValueError without matplotlib.
+    """
+    across = min(len(curves), PANELS_ACROSS)
+    down = math.ceil(len(curves) / across)
+    figure = _figure((PANEL[0] * across, PANEL[1] * down))
+    panels = list(figure.subplots(down, across, squeeze=False).flat)
+    for axes, curve in zip(panels, curves, strict=False):
+        for name, colour, line, arm in (
+            ("+ ELMo", "#1f4e8c", "o-", curve.elmo),
+            ("no ELMo", "#8a4b08", "s--", curve.baseline),
+        ):
+            axes.plot([step for step, _ in arm], [score for _, score in arm], line, color=colour, label=name)
+        axes.set_xlabel("updates")
+        axes.set_ylabel(f"{curve.metric}, development set")
+        axes.set_title(f"{curve.row}\n{curve.measured_on}", fontsize=10)
+        axes.legend(frameon=False)
+    for axes in panels[len(curves) :]:
+        axes.set_visible(False)
     return figure
 
 

@@ -16,7 +16,8 @@ RULE = (
     "A claim held if the 95 % intervals of all differences that it is about are above zero (paired bootstrap over test "
     "items, or Student's t over seeds, paired). It did not hold if one of these differences is zero or has the wrong "
     "sign. It is not measurable here if something is missing, if there is a single seed, or if the signs are right but "
-    "an interval contains zero."
+    "an interval contains zero. Rows that say not converged have runs that ended with their last epoch, not because "
+    "the development score had stopped rising, so a gain may be faster learning."
 )
 
 

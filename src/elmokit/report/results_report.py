@@ -10,7 +10,7 @@ from typing import Any
 
 from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
 from elmokit.model.elmo import Elmo
-from elmokit.report.figures import pictures, sample_figure, weights_figure
+from elmokit.report.figures import curves_figure, pictures, sample_figure, weights_figure
 from elmokit.report.reproduction_page import reproduction_parts
 from elmokit.report.results_page import Section, results_page
 from elmokit.report.runs_section import runs_section
@@ -21,6 +21,7 @@ from elmokit.reproduce.comparisons import comparisons_among
 from elmokit.reproduce.families import is_usual, read_task_runs
 from elmokit.reproduce.figure1 import sample_curves
 from elmokit.reproduce.figure2 import learnt_weights
+from elmokit.reproduce.learning_curves import learning_curves
 from elmokit.reproduce.planned_runs import Setup
 from elmokit.reproduce.reproduction import Reproduction
 from elmokit.reproduce.results import read_results, result_files
@@ -32,6 +33,7 @@ from elmokit.text.markdown import escape_markdown
 PAGE_NAME = "results.md"
 NO_FIGURES = "The figures need matplotlib: `pip install 'elmokit[plots]'`."
 FIGURES: Mapping[str, tuple[Callable[[Sequence[Path]], Sequence[Any]], Callable[[Any], Any], str]] = {
+    "table1": (learning_curves, curves_figure, "Development scores of the largest runs by updates"),
     "figure1": (sample_curves, sample_figure, "Development scores by the number of training examples"),
     "figure2": (learnt_weights, weights_figure, "Weights of the layers in the mixes that tasks have learnt"),
 }

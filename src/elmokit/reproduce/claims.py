@@ -13,14 +13,10 @@ from typing import TYPE_CHECKING, Literal
 
 from elmokit.metrics.interval import Interval, paired_bootstrap, paired_t
 from elmokit.reproduce import figure1, gamma, table1, table2, table3, table7
-from elmokit.reproduce.comparisons import comparisons_among
-from elmokit.reproduce.families import dev_differences, families, largest_families, read_task_runs, usual_runs
+from elmokit.reproduce.families import dev_differences, families, largest_families, read_task_runs
 from elmokit.reproduce.paper import TABLE_2, TABLE_7
 from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import TASK_DATA
-from elmokit.reproduce.table1 import counterpart
-from elmokit.reproduce.task_runs import unusual_settings
-from elmokit.runs.logged_runs import read_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,7 +88,7 @@ def judged(findings: Sequence[Finding], *, beside: Sequence[Finding] = ()) -> tu
 
 def helps_all_tasks(evidence: Evidence) -> tuple[Outcome, str]:
     """Table 1: the gain on the test set of each of the six tasks."""
-    chosen = _largest_comparisons(evidence)
+    chosen = table1.largest_comparisons(evidence.runs) if evidence.runs else {}
     findings = [
         _test_gain(chosen[task], evidence) if task in chosen else Finding(TASK_DATA[task].row, None)
         for task in TASK_DATA
@@ -246,24 +242,6 @@ CLAIMS: dict[str, Callable[[Evidence], tuple[Outcome, str]]] = {
     "Vectors of a word in different senses differ, unlike static ones": tells_senses_apart,
 }
 """The claims in the order of the paper's sections, each with the function that judges it."""
-
-
-def _largest_comparisons(evidence: Evidence) -> dict[str, Comparison]:
-    """For each task with a row in the paper's table 1, the comparison with most training examples and seeds.
-
-    The task's model is that of the recipe. Of equals it is the one whose runs come last among those given, which has
-    the newer biLM.
-    """
-    logged = usual_runs(read_runs(evidence.runs)) if evidence.runs else []
-    place = {run.where: number for number, run in enumerate(logged)}
-    found = [one for one in comparisons_among(logged).comparisons if not unusual_settings(one.baseline.runs[0])]
-    chosen: dict[str, Comparison] = {}
-    for one in sorted(
-        found, key=lambda one: (one.elmo.runs[0].num_used, len(one.elmo.runs), place[one.elmo.runs[0].where])
-    ):
-        if any(counterpart(one, test_set) for test_set in one.test_sets):
-            chosen[one.task] = one
-    return chosen
 
 
 def _test_gain(comparison: Comparison, evidence: Evidence) -> Finding:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from elmokit.reproduce.task_runs import TaskRun
     from elmokit.runs.logged_runs import LoggedRun
 
+NOT_CONVERGED = "not converged"
 ELMO = "inputs.elmo."
 """Prefix of the names of ELMo's settings."""
 
@@ -53,18 +54,24 @@ class Family:
         """Number of training examples, of the arm that has most."""
         return max(run.num_used for arm in self.arms.values() for run in arm.runs)
 
+    @property
+    def unconverged(self) -> tuple[str, ...]:
+        """The words `not converged` if a run was still getting better when it ended, or nothing."""
+        runs = [run for arms in (self.arms, self.baselines) for arm in arms.values() for run in arm.runs]
+        return () if all(run.is_converged for run in runs) else (NOT_CONVERGED,)
+
     def with_arms(self, arms: Iterable[tuple[Any, ...]]) -> Family:
         """The family with no other arms than these, as far as it has them."""
         return replace(self, arms={values: self.arms[values] for values in arms if values in self.arms})
 
     def measured_on(self, *, num_examples: bool = True) -> str:
-        """Data, number of training examples, biLM, unusual settings and seeds, in words."""
+        """Data, number of training examples, biLM, unusual settings, seeds, and `not converged`, in words."""
         run = next(iter(self.arms.values())).runs[0]
         sizes = [f"{self.num_used:,} training examples"] if num_examples else []
         seeds = {len(arm.runs) for arm in self.arms.values()}
         counted = " or ".join(map(str, sorted(seeds)))
-        words = (run.data, *sizes, run.model, *self.unusual, f"{counted} seed{'' if seeds == {1} else 's'}")
-        return ", ".join(words)
+        counted += f" seed{'' if seeds == {1} else 's'}"
+        return ", ".join((run.data, *sizes, run.model, *self.unusual, counted, *self.unconverged))
 
 
 def read_task_runs(paths: Sequence[Path]) -> list[TaskRun]:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from elmokit.metrics.interval import Interval
 from elmokit.metrics.statistic import Statistic
 from elmokit.reproduce.comparisons import ADD_TEST_SCORES, comparisons_among, gain
-from elmokit.reproduce.families import ELMO, dev_score, families, gain_text, read_task_runs, usual_runs, with_runs
+from elmokit.reproduce.families import (
+    ELMO,
+    NOT_CONVERGED,
+    dev_score,
+    families,
+    gain_text,
+    read_task_runs,
+    usual_runs,
+    with_runs,
+)
 from elmokit.reproduce.paper import ENSEMBLES, TABLE_1
 from elmokit.reproduce.planned_runs import PlannedModel
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows
@@ -95,6 +104,24 @@ def plan(setup: Setup) -> list[PlannedRun]:
     return runs
 
 
+def largest_comparisons(paths: Sequence[Path]) -> dict[str, Comparison]:
+    """For each task with a row in the paper's table, the comparison with most training examples and seeds.
+
+    The task's model is that of the recipe. Of equals it is the one whose runs come last among those given, which has
+    the newer biLM.
+    """
+    logged = usual_runs(read_runs(with_runs(paths)))
+    place = {run.where: number for number, run in enumerate(logged)}
+    found = [one for one in comparisons_among(logged).comparisons if not unusual_settings(one.baseline.runs[0])]
+    chosen: dict[str, Comparison] = {}
+    for one in sorted(
+        found, key=lambda one: (one.elmo.runs[0].num_used, len(one.elmo.runs), place[one.elmo.runs[0].where])
+    ):
+        if any(counterpart(one, test_set) for test_set in one.test_sets):
+            chosen[one.task] = one
+    return {task: chosen[task] for task in TASK_DATA if task in chosen}
+
+
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     """One row per comparison that has a counterpart, from the runs with ELMo as in the recipe.
 
@@ -117,11 +144,15 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 
 
 def _where(comparison: Comparison) -> str:
-    """Data, number of training examples, biLM, position, unusual settings of the task's model, and seeds, in words."""
+    """Data, number of training examples, unusual settings of the task's model, biLM, position, seeds, and whether the
+    runs have not converged, in words.
+    """
     run, num_seeds = comparison.elmo.runs[0], len(comparison.elmo.runs)
     model = (*unusual_settings(comparison.baseline.runs[0]), f"{run.model} at {comparison.elmo_name}")
     seeds = f"{num_seeds} seed{'' if num_seeds == 1 else 's'}"
-    return ", ".join((comparison.data, f"{run.num_used:,} examples", *model, seeds))
+    runs = (*comparison.baseline.runs, *comparison.elmo.runs)
+    unconverged = () if all(run.is_converged for run in runs) else (NOT_CONVERGED,)
+    return ", ".join((comparison.data, f"{run.num_used:,} examples", *model, seeds, *unconverged))
 
 
 def _without_numbers(comparison: Comparison) -> list[OurRow]:
@@ -193,7 +224,9 @@ def _controls(paths: Sequence[Path]) -> OurTable:
         if none is not None and "ELMo" in arms and len(set(CONTROLS) & set(arms)) > 1:
             gains = (gain_text(none, arms[name], family.metric) if name in arms else None for name in CONTROLS)
             run = arms["ELMo"].runs[0]
-            where = ", ".join((run.data, f"{run.num_used:,} training examples", run.model, *family.unusual))
+            where = ", ".join(
+                (run.data, f"{run.num_used:,} training examples", run.model, *family.unusual, *family.unconverged)
+            )
             rows.append((f"{family.row}: {where}", (str(dev_score(none, family.metric)), *gains)))
     about = "Development set: the score without ELMo, and the gain over it, paired by seed, with its 95 % interval."
     return OurTable("Controls", about, ("no ELMo", *CONTROLS), distinct_rows(rows))

@@ -66,7 +66,9 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
             cells = [dev_score(arm, family.metric) for arm in (family.baselines.get(()), as_it_is, tuned)]
             texts = [None if cell is None else str(cell) for cell in cells]
             run = as_it_is.runs[0]
-            where = ", ".join((run.data, f"{run.num_used:,} training examples", run.model, *family.unusual))
+            where = ", ".join(
+                (run.data, f"{run.num_used:,} training examples", run.model, *family.unusual, *family.unconverged)
+            )
             scores.append((f"{family.row}: {where}", (*texts, gain_text(as_it_is, tuned, family.metric))))
     return [
         OurTable(

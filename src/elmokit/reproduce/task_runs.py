@@ -101,6 +101,16 @@ class TaskRun:
         return counts.get("used", counts["examples"])
 
     @property
+    def is_converged(self) -> bool:
+        """Whether training ended because the score got no better; for runs that have not recorded it, by their log."""
+        if self.result is not None and self.result.converged is not None:
+            return self.result.converged
+        training = self.record.config.training
+        if self.result is None or not self.curve or self.curve[-1].step < training.min_steps:
+            return False
+        return len(self.curve) - self.result.best_epoch >= training.patience
+
+    @property
     def model(self) -> str:
         """The biLM with its fingerprint: `mini-en (106c0eb8)`; `no ELMo` without one."""
         elmo, fingerprint = self.record.config.inputs.elmo, self.record.fingerprint
