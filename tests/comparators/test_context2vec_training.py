@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from elmokit.comparators import context2vec_training
+from elmokit.comparators.checkpoint import CHECKPOINT_FILE
 from elmokit.comparators.context2vec import new_encoder
 from elmokit.comparators.context2vec_training import negative_sampling_loss, train_context2vec
 from elmokit.runs.training import DivergenceError
@@ -48,10 +51,51 @@ def test_the_folder_has_the_words_the_log_and_the_settings(shard: Path, tmp_path
     assert json.loads((tmp_path / "run" / "config.json").read_text())["settings"]["negatives"] == 10
 
 
-def test_a_folder_with_a_run_is_refused_without_a_promise_to_resume(shard: Path, tmp_path: Path):
+def test_an_interrupted_training_ends_with_the_weights_of_one_that_was_not(
+    shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    settings = [*SETTINGS, "epochs=9"]
+    train_context2vec([shard], tmp_path / "whole", settings)
+    monkeypatch.setattr(context2vec_training, "SAVE_SECONDS", -1)  # at every line of the log
+    run, steps = tmp_path / "run", 0
+    loss = negative_sampling_loss
+
+    def killed(*arguments: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        if steps in (1, 8):  # before the first checkpoint, and between two of them
+            raise KeyboardInterrupt
+        return loss(*arguments)
+
+    monkeypatch.setattr(context2vec_training, "negative_sampling_loss", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train_context2vec([shard], run, settings)
+    with pytest.raises(KeyboardInterrupt):
+        train_context2vec([shard], run, settings, resume=True)
+    with pytest.raises(ValueError, match="holds a run with other epochs, files; expected the same command again"):
+        train_context2vec([shard, shard], run, [*SETTINGS, "epochs=8"], resume=True)
+    with pytest.raises(ValueError, match="already holds a run; resume it with the same command and --resume"):
+        train_context2vec([shard], run, settings)
+    train_context2vec([shard], run, settings, resume=True)
+    whole, resumed = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "run"))
+    assert whole == resumed and not (run / CHECKPOINT_FILE).exists()
+    steps_of = [
+        [json.loads(line)["step"] for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
+        for name in ("whole", "run")
+    ]
+    assert steps_of[0] == steps_of[1]
+    with pytest.raises(ValueError, match="run has ended: model.safetensors is the trained model"):
+        train_context2vec([shard], run, settings, resume=True)
+
+
+def test_a_damaged_checkpoint_is_named(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(context2vec_training, "SAVE_SECONDS", -1)
+    monkeypatch.setattr(context2vec_training, "remove_checkpoint", lambda _: None)
     train_context2vec([shard], tmp_path / "run", SETTINGS)
-    with pytest.raises(ValueError, match="run already holds a run; choose another folder$"):
-        train_context2vec([shard], tmp_path / "run", SETTINGS)
+    path = tmp_path / "run" / CHECKPOINT_FILE
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(ValueError, match=r"checkpoint\.safetensors.*damaged"):
+        train_context2vec([shard], tmp_path / "run", SETTINGS, resume=True)
 
 
 def test_the_same_command_gives_the_same_weights_and_stops_after_its_tokens(shard: Path, tmp_path: Path):

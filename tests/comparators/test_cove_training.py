@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from elmokit.cli.main import main
+from elmokit.comparators import cove_training
 from elmokit.comparators.cove_training import train_cove
 from elmokit.runs.training import DivergenceError
 from elmokit.vectors.files import load_vectors
@@ -73,6 +75,34 @@ def test_a_translation_that_is_empty_is_not_learnt_from(files: list[Path], setti
 def test_only_the_most_frequent_words_are_translated(files: list[Path], settings: list[str], tmp_path: Path):
     losses = [train_cove(files, tmp_path / size, [*settings, f"max_size={size}", "epochs=1"])["loss"] for size in "19"]
     assert losses[0] < losses[1]  # one word and the specials are fewer than all
+
+
+def test_an_interrupted_training_ends_with_the_encoder_of_one_that_was_not(
+    files: list[Path], settings: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    settings = [*settings, "epochs=4", "dropout_rate=0.3"]
+    train_cove(files, tmp_path / "whole", settings)
+    append = cove_training.save_checkpoint
+    saved: list[int] = []
+
+    def stop_after_two(*arguments: Any) -> None:
+        append(*arguments)
+        saved.append(1)
+        if len(saved) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(cove_training, "save_checkpoint", stop_after_two)
+    with pytest.raises(KeyboardInterrupt):
+        train_cove(files, tmp_path / "run", settings)
+    train_cove(files, tmp_path / "run", settings, resume=True)
+    whole, resumed = ((tmp_path / name / "encoder.safetensors").read_bytes() for name in ("whole", "run"))
+    assert whole == resumed and len(saved) == 4
+    assert [json.loads(line)["epoch"] for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()] == [
+        0,
+        1,
+        2,
+        3,
+    ]
 
 
 def test_what_cannot_be_trained_is_refused(files: list[Path], settings: list[str], tmp_path: Path):

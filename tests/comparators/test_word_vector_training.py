@@ -56,6 +56,11 @@ def test_a_text_without_a_frequent_word_is_refused(
     assert not (tmp_path / "vectors.bin").exists()
 
 
+def test_what_cannot_be_resumed_says_so(shard: Path, tmp_path: Path):
+    with pytest.raises(ValueError, match="a training of word vectors by gensim cannot be resumed"):
+        train_word2vec([shard], tmp_path / "vectors.bin", resume=True)
+
+
 def test_the_defaults_are_those_of_each_program(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     given: list[dict[str, object]] = []
 

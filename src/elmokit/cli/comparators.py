@@ -26,6 +26,10 @@ def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
         "--set", nargs="+", action="extend", default=[], metavar="FIELD=VALUE", help="settings of the training"
     )
 
+    parser.add_argument(
+        "--resume", action="store_true", help="continue an interrupted training in OUT (cove, context2vec)"
+    )
+
 
 def _train_comparator(arguments: argparse.Namespace) -> None:
     """Train a system that ELMo is compared with on your text."""
@@ -33,7 +37,9 @@ def _train_comparator(arguments: argparse.Namespace) -> None:
 
     from elmokit.comparators.all_comparators import train_comparator
 
-    measured = train_comparator(arguments.system, arguments.files, arguments.output, arguments.set)
+    measured = train_comparator(
+        arguments.system, arguments.files, arguments.output, arguments.set, resume=arguments.resume
+    )
     print(json.dumps({"model": str(arguments.output), **measured}, ensure_ascii=False))
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from elmokit.comparators.context2vec import CONTEXT2VEC
 from elmokit.comparators.context2vec_training import train_context2vec
@@ -16,7 +15,7 @@ from elmokit.comparators.transformer import HF_FIRST, HF_MEAN
 from elmokit.comparators.word_vector_training import train_fasttext, train_word2vec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from elmokit.comparators.comparator import Comparator
     from elmokit.model.frozen_layers import FrozenLayers
@@ -28,8 +27,15 @@ COMPARATORS: dict[str, Comparator] = {
 }
 
 
-Train = Callable[[Sequence[Path], Path, Sequence[str]], dict[str, float]]
-"""Files, output and settings `field=value` -> what was measured, by name."""
+class Train(Protocol):
+    """A training: files, output and settings `field=value` -> what was measured, by name."""
+
+    def __call__(
+        self, files: Sequence[Path], output: Path, settings: Sequence[str], *, resume: bool
+    ) -> dict[str, float]:
+        """Train; `resume` continues an interrupted training."""
+        ...
+
 
 TRAININGS: dict[str, Train] = {
     "word2vec": train_word2vec,
@@ -52,18 +58,25 @@ def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) 
 
 
 def train_comparator(
-    system: str, files: Sequence[str | Path], output: str | Path, settings: Sequence[str] = ()
+    system: str,
+    files: Sequence[str | Path],
+    output: str | Path,
+    settings: Sequence[str] = (),
+    *,
+    resume: bool = False,
 ) -> dict[str, float]:
     """Train a system that ELMo is compared with: `word2vec`, `fasttext`, `cove` or `context2vec`.
 
     files: shards of tokenised text; for `cove`, a text and its translation, and optionally a pair to measure BLEU on.
     output: the file (word vectors) or the new folder (all others) of the model.
     settings: changes to the settings, as `field=value`; docs/comparators.md lists the fields.
+    resume: continue an interrupted training of `cove` or `context2vec` in `output`, with the same files and settings;
+        it ends with the same weights as one that was not interrupted.
     Returns what was measured, by name. Raises ValueError for an unknown system, wrong settings and texts that cannot be
     used, and OSError for files that cannot be read or written.
     """
     train = _find(TRAININGS, system, what="training")
-    return train([Path(file) for file in files], Path(output), settings)
+    return train([Path(file) for file in files], Path(output), settings, resume=resume)
 
 
 def _find(known: Mapping[str, _T], name: str, *, what: str) -> _T:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from elmokit.comparators.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
 from elmokit.comparators.comparator import of_equal_length
 from elmokit.comparators.context2vec import (
     MODEL_FILE,
@@ -21,9 +23,8 @@ from elmokit.comparators.context2vec import (
     ContextEncoder,
     new_encoder,
 )
-from elmokit.comparators.run_folder import metrics_log, write_comparator_config
+from elmokit.comparators.run_folder import comparator_run, metrics_log
 from elmokit.corpus.stream import SentenceStream
-from elmokit.runs.folder import new_run
 from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import write_tensors
 from elmokit.runs.training import DivergenceError
@@ -87,35 +88,44 @@ class Context2vecConfig:
             raise ValueError(f"num_tokens is {self.num_tokens}; it must not be negative")
 
 
-def train_context2vec(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
+def train_context2vec(
+    files: Sequence[Path], output: Path, settings: Sequence[str] = (), *, resume: bool = False
+) -> dict[str, float]:
     """Train a model and write its folder: weights, vocabulary, config.json, metrics.jsonl.
 
-    The weights are written every ten minutes and at the end, so a training that is stopped leaves those of some minutes
-    before; it cannot be continued.
+    The weights are written every ten minutes and at the end, and a checkpoint from which an interrupted training
+    continues: it ends with the weights of one that was not interrupted.
 
-    settings: fields of `Context2vecConfig` as `field=value`. Returns the tokens read and the mean loss (nats per token)
+    settings: fields of `Context2vecConfig` as `field=value`.
+    resume: continue the run in `output`, which has the same files and settings.
+    Returns the tokens read and the mean loss (nats per token)
     of the last `log_every` steps. Raises ValueError for wrong settings and shards without a sentence, OSError for
     files that cannot be read or written, and DivergenceError, a ValueError.
     """
     config = change_settings({"training": Context2vecConfig()}, settings)["training"]
-    with new_run(output, can_resume=False), torch.random.fork_rng(devices=[]):
+    vocabulary, counts = _count(files, config)
+    run = comparator_run(output, SYSTEM, config, files=files, resume=resume, result=MODEL_FILE)
+    with run, torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        vocabulary, counts = _count(files, config)
-        output.mkdir(exist_ok=True)
-        write_comparator_config(output, SYSTEM, config, files=files)
         vocabulary.write(output / VOCABULARY_FILE)
         encoder = new_encoder(vocabulary=vocabulary, word_dim=config.word_dim, lstm_dim=config.lstm_dim, dim=config.dim)
-        log = metrics_log(output)
+        optimizer = torch.optim.Adam(encoder.parameters(), config.learning_rate)
+        progress = load_checkpoint(output, encoder, optimizer)
+        first = 0 if progress is None else progress.integer("steps")
+        log = metrics_log(output, keep=lambda record: record.integer("step") <= first)
         measured: dict[str, float] = {}
         written = time.monotonic()
+        training = _Training(Context2vec(encoder, vocabulary), optimizer, _noise(counts), config)
         total = config.num_tokens or config.epochs * int(counts.sum())
-        for step, num_tokens, loss in _train(Context2vec(encoder, vocabulary), files, _noise(counts), config, total):
+        for step, num_tokens, loss in _train(training, files, first=first, total=total):
             measured = {"step": step, "num_tokens": num_tokens, "loss": loss}
             log(**measured)
             if time.monotonic() - written > SAVE_SECONDS:
                 write_tensors(output / MODEL_FILE, encoder.state_dict())
+                save_checkpoint(output, encoder, optimizer, {"steps": step})
                 written = time.monotonic()
         write_tensors(output / MODEL_FILE, encoder.state_dict())
+        remove_checkpoint(output)
     return measured
 
 
@@ -152,28 +162,48 @@ def _noise(counts: Float[np.ndarray, " V"]) -> Float[Tensor, " V"]:
     return torch.from_numpy(cumulative / cumulative[-1])
 
 
-def _train(
-    model: Context2vec, shards: Sequence[Path], noise: Float[Tensor, " V"], config: Context2vecConfig, total: int
-) -> Iterator[tuple[int, int, float]]:
-    """Yield step, tokens read and the mean loss since the last time, every `log_every` steps and at the end."""
-    optimizer = torch.optim.Adam(model.encoder.parameters(), config.learning_rate)
+@dataclass(frozen=True)
+class _Training:
+    """What a step needs."""
+
+    model: Context2vec
+    optimizer: torch.optim.Optimizer
+    noise: Float[Tensor, " V"]
+    config: Context2vecConfig
+
+    def step(self, ids: Int[Tensor, "B T"], number: int) -> float:
+        """The loss of the step with this number, whose negatives depend on no other step."""
+        generator = torch.Generator().manual_seed(random.Random(f"{self.config.seed}/{number}").getrandbits(63))
+        draws = torch.rand(*ids.shape, self.config.negatives, dtype=torch.float64, generator=generator)
+        negatives = torch.searchsorted(self.noise, draws).clamp(max=len(self.noise) - 1)
+        encoder = self.model.encoder
+        loss = negative_sampling_loss(encoder, ids, negatives)
+        if not torch.isfinite(loss):
+            raise DivergenceError(f"the loss became {loss.item()} in step {number}; lower learning_rate")
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(encoder.parameters(), self.config.clip_norm)
+        self.optimizer.step()
+        return loss.item()
+
+
+def _train(training: _Training, shards: Sequence[Path], *, first: int, total: int) -> Iterator[tuple[int, int, float]]:
+    """Yield step, tokens read and the mean loss since the last time, every `log_every` steps and at the end.
+
+    first: number of the steps that were made already, whose text is passed over.
+    """
+    config = training.config
     losses: list[float] = []
     step = num_tokens = 0
     with progress_bar(unit="token", total=total, scale=True) as bar:
-        for ids in _batches(model, shards, config):
-            draws = torch.rand(*ids.shape, config.negatives, dtype=torch.float64)
-            negatives = torch.searchsorted(noise, draws).clamp(max=len(noise) - 1)
-            loss = negative_sampling_loss(model.encoder, ids, negatives)
-            if not torch.isfinite(loss):
-                raise DivergenceError(f"the loss became {loss.item()} in step {step}; lower learning_rate")
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.encoder.parameters(), config.clip_norm)
-            optimizer.step()
-            losses.append(loss.item())
+        for ids in _batches(training.model, shards, config):
+            if step >= first:
+                losses.append(training.step(ids, step))
             step += 1
             num_tokens += ids.numel()
             bar.update(ids.numel())
+            if step <= first:
+                continue
             if step % config.log_every == 0:
                 yield step, num_tokens, float(np.mean(losses))
                 losses.clear()

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from elmokit.comparators.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
 from elmokit.comparators.comparator import of_equal_length
-from elmokit.comparators.run_folder import metrics_log, write_comparator_config
+from elmokit.comparators.run_folder import comparator_run, metrics_log
 from elmokit.comparators.translation import Translator, new_encoder
 from elmokit.metrics.bleu import score_translations
-from elmokit.runs.folder import new_run
 from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import write_tensors
 from elmokit.runs.training import DivergenceError
@@ -28,7 +28,7 @@ from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 from elmokit.vectors.static_layers import StaticLayers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from jaxtyping import Float, Int
@@ -113,14 +113,18 @@ class _Numbers:
         return torch.tensor([[begin, *row, end, *[_IGNORED] * (longest - len(row))] for row in rows])
 
 
-def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
+def train_cove(
+    files: Sequence[Path], output: Path, settings: Sequence[str] = (), *, resume: bool = False
+) -> dict[str, float]:
     """Train a translator and write the folder of its encoder: `encoder.safetensors`, config.json, metrics.jsonl.
 
-    The encoder is written after each epoch; a training that is stopped cannot be continued.
+    The encoder is written after each epoch, and a checkpoint from which an interrupted training continues: it ends
+    with the weights of one that was not interrupted.
 
     files: the source and the target text, one sentence per line, which is tokenised; then, if there are four, the pair
         of texts on which BLEU is measured (`metrics/bleu.py`, the tokens of `tokenize`, greedy search).
     settings: fields of `CoveConfig` as `field=value`; `word_vectors` must be among them.
+    resume: continue the run in `output`, which has the same files and settings.
     Returns the last epoch's loss (nats per target token) and BLEU. Raises ValueError for wrong settings and texts of
     different lengths, OSError for files that cannot be read or written, and DivergenceError, a ValueError.
     """
@@ -134,19 +138,23 @@ def train_cove(files: Sequence[Path], output: Path, settings: Sequence[str] = ()
     words = StaticLayers(config.word_vectors)
     words.add(chain(training.source, test.source if test else ()))
     vocabulary = _target_vocabulary(training.target, config)
-    with new_run(output, can_resume=False), torch.random.fork_rng(devices=[]):
+    run = comparator_run(output, "cove", config, files=files, resume=resume, result=ENCODER_FILE)
+    with run, torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        output.mkdir(exist_ok=True)
-        write_comparator_config(output, "cove", config, files=files)
-        log = metrics_log(output)
         model = _new_translator(config, vocabulary, input_dim=words.dim)
+        optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
+        progress = load_checkpoint(output, model, optimizer)
+        first = 0 if progress is None else progress.integer("epochs")
+        log = metrics_log(output, keep=lambda record: record.integer("epoch") < first)
         measured: dict[str, float] = {}
-        for epoch, loss in enumerate(_train(model, _Numbers(training, words, vocabulary), config)):
-            measured["loss"] = loss
+        for epoch in range(first, config.epochs):
+            measured["loss"] = _train_epoch(model, optimizer, _Numbers(training, words, vocabulary), config, epoch)
             if test:
                 measured["bleu"] = _bleu(model.eval(), _Numbers(test, words, vocabulary), config)
             log(epoch=epoch, **measured)
             write_tensors(output / ENCODER_FILE, model.encoder.state_dict())
+            save_checkpoint(output, model, optimizer, {"epochs": epoch + 1})
+        remove_checkpoint(output)
     return measured
 
 
@@ -178,28 +186,29 @@ def _new_translator(config: CoveConfig, vocabulary: Vocabulary, *, input_dim: in
     )
 
 
-def _train(model: Translator, texts: _Numbers, config: CoveConfig) -> Iterator[float]:
-    """Yield the mean loss per target token of each epoch."""
-    optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
-    for epoch in range(config.epochs):
-        model.train()
-        batches = _shuffled_batches(texts.pairs.source, config, epoch=epoch)
-        total, num_tokens = 0.0, 0
-        with progress_bar(unit="batch", total=len(batches), label=f"epoch {epoch}") as bar:
-            for numbers in batches:
-                target = texts.target(numbers)
-                loss = _loss(model, texts.source(numbers), target)
-                if not torch.isfinite(loss):
-                    raise DivergenceError(f"the loss became {loss.item()} in epoch {epoch}; lower learning_rate")
-                optimizer.zero_grad()
-                loss.backward()
-                nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-                optimizer.step()
-                count = int((target[:, 1:] != _IGNORED).sum())
-                total += loss.item() * count
-                num_tokens += count
-                bar.update()
-        yield total / num_tokens
+def _train_epoch(
+    model: Translator, optimizer: torch.optim.Optimizer, texts: _Numbers, config: CoveConfig, epoch: int
+) -> float:
+    """The mean loss per target token of an epoch, whose draws depend on no other epoch."""
+    torch.manual_seed(random.Random(f"{config.seed}/{epoch}/dropout").getrandbits(63))
+    model.train()
+    batches = _shuffled_batches(texts.pairs.source, config, epoch=epoch)
+    total, num_tokens = 0.0, 0
+    with progress_bar(unit="batch", total=len(batches), label=f"epoch {epoch}") as bar:
+        for numbers in batches:
+            target = texts.target(numbers)
+            loss = _loss(model, texts.source(numbers), target)
+            if not torch.isfinite(loss):
+                raise DivergenceError(f"the loss became {loss.item()} in epoch {epoch}; lower learning_rate")
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+            optimizer.step()
+            count = int((target[:, 1:] != _IGNORED).sum())
+            total += loss.item() * count
+            num_tokens += count
+            bar.update()
+    return total / num_tokens
 
 
 def _loss(model: Translator, source: Float[Tensor, "B T D"], target: Int[Tensor, "B U"]) -> Float[Tensor, ""]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME, checked_config, write_config
-from elmokit.runs.metrics_log import append_json_line
+from elmokit.comparators.checkpoint import CHECKPOINT_FILE
+from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME, checked_config, existing_run, new_run, write_config
+from elmokit.runs.metrics_log import append_json_line, keep_records
 from elmokit.system.json_fields import Fields, read_json_object
 from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
 FORMAT = "elmokit-comparator"
@@ -23,6 +25,40 @@ def write_comparator_config(run_dir: Path, system: str, config: Any, *, files: S
     """Write config.json: the system, its settings (a dataclass) and the files that it is trained on."""
     values = {"system": system, "settings": dataclasses.asdict(config), "files": [str(path) for path in files]}
     write_config(run_dir, values, format=FORMAT, version=VERSION)
+
+
+@contextmanager
+def comparator_run(
+    run_dir: Path, system: str, config: Any, *, files: Sequence[Path], resume: bool, result: str
+) -> Generator[None]:
+    """Hold the lock of a new run with its config.json, or of an interrupted one that is continued.
+
+    result: the file that the training writes; a run that has it and no checkpoint has ended.
+    Raises ValueError for a folder that already holds a run, or, to be continued, one of other settings or files, or one
+    that has ended; FileNotFoundError if there is nothing to continue; and OSError as `new_run` does.
+    """
+    if not resume:
+        with new_run(run_dir, resume_with="the same command and --resume"):
+            run_dir.mkdir(exist_ok=True)
+            write_comparator_config(run_dir, system, config, files=files)
+            yield
+        return
+    with existing_run(run_dir):
+        _check_is_the_same(run_dir, system, config, files)
+        if not (run_dir / CHECKPOINT_FILE).exists() and (run_dir / result).exists():
+            raise ValueError(f"{run_dir} has ended: {result} is the trained model")
+        yield
+
+
+def _check_is_the_same(run_dir: Path, system: str, config: Any, files: Sequence[Path]) -> None:
+    before = read_comparator_settings(run_dir, system)
+    now = dataclasses.asdict(config)
+    different = [name for name, value in now.items() if name not in before or before.value(name) != value]
+    recorded = Fields(run_dir / CONFIG_NAME, read_json_object(run_dir / CONFIG_NAME)).texts("files")
+    if list(recorded) != [str(path) for path in files]:
+        different.append("files")
+    if different:
+        raise ValueError(f"{run_dir} holds a run with other {', '.join(different)}; expected the same command again")
 
 
 def read_comparator_settings(run_dir: Path, system: str) -> Fields:
@@ -37,8 +73,9 @@ def read_comparator_settings(run_dir: Path, system: str) -> Fields:
     return fields.fields("settings")
 
 
-def metrics_log(run_dir: Path) -> Callable[..., None]:
-    """A function that appends numbers, with the seconds since now, to the run's log."""
+def metrics_log(run_dir: Path, *, keep: Callable[[Fields], bool]) -> Callable[..., None]:
+    """A function that appends numbers, with the seconds since now, to the run's log; `keep` says what stays of it."""
+    keep_records(run_dir / METRICS_NAME, keep)
     start = time.monotonic()
 
     def log(**numbers: float) -> None:

@@ -67,35 +67,46 @@ FASTTEXT = WordVectorConfig(subsample=1e-4, learning_rate=0.05, noise_power=0.5)
 """The defaults of the published fastText (`skipgram`)."""
 
 
-def train_word2vec(shards: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
+def train_word2vec(
+    files: Sequence[Path], output: Path, settings: Sequence[str] = (), *, resume: bool = False
+) -> dict[str, float]:
     """Train skip-gram vectors and write them as word2vec's text file, or its binary one if the name ends in `.bin`.
 
     settings: fields of `WordVectorConfig` as `field=value`. Returns the number of words. Raises ValueError for wrong
     settings, shards without a sentence or a word that is frequent enough, and a missing gensim, and OSError for files
-    that cannot be read or written. Nothing is written before the end: a training that is stopped leaves nothing.
+    that cannot be read or written. Nothing is written before the end, so `resume` is refused.
     """
+    _refuse(resume)
     config = change_settings({"training": WordVectorConfig()}, settings)["training"]
     models = require("gensim.models", extra="comparators", purpose=_PURPOSE)
     with lock(output), atomic_write(output) as unfinished:
-        model = _trained(models.Word2Vec(**_arguments(config)), shards, config)
+        model = _trained(models.Word2Vec(**_arguments(config)), files, config)
         model.wv.save_word2vec_format(str(unfinished), binary=output.suffix == ".bin")
     return {"words": len(model.wv)}
 
 
-def train_fasttext(shards: Sequence[Path], output: Path, settings: Sequence[str] = ()) -> dict[str, float]:
+def train_fasttext(
+    files: Sequence[Path], output: Path, settings: Sequence[str] = (), *, resume: bool = False
+) -> dict[str, float]:
     """Train skip-gram vectors with sub-words and write fastText's own `.bin` file; otherwise as `train_word2vec`.
 
     The defaults of the settings are those of `FASTTEXT`.
     """
+    _refuse(resume)
     config = change_settings({"training": FASTTEXT}, settings)["training"]
     if output.suffix != ".bin":
         raise ValueError(f"{output} does not end in .bin; only fastText's .bin files hold sub-words")
     fasttext = require("gensim.models.fasttext", extra="comparators", purpose=_PURPOSE)
     subwords = {"bucket": config.bucket, "min_n": config.min_n, "max_n": config.max_n}
     with lock(output), atomic_write(output) as unfinished:
-        model = _trained(fasttext.FastText(**_arguments(config), **subwords), shards, config)
+        model = _trained(fasttext.FastText(**_arguments(config), **subwords), files, config)
         fasttext.save_facebook_model(model, str(unfinished))
     return {"words": len(model.wv)}
+
+
+def _refuse(resume: bool) -> None:
+    if resume:
+        raise ValueError("a training of word vectors by gensim cannot be resumed; start it again without --resume")
 
 
 def _trained(model: Any, shards: Sequence[Path], config: WordVectorConfig) -> Any:

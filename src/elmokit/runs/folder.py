@@ -30,10 +30,10 @@ _WHAT_IT_IS = {
 
 
 @contextmanager
-def new_run(run_dir: Path, *, remains: Iterable[Path] = (), can_resume: bool = True) -> Generator[None]:
+def new_run(run_dir: Path, *, remains: Iterable[Path] = (), resume_with: str | None = None) -> Generator[None]:
     """Hold the lock of a folder that is free for a new run; it need not exist.
 
-    can_resume: whether runs of the kind can be resumed, which the error of a folder with one says.
+    resume_with: what resumes such a run, for the error of a folder that has one; None is `--resume RUN_DIR`.
 
     Raises InUseError, an OSError, when another process has the folder, OSError when the folder cannot be made or
     written, and ValueError when it holds a run already: its config.json, or `remains` of it, such as a checkpoint.
@@ -41,7 +41,7 @@ def new_run(run_dir: Path, *, remains: Iterable[Path] = (), can_resume: bool = T
     run_dir.parent.mkdir(parents=True, exist_ok=True)
     _check_can_be_written(run_dir)
     with lock(run_dir):
-        _check_is_free(run_dir, remains=remains, can_resume=can_resume)
+        _check_is_free(run_dir, remains=remains, resume_with=resume_with or f"--resume {run_dir}")
         yield
 
 
@@ -64,10 +64,9 @@ def _check_can_be_written(run_dir: Path) -> None:
         pass
 
 
-def _check_is_free(run_dir: Path, *, remains: Iterable[Path], can_resume: bool) -> None:
+def _check_is_free(run_dir: Path, *, remains: Iterable[Path], resume_with: str) -> None:
     if (run_dir / CONFIG_NAME).exists():
-        what = f"resume it with --resume {run_dir}, or choose another folder" if can_resume else "choose another folder"
-        raise ValueError(f"{run_dir} already holds a run; {what}")
+        raise ValueError(f"{run_dir} already holds a run; resume it with {resume_with}, or choose another folder")
     for remaining in remains:
         raise ValueError(f"{run_dir} has {remaining.name} of a run but no {CONFIG_NAME}; choose another folder")
 
