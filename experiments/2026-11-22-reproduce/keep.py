@@ -2,8 +2,8 @@
 
 python experiments/2026-11-22-reproduce/keep.py FOLDER [results]
 
-Weights are not kept, and paths are those from the repository's root. With `results`, what
-FOLDER has measured takes the place of what was measured before.
+Weights are not kept, and paths are those from the repository's root. With `results`, what FOLDER has measured takes the
+place of what was measured before.
 """
 
 from __future__ import annotations
