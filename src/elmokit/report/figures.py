@@ -38,8 +38,7 @@ def sample_figure(curves: Sequence[SampleCurve]) -> Any:
     The lines differ in dash and marker, so that they can be told apart in black and white; bars are deviations over
     seeds. Raises ValueError without matplotlib.
     """
-    figure = _figure((PANEL[0] * len(curves), PANEL[1]))
-    panels = figure.subplots(1, len(curves), squeeze=False)[0]
+    figure, panels = _panels(len(curves))
     for axes, curve in zip(panels, curves, strict=True):
         sizes = [point.num_examples for point in curve.points]
         for name, colour, line, arms in (
@@ -63,11 +62,8 @@ def curves_figure(curves: Sequence[LearningCurve]) -> Any:
 
     Raises ValueError without matplotlib.
     """
-    across = min(len(curves), PANELS_ACROSS)
-    down = math.ceil(len(curves) / across)
-    figure = _figure((PANEL[0] * across, PANEL[1] * down))
-    panels = list(figure.subplots(down, across, squeeze=False).flat)
-    for axes, curve in zip(panels, curves, strict=False):
+    figure, panels = _panels(len(curves))
+    for axes, curve in zip(panels, curves, strict=True):
         for name, colour, line, arm in (
             ("+ ELMo", "#1f4e8c", "o-", curve.elmo),
             ("no ELMo", "#8a4b08", "s--", curve.baseline),
@@ -77,8 +73,6 @@ def curves_figure(curves: Sequence[LearningCurve]) -> Any:
         axes.set_ylabel(f"{curve.metric}, development set")
         axes.set_title(f"{curve.row}\n{curve.measured_on}", fontsize=10)
         axes.legend(frameon=False)
-    for axes in panels[len(curves) :]:
-        axes.set_visible(False)
     return figure
 
 
@@ -113,6 +107,17 @@ def pictures(draw: Callable[[], Any]) -> Mapping[str, bytes]:
 
 def _figure(size: tuple[float, float]) -> Any:
     return require("matplotlib.figure", extra="plots", purpose=PURPOSE).Figure(figsize=size, layout="constrained")
+
+
+def _panels(number: int) -> tuple[Any, list[Any]]:
+    """A figure with so many panels, in rows of at most `PANELS_ACROSS`."""
+    across = min(number, PANELS_ACROSS)
+    down = math.ceil(number / across)
+    figure = _figure((PANEL[0] * across, PANEL[1] * down))
+    panels = list(figure.subplots(down, across, squeeze=False).flat)
+    for axes in panels[number:]:
+        axes.set_visible(False)
+    return figure, panels[:number]
 
 
 def _scores(arms: Sequence[Arm], metric: str) -> tuple[list[float], list[float]]:
