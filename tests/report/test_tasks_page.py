@@ -51,7 +51,7 @@ def test_the_page_has_our_row_next_to_the_paper_s(folder: Path, tmp_path: Path):
         [MIX_AT_INPUT, "0, 1, 2", "a loom", "150", "91", "4, 5, 6"],
     ]
     assert mixes[2:] == [MIX_AT_INPUT, "input", "0.20 0.40 0.40", "2.00"]
-    assert "higher in 1 of 1 comparisons" in page and "at or above the paper's in 1 of 1" in page
+    assert "higher in 1 of 1 comparisons on test sets" in page and "at or above the paper's in 1 of 1" in page
     assert "Peters et al. (2018), Table 1" in page and "CoNLL-2003, as in the paper" in page
     assert "Not compared" not in page
 
@@ -96,6 +96,16 @@ def test_a_baseline_that_two_arms_share_is_one_row_of_the_runs(tmp_path: Path):
     runs = [make_run(tmp_path / elmo, f"elmo={elmo}", test=80) for elmo in ("none", "input", "both")]
     page = page_of(*runs, folder=tmp_path / "docs")
     assert sum(row[2] == "none" for row in rows_of(page, "named-entities")) == 1
+
+
+def test_development_sets_count_only_where_nothing_was_tested(tmp_path: Path):
+    runs = tmp_path / "runs"
+    for name, settings in (("none", ("elmo=none", "train_share=0.1")), ("elmo", ("train_share=0.1",))):
+        make_run(runs / name, *settings, test=None, dev=70)
+    assert "higher in 0 of 1 comparisons on development sets" in page_of(runs, folder=tmp_path / "docs")
+    for name, settings, test in (("all-none", ("elmo=none",), 80), ("all-elmo", (), 85)):
+        make_run(runs / name, *settings, test=test)
+    assert "higher in 1 of 1 comparisons on test sets" in page_of(runs, folder=tmp_path / "docs")
 
 
 def test_controls_are_shown_without_the_paper_s_numbers_and_not_counted(tmp_path: Path):

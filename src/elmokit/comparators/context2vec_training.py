@@ -98,16 +98,16 @@ def train_context2vec(
 
     settings: fields of `Context2vecConfig` as `field=value`.
     resume: continue the run in `output`, which has the same files and settings.
-    Returns the tokens read and the mean loss (nats per token)
-    of the last `log_every` steps. Raises ValueError for wrong settings and shards without a sentence, OSError for
-    files that cannot be read or written, and DivergenceError, a ValueError.
+    Returns the tokens read and the mean loss (nats per token) of the last `log_every` steps. Raises ValueError for
+    wrong settings, shards without a sentence and, to be continued, shards whose words have changed; OSError for files
+    that cannot be read or written; and DivergenceError, a ValueError.
     """
     config = change_settings({"training": Context2vecConfig()}, settings)["training"]
     vocabulary, counts = _count(files, config)
     run = comparator_run(output, SYSTEM, config, files=files, resume=resume, result=MODEL_FILE)
     with run, torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        vocabulary.write(output / VOCABULARY_FILE)
+        _write_vocabulary(output / VOCABULARY_FILE, vocabulary, resume=resume)
         encoder = new_encoder(vocabulary=vocabulary, word_dim=config.word_dim, lstm_dim=config.lstm_dim, dim=config.dim)
         optimizer = torch.optim.Adam(encoder.parameters(), config.learning_rate)
         progress = load_checkpoint(output, encoder, optimizer)
@@ -154,6 +154,13 @@ def _count(shards: Sequence[Path], config: Context2vecConfig) -> tuple[Vocabular
     rare = total - sum(count for _, count in kept)
     numbers = [rare, 0, 0, *(count for _, count in kept)]
     return Vocabulary([*specials, *(word for word, _ in kept)]), np.array(numbers, np.float64)
+
+
+def _write_vocabulary(path: Path, vocabulary: Vocabulary, *, resume: bool) -> None:
+    """Write the words of a run; those of one that is continued must be the same."""
+    if resume and path.exists() and Vocabulary.read(path) != vocabulary:
+        raise ValueError(f"{path} has other words than the shards now; expected the text that the run began with")
+    vocabulary.write(path)
 
 
 def _noise(counts: Float[np.ndarray, " V"]) -> Float[Tensor, " V"]:

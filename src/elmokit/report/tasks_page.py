@@ -66,15 +66,21 @@ def tasks_section(results: Results) -> str:
 
 
 def _summary(comparisons: Sequence[Comparison]) -> str:
-    """How often ELMo helps, and how often at least as much as in the paper; controls and ablations do not count."""
+    """How often ELMo helps, and how often at least as much as in the paper; controls and ablations do not count.
+
+    Development sets count only where no comparison has a test set.
+    """
     counted = [comparison for comparison in comparisons if is_usual(comparison.elmo.runs[0])]
-    pairs = [(comparison, test_set) for comparison in counted for test_set in comparison.test_sets]
+    every = [(comparison, test_set) for comparison in counted for test_set in comparison.test_sets]
+    tested = [(comparison, test_set) for comparison, test_set in every if test_set is not None]
+    pairs = tested or every
     gains = [_gain(comparison, test_set) for comparison, test_set in pairs]
     better = sum(points > 0 for points, _ in gains)
     targets = [_paper_relative(comparison, test_set) for comparison, test_set in pairs]
     both = [(relative, target) for (_, relative), target in zip(gains, targets, strict=True) if target is not None]
     as_much = sum(relative is not None and round(relative, 1) >= target for relative, target in both)
-    text = f"With ELMo the score is higher in {better} of {len(pairs)} comparisons."
+    where = "test" if tested else "development"
+    text = f"With ELMo the score is higher in {better} of {len(pairs)} comparisons on {where} sets."
     if both:
         text += f" The relative error reduction is at or above the paper's in {as_much} of {len(both)}."
     if others := len(comparisons) - len(counted):

@@ -178,8 +178,9 @@ def gain_shrinks_with_data(evidence: Evidence) -> tuple[Outcome, str]:
     """
     findings: list[Finding] = []
     curves = figure1.sample_curves(evidence.runs) if evidence.runs else []
-    found = {curve.row for curve in curves}
-    for curve in [curve for curve in curves if curve.is_converged] or curves:
+    counted = [curve for curve in curves if curve.is_converged] or curves
+    found = {curve.row for curve in counted}
+    for curve in counted:
         few, most = curve.points[0], curve.points[-1]
         gains = [_gain_by_seed(point.baseline, point.elmo, curve.metric) for point in (few, most)]
         shared = [seed for seed in gains[0] if seed in gains[1]]

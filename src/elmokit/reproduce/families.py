@@ -56,7 +56,7 @@ class Family:
 
     @property
     def unconverged(self) -> tuple[str, ...]:
-        """The words `not converged` if a run was still getting better when it ended, or nothing."""
+        """The words `not converged` if a run ended for another reason than that its score got no better."""
         runs = [run for arms in (self.arms, self.baselines) for arm in arms.values() for run in arm.runs]
         return () if all(run.is_converged for run in runs) else (NOT_CONVERGED,)
 
