@@ -78,6 +78,7 @@ def cpu() -> TaskConfig:
             clip_norm=5.0,
             max_train_examples=10_000,
             max_dev_examples=500,
+            spread_dev=True,
         ),
     )
 
