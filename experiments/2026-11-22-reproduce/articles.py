@@ -1,0 +1,95 @@
+"""What ELMo gains on each article of SQuAD's development set, and how much of the article the biLM may have read.
+
+python experiments/2026-11-22-reproduce/articles.py DATA FOLDER
+
+FOLDER has runs of question answering with their weights: `with_elmo.py` makes them. Prints a line of JSON for each
+article: its title, its questions, the share of its eight successive words that the English shards have too (letters and
+digits, lower-cased), and the gain in F1. Two more lines compare the articles with most such words, and all others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.metrics.interval import paired_bootstrap
+from elmokit.reproduce.comparisons import comparisons_among
+from elmokit.reproduce.families import usual_runs
+from elmokit.reproduce.item_counts import ITEM_COUNTS
+from elmokit.runs.logged_runs import read_runs
+from elmokit.tasks.question_answering.reader import read_questions
+from elmokit.tasks.saved import load_task
+from elmokit.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from elmokit.metrics.interval import Counts
+    from elmokit.reproduce.comparisons import Arm
+    from elmokit.tasks.question_answering.reader import Question
+
+TASK = "question-answering"
+NUM_WORDS = 8
+NUM_MOST = 7
+"""Articles that are set apart: the first edition of the shards had text of seven."""
+
+
+def runs_of_words(text: str) -> Iterator[str]:
+    """Every eight successive words."""
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    for start in range(len(words) - NUM_WORDS + 1):
+        yield " ".join(words[start : start + NUM_WORDS])
+
+
+def shares_read(questions: list[Question], shards: list[Path]) -> dict[str, float]:
+    """For each article, the share in percent of the words of its passages, eight at a time, that the shards have."""
+    passages = {(question.article, question.passage.text) for question in questions}
+    words = {
+        title: {run for of, text in passages if of == title for run in runs_of_words(text)} for title, _ in passages
+    }
+    wanted = set[str]().union(*words.values())
+    read = {run for shard in shards for line in read_lines(shard) for run in runs_of_words(line) if run in wanted}
+    return {title: 100 * len(runs & read) / len(runs) for title, runs in words.items()}
+
+
+def answers(arm: Arm, questions: list[Question]) -> list[list[Counts]]:
+    """For each run, what each question adds to the score."""
+    made = [load_task(run.where).model_predictions(questions) for run in arm.runs]
+    return [[ITEM_COUNTS[TASK].of(*pair) for pair in zip(questions, run, strict=True)] for run in made]
+
+
+def main(data: Path, folder: Path) -> None:
+    questions = list(read_questions(data / "tasks/squad_v1.1/dev-v1.1.json"))
+    shares = shares_read(questions, sorted((data / "en").glob("train-*.txt.xz")))
+    (comparison,) = [one for one in comparisons_among(usual_runs(read_runs([folder]))).comparisons if one.task == TASK]
+    first, second = (answers(arm, questions) for arm in (comparison.baseline, comparison.elmo))
+    counts = Counter(question.article for question in questions)
+
+    def show(what: str, titles: list[str]) -> None:
+        chosen = [number for number, question in enumerate(questions) if question.article in titles]
+        arms = [[[run[number] for number in chosen] for run in arm] for arm in (first, second)]
+        scores = [
+            sum(run[i][0] for run in arm for i in range(len(chosen))) * 100 / len(chosen) / len(arm) for arm in arms
+        ]
+        record = {
+            "articles": what,
+            "questions": sum(counts[title] for title in titles),
+            "percent_read": round(sum(shares[title] for title in titles) / len(titles), 3),
+            "f1": [round(score, 2) for score in scores],
+            "gain": str(paired_bootstrap(*arms, score=ITEM_COUNTS[TASK].score)),
+        }
+        print(json.dumps(record, ensure_ascii=False))
+
+    ordered = sorted(counts, key=lambda title: -shares[title])
+    for title in ordered:
+        show(title, [title])
+    show(f"the {NUM_MOST} first", ordered[:NUM_MOST])
+    show(f"the {len(ordered) - NUM_MOST} others", ordered[NUM_MOST:])
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))
