@@ -117,7 +117,7 @@ LATER = (
         "embed --tokenize",
         "embed ../inputs/raw.txt -o v.npz --tokenize --layers all --model ../inputs/bilm",
         resume="embed ../inputs/raw.txt -o v.npz --tokenize --layers all --model ../inputs/bilm --resume",
-        old=("v.npz", "v.tokens.txt"),
+        old=("v.npz", "v.npz.tokens.txt"),
     ),
     Job(
         "embed --fasta",

@@ -38,7 +38,7 @@ def test_the_file_has_the_sentences_and_is_read_in_place_of_elmo(glove: Path, te
 
 def test_the_input_is_not_overwritten_by_the_tokens(glove: Path, text: Path):
     before = text.read_text()
-    with pytest.raises(ValueError, match=r"text\.txt is where the tokens of the output go"):
+    with pytest.raises(ValueError, match=r"text\.txt would be replaced by the output"):
         embed_with("static", glove, text, text.with_suffix(".npy"), raw_text=True)
     assert text.read_text() == before
 

@@ -35,6 +35,9 @@ LAYOUTS = {
     "JSON lines": json.dumps({"label": "x"}) + "\n\n" + json.dumps({"sentence": PASSAGE}) + "\n",
     "JSON lines of tokens": json.dumps({"tokens": PASSAGE.split(), "n": 3}) + "\n",
     "SQuAD": json.dumps({"data": [{"paragraphs": [{"context": PASSAGE, "qas": []}]}]}),
+    "a JSON array": json.dumps([{"text": "a\n" + PASSAGE}]),
+    "a JSON array over many lines": json.dumps([{"text": PASSAGE}], indent=1),
+    "text that begins with a bracket": f"[1]\n\n{PASSAGE}",
     "SQuAD over many lines": json.dumps({"data": [{"paragraphs": [{"context": PASSAGE}]}]}, indent=1),
 }
 

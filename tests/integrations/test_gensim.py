@@ -87,3 +87,13 @@ def test_what_gives_no_vector_is_refused(elmo: Elmo, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "gensim.models", None)
     with pytest.raises(ValueError, match=r"needs gensim: pip install 'elmokit\[gensim\]'"):
         word_vectors(elmo, ["bank"])
+
+
+def test_a_single_string_is_not_taken_for_its_letters(elmo: Elmo):
+    for call in (
+        lambda: word_vectors(elmo, "walk"),
+        lambda: averaged_vectors(elmo, "walk"),
+        lambda: averaged_vectors(elmo, [["a"]], words="bank"),
+    ):
+        with pytest.raises(ValueError, match=r"is one string, .*; expected a list"):
+            call()

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -327,3 +329,41 @@ def test_a_word_in_two_senses_has_one_token_representation_and_two_vectors(model
     np.testing.assert_array_equal(vectors[0][0], vectors[1][0])
     first, top = (float(Elmo.similarity(vectors[0][layer], vectors[1][layer])) for layer in (1, 2))
     assert top < first < 0.99 and top < 0.9
+
+
+def test_weights_in_the_place_of_the_vocabulary_are_refused(tiny_bilms: tuple[Path, Path]):
+    weights: Any = tiny_bilms[1] / "weights.hdf5"
+    with pytest.raises(ValueError, match=r"give the weights of a pair by weights=\.\.\., or to from_pretrained"):
+        Elmo(tiny_bilms[0], weights)
+
+
+def test_a_model_whose_files_change_is_never_mixed_with_the_new_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    sentences, folder = [["the", "bank"]], tmp_path / "model"
+    ELMO.save(folder)
+    monkeypatch.chdir(tmp_path)
+    elmo = Elmo("model", device="cpu")
+    vectors = elmo.encode(sentences)[0]
+    monkeypatch.chdir(tmp_path.parent)  # a relative path still leads to it
+    assert np.array_equal(pickle.loads(pickle.dumps(elmo)).encode(sentences)[0], vectors)
+    (folder / "model.safetensors").unlink()
+    Elmo(random_bilm(seed=6)).save(tmp_path / "other")
+    (tmp_path / "other" / "model.safetensors").rename(folder / "model.safetensors")
+    with pytest.raises(ValueError, match="the files of model have changed since it was loaded; load it again"):
+        elmo.fingerprint()
+    assert np.array_equal(elmo.encode(sentences)[0], vectors)
+
+
+def test_threads_share_a_model_whose_memory_of_tokens_is_full():
+    elmo = Elmo(random_bilm())
+    elmo._loaded.packed().token_cache.max_tokens = 8  # pyright: ignore[reportPrivateUsage]
+    texts = [
+        [[f"{thread}{number % 12}" for number in range(start, start + 9)] for start in range(40)] for thread in "abab"
+    ]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(elmo.encode, texts))
+    assert all(np.array_equal(one, other) for one, other in zip(found[0], found[2], strict=True))
+
+
+def test_a_clip_is_one_whether_it_is_written_as_a_whole_number():
+    assert replace(ELMO.config, cell_clip=3) == replace(ELMO.config, cell_clip=3.0)
+    assert repr(replace(ELMO.config, cell_clip=3)) == repr(replace(ELMO.config, cell_clip=3.0))

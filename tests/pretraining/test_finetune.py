@@ -47,6 +47,7 @@ FAST = ["num_steps=60", "evaluate_every=20", "batch_size=4", "bptt_steps=10", "p
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 def test_a_domain_is_learnt_from_what_the_model_knew(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
     before = perplexity(str(model), [shards[1]]).mean
     settings = [*FAST, "softmax=full", "dropout_rate=0", "learning_rate=0.01"]

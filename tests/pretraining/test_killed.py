@@ -61,9 +61,11 @@ def test_a_run_killed_before_it_had_a_config_is_no_run_and_can_be_started(text: 
     pretrain(shards, vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
     run.mkdir()
     (run / "vocabulary.txt").write_bytes((tmp_path / "whole" / "vocabulary.txt").read_bytes())
+    (run / ".starting").touch()
     with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
         resume_pretraining(run)
     pretrain(shards, vocabulary_path=vocabulary, run_dir=run, config=config)
+    assert not (run / ".starting").exists()
     assert (run / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
 
 
@@ -73,5 +75,9 @@ def test_held_out_text_of_a_start_cut_short_is_not_the_next_ones(text: list[Path
     run.mkdir()
     (run / "heldout.txt").write_text("word1 word2\n")
     config = with_settings(recipe("tiny"), [*SETTINGS, "num_steps=1"])
+    with pytest.raises(ValueError, match=r"run has a file heldout.txt, which the run would replace; choose another"):
+        pretrain(shards, vocabulary_path=vocabulary, run_dir=run, config=config)
+    assert (run / "heldout.txt").read_text() == "word1 word2\n"  # it may be the user's
+    (run / ".starting").touch()
     pretrain(shards, vocabulary_path=vocabulary, run_dir=run, config=config)
     assert "heldout" not in (run / "metrics.jsonl").read_text()

@@ -272,6 +272,7 @@ def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, voca
         torch.testing.assert_close(one, other, atol=1e-12, rtol=0)
 
 
+@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 def test_the_best_weights_are_kept_beside_the_newest(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     config = settings("num_steps=12", "evaluate_every=4", "evaluate_sentences=3")
     run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config, held_out=[shard])
@@ -284,6 +285,7 @@ def test_the_best_weights_are_kept_beside_the_newest(shard: Path, vocabulary: Pa
     assert perplexity(str(run / "best"), [run / "heldout.txt"]).mean == pytest.approx(best, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 def test_the_log_is_tensorboards_too(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     pytest.importorskip("tensorboard", reason="needs the extra: pip install 'elmokit[tb]'")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -379,7 +381,7 @@ def test_a_resumed_run_keeps_its_model(shard: Path, vocabulary: Path, tmp_path: 
         ("optimizer=sgd", "expected one of adagrad, adam, adamw, muon"),
         ("reset_state=maybe", "expected bool"),
         ("lstm_dim=8", "wider than lstm_dim"),
-        ("filters=[[0,1]]", "all positive"),
+        ("filters=[[0,1]]", "expected 1 to"),
     ],
 )
 def test_bad_settings_are_refused_with_their_reason(setting: str, message: str) -> None:

@@ -224,6 +224,7 @@ def test_the_verb_names_what_it_wrote(run: Path, tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().out.split() == [str(tmp_path / "training-curve.svg"), str(tmp_path / "training.md")]
 
 
+@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 def test_reads_what_pretraining_writes(tmp_path: Path):
     text, vocabulary = tmp_path / "text.txt", tmp_path / "vocabulary.txt"
     text.write_text("the boat lay by the bank\nthe bank lay by the river\n")

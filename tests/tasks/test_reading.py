@@ -9,7 +9,7 @@ import pytest
 
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TrainingConfig, with_settings
-from elmokit.tasks.reading import dev_in_use, read_data
+from elmokit.tasks.reading import dev_in_use, digest, read_data
 from elmokit.tasks.task import Task, recipe_config
 
 Toy = Task[Any, Any]
@@ -91,3 +91,24 @@ def test_the_examples_scored_while_training_are_the_first_or_spread_evenly():
     assert dev_in_use(range(9), replace(config, spread_dev=True)) == [0, 3, 6]
     assert dev_in_use(range(2), config) == [0, 1]
     assert dev_in_use(range(9), TrainingConfig()) == list(range(9))
+
+
+def test_sentences_are_set_apart_with_their_document_where_there_are_several(tmp_path: Path):
+    path = tmp_path / "train.conll"
+    document = "-DOCSTART- O\n\n" + "".join(f"d{{0}}s{number} B-PER\n\n" for number in range(3))
+    path.write_text("".join(document.format(number) for number in range(4)))
+    _, dev = read(find_task("named-entities"), [path], "dev_share=0.25")
+    assert [sentence.tokens for sentence in dev] == [["d3s0"], ["d3s1"], ["d3s2"]]
+    path.write_text(document.format(0))
+    _, dev = read(find_task("named-entities"), [path], "dev_share=0.34")
+    assert [sentence.tokens for sentence in dev] == [["d0s2"]]
+
+
+def test_the_digest_is_of_the_sentences(toy: Toy, tmp_path: Path):
+    config = toy.recipes["cpu"]()
+    found: list[str] = []
+    for text in ("a\tone\nb\ttwo\n", "a\tone\nb\ttwo\n", "a\tone\nb\tthree\n", "a\tone\nc\ttwo\n"):
+        (tmp_path / "train.tsv").write_text(text)
+        data = read_data(toy, Splits((tmp_path / "train.tsv",), (tmp_path / "train.tsv",)), config)
+        found.append(digest(toy, data))
+    assert found[0] == found[1] and len(set(found)) == 3

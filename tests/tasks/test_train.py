@@ -560,3 +560,45 @@ def test_a_run_records_what_its_mixes_have_learnt(
             assert ("weights" in mix) == (layers == "mix")
             if layers == "mix":
                 assert len(mix["weights"]) == 3 and sum(mix["weights"]) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_run_that_was_refused_leaves_nothing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: Any, **__: Any) -> None:
+        raise ValueError("too wide")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("elmokit.tasks.train.new_model", refuse)
+        with pytest.raises(ValueError, match="too wide"):
+            run("mine")
+    assert not (tmp_path / "mine" / "config.json").exists()
+    run("mine", "max_epochs=1")
+
+
+def test_a_run_is_resumed_with_the_sentences_that_it_began_with(toy: Toy, toy_data: Path, tmp_path: Path):
+    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
+    run_dir = train(toy, toy_data, run_dir=tmp_path / "run", config=config, device="cpu")
+    train_file = read_record(run_dir, toy).splits.train[0]
+    before = train_file.read_text()
+    train_file.write_text(before * 2)
+    with pytest.raises(ValueError, match="the training or development set has changed .* training examples then"):
+        resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
+    train_file.write_text(before)
+    resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
+
+
+def test_there_must_be_a_test_file_to_be_scored(toy: Toy, toy_data: Path, tmp_path: Path):
+    data = Splits((toy_data / "train.tsv",), (toy_data / "dev.tsv",))
+    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
+    with pytest.raises(ValueError, match="the data have no test file to score"):
+        train(toy, data, run_dir=tmp_path / "run", config=config, test=True, device="cpu")
+    run_dir = train(toy, data, run_dir=tmp_path / "run", config=config, device="cpu")
+    with pytest.raises(ValueError, match="the data have no test file to score; elmokit evaluate"):
+        resume_task(run_dir, task=toy, test=True, device="cpu")
+
+
+def test_files_of_the_user_s_are_not_replaced(toy: Toy, toy_data: Path, tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "metrics.jsonl").write_text("{}\n")
+    with pytest.raises(ValueError, match=r"run has a file metrics.jsonl, which the run would replace"):
+        train(toy, toy_data, run_dir=tmp_path / "run", config=toy.recipes["cpu"](), device="cpu")
+    assert (tmp_path / "run" / "metrics.jsonl").read_text() == "{}\n"

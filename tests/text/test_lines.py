@@ -1,9 +1,11 @@
 import gzip
 import io
 import lzma
+import os
 import subprocess
 import sys
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from attacks.limited_child import Call, run_limited
 from attacks.outcome import Outcome
-from elmokit.text.lines import read_lines
+from elmokit.text.lines import check_inputs, lines_and_first, read_lines
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0\ufeff"))
 COMPRESSIONS = pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
@@ -41,6 +43,36 @@ def test_files_put_one_behind_the_other_are_one(path: Path):
     assert list(read_lines(path)) == ["one", "two"]
     path.write_bytes(lzma.compress(b"one\n") + lzma.compress(b"two\n"))
     assert list(read_lines(path)) == ["one", "two"]
+
+
+def test_zeros_may_be_between_streams_of_xz_and_damage_in_the_second_is_an_error(path: Path):
+    streams = [lzma.compress(b"one\n" * 99), lzma.compress(b"two\n" * 99)]
+    path.write_bytes(b"\0\0\0\0".join([*streams, b"\0" * 8]))
+    assert list(read_lines(path)) == ["one"] * 99 + ["two"] * 99
+    for place in (1, len(streams[1]) // 2):
+        damaged = bytearray(streams[1])
+        damaged[place] ^= 255
+        path.write_bytes(streams[0] + damaged)
+        with pytest.raises(ValueError, match=r"shard\.txt: the compressed file is truncated or damaged after line"):
+            list(read_lines(path))
+
+
+def test_a_pipe_is_read_once_and_whole(tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as threads:
+        threads.submit(pipe.write_bytes, b"line\n" * 9000)
+        check_inputs(pipe)
+        assert list(read_lines(pipe)) == ["line"] * 9000
+
+
+def test_the_first_line_that_is_not_blank_is_known_before_all_are_read(path: Path):
+    path.write_text("\n \n{one\ntwo\n")
+    lines, first = lines_and_first(path)
+    assert first == "{one" and list(lines) == ["", " ", "{one", "two"]
+    path.write_text("\n\n")
+    lines, first = lines_and_first(path)
+    assert first == "" and list(lines) == ["", ""]
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\r"])

@@ -285,13 +285,13 @@ def test_the_tokens_of_raw_text_are_next_to_their_vectors(tmp_path: Path, ending
     (tmp_path / "raw.txt").write_text("It isn't here.\n\n(Yes.)\n" * 2)
     output = tmp_path / f"raw{ending}"
     embed_file(ELMO, tmp_path / "raw.txt", output, raw_text=True)
-    assert (tmp_path / "raw.tokens.txt").read_text() == "It is n't here .\n\n( Yes . )\n" * 2
+    assert Path(f"{output}.tokens.txt").read_text() == "It is n't here .\n\n( Yes . )\n" * 2
     vectors = load_vectors(output)
     assert vectors.sentences() == [["It", "is", "n't", "here", "."], [], ["(", "Yes", ".", ")"]] * 2
-    embed_file(ELMO, tmp_path / "raw.tokens.txt", tmp_path / f"other{ending}")
+    embed_file(ELMO, f"{output}.tokens.txt", tmp_path / f"other{ending}")
     assert load_vectors(tmp_path / f"other{ending}").sentences() is None
     embed_file(ELMO, tmp_path / "raw.txt", output)
-    assert not (tmp_path / "raw.tokens.txt").exists()
+    assert not Path(f"{output}.tokens.txt").exists()
 
 
 def test_the_tokens_of_a_job_that_was_resumed_are_all_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -307,15 +307,15 @@ def test_the_tokens_of_a_job_that_was_resumed_are_all_there(tmp_path: Path, monk
         patch.setattr(PartialVectors, "append", fail)
         with pytest.raises(KeyboardInterrupt):
             embed_file(ELMO, tmp_path / "raw.txt", tmp_path / "out.npz", raw_text=True, resume=True)
-    assert not (tmp_path / "out.tokens.txt").exists()
+    assert not (tmp_path / "out.npz.tokens.txt").exists()
     embed_file(ELMO, tmp_path / "raw.txt", tmp_path / "out.npz", raw_text=True, resume=True)
-    assert (tmp_path / "out.tokens.txt").read_text() == "".join(f"Line {number} .\n" for number in range(10))
+    assert (tmp_path / "out.npz.tokens.txt").read_text() == "".join(f"Line {number} .\n" for number in range(10))
 
 
 def test_the_tokens_do_not_replace_the_input(tmp_path: Path):
-    (tmp_path / "x.tokens.txt").write_text("Yes.\n")
-    with pytest.raises(ValueError, match="x.tokens.txt is where the tokens of the output go"):
-        embed_file(ELMO, tmp_path / "x.tokens.txt", tmp_path / "x.npz", raw_text=True)
+    (tmp_path / "x.npz.tokens.txt").write_text("Yes.\n")
+    with pytest.raises(ValueError, match="x.npz.tokens.txt would be replaced by the output"):
+        embed_file(ELMO, tmp_path / "x.npz.tokens.txt", tmp_path / "x.npz", raw_text=True)
 
 
 def test_hdf5_holds_all_layers_by_default_as_the_released_tool_wrote_it(text: Path, tmp_path: Path):

@@ -79,8 +79,17 @@ def test_files_of_another_job_are_refused(corpus: Path, tmp_path: Path):
     ):
         embed_all(corpus, tmp_path / "out", layers="all")
     pq.write_table(pa.table({"text": ["other"]}), corpus / "a.parquet")
-    with pytest.raises(ValueError, match=r"a-00000.parquet was made with a different input"):
+    with pytest.raises(ValueError, match=r"a-00000.parquet was made with a different text"):
         embed_all(corpus, tmp_path / "out")
+
+
+def test_another_column_is_another_job_and_a_group_without_rows_none(tmp_path: Path):
+    pq.write_table(pa.table({"title": ["a cat", "dogs"], "body": ["b dog", "cats"]}), tmp_path / "in.parquet")
+    embed_all(tmp_path / "in.parquet", tmp_path / "out", column="title")
+    with pytest.raises(ValueError, match=r"was made with a different column \('title', now 'body'\)"):
+        embed_all(tmp_path / "in.parquet", tmp_path / "out", column="body")
+    pq.write_table(pa.table({"text": pa.array([], pa.string())}), tmp_path / "empty.parquet")
+    assert list_pieces(tmp_path / "empty.parquet", tmp_path / "other") == []
 
 
 def test_bad_input_names_its_row_and_leaves_nothing(tmp_path: Path):

@@ -122,6 +122,30 @@ def test_files_with_labels_name_the_senses_of_tokens(tmp_path: Path):
     assert corpus.senses()[first:] == [(first, 1, "slope"), (first, 4, "water")]
 
 
+def test_files_of_one_name_are_told_apart_and_tokens_are_split_at_spaces_only(tmp_path: Path):
+    paths = [tmp_path / folder / "t.tsv" for folder in ("old", "new")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text("We\u00a0sat on the bank .\t3\tslope\n")
+    corpus = read_corpus(paths, "en")
+    assert [name for name, _ in corpus.sources] == list(map(str, paths))
+    number, index, label = corpus.labels[0]
+    assert (corpus.sentences[number][index], label) == ("bank", "slope")
+
+
+def test_a_model_that_looks_words_up_is_refused(tmp_path: Path):
+    model = FIXTURES / "formats" / "many_langs" / "char_word"
+    with pytest.raises(ValueError, match="looks words up in a table; the explorer runs models that read characters"):
+        write_site(tmp_path / "site", model=model)
+
+
+def test_a_port_is_one(tmp_path: Path):
+    with pytest.raises(ValueError, match="port 99999; expected 1 to 65535, or 0 for any free one"):
+        serve(tmp_path, port=99999)
+    with serve(tmp_path) as server, pytest.raises(OSError, match="choose another one, or leave --port out"):
+        serve(tmp_path, port=server.server_address[1])
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

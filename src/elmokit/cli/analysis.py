@@ -63,6 +63,8 @@ def _change(arguments: argparse.Namespace) -> None:
     from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
     from elmokit.text.lines import read_lines
 
+    if arguments.output and arguments.json and arguments.output.resolve() == arguments.json.resolve():
+        raise ValueError(f"{arguments.json} is named by --output and by --json; expected two files")
     words = None if arguments.words is None else list(read_lines(arguments.words))
     for path in (arguments.first, arguments.second):
         open_corpus(path)

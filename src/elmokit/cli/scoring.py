@@ -165,12 +165,11 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
 
     pairs = list(read_pairs(arguments.file, raw_text=arguments.tokenize))
     scores: list[PairScore] = []
-    with progress_bar(unit="pair", total=len(pairs)) as bar:
+    with _output(arguments.output) as file, progress_bar(unit="pair", total=len(pairs)) as bar:
         for score in score_pairs(model, pairs):
             scores.append(score)
             bar.update()
-    if arguments.output:
-        with _output(arguments.output) as file:
+        if arguments.output:
             file.write(as_tsv(pair_rows(scores)))
     print(accuracy_text(accuracies(scores)))
 

@@ -63,7 +63,7 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tokenize",
         action="store_true",
-        help="split the lines into tokens first, and write them into OUT's NAME.tokens.txt (default: tokens are "
+        help="split the lines into tokens first, and write them into OUT.tokens.txt (default: tokens are "
         "separated by spaces)",
     )
     parser.add_argument(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from http.server import ThreadingHTTPServer
 
     from elmokit.cli.verb import Verb
 
@@ -61,6 +62,7 @@ def _explore(arguments: argparse.Namespace) -> None:
     from tempfile import TemporaryDirectory
 
     from elmokit.model.bundled import DEFAULT_MODEL
+    from elmokit.web.explore.server import serve
     from elmokit.web.explore.site import write_site
 
     def write(folder: Path) -> Path:
@@ -73,22 +75,23 @@ def _explore(arguments: argparse.Namespace) -> None:
         print(write(arguments.output))
         return
     with TemporaryDirectory(prefix="elmokit-explore-") as folder:
-        page = write(Path(folder) / "site")
-        _open(page.parent, port=arguments.port, in_browser=not arguments.no_browser)
+        site = Path(folder) / "site"
+        with serve(site, port=arguments.port) as server:  # first, since a port may be taken
+            write(site)
+            _open(server, in_browser=not arguments.no_browser)
 
 
-def _open(folder: Path, *, port: int, in_browser: bool) -> None:
+def _open(server: ThreadingHTTPServer, *, in_browser: bool) -> None:
     import webbrowser
     from contextlib import suppress
 
-    from elmokit.web.explore.server import address, serve
+    from elmokit.web.explore.server import address
 
-    with serve(folder, port=port) as server:
-        print(f"{address(server)} (Ctrl-C ends it)", flush=True)
-        if in_browser:
-            webbrowser.open(address(server))
-        with suppress(KeyboardInterrupt):
-            server.serve_forever()
+    print(f"{address(server)} (Ctrl-C ends it)", flush=True)
+    if in_browser:
+        webbrowser.open(address(server))
+    with suppress(KeyboardInterrupt):
+        server.serve_forever()
 
 
 VERBS: Sequence[Verb] = (("demo", _add_demo, _demo), ("explore", _add_explore, _explore))

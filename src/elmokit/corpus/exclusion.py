@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import cast
 
@@ -61,8 +62,13 @@ def texts_of(path: Path, tokenizer: Tokenizer) -> Iterator[list[str]]:
         for text in _texts_in_json(first, lines, path):
             yield _words(tokenizer(text))
         return
+    if first.lstrip().startswith("["):
+        lines = list(lines)
+        if (texts := _texts_in_list("\n".join([first, *lines]), path)) is not None:
+            yield from (_words(tokenizer(text)) for text in texts)
+            return
     block: list[str] = []
-    for line in (first, *lines):
+    for line in chain([first], lines):
         if line.strip():
             block.append(line)
         elif block:
@@ -90,6 +96,14 @@ def _texts_in_json(first: str, rest: Iterable[str], path: Path) -> Iterator[str]
     for number, line in enumerate(rest, start=2):
         if line.strip():
             yield from _strings(parse_json_object(line, where=f"{path}, line {number}"))
+
+
+def _texts_in_list(content: str, path: Path) -> list[str] | None:
+    """All texts in a JSON array, as the datasets of many tools are; None for plain text that begins with a bracket."""
+    try:
+        return list(_strings(parse_json_object(f'{{"": {content}}}', where=path)))
+    except ValueError:
+        return None
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -44,6 +44,10 @@ _HELD_OUT_KEY = struct.Struct(">BQ")  # _HELD_OUT, position: held-out sentences 
 _TRAIN_KEY = struct.Struct(">BQQ")  # _TO_TRAIN, random number, position
 
 
+MOST_MEGABYTES = 1e6
+"""Of a shard."""
+
+
 @dataclass(frozen=True)
 class Preparation:
     """Settings of `prepare`. The default limits of sentence length are those of the bundled English model's corpus."""
@@ -90,8 +94,10 @@ class Preparation:
             )
         if self.exclude_words < 1:
             raise ValueError(f"exclude_words is {self.exclude_words}; expected at least 1")
-        if not self.shard_megabytes > 0:
-            raise ValueError(f"shard_megabytes is {self.shard_megabytes:g}; expected more than 0")
+        if not 0 < self.shard_megabytes <= MOST_MEGABYTES:
+            raise ValueError(
+                f"shard_megabytes is {self.shard_megabytes:g}; expected more than 0, and at most {MOST_MEGABYTES:g}"
+            )
 
 
 def prepare(

@@ -85,6 +85,9 @@ def write_vocabulary(
     The file is written completely or not at all. Raises ValueError for shards without a sentence or not in UTF-8.
     """
     _check(min_count, max_size)
+    for shard in shards:
+        if path.exists() and shard.exists() and path.samefile(shard):
+            raise ValueError(f"{path} is one of the shards, which the vocabulary would replace; give another output")
     with atomic_write(path) as unfinished, _counted(shards, beside=path, memory_bytes=memory_bytes) as counted:
         num_kept = num_known_tokens = rarest_count = 0
         with unfinished.open("wb") as file:

@@ -7,7 +7,7 @@ which Bommasani et al. (2020) found to be the better static vectors.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from elmokit.model.sentences import tokens_of_each
 from elmokit.system.batches import batched
 from elmokit.system.extras import require
 from elmokit.system.progress import progress_bar
+from elmokit.system.untrusted import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from elmokit.model.layer_choice import Layers
     from elmokit.model.sentences import Sentence
 
+T = TypeVar("T")
+
 BLOCK_SENTENCES = 1024
 """Sentences whose vectors are in memory at a time."""
 
@@ -35,7 +38,7 @@ def word_vectors(elmo: Elmo, words: Iterable[str]) -> Any:
 
     Raises ValueError for no words and a missing gensim.
     """
-    distinct = list(dict.fromkeys(words))
+    distinct = list(dict.fromkeys(_several(words, "words")))
     vectors = elmo.encode([[word] for word in distinct], layers=0, show_progress_bar=False)
     return _keyed(distinct, [array[0] for array in vectors], dim=elmo.dim)
 
@@ -62,11 +65,11 @@ def averaged_vectors(
     layers = as_layers(layers, top=elmo.config.num_layers)
     if layers == "all":
         raise ValueError("layers is 'all'; a word has one vector, of 'top', 'average' or the number of a layer")
-    wanted = None if words is None else set(words)
+    wanted = None if words is None else set(_several(words, "words"))
     sums: dict[str, Float32[np.ndarray, " E"]] = {}
     counts: Counter[str] = Counter()
     with progress_bar(unit="sentence", show=show_progress_bar) as bar:
-        for block in batched(sentences, size=BLOCK_SENTENCES):
+        for block in batched(_several(sentences, "sentences"), size=BLOCK_SENTENCES):
             tokens = tokens_of_each(block)
             vectors = elmo.encode(tokens, layers=layers, batch_size=batch_size, show_progress_bar=False)
             for sentence, array in zip(tokens, vectors, strict=True):
@@ -77,6 +80,13 @@ def averaged_vectors(
     for word in kept:
         keyed.set_vecattr(word, "count", counts[word])
     return keyed
+
+
+def _several(values: Iterable[T], name: str) -> Iterable[T]:
+    """Refuse a single string, whose letters would be taken for words."""
+    if isinstance(values, str):
+        raise ValueError(f"{name} is one string, {shown(values)!r}; expected a list")
+    return values
 
 
 def _add(

@@ -62,16 +62,20 @@ class BiLM(nn.Module):
         Padding tokens are rows of zeros after the end of a sentence. Raises ValueError for padding before a token, for
         another number of characters than the config's, and for a state with another number of rows.
         """
-        if character_ids.dim() != 3 or character_ids.shape[2] != self.config.row_width:
-            raise ValueError(
-                f"character ids have shape {tuple(character_ids.shape)}; "
-                f"expected (sentences, tokens, {self.config.row_width})"
-            )
+        self.check_ids(character_ids)
         mask = (character_ids > 0).any(dim=2)
         lengths = sentence_lengths(mask)
         tokens = self.char_encoder.embedding.weight.new_zeros(*mask.shape, self.config.projection_dim)
         tokens[mask] = self.encode_tokens(character_ids[mask]).to(tokens.dtype)
         return self.contextualise(tokens, lengths.cpu(), state)
+
+    def check_ids(self, character_ids: Int[Tensor, "B T C"]) -> None:
+        """Raise ValueError for another number of characters than the config's."""
+        if character_ids.dim() != 3 or character_ids.shape[2] != self.config.row_width:
+            raise ValueError(
+                f"character ids have shape {tuple(character_ids.shape)}; "
+                f"expected (sentences, tokens, {self.config.row_width})"
+            )
 
     def encode_tokens(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
         """Context-independent representations (N,D) of N tokens: layer 0 of the biLM."""

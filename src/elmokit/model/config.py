@@ -99,6 +99,7 @@ class BiLMConfig:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"{name} is {value}; expected a positive number, or none for no clipping")
+            object.__setattr__(self, name, None if value is None else float(value))  # 3 and 3.0 are one config
 
     @property
     def reads_characters(self) -> bool:

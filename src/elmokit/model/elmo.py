@@ -16,7 +16,7 @@ from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.model import hub
 from elmokit.model.bilm import BiLM
-from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
+from elmokit.model.bundled import DEFAULT_MODEL, bundled_models, resolve_model
 from elmokit.model.encoded_sentence import EncodedSentence
 from elmokit.model.formats.format import WriteSettings
 from elmokit.model.formats.hugging_face import card_of, write_repository
@@ -84,9 +84,11 @@ class Elmo:
     ) -> None:
         """A biLM, with its vocabulary and the softmax that `surprisal` needs, or else what `from_pretrained` loads.
 
-        If the weights of a biLM change, the next call uses the new ones.
+        If the weights of a biLM change, the next call uses the new ones. Raises ValueError for a vocabulary or a
+        softmax next to the name of a model, which has its own, and the errors of `from_pretrained`.
         """
         check_precision(precision)
+        self._source: tuple[str | Path, str | Path | None] | None = None
         if isinstance(model, BiLM):
             self.name: str | None = None
             self.vocabulary = vocabulary
@@ -94,15 +96,19 @@ class Elmo:
             if device is not None:
                 self.to(device)
         else:
+            if vocabulary is not None or softmax is not None:
+                raise ValueError(
+                    f"{model} has its own vocabulary and softmax; give the weights of a pair by weights=..., or to "
+                    "from_pretrained(options, weights)"
+                )
             on_device = find_device(device)  # before anything is read
             self.name = str(model)
             """The name or path that it was loaded from; None if it was made from a biLM."""
-            model = hub.pinned(model) if hub.is_address(model) else model
-            bilm, self.vocabulary = load_bilm(model, weights)
+            self._source = source = _lasting(model, weights)
+            bilm, self.vocabulary = load_bilm(*source)
             self._loaded = LoadedBiLM(bilm.to(on_device).requires_grad_(False), precision=precision)
-            self._loaded.can_read_again(lambda: load_bilm(model, weights)[0])
+            self._loaded.can_read_again(lambda: load_bilm(*source)[0], name=self.name)
         self._softmax = softmax
-        self._source = None if isinstance(model, BiLM) else (model, weights)
         self._warnings = TextWarnings(
             spelling=self._loaded.spelling,
             vocabulary=self.vocabulary,
@@ -391,7 +397,9 @@ class Elmo:
     def surprisal_model(self) -> SurprisalModel:
         """What computes `surprisal`, one sentence after the other, for text that does not fit into memory."""
         if self._softmax is None and self._source is not None:
-            self._softmax = load_softmax(*self._source)
+            bilm, softmax = load_softmax(*self._source)
+            self._loaded.check_is_same(bilm)
+            self._softmax = softmax
         if self._softmax is None or self.vocabulary is None:
             missing = "softmax" if self._softmax is None else "vocabulary"
             raise ValueError(f"the model has no {missing}; surprisal needs those that it was trained with")
@@ -419,9 +427,19 @@ def load_bilm(name_or_path: str | Path, weights: str | Path | None = None) -> tu
     return bilm, vocabulary
 
 
-def load_softmax(name_or_path: str | Path, weights: str | Path | None = None) -> Softmax:
-    """The softmax of a model. Raises ValueError if it has none, and the errors of `load_bilm`."""
+def load_softmax(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[BiLM, Softmax]:
+    """The softmax of a model, and its biLM. Raises ValueError if it has none, and the errors of `load_bilm`."""
     path = resolve_model(name_or_path) if weights is None else name_or_path
-    _, softmax, _ = read_bilm(path, weights, with_softmax=True)
+    bilm, softmax, _ = read_bilm(path, weights, with_softmax=True)
     assert softmax is not None
-    return softmax
+    return bilm, softmax
+
+
+def _lasting(model: str | Path, weights: str | Path | None) -> tuple[str | Path, str | Path | None]:
+    """What leads to the same model later: a bundled name, a commit of the Hub, or paths that are not relative."""
+    if weights is not None:
+        return Path(model).expanduser().absolute(), Path(weights).expanduser().absolute()
+    if hub.is_address(model):
+        return hub.pinned(model), None
+    path = resolve_model(model)
+    return (model if path in bundled_models().values() else path.absolute()), None

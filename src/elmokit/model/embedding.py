@@ -192,6 +192,7 @@ class ElmoEmbedding(nn.Module):
         assert self.bilm is not None
         if not isinstance(sentences, Tensor):
             sentences = torch.from_numpy(padded(sentences, self.bilm.spelling.rows))
+        self.bilm.check_ids(sentences)
         sentences = sentences.to(device)
         mask = (sentences > 0).any(dim=2)
         with torch.set_grad_enabled(self.trains_bilm and torch.is_grad_enabled()):

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from elmokit.layers.packed.linear import Precision
 
 
+SAMPLE = 1024
+"""Numbers of each tensor that tell whether a model was trained on."""
+
+
 class LoadedBiLM:
     """Holds the weights once as long as only one form is used: a model that can be read again is taken apart.
 
@@ -33,12 +37,18 @@ class LoadedBiLM:
         self.device = _device_of(bilm)
         self._bilm: BiLM | None = bilm
         self._read_again: Callable[[], BiLM] | None = None
+        self._name = self._sample = ""
         self._packed: PackedBiLM | None = None
         self._packed_from = weight_versions(bilm)
 
-    def can_read_again(self, read: Callable[[], BiLM]) -> None:
-        """Allow the module to be taken apart: nobody else holds it, and `read` gives it anew."""
-        self._read_again = read
+    def can_read_again(self, read: Callable[[], BiLM], *, name: str) -> None:
+        """Allow the module to be taken apart: nobody else holds it, and `read` gives it anew. `name` is for errors."""
+        self._read_again, self._name, self._sample = read, name, _sample(self.module())
+
+    def check_is_same(self, bilm: BiLM) -> None:
+        """Raise ValueError if a biLM that was read again has other weights: its files have changed in between."""
+        if self._read_again is not None and _sample(bilm) != self._sample:
+            raise ValueError(f"the files of {self._name} have changed since it was loaded; load it again")
 
     @property
     def bilm(self) -> BiLM:
@@ -111,7 +121,17 @@ class LoadedBiLM:
 
     def _read(self) -> BiLM:
         assert self._read_again is not None
-        return self._read_again().to(self.device).requires_grad_(False)
+        bilm = self._read_again()
+        self.check_is_same(bilm)
+        return bilm.to(self.device).requires_grad_(False)
+
+
+def _sample(bilm: BiLM) -> str:
+    """A hash of the config and of the first numbers of each tensor, which training changes, and which are read fast."""
+    digest = hashlib.blake2b(repr(bilm.config).encode())
+    for name, tensor in sorted(bilm.state_dict().items()):
+        digest.update(name.encode() + tensor.flatten()[:SAMPLE].cpu().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _device_of(bilm: BiLM) -> torch.device:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import torch
@@ -41,6 +42,7 @@ class TokenCache:
         self.spelling = spelling
         self.max_tokens = max_tokens
         self._vectors: OrderedDict[Key, Float[Tensor, " D"]] = OrderedDict()
+        self._lock = Lock()  # threads share an Elmo
         self._weights_seen = self._weights()
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "B T D"], Int[Tensor, " B"]]:
@@ -74,19 +76,24 @@ class TokenCache:
 
     def forget(self) -> None:
         """Drop all cached representations."""
-        self._vectors.clear()
-        self._weights_seen = self._weights()
+        with self._lock:
+            self._vectors.clear()
+            self._weights_seen = self._weights()
 
     def _vectors_of(self, spelling: dict[Key, str]) -> Float[Tensor, "U D"]:
-        new = {key: token for key, token in spelling.items() if key not in self._vectors}
-        vectors = dict(zip(new, self._encode(list(new.values())), strict=True))
-        for key in spelling:
-            if key in self._vectors:
-                self._vectors.move_to_end(key)
-                vectors[key] = self._vectors[key]
-        self._vectors.update((key, vectors[key]) for key in new)
-        while len(self._vectors) > self.max_tokens:
-            self._vectors.popitem(last=False)
+        vectors: dict[Key, Tensor] = {}
+        with self._lock:
+            for key in spelling:
+                if key in self._vectors:
+                    self._vectors.move_to_end(key)
+                    vectors[key] = self._vectors[key]
+        new = {key: token for key, token in spelling.items() if key not in vectors}
+        encoded = dict(zip(new, self._encode(list(new.values())), strict=True))
+        vectors |= encoded
+        with self._lock:
+            self._vectors.update(encoded)
+            while len(self._vectors) > self.max_tokens:
+                self._vectors.popitem(last=False)
         if not spelling:
             return self.char_encoder.embedding.weight.new_zeros(0, self.char_encoder.output_dim)
         return torch.stack([vectors[key] for key in spelling])

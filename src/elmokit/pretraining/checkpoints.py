@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -114,6 +115,9 @@ def remove_older(newest: Path, *, keep: int, keep_every: int = 0) -> None:
             shutil.rmtree(checkpoint)
 
 
+_NAME = re.compile(r"step-\d{8,}")
+
+
 def _name(step: int) -> str:
     return f"step-{step:08d}"
 
@@ -123,8 +127,9 @@ def _step(checkpoint: Path) -> int:
 
 
 def checkpoints(run_dir: Path) -> list[Path]:
-    """The checkpoints of a run, newest first."""
-    return sorted((run_dir / "checkpoints").glob("step-*"), reverse=True)
+    """The checkpoints of a run, newest first; copies under other names are left alone."""
+    found = (run_dir / "checkpoints").glob("step-*")
+    return sorted((path for path in found if _NAME.fullmatch(path.name)), reverse=True)
 
 
 def newest_checkpoint(

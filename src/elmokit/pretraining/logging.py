@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.evaluation import HeldOutPerplexity
@@ -117,7 +117,11 @@ def _scalars(record: Mapping[str, object], prefix: str = "") -> list[tuple[str, 
     return scalars
 
 
-def _tensorboard_writer(folder: Path, step: int) -> SummaryWriter:
+def require_tensorboard() -> Any:
+    """The module that writes for TensorBoard. Raises ValueError, naming the extra, without it."""
     module = "torch.utils.tensorboard.writer"
-    writer = require(module, package="tensorboard", extra="tb", purpose="tensorboard=true")
-    return writer.SummaryWriter(str(folder), purge_step=step + 1)
+    return require(module, package="tensorboard", extra="tb", purpose="tensorboard=true")
+
+
+def _tensorboard_writer(folder: Path, step: int) -> SummaryWriter:
+    return require_tensorboard().SummaryWriter(str(folder), purge_step=step + 1)

@@ -117,6 +117,11 @@ class Run:
     def _check_may_start_again(
         self, refused: list[tuple[Path, str]], *, started_from: str | None, from_start: bool
     ) -> None:
+        if started_from is None and not refused and not (self.run_dir / METRICS_NAME).exists():
+            raise ValueError(
+                f"{self.run_dir} is a model and not a run: it has no checkpoint and no {METRICS_NAME}; to train it on, "
+                "fine-tune it into another folder (elmokit finetune)"
+            )
         if from_start and started_from is None:
             return
         found = "; ".join(f"{path.name} ({reason})" for path, reason in refused) or "there is none"

@@ -14,7 +14,7 @@ from typing import Any
 from elmokit.model.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.changes import Change, changes_text, read_changes
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, read_config, write_config
+from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, read_config, start_writing, write_config
 from elmokit.system.files import atomic_write
 from elmokit.system.json_fields import Fields
 from elmokit.text.markdown import escape_markdown
@@ -48,7 +48,7 @@ def check_files(paths: Sequence[Path], what: str) -> None:
 
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
     """Write what a run knows before its first step; config.json comes last, so a folder with one is complete."""
-    run_dir.mkdir(parents=True, exist_ok=True)
+    start_writing(run_dir)
     vocabulary.write(run_dir / VOCABULARY_NAME)
     with atomic_write(run_dir / CARD_NAME) as temporary:
         temporary.write_text(_card(run_dir.name, record, len(vocabulary)), encoding="utf-8")
@@ -62,7 +62,8 @@ def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_ou
 def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_in_vocabulary: int) -> None:
     """Write a changed record, and the card that goes with it, unless somebody has written another card."""
     card = run_dir / CARD_NAME
-    if card.is_file() and card.read_bytes() == _card(run_dir.name, old, num_tokens_in_vocabulary).encode("utf-8"):
+    before = _card(run_dir.name, old, num_tokens_in_vocabulary)
+    if card.is_file() and _without_heading(card.read_text("utf-8", "replace")) == _without_heading(before):
         with atomic_write(card) as temporary:
             temporary.write_text(_card(run_dir.name, new, num_tokens_in_vocabulary), encoding="utf-8")
     write_record(run_dir, new)
@@ -105,6 +106,11 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
         started_from=run.text(START_KEY) if START_KEY in run else None,
         changes=read_changes(run.list_of_fields(CHANGES_KEY)) if CHANGES_KEY in run else (),
     )
+
+
+def _without_heading(card: str) -> str:
+    """A card without the name of its run, which a copy of the folder has changed."""
+    return card.partition("\n")[2]
 
 
 def _card(name: str, record: RunRecord, num_tokens: int) -> str:

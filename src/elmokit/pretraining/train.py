@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 
 import torch
@@ -17,26 +19,34 @@ from elmokit.layers.devices import find_device
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.formats.containers.vocabulary import read_vocabulary
-from elmokit.model.formats.native import VOCABULARY_NAME
+from elmokit.model.formats.native import CARD_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.pretraining.changes import with_change
 from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.evaluation import sample_sentences
+from elmokit.pretraining.logging import require_tensorboard
 from elmokit.pretraining.ranks import join_ranks
-from elmokit.pretraining.run import OnStep, Run
+from elmokit.pretraining.run import BEST_DIR, OnStep, Run
 from elmokit.pretraining.run_folder import (
+    HELD_OUT_NAME,
     RunRecord,
     change_record,
     check_files,
     create_run,
     read_record,
 )
-from elmokit.runs.folder import existing_run, new_run
+from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
+from elmokit.system.json_fields import Fields
 from elmokit.text.vocabulary import Vocabulary
 
 CUT_SHORT = "step-00000000"
 """The checkpoint that the start of a fine-tuning run leaves when it is killed before config.json is written."""
-KEPT = ("batch_size", "optimizer", "muon_for", "seed")
+FIRST_SENTENCES = 1000
+MOST_UNKNOWN = 0.5
+"""Share of the first sentences' tokens that the vocabulary may lack without a warning."""
+KEPT = ("batch_size", "optimizer", "muon_for", "seed", "evaluate_sentences")
+WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME, BEST_DIR)
+"""What a run writes besides its checkpoints and config.json."""
 """Settings that a resumed run keeps, next to the model."""
 
 
@@ -84,10 +94,14 @@ def resume_pretraining(
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(existing_run(run_dir)))
         record = read_record(run_dir)
-        config = _changed(record.config, settings)
         vocabulary = read_vocabulary(run_dir / VOCABULARY_NAME)
+        config = resolved(_changed(record.config, settings), num_tokens=len(vocabulary), device=ranks.device)
+        config = ranks.broadcast_from_first(config)
+        _check_can_train(config, has_held_out=(run_dir / HELD_OUT_NAME).is_file())
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         run.load_newest(started_from=record.started_from, from_start=from_start)
+        if config.num_steps < run.progress.step and config != record.config:
+            raise ValueError(f"num_steps is {config.num_steps}, but {run_dir} is at step {run.progress.step} already")
         if ranks.first:
             here = {"step": run.progress.step, "num_tokens": run.progress.num_tokens}
             changes = with_change(record.changes, record.config, config, **here)
@@ -104,6 +118,16 @@ def _changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingC
     return config
 
 
+def _check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
+    """Raise ValueError, before anything is written, for settings that would fail later, or be useless."""
+    if config.patience and not (has_held_out and config.evaluate_every):
+        raise ValueError("patience counts evaluations; give held-out text (--held-out) and evaluate_every=N")
+    read_again = json.loads(json.dumps(config.to_json()))
+    PretrainingConfig.from_json(Fields("the settings", read_again))  # or the run's config.json could not be read
+    if config.tensorboard:
+        require_tensorboard()
+
+
 def begin(
     record: RunRecord,
     vocabulary: Vocabulary,
@@ -117,18 +141,21 @@ def begin(
     """Create a new run, with random weights or those of `start`, and train it to its end. Raises as `pretrain` does."""
     check_files(record.shards, "shard")
     check_files(held_out, "held-out text")
-    if record.config.patience and not (held_out and record.config.evaluate_every):
-        raise ValueError("patience counts evaluations; give held-out text (--held-out) and evaluate_every=N")
+    for path in held_out:
+        if any(path.samefile(shard) for shard in record.shards):
+            warnings.warn(f"{path} is a shard as well as held-out text: its perplexity is too low", stacklevel=2)
+    _check_can_train(record.config, has_held_out=bool(held_out))
     remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
-        ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains)))
+        ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
         config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
         config = ranks.broadcast_from_first(config)  # the measured precision may differ between processes
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
-        next(SentenceStream(run.shards, shuffle=False))  # text without sentences fails before anything is written
+        _warn_of_unknown_words(run.shards, vocabulary)  # text without sentences fails before anything is written
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
         if ranks.first:
             shutil.rmtree(run_dir / "checkpoints", ignore_errors=True)  # left by a start that was cut short
+            start_writing(run_dir)
         if start is not None:
             run.start_from(*start)
             run.save()  # before config.json, so that a run that can be resumed knows what it started from
@@ -137,6 +164,19 @@ def begin(
         ranks.wait()
         run.train(on_step)
     return run_dir
+
+
+def _warn_of_unknown_words(shards: Sequence[Path], vocabulary: Vocabulary) -> None:
+    """Warn of a vocabulary of another language, or of other tokens. Raises ValueError for shards without a sentence."""
+    stream = SentenceStream(shards, shuffle=False, num_epochs=1)
+    tokens = [token for sentence in chain([next(stream)], islice(stream, FIRST_SENTENCES)) for token in sentence]
+    share = sum(token not in vocabulary for token in tokens) / len(tokens)
+    if share > MOST_UNKNOWN:
+        warnings.warn(
+            f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
+            "unknown word to the softmax; is it the vocabulary of this text?",
+            stacklevel=3,
+        )
 
 
 def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:

@@ -9,7 +9,7 @@ from elmokit.report.run_history import read_history
 from elmokit.report.training_curve import check_is_long_enough
 from elmokit.reproduce.results import RESULTS_NAME, result_files
 from elmokit.reproduce.task_runs import is_task_run, read_task_run
-from elmokit.runs.logged_runs import has_runs, read_runs
+from elmokit.runs.logged_runs import RUNS_NAME, has_runs, is_run_folder, read_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +28,8 @@ def shown_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     problems: list[ValueError | FileNotFoundError] = []
     for path in paths:
         parts = [path]
-        if _problem(path) is not None and path.is_dir() and has_runs(path):
-            parts = [child for child in sorted(path.iterdir()) if has_runs(child)] or [path]
+        if _problem(path) is not None and path.is_dir() and not is_run_folder(path) and has_runs(path):
+            parts = [child for child in sorted(path.iterdir()) if _may_have_runs(child)] or [path]
             parts += [file for file in (path / RESULTS_NAME,) if file.is_file() and parts != [path]]
         for part in parts:
             problem = _problem(part)
@@ -40,6 +40,11 @@ def shown_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
     if problems and not shown:
         raise problems[0]
     return shown, [f"left out: {problem}" for problem in problems]
+
+
+def _may_have_runs(path: Path) -> bool:
+    """Whether a file or folder in a folder of runs is to be shown; notes and figures are not looked into."""
+    return path.name == RUNS_NAME or is_run_folder(path)
 
 
 def _problem(path: Path) -> ValueError | FileNotFoundError | None:

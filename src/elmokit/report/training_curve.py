@@ -57,7 +57,7 @@ def training_figure(histories: Sequence[RunHistory]) -> Any:
     axes.set_xlim(left=0)
     axes.set_xlabel("millions of tokens read")
     axes.set_ylabel("perplexity (log scale)")
-    axes.legend(frameon=False)
+    axes.legend(*axes.get_legend_handles_labels(), frameon=False)
     return figure
 
 
@@ -73,14 +73,21 @@ def training_curve(histories: Sequence[RunHistory]) -> str:
 def _draw(axes: Any, history: RunHistory, *, colour: str, marker: str) -> None:
     softmax = "softmax unknown" if history.config is None else f"{history.config.softmax} softmax"
     training = [(line.num_tokens, line.perplexity) for line in history.training]
-    axes.plot(*_curve(training), color=colour, alpha=0.7, linewidth=1, label=f"{history.name}: training, {softmax}")
+    axes.plot(
+        *_curve(training), color=colour, alpha=0.7, linewidth=1, label=f"{_plain(history.name)}: training, {softmax}"
+    )
     for change in history.changes:
         axes.axvline(change.num_tokens / 1e6, color=colour, linewidth=1, linestyle=":")
     if history.evaluations:
         heldout = [(line.num_tokens, line.mean) for line in history.evaluations]
         every = -(-len(heldout) // MOST_MARKS)
-        label = f"{history.name}: held-out, full softmax"
+        label = f"{_plain(history.name)}: held-out, full softmax"
         axes.plot(*_curve(heldout), color=colour, linewidth=2, marker=marker, markevery=every, label=label)
+
+
+def _plain(name: str) -> str:
+    """A run's name as it is: matplotlib sets what is between dollars as mathematics, and hides what begins with `_`."""
+    return ("\u200b" if name.startswith("_") else "") + name.replace("$", r"\$")
 
 
 def _curve(points: Sequence[tuple[int, float]]) -> tuple[list[float], list[float]]:

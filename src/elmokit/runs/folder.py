@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from elmokit.system.files import atomic_write, remove_leftovers, temporary_folder
 from elmokit.system.json_fields import read_json_object
 from elmokit.system.locks import lock
+from elmokit.system.untrusted import refuse_link_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 CONFIG_NAME = "config.json"
 METRICS_NAME = "metrics.jsonl"
+FOLLOWED = (METRICS_NAME, "best")
+"""What a run writes to, or into, under its name; other files are replaced, links and all."""
+STARTING_NAME = ".starting"
+"""Marks a folder in which a run was being created; `write_config` removes it."""
 BILM_FORMAT = "elmokit"
 TASK_FORMAT = "elmokit-task"
 """What the field `format` of config.json says."""
@@ -30,28 +35,42 @@ _WHAT_IT_IS = {
 
 
 @contextmanager
-def new_run(run_dir: Path, *, remains: Iterable[Path] = (), resume_with: str | None = None) -> Generator[None]:
+def new_run(
+    run_dir: Path, *, remains: Iterable[Path] = (), files: Iterable[str] = (), resume_with: str | None = None
+) -> Generator[None]:
     """Hold the lock of a folder that is free for a new run; it need not exist.
 
+    files: names of what the run writes, for `start_writing`; files of the user's with these names are not replaced.
     resume_with: what resumes such a run, for the error of a folder that has one; None is `--resume RUN_DIR`.
 
     Raises InUseError, an OSError, when another process has the folder, OSError when the folder cannot be made or
-    written, and ValueError when it holds a run already: its config.json, or `remains` of it, such as a checkpoint.
+    written, and ValueError when it holds a run already (its config.json, or `remains` of it, such as a checkpoint) or
+    one of the files.
     """
     run_dir.parent.mkdir(parents=True, exist_ok=True)
     _check_can_be_written(run_dir)
     with lock(run_dir):
         _check_is_free(run_dir, remains=remains, resume_with=resume_with or f"--resume {run_dir}")
+        _check_replaces_nothing(run_dir, files)
         yield
+
+
+def start_writing(run_dir: Path) -> None:
+    """Make the folder of a new run, and mark what is written from here on as its own until it has a config.json."""
+    run_dir.mkdir(parents=True, exist_ok=True)
+    (run_dir / STARTING_NAME).touch()
 
 
 @contextmanager
 def existing_run(run_dir: Path) -> Generator[None]:
     """Hold the lock of a run that is resumed; what killed processes left in its folder is removed first.
 
-    Raises InUseError, an OSError, when another process has the folder, and FileNotFoundError when it is not a run.
+    Raises InUseError, an OSError, when another process has the folder, FileNotFoundError when it is not a run, and
+    FormatError, a ValueError, for links that would have it write elsewhere.
     """
     _check_is_run(run_dir)
+    for name in FOLLOWED:
+        refuse_link_out(run_dir / name)
     with lock(run_dir):
         remove_leftovers(run_dir)
         yield
@@ -71,6 +90,13 @@ def _check_is_free(run_dir: Path, *, remains: Iterable[Path], resume_with: str) 
         raise ValueError(f"{run_dir} has {remaining.name} of a run but no {CONFIG_NAME}; choose another folder")
 
 
+def _check_replaces_nothing(run_dir: Path, files: Iterable[str]) -> None:
+    if not (run_dir / STARTING_NAME).exists():
+        for name in files:
+            if (run_dir / name).exists():
+                raise ValueError(f"{run_dir} has a file {name}, which the run would replace; choose another folder")
+
+
 def _check_is_run(run_dir: Path) -> None:
     if not run_dir.exists():
         raise FileNotFoundError(f"{run_dir} is not a run folder: it does not exist")
@@ -85,7 +111,8 @@ def write_config(run_dir: Path, values: Mapping[str, object], *, format: str, ve
     """Write config.json atomically. It is written last, so a folder that has one is a complete run."""
     record = {"format": format, "version": version, **values}
     with atomic_write(run_dir / CONFIG_NAME) as temporary:
-        temporary.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    (run_dir / STARTING_NAME).unlink(missing_ok=True)
 
 
 def read_config(

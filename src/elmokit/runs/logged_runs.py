@@ -59,7 +59,7 @@ def has_runs(path: Path) -> bool:
         return path.name == METRICS_NAME or any("metrics" in record for record in records)
     if not path.is_dir():
         return False
-    return _is_run_folder(path) or (path / RUNS_NAME).is_file() or any(map(_is_run_folder, path.iterdir()))
+    return is_run_folder(path) or (path / RUNS_NAME).is_file() or any(map(is_run_folder, path.iterdir()))
 
 
 def write_runs(runs: Sequence[LoggedRun], path: Path) -> None:
@@ -78,17 +78,18 @@ def _runs_of(path: Path) -> list[LoggedRun]:
         return _runs_in_file(path)
     if not path.exists():
         raise FileNotFoundError(f"no run {path}; expected the folder of a run, its {METRICS_NAME}, or a {RUNS_NAME}")
-    if _is_run_folder(path):
+    if is_run_folder(path):
         return [_run_in_folder(path, path / METRICS_NAME)]
     if (path / RUNS_NAME).is_file():
         return _runs_in_file(path / RUNS_NAME)
-    runs = [_run_in_folder(child, child / METRICS_NAME) for child in sorted(path.iterdir()) if _is_run_folder(child)]
+    runs = [_run_in_folder(child, child / METRICS_NAME) for child in sorted(path.iterdir()) if is_run_folder(child)]
     if not runs:
         raise FileNotFoundError(f"{path} has no {METRICS_NAME} and no {RUNS_NAME}, and no folder in it is a run")
     return runs
 
 
-def _is_run_folder(path: Path) -> bool:
+def is_run_folder(path: Path) -> bool:
+    """Whether a path is the folder of a run: it has a config or a log."""
     return (path / CONFIG_NAME).is_file() or (path / METRICS_NAME).is_file()
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import math
 from typing import TYPE_CHECKING, Any, cast
 
-from elmokit.system.json_fields import LARGEST_INTEGER
+from elmokit.system.json_fields import LARGEST_INTEGER, Fields
 from elmokit.system.untrusted import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from elmokit.system.json_fields import Fields
 
 MAX_FILTER_GROUPS = 64
 
@@ -108,8 +107,10 @@ def _parse(name: str, text: str, kind: str) -> object:
     if text.lower() in ("none", "null") and "None" in kind:
         return None
     try:
-        value = json.loads(text.lower() if kind == "bool" else text)
-    except json.JSONDecodeError as error:
+        value = json.loads(text.lower() if kind == "bool" else text, parse_constant=_refuse)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError("too large a number")
+    except ValueError as error:
         raise ValueError(f"setting {name}={text}: expected {kind}") from error
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     fits = {
@@ -120,8 +121,11 @@ def _parse(name: str, text: str, kind: str) -> object:
     }.get(kind, isinstance(value, list))
     if not fits:
         raise ValueError(f"setting {name}={text}: expected {kind}")
-    return float(value) if kind.startswith("float") else _tuples(value)
+    if isinstance(value, list):
+        return _value(Fields(f"setting {name}={text}", {name: cast("list[object]", value)}), name, kind)
+    return float(value) if kind.startswith("float") else value
 
 
-def _tuples(value: object) -> object:
-    return tuple(map(_tuples, cast("list[object]", value))) if isinstance(value, list) else value
+def _refuse(constant: str) -> object:
+    """Config files, which are JSON, have no NaN and no infinity."""
+    raise ValueError(constant)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 POSITIONS = ("input", "output", "both")
 MAX_CHARACTERS = 1 << 16
+MAX_SEED = 1 << 42
+"""Times a million, as each epoch's seed is, it is a number of 64 bits."""
 OPTIMIZERS = ("adam", "adamw", "adadelta", "sgd")
 
 
@@ -154,9 +156,9 @@ class TrainingConfig:
     train_share: float = 1.0
     """Share of the training examples used, chosen by the seed; smaller shares are parts of larger ones."""
     dev_share: float = 0.0
-    """Share of the training and development files together that is the development set, in whole documents (articles,
-    sentences with all of their examples), spread evenly over the files. 0 leaves the files as they are; where there is
-    no development file, a tenth of the training files is set apart."""
+    """Share of the training and development files together that is the development set, in whole documents (articles;
+    of a single document, sentences with all of their examples), spread evenly over the files. 0 leaves the files as
+    they are; where there is no development file, a tenth of the training files is set apart."""
     max_dev_examples: int = 0
     """Number of examples of the development set that are used while training; 0 means all."""
     spread_dev: bool = False
@@ -177,6 +179,8 @@ class TrainingConfig:
         for name in (*amounts, "max_train_examples", "max_dev_examples", "min_steps", "min_epoch_steps"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
+        if self.seed > MAX_SEED:
+            raise ValueError(f"seed is {self.seed}; expected at most {MAX_SEED}")
         if not 0 <= self.average_decay < 1:
             raise ValueError(f"average_decay is {self.average_decay}; it must be at least 0 and below 1")
         if not 0 <= self.dev_share < 1:

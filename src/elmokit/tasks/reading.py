@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import sys
 from collections import Counter
@@ -120,6 +122,16 @@ def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Senten
     training = {tuple(sentence): None for example in data.train for sentence in task.sentences(example)}
     others = {tuple(sentence): None for example in held_out for sentence in task.sentences(example)}
     return list(training), [sentence for sentence in others if sentence not in training]
+
+
+def digest(task: Task[E, P], data: TaskData[E]) -> str:
+    """A SHA-256 of the sentences of the training and development sets in their order, and of what their labels are."""
+    found = hashlib.sha256()
+    for part in (data.train, data.dev):
+        for example in part:
+            found.update(json.dumps([list(sentence) for sentence in task.sentences(example)]).encode())
+        found.update(json.dumps(task.symbols(part)).encode())
+    return found.hexdigest()
 
 
 def task_sentences(task: Task[E, P], data: Path, config: TaskConfig) -> Sentences:

@@ -40,6 +40,8 @@ class TaskRecord:
     """Fingerprint of the frozen biLM; None without one."""
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: dict[str, dict[str, int]]())
     """For each split, the number of examples, and of skipped ones by reason."""
+    digest: str | None = None
+    """That of the sentences, by `reading.digest`; None for a run that has not recorded it."""
 
     def __post_init__(self) -> None:
         if len(self.symbols) > MAX_SYMBOLS:
@@ -55,6 +57,7 @@ def write_record(run_dir: Path, record: TaskRecord) -> None:
         "symbols": record.symbols,
         "files": {name: list(map(str, getattr(record.splits, name))) for name in SPLITS},
         "examples": record.counts,
+        "digest": record.digest,
     }
     write_config(run_dir, values, format=TASK_FORMAT, version=VERSION)
 
@@ -98,6 +101,7 @@ def _record(values: Mapping[str, Any], where: str | Path, task: Task[Any, Any] |
             symbols=fields.texts("symbols"),
             splits=Splits(**{split: tuple(map(Path, files.texts(split))) for split in SPLITS}),
             fingerprint=None if fields.value("elmo_fingerprint") is None else fields.text("elmo_fingerprint"),
+            digest=fields.text("digest") if "digest" in fields and fields.value("digest") is not None else None,
             counts={split: _counts(counts.fields(split)) for split in counts.names},
         )
     except FormatError:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from elmokit.system.batches import batched
 from elmokit.system.json_fields import parse_json_object
 from elmokit.system.progress import progress_bar
+from elmokit.system.untrusted import listed, shown
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.prediction import shortened
@@ -127,8 +128,8 @@ class TrainedTask:
         )
         if self.task.symbols_are_labels and found and known and not {*found} & {*known}:
             print(
-                f"{path} has the labels {', '.join(found)}, and the model knows {', '.join(known)}: none in common, so "
-                "nothing can be right",
+                f"{shown(str(path))} has the labels {listed(found)}, and the model knows {listed(known)}: none in "
+                "common, so nothing can be right",
                 file=sys.stderr,
             )
 
@@ -174,7 +175,7 @@ class TrainedTask:
     def _is_of_known_data(self, path: Path) -> bool:
         try:
             splits = self.task.find(path.parent)
-        except ValueError:
+        except (ValueError, FileNotFoundError):
             return False
         return path in (*splits.train, *splits.dev, *splits.test)
 
@@ -200,7 +201,7 @@ class TrainedTask:
             try:
                 yield self._example(parse_json_object(line, where=where) if kind == "json" else line)
             except ValueError as error:
-                raise ValueError(str(error) if str(path) in str(error) else f"{where}: {error}") from None
+                raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
 
 
 def load_task(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from elmokit.tasks.config import Splits
 
@@ -85,14 +85,27 @@ class Task(Generic[E, P]):
 def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_name: str) -> Splits:
     """Find the first of the named data sets (train, dev and test file) in a folder; the test file may be missing.
 
-    Raises ValueError, listing the names, if there is none.
+    Raises ValueError, listing the names, if there is none, and FileNotFoundError if there is no such folder.
     """
+    check_folder(folder, task_name=task_name)
     for train, dev, test in names:
         if (folder / train).is_file() and (folder / dev).is_file():
             held_out = folder / test
             return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
     known = "; ".join(", ".join(files) for files in names)
     raise ValueError(f"{folder} has no data set of {task_name}; expected one of these sets of files: {known}")
+
+
+def check_folder(folder: Path, *, task_name: str) -> None:
+    """Raise FileNotFoundError if there is no such folder."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: there is no such folder; expected one with the files of {task_name}")
+
+
+def of_several_documents(examples: list[E]) -> list[E]:
+    """The examples, without their field `document` if all are of the same one: its sentences can be set apart then."""
+    found = cast("list[Any]", examples)
+    return examples if len({each.document for each in found}) > 1 else [replace(each, document="") for each in found]
 
 
 def recipe_config(task: Task[Any, Any], name: str) -> TaskConfig:

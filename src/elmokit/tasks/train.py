@@ -12,7 +12,7 @@ import torch
 from elmokit.layers.devices import find_device
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.bundled import bundled_models, resolve_model
-from elmokit.runs.folder import METRICS_NAME, existing_run, new_run
+from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.tasks.all_tasks import find_task
@@ -22,12 +22,12 @@ from elmokit.tasks.default_recipe import config_and_data
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.loop import MODEL_PREFIX, Training, nothing_changed
 from elmokit.tasks.old_runs import current_tensors
-from elmokit.tasks.reading import TaskData, dev_in_use, read_data, sentences_of
+from elmokit.tasks.reading import TaskData, dev_in_use, digest, read_data, sentences_of
 from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_word_dim
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, TaskRecord, named_by, read_record, write_record
 from elmokit.tasks.task import E, P
 from elmokit.tasks.weights import check_shapes
-from elmokit.tasks.words import load_word_table, save_word_table
+from elmokit.tasks.words import VECTORS_FILE, WORDS_FILE, load_word_table, save_word_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.words import WordTable
 
 EXAMPLES_FOR_SCALES = 500
+NO_TEST_FILE = "the data have no test file to score"
 RESUMABLE = ("max_epochs", "patience", "min_steps")
 """Settings that may change when a run is resumed."""
 
@@ -72,8 +73,10 @@ def train(
     device = find_device(device)
     run_dir = Path(run_dir)
     remains = [path for path in (run_dir / CHECKPOINT_FILE, run_dir / BEST_FILE) if path.exists()]
-    with new_run(run_dir, remains=remains):
+    with new_run(run_dir, remains=remains, files=(METRICS_NAME, WORDS_FILE, VECTORS_FILE)):
         splits = data if isinstance(data, Splits) else task.find(Path(data))
+        if test and not splits.test:
+            raise ValueError(f"{NO_TEST_FILE}; name one, or train without scoring the test set (--test)")
         config, examples = config_and_data(task, splits, config, settings)
         training, others = sentences_of(task, examples)
         if (elmo_input := config.inputs.elmo) is not None:
@@ -88,10 +91,12 @@ def train(
             splits=_absolute_splits(splits),
             fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),
             counts=examples.counts,
+            digest=digest(task, examples),
         )
-        _create(run_dir, record, words)
         examples = examples if test else replace(examples, test={})
-        _finish(_new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device), record, examples)
+        loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
+        _create(run_dir, record, words)  # the folder is a run from here on, so what can be refused was refused before
+        _finish(loop, record, examples)
     return run_dir
 
 
@@ -120,7 +125,10 @@ def resume_task(
         task = task or find_task(before.task)
         record = replace(before, config=_changed(before.config, settings))
         with named_by(run_dir):
+            if test and not record.splits.test:
+                raise ValueError(f"{NO_TEST_FILE}; elmokit evaluate scores other files")
             examples = read_data(task, record.splits, record.config)
+            _check_is_unchanged(task, record, examples)
             elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
         examples = examples if test else replace(examples, test={})
         words = load_word_table(run_dir) if record.config.inputs.word_dim else None
@@ -134,6 +142,17 @@ def resume_task(
             write_record(run_dir, record)
         _finish(loop, record, examples)
     return run_dir
+
+
+def _check_is_unchanged(task: Task[E, P], record: TaskRecord, examples: TaskData[E]) -> None:
+    """Raise ValueError if the sentences are not those that the run began with, as far as it has recorded them."""
+    if record.digest not in (None, digest(task, examples)):
+        before, now = (counts.get("train", {}).get("examples", 0) for counts in (record.counts, examples.counts))
+        numbers = f": {before:,} training examples then, {now:,} now" if before != now else ""
+        raise ValueError(
+            f"the training or development set has changed since the run began{numbers}; a run is resumed with the "
+            "files that it began with"
+        )
 
 
 def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:
@@ -261,7 +280,7 @@ def _machine(module: nn.Module) -> str:
 
 def _create(run_dir: Path, record: TaskRecord, words: WordTable | None) -> None:
     """Write what a run knows before its first step; config.json comes last, so a folder with one is complete."""
-    run_dir.mkdir(parents=True, exist_ok=True)
+    start_writing(run_dir)
     if words is not None:
         save_word_table(run_dir, words)
     write_record(run_dir, record)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
 import os
+import stat
 import sys
 import zlib
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, cast
+from itertools import chain
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from elmokit.system.untrusted import readable_bytes
 
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 
+CHUNK = 1 << 16
+"""Bytes that are read and unpacked at once."""
 GZIP_MAGIC = b"\x1f\x8b"
 XZ_MAGIC = b"\xfd7zXZ\x00"
 MAX_LINE_BYTES = 16 << 20
@@ -38,7 +43,7 @@ def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
     UTF-8, a NUL byte, a line of more than `max_line_bytes`, or a truncated or damaged compressed file. Both name the
     file, and the line if there is one.
     """
-    name = "standard input" if path == STDIN else os.fspath(path)
+    name = "standard input" if os.fspath(path) == STDIN else os.fspath(path)
     number = 0
     with _open(path, name) as stream:
         try:
@@ -59,12 +64,32 @@ def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
             raise OSError(f"{name}: reading failed after line {number}: {error.strerror or error}") from error
 
 
+def lines_and_first(path: str | os.PathLike[str]) -> tuple[Iterator[str], str]:
+    """All lines of a file, which is read once, and the first of them that is not blank; empty if all are."""
+    lines = read_lines(path)
+    read: list[str] = []
+    for line in lines:
+        read.append(line)
+        if line.strip():
+            return chain(read, lines), line
+    return iter(read), ""
+
+
 def check_inputs(*paths: str | os.PathLike[str]) -> None:
-    """Raise the error of `read_lines` for a file that cannot be opened. Standard input is left alone."""
+    """Raise the error of `read_lines` for a file that cannot be opened. What can be read only once is left alone."""
     for path in paths:
-        if os.fspath(path) != STDIN:
+        if os.fspath(path) != STDIN and not is_pipe(path):
             with _open(path, os.fspath(path)):
                 pass
+
+
+def is_pipe(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a pipe or a device, such as `<(zcat file)` of a shell, which can be read only once."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):  # opening it says what is wrong
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
 def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterator[bytes]:
@@ -106,7 +131,7 @@ def _decode(line: bytes, *, number: int, name: str) -> str:
 
 @contextmanager
 def _open(path: str | os.PathLike[str], name: str) -> Generator[BinaryIO]:
-    if path == STDIN:
+    if os.fspath(path) == STDIN:
         yield _decompressed(cast("BinaryIO", sys.stdin.buffer))
         return
     try:
@@ -126,5 +151,43 @@ def _decompressed(file: BinaryIO) -> BinaryIO:
     if head.startswith(GZIP_MAGIC):
         return cast("BinaryIO", gzip.GzipFile(fileobj=file))
     if head.startswith(XZ_MAGIC):
-        return cast("BinaryIO", lzma.LZMAFile(file))
+        return cast("BinaryIO", io.BufferedReader(_Chunks(_xz_chunks(file)), CHUNK))
     return file
+
+
+def _xz_chunks(file: BinaryIO) -> Iterator[bytes]:
+    """What a file of one or more xz streams unpacks to. `LZMAFile` takes a damaged second stream for the file's end."""
+    packed = file.read(CHUNK)
+    while packed:
+        stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        while not stream.eof:
+            if stream.needs_input and not packed:
+                packed = file.read(CHUNK)
+                if not packed:
+                    raise EOFError("it ends within a stream")
+            yield stream.decompress(packed, CHUNK)
+            packed = b""
+        packed = stream.unused_data.lstrip(b"\0")  # zeros may be between streams, and at the end
+        while not packed and (more := file.read(CHUNK)):
+            packed = more.lstrip(b"\0")
+
+
+class _Chunks(io.RawIOBase):
+    """Chunks of bytes as a file."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            following = next(self._chunks, None)
+            if following is None:
+                return 0
+            self._rest = following
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size

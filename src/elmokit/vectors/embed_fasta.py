@@ -12,7 +12,7 @@ from elmokit.system.files import atomic_write, check_output
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
 from elmokit.text.fasta import read_fasta
-from elmokit.vectors.embed_file import EmbeddedFile, removed_on_failure
+from elmokit.vectors.embed_file import EmbeddedFile, check_is_not_input, removed_on_failure
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.partial import PartialVectors
 from elmokit.vectors.proteins import batches_of_proteins
@@ -54,6 +54,8 @@ def embed_fasta(
     output = Path(output_path)
     layout = format_to_write(output)
     check_output(output)
+    for written in (names_path(output), *layout.files(output)):
+        check_is_not_input(written, input_path)
     layers = None if layers is None else as_layers(layers, top=elmo.config.num_layers)
     job = {
         "model": elmo.fingerprint(),

@@ -65,8 +65,8 @@ def embed_file(
 
     The input may be a Parquet or Arrow file, whose rows are the sentences. The ending of the output's name decides its
     layout: .h5, .hdf5, .npz, .npy, .safetensors, .parquet, .arrow or .feather. The tokens of raw text are written next
-    to it, into `NAME.tokens.txt`: a line for each line, with spaces between tokens; in Parquet and Arrow, into the file
-    itself.
+    to it, into `OUTPUT.tokens.txt`: a line for each line, with spaces between tokens; in Parquet and Arrow, into the
+    file itself.
 
     layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise the top one.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
@@ -84,7 +84,8 @@ def embed_file(
     source = open_source(input_path, raw_text=raw_text, column=column)
     if layout.holds_text:
         _check_table(source, output)
-    check_is_not_input(tokens_path(output), input_path)
+    for written in (tokens_path(output), *layout.files(output)):
+        check_is_not_input(written, input_path)
     with lock(output):
         if layers is None:
             layers = layout.default_layers
@@ -203,11 +204,11 @@ def _count_tokens(source: SentenceSource) -> int | None:
 
 @contextmanager
 def _tokens_file(output: Path, *, raw_text: bool) -> Generator[Callable[[list[str]], object]]:
-    """Writes lists of tokens as lines; without raw text it keeps nothing, and removes what an earlier job wrote."""
+    """Writes lists of tokens as lines; without raw text, nothing: at the end it removes what an earlier job wrote."""
     path = tokens_path(output)
     if not raw_text:
-        path.unlink(missing_ok=True)
         yield _keep_nothing
+        path.unlink(missing_ok=True)
         return
     with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         yield lambda tokens: file.write(f"{' '.join(tokens)}\n")
@@ -217,10 +218,10 @@ def _keep_nothing(tokens: list[str]) -> None:
     pass
 
 
-def check_is_not_input(tokens: Path, input_path: str | Path) -> None:
-    """Raise ValueError if the tokens of the output would be written over the input."""
-    if tokens.exists() and Path(input_path).exists() and tokens.samefile(input_path):
-        raise ValueError(f"{input_path} is where the tokens of the output go; give the output another name")
+def check_is_not_input(written: Path, input_path: str | Path) -> None:
+    """Raise ValueError if one of the files of the output would be written over the input."""
+    if written.exists() and Path(input_path).exists() and written.samefile(input_path):
+        raise ValueError(f"{input_path} would be replaced by the output; give the output another name")
 
 
 @contextmanager

@@ -6,6 +6,7 @@ goes on where it stopped, whoever did it. `integrations/ray_data.py` gives the p
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,7 +74,8 @@ def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
     return [
         Piece(file, group, output_folder / f"{file.stem}-{group:05}.parquet")
         for file in files
-        for group in range(len(ParquetGroups(file).sizes))
+        for group, num_rows in enumerate(ParquetGroups(file).sizes)
+        if num_rows  # pyarrow writes an empty row group for an empty table
     ]
 
 
@@ -84,16 +86,18 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
     naming file, row group and row, for what is no sentence, and for a file that was made from something else.
     """
     layers = as_layers(settings.layers, top=elmo.config.num_layers)
+    source = ColumnSource.open(piece.input, raw_text=settings.raw_text, column=settings.column)
     about = {
         "model": elmo.fingerprint(),
         "precision": elmo.precision,
         "layers": str(layers),
-        "input": f"row group {piece.row_group} of {piece.input.name} ({piece.input.stat().st_size} bytes)",
+        "input": f"row group {piece.row_group} of {piece.input.name}",
+        "column": source.column,
+        "text": _digest(source, piece.row_group),
         "tokenised": str(settings.raw_text).lower(),
     }
     if piece.output.exists():
         return _there(piece, about)
-    source = ColumnSource.open(piece.input, raw_text=settings.raw_text, column=settings.column)
     others = pyarrow_module("pyarrow.parquet").ParquetFile(piece.input).read_row_group(piece.row_group)
     num_sentences = num_tokens = 0
     with atomic_write(piece.output) as unfinished:
@@ -109,6 +113,13 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
             raise ValueError(f"{piece.input}: row group {piece.row_group} has no rows")
         writer.close()
     return EmbeddedPiece(num_sentences, num_tokens, was_there=False)
+
+
+def _digest(source: ColumnSource, group: int) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for text, _ in source.of_group(group):
+        digest.update(f"{len(text)} {text}".encode())
+    return digest.hexdigest()
 
 
 def _blocks(

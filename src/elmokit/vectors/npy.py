@@ -55,13 +55,20 @@ def write_npy(path: Path, stored: FlatVectors) -> None:
 def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *, lengths: Sequence[int]) -> None:
     """Write both files in float16, one sentence at a time: its vectors (T,E) or (L,T,E), with T from `lengths`.
 
-    Raises ValueError, with the number of the sentence, for a different shape and for numbers that float16 cannot hold.
+    Raises ValueError, with the number of the sentence, for a different shape and for numbers that float16 cannot hold,
+    and for more or fewer arrays than lengths.
     """
     ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     shape: tuple[int, ...] | None = None
     with atomic_write(path) as vectors_path, atomic_write(offsets_path(path)) as unfinished_offsets:
         with vectors_path.open("wb") as file:
-            for number, (length, array) in enumerate(zip(lengths, arrays, strict=True)):
+            following = iter(arrays)
+            for number, length in enumerate(lengths):
+                if (given := next(following, None)) is None:
+                    raise ValueError(f"{len(lengths)} sentences, but {number} arrays; expected one for each")
+                array = np.asarray(given)
+                if array.ndim not in (2, 3):
+                    raise ValueError(f"sentence {number} has vectors of shape {array.shape}; expected (T,E) or (L,T,E)")
                 rows = array if array.ndim == 2 else array.swapaxes(0, 1)
                 if shape is None:
                     shape = rows.shape[1:]
@@ -71,6 +78,8 @@ def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *
                 if not fits_float16(rows):
                     raise ValueError(f"sentence {number}: its vectors are not finite, or beyond the range of float16")
                 file.write(rows.astype(np.float16).tobytes())
+            if next(following, None) is not None:
+                raise ValueError(f"{len(lengths)} sentences, but more arrays; expected one for each")
         if shape is None:
             raise ValueError("there are no sentences; expected at least one")
         with unfinished_offsets.open("wb") as file:

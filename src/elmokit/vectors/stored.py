@@ -9,7 +9,7 @@ import numpy as np
 
 from elmokit.model.layer_choice import DEFAULT_LAYERS
 from elmokit.system.untrusted import FormatError, quoted
-from elmokit.text.lines import read_lines
+from elmokit.text.lines import read_lines, split_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -114,8 +114,8 @@ class VectorsFormat:
 
 
 def tokens_path(path: Path) -> Path:
-    """Where the tokens of raw text that was embedded are: `NAME.tokens.txt`."""
-    return path.with_suffix(".tokens.txt")
+    """Where the tokens of raw text that was embedded are: `NAME.ENDING.tokens.txt`."""
+    return path.with_name(f"{path.name}.tokens.txt")
 
 
 class StoredVectors:
@@ -149,7 +149,7 @@ class StoredVectors:
     def text_path(self) -> Path:
         """The file that may hold the sentences, one per line, tokens separated by spaces.
 
-        It is `NAME.tokens.txt` next to the vectors, as `embed_file` writes it for raw text, or else `NAME.txt`.
+        It is `NAME.ENDING.tokens.txt` next to the vectors, as `embed_file` writes it for raw text, or else `NAME.txt`.
         """
         written = tokens_path(self.path)
         return written if written.is_file() else self.path.with_suffix(".txt")
@@ -182,9 +182,7 @@ class StoredVectors:
         if len(lines) != len(self):
             raise FormatError(self.text_path, f"has {len(lines):,} lines, but {self.path.name} {len(self):,} sentences")
         tokens_once: dict[str, str] = {}  # a token has many occurrences, which share one string
-        sentences = [
-            [tokens_once.setdefault(token, token) for token in line.split(" ")] if line else [] for line in lines
-        ]
+        sentences = [[tokens_once.setdefault(token, token) for token in split_tokens(line)] for line in lines]
         lengths = self._arrays.lengths().tolist()
         for number, (tokens, length) in enumerate(zip(sentences, lengths, strict=True), start=1):
             if len(tokens) != length:

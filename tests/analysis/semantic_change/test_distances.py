@@ -86,3 +86,26 @@ def test_a_single_use_in_each_corpus_has_distances_too():
 def test_rates_of_false_discovery_are_those_computed_by_hand():
     assert false_discovery_rates([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.16 / 3, 0.16 / 3, 0.5])
     assert false_discovery_rates([1.0]) == [1.0]
+
+
+def test_redistributions_go_on_while_none_reaches_the_distance():
+    few = {"resamples": 50, "randomness": np.random.default_rng(0)}
+    changed = measure_distances(cloud(0, 40), cloud(1, 40, shift=4), most_resamples=1000, **few)
+    assert changed.excess.p == changed.prt.p == pytest.approx(1 / 1001)
+    same = measure_distances(cloud(0, 40), cloud(1, 40), most_resamples=1000, **few)
+    assert (same.excess.p * 51) % 1 == pytest.approx(0, abs=1e-9)  # of the first fifty
+
+
+def test_the_p_of_the_excess_is_the_share_of_redistributions_with_it_where_sizes_differ():
+    first, second = cloud(0, 5) * 2, cloud(1, 60)
+    pool, randomness = np.concatenate([first, second]), np.random.default_rng(1)
+    parts = [randomness.permutation(len(pool)) for _ in range(2000)]
+    reached = np.mean([excess(pool[part[:5]], pool[part[5:]]) >= excess(first, second) for part in parts])
+    found = measure_distances(first, second, resamples=2000, randomness=np.random.default_rng(0)).excess
+    assert found.p == pytest.approx(reached, abs=0.04)
+
+
+def test_the_interval_of_prt_is_not_below_zero():
+    vectors = cloud(0, 8)
+    found = measure_distances(vectors, vectors, resamples=200, randomness=np.random.default_rng(0))
+    assert 0 <= found.prt.low <= found.prt.high

@@ -132,7 +132,7 @@ def test_gives_the_table_that_was_written(write, rows: list[tuple[str, str]]):
     ("text", "message"),
     [
         ("text\tlabel\na\t1\nb\n", "data, line 3: 1 tab-separated columns, but 2 in the header: 'b'"),
-        ("text\tlabel\n \t1\n", "data, line 2: the text ' ' \\(label '1'\\) has no tokens"),
+        ("text\tlabel\n \t1\n", "data, line 2: the text '' \\(label '1'\\) has no tokens"),
         ("text\tlabel\na\t\n", "data, line 2: the label is ''; expected 0, 1"),
         ("text\tlabel\na\t2\n", "data, line 2: the label is '2'; expected 0, 1"),
         ("a\t1\n", "data, line 1: the header has no column text or document or sentence or review"),

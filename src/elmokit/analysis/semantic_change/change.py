@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 VECTOR_BYTES = 256 << 20
 """Bytes of the vectors that are in memory at once; the words are compared in groups of this size."""
 SENTENCES_AT_ONCE = 512
+REDISTRIBUTIONS_PER_WORD = 20
+"""The smallest p is then one twentieth of one in the number of words: a q of 0.05 for the smallest of them."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,22 @@ class ChangeSettings:
     num_contexts: int = 3
     """Contexts per word and corpus that moved most."""
     resamples: int = 1000
-    """Of the bootstrap, and of the permutation test."""
+    """Of the bootstrap, and of the permutation test. A word whose distance no redistribution reaches has up to 20 for
+    each word that is compared, so that a single word among them can have a q of 0.05."""
     ignore_case: bool = False
     raw_text: bool = False
     """Whether the corpora are to be tokenised; otherwise tokens are separated by spaces."""
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("max_uses", 2), ("min_uses", 2), ("max_words", 1), ("num_contexts", 0), ("resamples", 1)):
+        for name, least in (
+            ("max_uses", 2),
+            ("min_uses", 2),
+            ("max_words", 1),
+            ("num_contexts", 0),
+            ("resamples", 1),
+            ("seed", 0),
+        ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
 
@@ -171,7 +181,8 @@ def _measure(
             for word in group:
                 for place, name in enumerate(names):
                     first, second = (of_side[word][place] for of_side in vectors)
-                    found[place].append(_change(word, name, first, second, sides, settings))
+                    most = REDISTRIBUTIONS_PER_WORD * len(words)
+                    found[place].append(_change(word, name, first, second, sides, settings, most_resamples=most))
                 bar.update()
     return found
 
@@ -202,12 +213,16 @@ def _change(
     second: Float32[np.ndarray, "M E"],
     sides: Sequence[_Side],
     settings: ChangeSettings,
+    *,
+    most_resamples: int,
 ) -> WordChange:
     randomness = np.random.default_rng([settings.seed, *word.encode(errors="surrogateescape")])
     return WordChange(
         word,
         layer,
-        measure_distances(first, second, resamples=settings.resamples, randomness=randomness),
+        measure_distances(
+            first, second, resamples=settings.resamples, most_resamples=most_resamples, randomness=randomness
+        ),
         _uses(word, sides[0], moved_by(first, second), settings.num_contexts),
         _uses(word, sides[1], moved_by(second, first), settings.num_contexts),
     )

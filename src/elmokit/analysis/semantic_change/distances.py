@@ -9,7 +9,8 @@
 
 Intervals are basic bootstrap intervals over uses (Davison and Hinkley, 1997, section 5.2): averages of few vectors are
 noisy, which makes the distance of a sample too large, and that of a resample by twice as much; the basic interval takes
-this back. The permutation test redistributes the uses over the two corpora.
+this back. So the interval of PRT, whose estimate keeps what chance adds, can lie below it. The permutation test
+redistributes the uses over the two corpora.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Distance:
 
     estimate: float
     low: float
-    """Bounds of the 95 % interval."""
+    """Bounds of the 95 % interval of the distance without what chance adds to it."""
     high: float
     unchanged: float
     """Mean distance when the uses are redistributed over the corpora: what to expect of a word that has not changed."""
@@ -64,21 +65,35 @@ def measure_distances(
     second: Float[np.ndarray, "M E"],
     *,
     resamples: int,
+    most_resamples: int = 0,
     randomness: np.random.Generator,
 ) -> Distances:
-    """PRT and APD of a word's vectors in two corpora, at least one vector in each. q is p, for the word alone."""
+    """PRT and APD of a word's vectors in two corpora, at least one vector in each. q is p, for the word alone.
+
+    most_resamples: redistributions are drawn up to this number, `resamples` at a time, as long as none has reached one
+        of the distances: p cannot be below 1 / (1 + their number), which is too much where many words are tested.
+    """
     vectors = np.concatenate([first, second]).astype(np.float64)
     units = unit_vectors(vectors)
-    num_first = len(first)
-    parted = _weights(np.arange(len(vectors))[None, :] < num_first)
-    drawn = _bootstrap_weights(num_first, len(second), resamples, randomness)
-    shuffled = _weights(_random_parts(num_first, len(vectors), resamples, randomness))
-    samples = (parted, drawn, shuffled)
-    return Distances(
-        prt=_distance(*(_prt(vectors, weights) for weights in samples)),
-        apd=_distance(*(_apd(units, weights) for weights in samples)),
-        excess=_excess(excess(first, second), *(_discrepancy(units, weights) for weights in samples)),
+    sizes = (len(first), len(second))
+    parted = _weights(np.arange(len(vectors))[None, :] < len(first))
+    drawn = _bootstrap_weights(*sizes, resamples, randomness)
+
+    def measured(weights: Weights) -> Float64[np.ndarray, "3 R"]:
+        return np.stack([_prt(vectors, weights), _apd(units, weights), _excess(units, weights, sizes)])
+
+    found = measured(parted)
+    shuffled = measured(_weights(_random_parts(*sizes, resamples, randomness)))
+    while shuffled.shape[1] < most_resamples and not (shuffled >= found - TIE).any(axis=1).all():
+        more = measured(_weights(_random_parts(*sizes, resamples, randomness)))
+        shuffled = np.concatenate([shuffled, more], axis=1)
+    intervals = (
+        _interval(found[0, 0], _prt(vectors, drawn), least=0),
+        _interval(found[1, 0], _apd(units, drawn), least=0),
+        _interval(_discrepancy(units, parted)[0], _discrepancy(units, drawn)),
     )
+    prt, apd, excess = (_distance(*each) for each in zip(found[:, 0].tolist(), intervals, shuffled, strict=True))
+    return Distances(prt, apd, replace(excess, unchanged=0.0))
 
 
 def prt(first: Float[np.ndarray, "N E"], second: Float[np.ndarray, "M E"]) -> float:
@@ -132,29 +147,33 @@ def _within(units: Float[np.ndarray, "N E"]) -> float:
     return 1 - products / (len(units) * (len(units) - 1))
 
 
+def _excess(units: Float64[np.ndarray, "N E"], weights: Weights, sizes: tuple[int, int]) -> Float64[np.ndarray, " R"]:
+    """The excess of parts of these sizes, each vector of a part with the same weight."""
+    within = [
+        1 - (size * ((part @ units) ** 2).sum(axis=1) - 1) / (size - 1) if size > 1 else np.zeros(len(part))
+        for part, size in zip(weights, sizes, strict=True)
+    ]
+    return _apd(units, weights) - sum(within) / 2
+
+
 def _discrepancy(units: Float64[np.ndarray, "N E"], weights: Weights) -> Float64[np.ndarray, " R"]:
-    """The excess when a use is also paired with itself, which adds the same to every redistribution."""
+    """The excess when a use is also paired with itself; what that adds, and a bootstrap twice, the interval takes back.
+
+    It is the excess that a bootstrap can measure: in a resample the same use is there several times.
+    """
     first, second = (part @ units for part in weights)
     return ((first - second) ** 2).sum(axis=1) / 2
 
 
-def _excess(
-    estimate: float,
-    biased: Float64[np.ndarray, " 1"],
-    drawn: Float64[np.ndarray, " R"],
-    shuffled: Float64[np.ndarray, " R"],
-) -> Distance:
-    found = _distance(biased, drawn, shuffled)
-    return replace(found, estimate=estimate, unchanged=0.0)
-
-
-def _distance(
-    estimate: Float64[np.ndarray, " 1"], drawn: Float64[np.ndarray, " R"], shuffled: Float64[np.ndarray, " R"]
-) -> Distance:
-    found = float(estimate[0])
+def _interval(found: float, drawn: Float64[np.ndarray, " R"], *, least: float = -np.inf) -> tuple[float, float]:
+    """The basic bootstrap interval of what was found, from what was found in resamples; not below `least`."""
     lower, upper = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
+    return max(float(2 * found - upper), least), max(float(2 * found - lower), least)
+
+
+def _distance(found: float, interval: tuple[float, float], shuffled: Float64[np.ndarray, " R"]) -> Distance:
     p = (1 + int((shuffled >= found - TIE).sum())) / (1 + len(shuffled))
-    return Distance(found, 2 * found - upper, 2 * found - lower, float(shuffled.mean()), p, p)
+    return Distance(found, *interval, unchanged=float(shuffled.mean()), p=p, q=p)
 
 
 def _weights(is_first: np.ndarray) -> Weights:
@@ -168,7 +187,7 @@ def _bootstrap_weights(num_first: int, num_second: int, resamples: int, randomne
     return np.pad(first, ((0, 0), (0, num_second))), np.pad(second, ((0, 0), (num_first, 0)))
 
 
-def _random_parts(num_first: int, total: int, resamples: int, randomness: np.random.Generator) -> np.ndarray:
+def _random_parts(num_first: int, num_second: int, resamples: int, randomness: np.random.Generator) -> np.ndarray:
     """Masks (R,N) of the first corpus after redistribution."""
-    order = randomness.random((resamples, total)).argsort(axis=1)
+    order = randomness.random((resamples, num_first + num_second)).argsort(axis=1)
     return order < num_first

@@ -48,6 +48,8 @@ _PROJECTION = "projection."
 _ENCODER_ENDING = "forward_layer_0.input_linearity.weight"
 _PLAIN_LSTM_ENDING = "encoder.weight_ih_l0"
 _WORD_DICTIONARY, _CHARACTER_DICTIONARY = "word.dic", "char.dic"
+MAX_LINES_PER_ROW = 4
+"""A dictionary has a line for each row of the weights."""
 _SPACE = "\u3000"  # what a line without a symbol stands for: they strip it
 _ASSUMED = (
     "the JSON file of the architecture is not with the weights: relu, clipping at 3 and at most 50 characters per "
@@ -135,7 +137,7 @@ def _config(folder: Path, shapes: Shapes, architecture: _Architecture) -> tuple[
     expected |= {_WORDS: (num_words, word_dim)} if num_words else {}
     expected |= {_NAMES.embedding: (num_symbols, character_dim)} if sizes.filters else {}
     check_shapes(folder, shapes, expected)
-    symbols = _read_dictionary(folder / _CHARACTER_DICTIONARY) if sizes.filters else {}
+    symbols = _read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=num_symbols) if sizes.filters else {}
     try:
         lookup = LookupConfig(
             num_words=num_words,
@@ -154,8 +156,8 @@ def _spelling(folder: Path, config: BiLMConfig) -> DictionarySpelling:
     assert config.lookup is not None
     try:
         return DictionarySpelling(
-            words=_read_dictionary(folder / _WORD_DICTIONARY) if config.lookup.num_words else {},
-            symbols=_read_dictionary(folder / _CHARACTER_DICTIONARY) if config.lookup.num_symbols else {},
+            words=_read_dictionary(folder / _WORD_DICTIONARY, num_rows=config.lookup.num_words),
+            symbols=_read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=config.lookup.num_symbols),
             max_characters_per_token=config.max_characters_per_token,
             begin="<bos>",
             end="<eos>",
@@ -167,8 +169,13 @@ def _spelling(folder: Path, config: BiLMConfig) -> DictionarySpelling:
         raise FormatError(folder, str(error)) from error
 
 
-def _read_dictionary(path: Path) -> dict[str, int]:
-    """Numbers by symbol; of lines with the same symbol the last one counts, as in the original."""
+def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
+    """Numbers by symbol, below the rows of the weights; of lines with the same symbol the last one counts, as theirs.
+
+    A model without such rows has no such file.
+    """
+    if not num_rows:
+        return {}
     if not path.is_file() or leads_out(path):
         raise FormatError(
             path, "is missing, or a link out of the model's folder; its numbers are the rows of the weights"
@@ -181,6 +188,10 @@ def _read_dictionary(path: Path) -> dict[str, int]:
             raise FormatError(
                 f"{path}, line {line_number}", f"is {shown(line[:40])!r}; expected a symbol, a tab, a number"
             )
+        if int(number) >= num_rows:
+            raise FormatError(f"{path}, line {line_number}", f"is number {number}; the weights have {num_rows:,} rows")
+        if line_number > MAX_LINES_PER_ROW * num_rows:
+            raise FormatError(path, f"has more than {MAX_LINES_PER_ROW} lines for each of the {num_rows:,} rows")
         numbers[symbol] = int(number)
     return numbers
 

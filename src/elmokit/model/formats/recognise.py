@@ -69,6 +69,9 @@ def opened(files: ModelFiles, formats: Sequence[Format]) -> Generator[tuple[Form
 def _naming_the_archive(archive: Path, folder: Path) -> Generator[None]:
     try:
         yield
+    except FileNotFoundError as error:
+        missing = str(error.filename or str(error).partition(": ")[0]).replace(str(folder), str(archive))
+        raise FileNotFoundError(f"{missing}: there is no such file") from error
     except ValueError as error:  # also of a text file in it, whose lines are read elsewhere
         where, _, reason = str(error).replace(str(folder), str(archive)).partition(": ")
         raise FormatError(where, reason) from error

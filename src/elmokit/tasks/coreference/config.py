@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elmokit.tasks.bounds import check_bounds
+
 
 @dataclass(frozen=True)
 class CoreferenceConfig:
@@ -29,3 +31,13 @@ class CoreferenceConfig:
     """Dropout of the biLSTM's output, the hidden layers and the features."""
     max_train_sentences: int = 50
     """Number of sentences of a document that a training step reads, from a random one on; 0 reads all."""
+
+    def __post_init__(self) -> None:
+        check_bounds(
+            self,
+            positive=("hidden_dim", "max_width", "max_antecedents", "feature_dim", "scorer_dim"),
+            counts=("max_train_sentences",),
+            rates=("input_dropout_rate", "recurrent_dropout_rate", "dropout_rate"),
+        )
+        if not self.spans_per_word > 0:
+            raise ValueError(f"spans_per_word is {self.spans_per_word}; it must be positive")

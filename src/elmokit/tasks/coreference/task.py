@@ -15,7 +15,7 @@ from elmokit.tasks.coreference.prediction import ResolvedDocument
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents
 from elmokit.tasks.coreference.recipes import RECIPES
 from elmokit.tasks.task import Reading, Task, find_splits
-from elmokit.tasks.text_spans import LocatedTokens
+from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import split_sentences, tokenize
 
@@ -88,8 +88,9 @@ def from_text(line: str) -> CoreferenceDocument:
 def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
     """`{"sentences": [["Ann", "slept", "."], ["She", "snored", "."]]}`, or `{"text": "Ann slept. She snored."}`.
 
-    Or `{"tokens": ["Ann", "hurt", "herself"]}`, a single sentence. `"name"`, if given, is the document's name, from
-    which the genre is read as for the training set; `"speakers"` has one speaker for each of the `"sentences"`.
+    Or `{"tokens": ["Ann", "hurt", "herself"]}`, a single sentence. A `"text"` next to either is the one that the tokens
+    are from. `"name"`, if given, is the document's name, from which the genre is read as for the training set;
+    `"speakers"` has one speaker for each of the `"sentences"`.
     """
     members = dict(fields)
     if "tokens" in members:
@@ -97,6 +98,8 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
     values = Fields("the document", members)
     name = values.text("name") if "name" in values else _TEXT
     if "sentences" not in values:
+        if "speakers" in values:
+            raise values.error("speakers", "needs sentences, one for each speaker; a text is split by us")
         return replace(from_text(values.text("text")), name=name)
     sentences = values.items("sentences")
     tokens = [_texts(sentence, what="a sentence", kind="words") for sentence in sentences]
@@ -110,7 +113,10 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
             f"there are {len(speakers)} speakers but {len(tokens)} sentences; expected one speaker per sentence"
         )
     repeated = [[speaker] * len(sentence) for speaker, sentence in zip(speakers, tokens, strict=True)]
-    return _document(tokens, list(chain.from_iterable(repeated)), name=name)
+    document = _document(tokens, list(chain.from_iterable(repeated)), name=name)
+    flat = list(chain.from_iterable(tokens))
+    text = text_of_tokens(values, flat)
+    return document if text is None else replace(document, located=LocatedTokens.of(flat, text))
 
 
 def to_text(example: CoreferenceDocument, prediction: Clusters) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elmokit.tasks.bounds import check_bounds
+
 
 @dataclass(frozen=True)
 class EntailmentConfig:
@@ -23,3 +25,8 @@ class EntailmentConfig:
     """Dropout after the alignment."""
     output_dropout_rate: float = 0.5
     """Dropout before each of the last two layers."""
+
+    def __post_init__(self) -> None:
+        widths = ("encoder_dim", "projection_dim", "inference_dim", "hidden_dim")
+        rates = ("lstm_dropout_rate", "attention_dropout_rate", "output_dropout_rate")
+        check_bounds(self, positive=widths, rates=rates)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from elmokit.system.json_fields import Fields, parse_json_object
 from elmokit.system.untrusted import quoted
 from elmokit.text.corpora.tables import table_rows
-from elmokit.text.lines import read_lines
+from elmokit.text.lines import lines_and_first
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -45,10 +44,9 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     the header, an unknown label, a sentence without tokens, and a file without pairs.
     """
     name = os.fspath(path)
-    lines = read_lines(path)
-    first = next(lines, "")
-    records = _json_records if first.startswith("{") else _table_records
-    for where, (premise, hypothesis, label) in records(chain([first], lines), name):
+    lines, first = lines_and_first(path)
+    records = _json_records if first.lstrip().startswith("{") else _table_records
+    for where, (premise, hypothesis, label) in records(lines, name):
         label = label.lower()
         if label not in (*LABELS, _UNDECIDED):
             raise ValueError(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elmokit.tasks.bounds import check_bounds
+
 
 @dataclass(frozen=True)
 class NamedEntitiesConfig:
@@ -17,3 +19,6 @@ class NamedEntitiesConfig:
     """Dropout at the input of both biLSTMs, of the same features at all tokens of a sentence."""
     output_dropout_rate: float = 0.0
     """Dropout before the dense layer, of the same kind."""
+
+    def __post_init__(self) -> None:
+        check_bounds(self, positive=("first_dim", "second_dim"), rates=("dropout_rate", "output_dropout_rate"))

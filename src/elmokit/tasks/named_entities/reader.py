@@ -29,6 +29,8 @@ class TaggedSentence:
     """The same tags as the file writes them, in its own scheme; empty for text that is not from a file of tags."""
     text: str | None = field(default=None, compare=False)
     """The text that the tokens are from; None if only the tokens are known."""
+    document: str = field(default="", compare=False)
+    """File and number of its document; empty if the file does not separate documents."""
 
 
 def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL") -> Iterator[TaggedSentence]:
@@ -50,7 +52,8 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
         except ValueError as error:
             raise ValueError(f"{sentence.where}, {error}") from None
         tags = tags_from_spans(spans, num_tokens=len(sentence.rows), scheme=scheme)
-        yield TaggedSentence(tokens=sentence.column(0), tags=tags, written=written)
+        document = f"{name} {sentence.document}" if sentence.document else ""
+        yield TaggedSentence(tokens=sentence.column(0), tags=tags, written=written, document=document)
     if first is None:
         raise ValueError(f"{name} has no sentence; expected a token and its tag on each line")
 

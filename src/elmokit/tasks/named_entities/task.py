@@ -11,7 +11,7 @@ from elmokit.tasks.named_entities.config import NamedEntitiesConfig
 from elmokit.tasks.named_entities.prediction import Entity, TaggedText
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.named_entities.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, find_splits
+from elmokit.tasks.task import Reading, Task, find_splits, of_several_documents
 from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.tokenizer import tokenize
 
@@ -35,7 +35,7 @@ _FILES = (
 
 
 def read(path: Path, config: NamedEntitiesConfig, training: bool) -> Reading[TaggedSentence]:
-    return Reading(list(read_tagged_sentences(path)))
+    return Reading(of_several_documents(list(read_tagged_sentences(path))))
 
 
 def sentences(example: TaggedSentence) -> Sequence[Sequence[str]]:
@@ -105,6 +105,11 @@ def result(example: TaggedSentence, prediction: Sequence[str]) -> TaggedText:
     )
 
 
+def _document(example: TaggedSentence) -> str | tuple[str, ...]:
+    """What all sentences of a document share; one without a document shares its words."""
+    return example.document or tuple(example.tokens)
+
+
 def _in_scheme(tags: Sequence[str], scheme: str) -> list[str]:
     return tags_from_spans(spans_from_tags(tags), num_tokens=len(tags), scheme=scheme)
 
@@ -124,4 +129,5 @@ TASK: Task[TaggedSentence, list[str]] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
+    group=_document,
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elmokit.tasks.bounds import check_bounds
+
 
 @dataclass(frozen=True)
 class QuestionAnsweringConfig:
@@ -18,3 +20,8 @@ class QuestionAnsweringConfig:
     max_train_tokens: int = 0
     """Training passages are cut after this many tokens, and questions that lose their answer are skipped; 0 cuts
     nothing. Passages are never cut for evaluation."""
+
+    def __post_init__(self) -> None:
+        check_bounds(
+            self, positive=("hidden_dim", "max_answer_tokens"), counts=("max_train_tokens",), rates=("dropout_rate",)
+        )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from elmokit.system.json_fields import Fields, parse_json_object
-from elmokit.system.untrusted import quoted
+from elmokit.system.untrusted import count, quoted
 from elmokit.text.alignment import token_offsets
 from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
@@ -119,7 +119,8 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
     seen: set[str] = set()
     lines = read_lines(path, max_line_bytes=MAX_LINE_BYTES)
     content = Fields(name, parse_json_object("\n".join(lines), where=name))
-    for number, article in list(enumerate(content.list_of_fields("data")))[articles]:
+    found = list(enumerate(content.list_of_fields("data")))
+    for number, article in found[articles]:
         title = article.text("title") if "title" in article else str(number)
         for paragraph in article.list_of_fields("paragraphs"):
             for question in _questions(paragraph, title):
@@ -128,7 +129,12 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
                 seen.add(question.id)
                 yield question
     if not seen:
-        raise ValueError(f"{name} has no questions")
+        part = "" if articles == slice(None) else f" among those that are read, {_range(articles)}"
+        raise ValueError(f"{name} has no questions in its {count(len(found), 'article')}{part}")
+
+
+def _range(articles: slice) -> str:
+    return f"{articles.start or 0}:{'' if articles.stop is None else articles.stop}, counted from 0"
 
 
 def _questions(paragraph: Fields, article: str) -> Iterator[Question]:

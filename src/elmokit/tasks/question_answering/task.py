@@ -14,7 +14,7 @@ from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.prediction import QuestionAnswer
 from elmokit.tasks.question_answering.reader import Passage, Question, read_questions
 from elmokit.tasks.question_answering.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task
+from elmokit.tasks.task import Reading, Task, check_folder
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def find(folder: Path) -> Splits:
     SQuAD's test set is not public. So its development set serves as test set, and the first articles of its training
     set as development set: `train-v1.1.json#4:` is that file from its fifth article on (see `read`).
     """
+    check_folder(folder, task_name="question answering")
     train, dev, test = (folder / name for name in _SPLIT_FILES)
     if train.is_file() and dev.is_file():
         return Splits((train,), (dev,), (test,) if test.is_file() else ())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elmokit.tasks.bounds import check_bounds
+
 MAX_LAYERS = 64
 
 
@@ -27,5 +29,7 @@ class SemanticRolesConfig:
     """Longer sentences of the training set are skipped; 0 keeps all."""
 
     def __post_init__(self) -> None:
+        rates = ("recurrent_dropout_rate", "input_dropout_rate", "output_dropout_rate")
+        check_bounds(self, positive=("flag_dim", "hidden_dim"), counts=("max_train_tokens",), rates=rates)
         if not 1 <= self.num_layers <= MAX_LAYERS:
             raise ValueError(f"num_layers is {self.num_layers}; expected 1 to {MAX_LAYERS}")

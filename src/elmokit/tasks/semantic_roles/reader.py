@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
-from itertools import chain
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from elmokit.metrics.roles import tags_from_props
@@ -12,7 +11,7 @@ from elmokit.system.untrusted import quoted
 from elmokit.text.corpora import conll2012
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
 from elmokit.text.corpora.penn import plain_token
-from elmokit.text.lines import read_lines
+from elmokit.text.lines import lines_and_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,6 +44,8 @@ class RoleSentence:
 
     tokens: list[str]
     propositions: list[Proposition]
+    document: str = field(default="", compare=False)
+    """File and name of its document; empty in CoNLL-2005, which has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,12 @@ class PredicateInSentence:
     """Number of the sentence in its file, which its predicates share; None for a sentence from elsewhere."""
     text: str | None = field(default=None, compare=False)
     """The text that the tokens are from, without asterisks; None if only the tokens are known."""
+    document: str = field(default="", compare=False)
+    """As in `RoleSentence`."""
 
 
 def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
-    """Read CoNLL-2012 if the first line is `#begin document`, otherwise CoNLL-2005.
+    """Read CoNLL-2012 if the first line that is not blank is `#begin document`, otherwise CoNLL-2005.
 
     The columns of CoNLL-2005 are separate files, to be pasted together: words first, props last (the lemma of each
     predicate or `-`, and a column of brackets per predicate), with any columns between. Tokens become plain
@@ -74,9 +77,7 @@ def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
     a column, two columns with the same V, more or fewer columns than predicates, and a file without sentences.
     """
     name = os.fspath(path)
-    lines = read_lines(path)
-    first = next(lines, "")
-    lines = chain([first], lines)
+    lines, first = lines_and_first(path)
     return _conll2012(lines, name) if first.startswith(conll2012.BEGIN) else _conll2005(lines, name)
 
 
@@ -84,7 +85,8 @@ def _conll2012(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
     for document in conll2012.read_conll2012(lines, name=name):
         for sentence in document.sentences:
             tokens, props = conll2012.plain_tokens(sentence), conll2012.role_columns(sentence)
-            yield _role_sentence(sentence, tokens, props, lemmas=conll2012.predicate_lemmas(sentence))
+            found = _role_sentence(sentence, tokens, props, lemmas=conll2012.predicate_lemmas(sentence))
+            yield replace(found, document=f"{name} {document.name}")
 
 
 def _conll2005(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:

@@ -18,7 +18,7 @@ from elmokit.tasks.semantic_roles.reader import (
     read_role_sentences,
 )
 from elmokit.tasks.semantic_roles.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, TextBlocks, find_splits
+from elmokit.tasks.task import Reading, Task, TextBlocks, find_splits, of_several_documents
 from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
@@ -53,7 +53,7 @@ def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[Pre
                 reading.skipped[f"predicates in sentences of more than {config.max_train_tokens} tokens"] += 1
             else:
                 reading.examples.append(_example(sentence, proposition, number))
-    return reading
+    return Reading(of_several_documents(reading.examples), reading.skipped)
 
 
 def read_sentences(path: Path, config: SemanticRolesConfig) -> Reading[PredicateInSentence]:
@@ -180,8 +180,18 @@ def result(example: PredicateInSentence, prediction: Sequence[str]) -> Predicate
 
 def _example(sentence: RoleSentence, proposition: Proposition, number: int) -> PredicateInSentence:
     return PredicateInSentence(
-        sentence.tokens, proposition.predicate, proposition.tags, lemma=proposition.lemma, sentence=number
+        sentence.tokens,
+        proposition.predicate,
+        proposition.tags,
+        lemma=proposition.lemma,
+        sentence=number,
+        document=sentence.document,
     )
+
+
+def _document(example: PredicateInSentence) -> str | tuple[str, ...]:
+    """What all sentences of a document share; one without a document shares its words."""
+    return example.document or tuple(example.tokens)
 
 
 TASK: Task[PredicateInSentence, list[str]] = Task(
@@ -199,5 +209,6 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
+    group=_document,
     blocks=TextBlocks(read=read_sentences, to_text=to_blocks),
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from elmokit.tasks.bounds import check_bounds
+
 
 @dataclass(frozen=True)
 class SentimentConfig:
@@ -41,6 +43,12 @@ class SentimentConfig:
     layer."""
 
     def __post_init__(self) -> None:
+        check_bounds(
+            self,
+            positive=("projection_dim", "encoder_dim", "integrator_dim", "maxout_dims", "maxout_pool_size"),
+            counts=("min_phrase_tokens",),
+            rates=("input_dropout_rate", "projection_dropout_rate", "integrator_dropout_rate", "output_dropout_rates"),
+        )
         pairs = tuple((width, number) for width, number in self.cnn_filters)
         object.__setattr__(self, "cnn_filters", pairs)
         if not pairs or min(min(pair) for pair in pairs) < 1:

@@ -14,7 +14,7 @@ from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 FIVE_CLASSES = ("very negative", "negative", "neutral", "positive", "very positive")
 TWO_CLASSES = ("negative", "positive")
@@ -39,11 +39,14 @@ class LabelledText:
     """Line of the tree in its file, which a sentence shares with its phrases; 0 for a text that is not from a tree."""
 
 
-def read_trees(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: bool = False) -> Iterator[LabelledText]:
+def read_trees(
+    path: str | os.PathLike[str], *, num_classes: int = 5, phrases: bool = False, lines: Iterable[str] | None = None
+) -> Iterator[LabelledText]:
     """Read one tree per line, `(3 (2 It) (4 (2 's) (4 good)))`; yield its sentence, or with `phrases` all its phrases.
 
     The labels are `FIVE_CLASSES` (0 to 4 in the file) or `TWO_CLASSES`. Phrases may be repeated; the sentence comes
     first. Tokens become plain (`plain_token`). Blank lines are skipped.
+    lines: those of the file, if they are being read already.
     Raises ValueError, with the file and the line, for brackets that do not pair or hold no word, other labels, text
     outside the brackets, and a file without trees.
     """
@@ -52,7 +55,7 @@ def read_trees(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: b
     labels = _CLASSES[num_classes]
     name = os.fspath(path)
     empty = True
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(lines or read_lines(path), start=1):
         if line.strip():
             empty = False
             nodes = _nodes(line, line_name=f"{name}, line {number}")
@@ -63,17 +66,18 @@ def read_trees(path: str | os.PathLike[str], *, num_classes: int = 5, phrases: b
 
 
 def read_labelled_texts(
-    path: str | os.PathLike[str], *, labels: Collection[str] | None = None
+    path: str | os.PathLike[str], *, labels: Collection[str] | None = None, lines: Iterable[str] | None = None
 ) -> Iterator[LabelledText]:
     """Read a table with a header; `tokenize` makes the tokens.
 
     The text is in the column text, document, sentence or review, the label in the column label or sentiment.
     labels: the allowed labels; None allows any.
+    lines: those of the file, if they are being read already.
 
     Raises ValueError, with the file and the line, for rows that are shorter or longer than the header, a text without
     tokens, a label that is empty or not among `labels`, and a file without texts.
     """
-    for row in table_rows(read_lines(path), name=os.fspath(path), columns=_COLUMNS):
+    for row in table_rows(lines or read_lines(path), name=os.fspath(path), columns=_COLUMNS):
         text, label = row.cells
         tokens = tokenize(text)
         if not tokens:

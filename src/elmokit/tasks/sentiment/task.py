@@ -12,7 +12,7 @@ from elmokit.tasks.sentiment.prediction import TextSentiment
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
 from elmokit.tasks.sentiment.recipes import RECIPES
 from elmokit.tasks.task import Reading, Task, find_splits
-from elmokit.text.lines import read_lines
+from elmokit.text.lines import lines_and_first
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -96,10 +96,10 @@ def _tree(text: LabelledText) -> int | tuple[str, ...]:
 
 
 def _texts(path: Path, config: SentimentConfig, training: bool) -> Iterator[LabelledText]:
-    first = next((line for line in read_lines(path) if line.strip()), "")
+    lines, first = lines_and_first(path)
     if first.lstrip().startswith("("):
-        return read_trees(path, num_classes=config.num_classes, phrases=training and config.phrases)
-    return read_labelled_texts(path)
+        return read_trees(path, num_classes=config.num_classes, phrases=training and config.phrases, lines=lines)
+    return read_labelled_texts(path, lines=lines)
 
 
 TASK: Task[LabelledText, Sentiment] = Task(

@@ -20,6 +20,8 @@ class ColumnSentence:
     name: str
     first_line: int
     rows: list[list[str]]
+    document: int = 0
+    """Number of separators before it."""
 
     @property
     def num_columns(self) -> int:
@@ -47,15 +49,15 @@ def column_sentences(
     the line, for an empty cell and for a row with a different number of cells than the rows above it in its sentence.
     """
     rows: list[list[str]] = []
-    number = first_line - 1
+    number, document = first_line - 1, 0
     for number, line in enumerate(lines, start=first_line):
         if number == first_line:
             refuse_json(line, where=f"{name}, line {number}", expected="columns, one token per line")
         cells = _cells(line)
         if not cells or cells[0] == separator:
             if rows:
-                yield ColumnSentence(name, number - len(rows), rows)
-            rows = []
+                yield ColumnSentence(name, number - len(rows), rows, document)
+            rows, document = [], document + bool(cells)
             continue
         if "" in cells:
             raise ValueError(f"{name}, line {number}: column {cells.index('') + 1} is empty in {quoted(line)}")
@@ -65,7 +67,7 @@ def column_sentences(
             )
         rows.append(cells)
     if rows:
-        yield ColumnSentence(name, number + 1 - len(rows), rows)
+        yield ColumnSentence(name, number + 1 - len(rows), rows, document)
 
 
 def _cells(line: str) -> list[str]:

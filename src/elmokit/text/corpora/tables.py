@@ -44,7 +44,7 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
                 f"{quoted(line)}"
             )
         num_rows += 1
-        yield TableRow(f"{name}, line {number}", [cells[position] for position in positions])
+        yield TableRow(f"{name}, line {number}", [cells[position].strip(" ") for position in positions])
     if not num_rows:
         raise ValueError(f"{name} has no rows; expected a header, then lines of tab-separated columns")
 

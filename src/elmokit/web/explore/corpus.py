@@ -12,7 +12,7 @@ import numpy as np
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import chance, nearest_hits, target_vectors
 from elmokit.system.untrusted import quoted
-from elmokit.text.lines import read_lines
+from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.whole_number import whole_number
 from elmokit.web.explore.planes import umap_planes
@@ -67,11 +67,12 @@ def read_corpus(paths: Sequence[Path], language: Language, *, raw_text: bool = F
     labels: list[tuple[int, int, str]] = []
     num_tokens = 0
     for path in paths:
-        sources.append((path.name, len(sentences)))
+        is_only = [other.name for other in paths].count(path.name) == 1
+        sources.append((path.name if is_only else str(path), len(sentences)))
         is_labelled = LABELLED.search(path.name) is not None
         for number, line in enumerate(read_lines(path), start=1):
             text, *columns = line.split("\t") if is_labelled else [line]
-            tokens = tokenize(text) if raw_text else text.split()
+            tokens = tokenize(text) if raw_text else split_tokens(text)
             found = _labels(columns, tokens, f"{path}, line {number}", raw_text=raw_text)
             labels.extend((len(sentences), index, label) for index, label in found)
             num_tokens += len(tokens)

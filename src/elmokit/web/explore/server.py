@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from _typeshed import SupportsRead, SupportsWrite
 
 HOST = "127.0.0.1"
+LAST_PORT = 65535
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -65,9 +66,14 @@ class _Server(ThreadingHTTPServer):
 def serve(folder: Path, *, port: int = 0) -> ThreadingHTTPServer:
     """A server of the folder's files on 127.0.0.1; `serve_forever()` runs it. Port 0 is any free one.
 
-    Raises OSError if the port is taken.
+    The folder need not exist yet. Raises ValueError for a number that is no port, and OSError if the port is taken.
     """
-    return _Server((HOST, port), partial(_Handler, directory=str(folder)))
+    if not 0 <= port <= LAST_PORT:
+        raise ValueError(f"port {port}; expected 1 to {LAST_PORT}, or 0 for any free one")
+    try:
+        return _Server((HOST, port), partial(_Handler, directory=str(folder)))
+    except OSError as error:
+        raise OSError(f"port {port}: {error.strerror or error}; choose another one, or leave --port out") from error
 
 
 def address(server: ThreadingHTTPServer) -> str:

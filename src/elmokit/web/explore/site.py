@@ -54,8 +54,8 @@ def write_site(
         word's occurrences has a colour for each file.
     umap: whether to compute maps by UMAP, too; that takes about a second for each of 200 words at most.
     The site shows the model's own vectors exactly: its weights are stored in float16 only if that loses nothing.
-    Raises FileNotFoundError if there is no such model, ValueError for one that is too large for a browser or if UMAP is
-    not installed, and FileExistsError if the folder is not empty.
+    Raises FileNotFoundError if there is no such model, ValueError for one that is too large for a browser, or that
+    looks words up, or if UMAP is not installed, and FileExistsError if the folder is not empty.
     """
     stored = read_stored(resolve_model(model), with_softmax=None)
     if stored.config.num_parameters > MAX_PARAMETERS:
@@ -63,6 +63,8 @@ def write_site(
             f"{model} has {stored.config.num_parameters / 1e6:.1f} million parameters; the explorer is for models of "
             f"at most {MAX_PARAMETERS / 1e6:.0f} million, which a browser can run"
         )
+    if stored.config.lookup is not None:
+        raise ValueError(f"{model} looks words up in a table; the explorer runs models that read characters only")
     if umap:
         require_umap()
     elmo = Elmo(model, device="cpu")

@@ -173,7 +173,9 @@ def _append(machine: _Machine, items: list[object]) -> None:
 
 
 def _name(machine: _Machine, module: object, name: object) -> None:
-    found = _Name(str(module), str(name))
+    if not isinstance(module, str) or not isinstance(name, str):
+        raise machine.error("is damaged: it has something other than a text for a name")
+    found = _Name(module, name)
     if found not in _KNOWN:
         named = f"{shown(found.module)}.{shown(found.name)}"
         raise machine.error(f"asks for {named}, which the state dict of a model does not need")

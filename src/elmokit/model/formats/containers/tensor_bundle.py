@@ -115,7 +115,9 @@ def latest_index(indices: list[Path], listing: Path | None) -> Path:
     TensorFlow writes the absolute path of the machine that trained, so only the name of the file counts.
     """
     if listing is not None:
-        for line in listing.read_text("utf-8", "replace")[:10_000].splitlines():
+        with listing.open("rb") as file:
+            head = file.read(10_000).decode("utf-8", "replace")
+        for line in head.splitlines():
             field, _, value = line.partition(":")
             if field.strip() == "model_checkpoint_path":
                 name = os.path.basename(value.strip().strip('"').replace("\\\\", "/").replace("\\", "/"))
@@ -148,7 +150,9 @@ class _Table:
         position = self.handle(footer, 0)[2]  # of the metaindex, which TensorFlow leaves empty
         offset, size, _ = self.handle(footer, position)
         count = 0
-        for _, handle in self.block(offset, size):
+        for number, (_, handle) in enumerate(self.block(offset, size), start=1):
+            if number > MAX_ENTRIES:
+                raise FormatError(self.path, f"has more than {MAX_ENTRIES} blocks of names; a biLM has one or two")
             for item in self.block(*self.handle(handle, 0)[:2]):
                 count += 1
                 if count > MAX_ENTRIES:

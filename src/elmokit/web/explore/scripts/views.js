@@ -11,7 +11,8 @@ const NUM_GROUPS = 20;
 export async function similarity({ panel, say, call, sentences, mixture, choose, isCurrent }) {
   const flat = sentences.flatMap((tokens, at) => tokens.map((token, index) => ({ token, sentence: at, index })));
   const shown = flat.slice(0, MAX_SHOWN_TOKENS);
-  const cosines = await call("similarities", { sentences: cut(sentences, shown), mixture });
+  // whole sentences, as the words after the last one that is shown change the vectors of those before
+  const cosines = await call("similarities", { sentences: sentences.slice(0, shown.at(-1).sentence + 1), mixture });
   if (!isCurrent()) return;
   const size = 22;
   const label = (place) => (place.token.length > 14 ? `${place.token.slice(0, 13)}…` : place.token);
@@ -39,12 +40,9 @@ export async function similarity({ panel, say, call, sentences, mixture, choose,
     make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("similarity") },
       drawing(side, side, { role: "img", "aria-label": say("similarityCaption") }, cells, names)),
     make("details", {}, make("summary", {}, say("asTable")),
-      make("div", { class: "scroll" }, table(say("similarityCaption"), ["", ...shown.map(({ token }) => token)], shown.map(({ token }, y) => [token, ...cosines[y]])))),
+      make("div", { class: "scroll" }, table(say("similarityCaption"), ["", ...shown.map(({ token }) => token)], shown.map(({ token }, y) => [token, ...Array.from(cosines[y]).slice(0, shown.length)])))),
   );
 }
-
-const cut = (sentences, shown) =>
-  sentences.map((tokens, at) => tokens.slice(0, shown.filter((place) => place.sentence === at).length)).filter((tokens) => tokens.length);
 
 /** From the colour of the page to a strong one for cosines of 0 to 1; negative ones turn to another hue. */
 function heat(value, isDark) {
