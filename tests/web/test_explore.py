@@ -33,6 +33,7 @@ from elmokit.web.explore.site import write_site
 from toy_bilm import TINY, random_bilm
 from toy_umap import first_two_columns
 
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", ",", "bank", "river", "play", "a", "tree"])
 
