@@ -1,14 +1,14 @@
 """Keep the ended runs of `elmokit reproduce ... --results FOLDER` next to those of before, and what it has measured.
 
-python experiments/2026-11-22-reproduce/keep.py FOLDER [results]
+python experiments/2026-11-22-reproduce/keep.py FOLDER [TABLE...]
 
-Weights are not kept, and paths are those from the repository's root. With `results`, what FOLDER has measured takes the
-place of what was measured before.
+Weights are not kept, and paths are those from the repository's root. What FOLDER has measured for the tables that are
+named takes the place of what was measured for them before.
 """
 
 from __future__ import annotations
 
-import shutil
+import json
 import sys
 from pathlib import Path
 
@@ -23,5 +23,8 @@ runs |= {run.name: run for run in read_runs([folder]) if run.name in ended}
 write_runs([runs[name] for name in sorted(runs)], here / RUNS_NAME)
 text = (here / RUNS_NAME).read_text(encoding="utf-8")
 (here / RUNS_NAME).write_text(text.replace(f"{here.resolve().parents[1]}/", ""), encoding="utf-8")
-if "results" in sys.argv[2:]:
-    shutil.copyfile(folder / RESULTS_NAME, here / RESULTS_NAME)
+if tables := set(sys.argv[2:]):
+    before, now = ((path / RESULTS_NAME).read_text(encoding="utf-8").splitlines() for path in (here, folder))
+    lines = [line for line in before if json.loads(line)["reproduction"] not in tables]
+    lines += [line for line in now if json.loads(line)["reproduction"] in tables]
+    (here / RESULTS_NAME).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
