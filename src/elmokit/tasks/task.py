@@ -102,6 +102,11 @@ def check_folder(folder: Path, *, task_name: str) -> None:
         raise FileNotFoundError(f"{folder}: there is no such folder; expected one with the files of {task_name}")
 
 
+def document_of(example: Any) -> str | tuple[str, ...]:
+    """What an example's sentence shares with those of its document; one without a document shares its words."""
+    return example.document or tuple(example.tokens)
+
+
 def of_several_documents(examples: list[E]) -> list[E]:
     """The examples, without their field `document` if all are of the same one: its sentences can be set apart then."""
     found = cast("list[Any]", examples)

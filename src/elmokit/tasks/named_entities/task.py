@@ -11,7 +11,7 @@ from elmokit.tasks.named_entities.config import NamedEntitiesConfig
 from elmokit.tasks.named_entities.prediction import Entity, TaggedText
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.named_entities.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, find_splits, of_several_documents
+from elmokit.tasks.task import Reading, Task, document_of, find_splits, of_several_documents
 from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.tokenizer import tokenize
 
@@ -105,11 +105,6 @@ def result(example: TaggedSentence, prediction: Sequence[str]) -> TaggedText:
     )
 
 
-def _document(example: TaggedSentence) -> str | tuple[str, ...]:
-    """What all sentences of a document share; one without a document shares its words."""
-    return example.document or tuple(example.tokens)
-
-
 def _in_scheme(tags: Sequence[str], scheme: str) -> list[str]:
     return tags_from_spans(spans_from_tags(tags), num_tokens=len(tags), scheme=scheme)
 
@@ -129,5 +124,5 @@ TASK: Task[TaggedSentence, list[str]] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    group=_document,
+    group=document_of,
 )

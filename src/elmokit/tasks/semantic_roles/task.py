@@ -18,7 +18,7 @@ from elmokit.tasks.semantic_roles.reader import (
     read_role_sentences,
 )
 from elmokit.tasks.semantic_roles.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, TextBlocks, find_splits, of_several_documents
+from elmokit.tasks.task import Reading, Task, TextBlocks, document_of, find_splits, of_several_documents
 from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
@@ -189,11 +189,6 @@ def _example(sentence: RoleSentence, proposition: Proposition, number: int) -> P
     )
 
 
-def _document(example: PredicateInSentence) -> str | tuple[str, ...]:
-    """What all sentences of a document share; one without a document shares its words."""
-    return example.document or tuple(example.tokens)
-
-
 TASK: Task[PredicateInSentence, list[str]] = Task(
     name="semantic-roles",
     metric="f1",
@@ -209,6 +204,6 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    group=_document,
+    group=document_of,
     blocks=TextBlocks(read=read_sentences, to_text=to_blocks),
 )
