@@ -131,6 +131,25 @@ def test_embed_writes_a_file_and_says_what_is_in_it(
         assert shapes(output) == [(3, 12), (0, 12), (4, 12)]
 
 
+@pytest.mark.parametrize(
+    ("name", "output"), [("t.npy.tokens.txt", "t.npy"), ("t.offsets.npy", "t.npy"), ("t.npy", "t.npy")]
+)
+def test_an_output_never_replaces_its_input(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, output: str
+):
+    (tmp_path / name).write_text("the cat sat\n")
+    assert run("embed", tmp_path / name, "-o", tmp_path / output, "--model", model) == 2
+    assert f"{name} would be replaced by the output; give the output another name" in capsys.readouterr().err
+    assert (tmp_path / name).read_text() == "the cat sat\n"
+
+
+def test_a_vocabulary_never_replaces_a_shard(text: Path, capsys: pytest.CaptureFixture[str]):
+    before = text.read_bytes()
+    assert run("vocabulary", text, "-o", text) == 2
+    assert "is one of the shards, which the vocabulary would replace" in capsys.readouterr().err
+    assert text.read_bytes() == before
+
+
 def test_errors_are_one_line_and_exit_with_2(
     model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

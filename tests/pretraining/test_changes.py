@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from elmokit.model.formats.convert import convert
 from elmokit.pretraining.changes import Change, with_change
 from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import PretrainingConfig, with_settings
@@ -50,6 +52,14 @@ def test_every_change_stands_in_config_card_and_report_with_its_step(tmp_path: P
     assert "- run, step 6: num\\_steps 6 -\\> 8, schedule cosine -\\> linear" in page
     picture = (tmp_path / "report" / "training-curve.svg").read_text()
     assert picture.count("stroke-dasharray: 1,1.65") == 2
+
+
+def test_the_card_of_a_copy_has_the_changes_and_its_name(tmp_path: Path) -> None:
+    copy = tmp_path / "longer"
+    shutil.copytree(new_run(tmp_path), copy)
+    resume_pretraining(copy, ["num_steps=6"])
+    card = (copy / "README.md").read_text()
+    assert card.startswith("# longer\n") and "has trained for 6 steps" in card
 
 
 def test_a_card_that_somebody_wrote_stays(tmp_path: Path) -> None:
@@ -106,6 +116,58 @@ def test_settings_that_are_damaged_are_refused_with_the_name_of_their_file(tmp_p
 def test_checkpoints_to_keep_stay_for_good(tmp_path: Path) -> None:
     run = new_run(tmp_path, "num_steps=10", "checkpoint_every=2", "keep_every=4")
     assert [path.name for path in checkpoints(run)] == ["step-00000010", "step-00000008", "step-00000004"]
+
+
+def test_a_copy_of_a_checkpoint_under_another_name_is_left_alone(tmp_path: Path) -> None:
+    run = new_run(tmp_path, "keep_every=2")
+    copy = run / "checkpoints" / "step-00000004.bak"
+    shutil.copytree(run / "checkpoints" / "step-00000004", copy)
+    resume_pretraining(run, ["num_steps=6"])
+    assert copy.is_dir() and checkpoints(run)[0].name == "step-00000006"
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("num_steps=3", "num_steps is 3; .* is at step 4, so expected at least that"),
+        ("patience=1", "patience counts evaluations; give held-out text"),
+        ("evaluate_sentences=5", "a resumed run keeps its model, .*, evaluate_sentences"),
+        ("seed=1763840000123456789", "seed"),
+    ],
+)
+def test_changes_that_cannot_be_are_refused_and_change_nothing(tmp_path: Path, setting: str, message: str) -> None:
+    run = new_run(tmp_path)
+    before = (run / "config.json").read_bytes()
+    with pytest.raises(ValueError, match=message):
+        resume_pretraining(run, [setting])
+    assert (run / "config.json").read_bytes() == before
+
+
+def test_changes_have_the_checks_of_a_new_run(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    with pytest.warns(UserWarning, match="training with the full softmax"):
+        resume_pretraining(run, ["num_steps=5", "softmax=sampled", "precision=auto"])
+    config = read_record(run).config
+    assert config.softmax == "full" and config.precision in ("float32", "bfloat16")
+
+
+def test_a_model_is_not_a_run_that_could_start_again(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    model = tmp_path / "model"
+    convert(run, model, to="native")
+    before = (model / "model.safetensors").read_bytes()
+    for from_start in (False, True):
+        with pytest.raises(ValueError, match=r"model is a model and not a run: .*elmokit finetune"):
+            resume_pretraining(model, from_start=from_start)
+    assert (model / "model.safetensors").read_bytes() == before
+
+
+def test_the_vocabulary_of_another_text_is_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "shard.txt").write_text(TEXT)
+    Vocabulary(["<S>", "</S>", "<UNK>", "강", "은행"]).write(tmp_path / "vocabulary.txt")
+    files = {"vocabulary_path": tmp_path / "vocabulary.txt", "run_dir": tmp_path / "run"}
+    with pytest.warns(UserWarning, match="100% of the first 16 tokens are not in the vocabulary"):
+        pretrain([tmp_path / "shard.txt"], config=recipe("tiny", [*FAST, "softmax=full"]), **files)
 
 
 def test_the_rate_falls_over_a_share_of_a_run_of_any_length() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.cli.main import main
+from elmokit.report.pages import write_report
 from elmokit.report.shown_runs import shown_runs
 from elmokit.reproduce.results import append_result
 
@@ -44,3 +45,19 @@ def test_nothing_to_show_is_an_error(tmp_path: Path):
         shown_runs([make_run(tmp_path / "short", num_lines=1)])
     with pytest.raises(FileNotFoundError, match="no run"):
         shown_runs([tmp_path / "none", tmp_path / "short"])
+
+
+def test_a_young_run_and_notes_in_a_folder_do_not_hide_the_others(tmp_path: Path):
+    long, young = make_run(tmp_path / "runs" / "long", num_lines=3), make_run(tmp_path / "runs" / "young", num_lines=1)
+    for folder in (young, tmp_path / "runs"):
+        (folder / "README.md").write_text("# not JSON")
+    shown, left_out = shown_runs([long, young])
+    assert shown == [long] and "young has logged 1 training lines" in left_out[0]
+    assert shown_runs([tmp_path / "runs"])[0] == [long]
+
+
+def test_names_of_runs_are_as_they_are_in_the_figure(tmp_path: Path):
+    names = ["_draft", r"a$\foo$"]
+    write_report([make_run(tmp_path / name, num_lines=3) for name in names], tmp_path / "page")
+    picture = (tmp_path / "page" / "training-curve.svg").read_text(encoding="utf-8")
+    assert "_draft: training" in picture and r"a$\foo$: training" in picture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from elmokit.runs.folder import existing_run, new_run, read_config, write_config
+from elmokit.runs.folder import existing_run, new_run, read_config, start_writing, write_config
 from elmokit.system.locks import InUseError
 
 
@@ -54,6 +54,27 @@ def test_a_folder_is_free_until_it_holds_a_run(tmp_path: Path):
     (run / "config.json").write_text(json.dumps({}))
     with pytest.raises(ValueError, match="already holds a run; resume it with --resume"):
         new_run(run).__enter__()
+
+
+def test_files_of_the_user_s_are_not_replaced_but_those_of_a_start_cut_short_are(tmp_path: Path):
+    start_writing(tmp_path)
+    (tmp_path / "README.md").touch()
+    with new_run(tmp_path, files=["README.md"]):
+        write_config(tmp_path, {}, format="toy", version=3)
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(ValueError, match=r"has a file README\.md, which the run would replace; choose another folder"):
+        new_run(tmp_path, files=["README.md"]).__enter__()
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "best"])
+def test_a_run_is_not_continued_through_links_that_lead_elsewhere(tmp_path: Path, name: str):
+    (tmp_path / "elsewhere").mkdir()
+    run = tmp_path / "run"
+    run.mkdir()
+    write_config(run, {}, format="toy", version=3)
+    (run / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match=f"{name}: is a link out of its folder"):
+        existing_run(run, folders=["best"]).__enter__()
 
 
 def test_a_run_is_of_one_process_at_a_time(tmp_path: Path):

@@ -16,8 +16,8 @@ from elmokit.tasks.all_tasks import task_recipe
         ("sst", "maxout_dims=[8,0]", r"maxout_dims is \(8, 0\); expected at least 1"),
         ("sst", "maxout_dims=[8,8,8]", "has 3 entries; expected at most 2"),
         ("sst", "output_dropout_rates=[0.2,1]", r"output_dropout_rates is \(0.2, 1.0\); expected at least 0"),
-        ("ner", "clip_norm=Infinity", "setting clip_norm=Infinity: expected float"),
-        ("ner", "clip_norm=1e999", "setting clip_norm=1e999: expected float"),
+        ("ner", "clip_norm=Infinity", "setting clip_norm=Infinity: expected a finite float"),
+        ("ner", "clip_norm=1e999", "setting clip_norm=1e999: expected a finite float"),
         ("ner", "seed=1763837000000000000", "seed is 1763837000000000000; expected at most"),
     ],
 )

@@ -168,6 +168,7 @@ def test_a_bad_line_is_named(trained: TrainedTask, tmp_path: Path):
     for line, message in (
         ('{"words": []}', r"lines.jsonl, line 2: expected tokens"),
         ("{", r"lines.jsonl, line 2.*JSON"),
+        (r'{"tokens": ["cow \ud83d"]}', r"lines.jsonl, line 2: is not valid JSON: \\ud83d is half of a character"),
     ):
         path.write_text(f'{{"tokens": ["cow"]}}\n{line}\n')
         with pytest.raises(ValueError, match=message):
@@ -179,6 +180,13 @@ def test_a_bad_line_is_named(trained: TrainedTask, tmp_path: Path):
     (tmp_path / "none.tsv").write_text("?\tnothing\n")
     with pytest.raises(ValueError, match="no examples in .*none.tsv"):
         trained.evaluate(tmp_path / "none.tsv")
+
+
+def test_a_line_is_named_whatever_its_file_is_called(trained: TrainedTask, tmp_path: Path, monkeypatch: Any):
+    monkeypatch.chdir(tmp_path)
+    Path("e").write_text('{"tokens": ["cow"]}\n{"words": []}\n')  # a letter of every message
+    with pytest.raises(ValueError, match=r"^e, line 2: expected tokens"):
+        list(trained.predict_file("e", kind="json"))
 
 
 def test_another_bilm_is_refused_and_the_same_one_elsewhere_is_not(

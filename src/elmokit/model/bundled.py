@@ -47,3 +47,16 @@ def resolve_model(name_or_path: str | Path) -> Path:
     raise FileNotFoundError(
         f"no model {str(name_or_path)!r}: it is neither a path that exists nor a bundled model{hint} (bundled: {names})"
     )
+
+
+def lasting_paths(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[str | Path, str | Path | None]:
+    """What leads to the same model later, for `resolve_model`: a bundled name, a commit of the Hub, absolute paths.
+
+    Raises the errors of `resolve_model`.
+    """
+    if weights is not None:
+        return Path(name_or_path).expanduser().absolute(), Path(weights).expanduser().absolute()
+    if hub.is_address(name_or_path):
+        return hub.pinned(name_or_path), None
+    path = resolve_model(name_or_path)
+    return (name_or_path if path in bundled_models().values() else path.absolute()), None

@@ -16,7 +16,7 @@ from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.model import hub
 from elmokit.model.bilm import BiLM
-from elmokit.model.bundled import DEFAULT_MODEL, bundled_models, resolve_model
+from elmokit.model.bundled import DEFAULT_MODEL, lasting_paths, resolve_model
 from elmokit.model.encoded_sentence import EncodedSentence
 from elmokit.model.formats.format import WriteSettings
 from elmokit.model.formats.hugging_face import card_of, write_repository
@@ -104,7 +104,7 @@ class Elmo:
             on_device = find_device(device)  # before anything is read
             self.name = str(model)
             """The name or path that it was loaded from; None if it was made from a biLM."""
-            self._source = source = _lasting(model, weights)
+            self._source = source = lasting_paths(model, weights)
             bilm, self.vocabulary = load_bilm(*source)
             self._loaded = LoadedBiLM(bilm.to(on_device).requires_grad_(False), precision=precision)
             self._loaded.can_read_again(lambda: load_bilm(*source)[0], name=self.name)
@@ -433,13 +433,3 @@ def load_softmax(name_or_path: str | Path, weights: str | Path | None = None) ->
     bilm, softmax, _ = read_bilm(path, weights, with_softmax=True)
     assert softmax is not None
     return bilm, softmax
-
-
-def _lasting(model: str | Path, weights: str | Path | None) -> tuple[str | Path, str | Path | None]:
-    """What leads to the same model later: a bundled name, a commit of the Hub, or paths that are not relative."""
-    if weights is not None:
-        return Path(model).expanduser().absolute(), Path(weights).expanduser().absolute()
-    if hub.is_address(model):
-        return hub.pinned(model), None
-    path = resolve_model(model)
-    return (model if path in bundled_models().values() else path.absolute()), None

@@ -14,7 +14,7 @@ from typing import Any
 from elmokit.model.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.changes import Change, changes_text, read_changes
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, read_config, start_writing, write_config
+from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, read_config, write_config
 from elmokit.system.files import atomic_write
 from elmokit.system.json_fields import Fields
 from elmokit.text.markdown import escape_markdown
@@ -47,8 +47,7 @@ def check_files(paths: Sequence[Path], what: str) -> None:
 
 
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
-    """Write what a run knows before its first step; config.json comes last, so a folder with one is complete."""
-    start_writing(run_dir)
+    """Write what a run knows before its first step into the folder that `start_writing` has made; config.json last."""
     vocabulary.write(run_dir / VOCABULARY_NAME)
     with atomic_write(run_dir / CARD_NAME) as temporary:
         temporary.write_text(_card(run_dir.name, record, len(vocabulary)), encoding="utf-8")

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -41,13 +41,13 @@ from elmokit.text.vocabulary import Vocabulary
 
 CUT_SHORT = "step-00000000"
 """The checkpoint that the start of a fine-tuning run leaves when it is killed before config.json is written."""
+KEPT = ("batch_size", "optimizer", "muon_for", "seed", "evaluate_sentences")
+"""Settings that a resumed run keeps, next to the model."""
+WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME, BEST_DIR)
+"""What a run writes besides its checkpoints and config.json."""
 FIRST_SENTENCES = 1000
 MOST_UNKNOWN = 0.5
 """Share of the first sentences' tokens that the vocabulary may lack without a warning."""
-KEPT = ("batch_size", "optimizer", "muon_for", "seed", "evaluate_sentences")
-WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME, BEST_DIR)
-"""What a run writes besides its checkpoints and config.json."""
-"""Settings that a resumed run keeps, next to the model."""
 
 
 def pretrain(
@@ -92,7 +92,7 @@ def resume_pretraining(
     FileNotFoundError if the folder is not a run, and InUseError, an OSError, if another process has it.
     """
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
-        ranks.from_first(lambda: held.enter_context(existing_run(run_dir)))
+        ranks.from_first(lambda: held.enter_context(existing_run(run_dir, folders=[BEST_DIR])))
         record = read_record(run_dir)
         vocabulary = read_vocabulary(run_dir / VOCABULARY_NAME)
         config = resolved(_changed(record.config, settings), num_tokens=len(vocabulary), device=ranks.device)
@@ -101,7 +101,8 @@ def resume_pretraining(
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         run.load_newest(started_from=record.started_from, from_start=from_start)
         if config.num_steps < run.progress.step and config != record.config:
-            raise ValueError(f"num_steps is {config.num_steps}, but {run_dir} is at step {run.progress.step} already")
+            step = run.progress.step
+            raise ValueError(f"num_steps is {config.num_steps}; {run_dir} is at step {step}, so expected at least that")
         if ranks.first:
             here = {"step": run.progress.step, "num_tokens": run.progress.num_tokens}
             changes = with_change(record.changes, record.config, config, **here)
@@ -169,7 +170,8 @@ def begin(
 def _warn_of_unknown_words(shards: Sequence[Path], vocabulary: Vocabulary) -> None:
     """Warn of a vocabulary of another language, or of other tokens. Raises ValueError for shards without a sentence."""
     stream = SentenceStream(shards, shuffle=False, num_epochs=1)
-    tokens = [token for sentence in chain([next(stream)], islice(stream, FIRST_SENTENCES)) for token in sentence]
+    first = [next(stream), *islice(stream, FIRST_SENTENCES - 1)]
+    tokens = [token for sentence in first for token in sentence]
     share = sum(token not in vocabulary for token in tokens) / len(tokens)
     if share > MOST_UNKNOWN:
         warnings.warn(

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 CONFIG_NAME = "config.json"
 METRICS_NAME = "metrics.jsonl"
-FOLLOWED = (METRICS_NAME, "best")
-"""What a run writes to, or into, under its name; other files are replaced, links and all."""
 STARTING_NAME = ".starting"
 """Marks a folder in which a run was being created; `write_config` removes it."""
 BILM_FORMAT = "elmokit"
@@ -62,14 +60,16 @@ def start_writing(run_dir: Path) -> None:
 
 
 @contextmanager
-def existing_run(run_dir: Path) -> Generator[None]:
+def existing_run(run_dir: Path, *, folders: Iterable[str] = ()) -> Generator[None]:
     """Hold the lock of a run that is resumed; what killed processes left in its folder is removed first.
 
+    folders: names of those that the run writes into. They must not be links that lead elsewhere, nor must the log; all
+        other files are replaced, links and all.
     Raises InUseError, an OSError, when another process has the folder, FileNotFoundError when it is not a run, and
     FormatError, a ValueError, for links that would have it write elsewhere.
     """
     _check_is_run(run_dir)
-    for name in FOLLOWED:
+    for name in (METRICS_NAME, *folders):
         refuse_link_out(run_dir / name)
     with lock(run_dir):
         remove_leftovers(run_dir)

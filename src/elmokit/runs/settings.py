@@ -111,7 +111,8 @@ def _parse(name: str, text: str, kind: str) -> object:
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError("too large a number")
     except ValueError as error:
-        raise ValueError(f"setting {name}={text}: expected {kind}") from error
+        expected = f"a finite {kind}" if kind.startswith("float") else kind
+        raise ValueError(f"setting {name}={text}: expected {expected}") from error
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     fits = {
         "bool": isinstance(value, bool),

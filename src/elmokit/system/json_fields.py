@@ -21,6 +21,8 @@ LARGEST_INTEGER = 1 << 53
 """Every JSON reader holds whole numbers up to this one exactly."""
 
 _T = TypeVar("_T")
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+"""Half of a character beyond the first 65,536; without the other half, it cannot be written in UTF-8."""
 _PAIR = re.compile(r"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]")
 """A filter's [width, number], which reads better on one line. No JSON string contains a line break."""
 
@@ -56,6 +58,8 @@ def parse_json_object(content: str | bytes, *, where: str | Path, part: str | No
             parse_float=_finite_float,
             object_pairs_hook=_without_repeated_keys,
         )
+        if _HALF_CHARACTER.search(text):
+            _check_can_be_written(value)
     except UnicodeDecodeError as error:
         raise FormatError(where, f"is not UTF-8 (byte {error.start})", part=part) from error
     except RecursionError as error:
@@ -242,6 +246,14 @@ class Fields:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _check_can_be_written(value: object) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = shown(error.object[error.start])
+        raise ValueError(f"{half} is half of a character; the text was cut within it") from None
 
 
 def _finite_float(text: str) -> float:

@@ -125,7 +125,10 @@ def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Senten
 
 
 def digest(task: Task[E, P], data: TaskData[E]) -> str:
-    """A SHA-256 of the sentences of the training and development sets in their order, and of what their labels are."""
+    """A SHA-256 (hex) of the sentences of the training and development sets in their order, and of their labels' names.
+
+    A sentence that has another of these labels gives the same.
+    """
     found = hashlib.sha256()
     for part in (data.train, data.dev):
         for example in part:

@@ -191,6 +191,9 @@ def test_an_error_within_an_archive_names_the_archive(tmp_path: Path) -> None:
     path = zipped(tmp_path / "b.zip", *(files | {"word.dic": b"\xff\t1\n"}).items())
     with pytest.raises(FormatError, match=r"b\.zip/word\.dic, line 1: .* is not UTF-8"):
         read_stored(path)
+    path = zipped(tmp_path / "c.zip", *((name, content) for name, content in files.items() if name != "word.dic"))
+    with pytest.raises(FormatError, match=r"c\.zip/word\.dic: is missing"):
+        read_stored(path)
 
 
 WORD_ONLY = ["config.json", "cnn_50_100_512_4096_sample.json", "encoder.pkl", "token_embedder.pkl", "word.dic"]

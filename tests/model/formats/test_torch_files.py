@@ -114,6 +114,8 @@ def test_known_names_are_called_only_as_state_dicts_call_them(tmp_path: Path, na
         (b"\x80\x02X\xff\xff\xff\xff.", "is cut short"),
         (b"\x80\x02K\x01Q.", "should have a tuple here"),
         (b"\x80\x02)Q.", "is not a storage of tensors"),
+        (b"\x80\x04K\x01K\x02\x93.", "has something other than a text for a name"),
+        (b"\x80\x04\x8c\x02os\x8c\x06system\x93.", r"asks for os\.system, which the state dict"),
     ],
 )
 def test_other_pickles_are_refused(tmp_path: Path, content: bytes, reason: str) -> None:

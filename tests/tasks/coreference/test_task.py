@@ -70,6 +70,8 @@ def test_reads_json():
         ({"sentences": [["Ann", 3]]}, "expected a list of words"),
         ({"sentences": [["Ann"]], "speakers": [1]}, "expected a list of names"),
         ({"sentences": [["Ann"]], "speakers": ["a", "b"]}, "there are 2 speakers but 1 sentences"),
+        ({"text": "Ann slept.", "speakers": ["a"]}, "field speakers: needs sentences"),
+        ({"text": "Ann slept.", "tokens": ["Bob"]}, "Bob"),
     ],
 )
 def test_refuses_json_that_is_no_document(fields, message: str):
@@ -92,6 +94,11 @@ def test_mentions_are_at_their_places_in_the_text():
     made = result(from_text(text), [[(2, 3), (5, 5)]])
     assert made.text == text
     assert [text[mention.start : mention.end] for mention in made.clusters[0]] == ["the\tcat", "It"]
+
+
+def test_a_text_next_to_its_tokens_is_where_the_offsets_count():
+    made = result(from_json({"text": "Ann's  dog.", "tokens": ["Ann", "'s", "dog", "."]}), [[(0, 0), (2, 2)]])
+    assert made.text == "Ann's  dog." and [mention.start for mention in made.clusters[0]] == [0, 7]
 
 
 def test_finds_the_files_of_a_folder(tmp_path):

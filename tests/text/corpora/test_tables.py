@@ -34,3 +34,7 @@ def test_quotes_and_empty_cells_are_text():
 def test_refuses(lines: list[str], message: str):
     with pytest.raises(ValueError, match=message):
         read(*lines)
+
+
+def test_spaces_around_a_cell_are_not_of_it():
+    assert read("text\tlabel ", "a b \t good ") == [("x.tsv, line 2", ["a b", "good"])]

@@ -31,7 +31,7 @@ VECTOR_BYTES = 256 << 20
 """Bytes of the vectors that are in memory at once; the words are compared in groups of this size."""
 SENTENCES_AT_ONCE = 512
 REDISTRIBUTIONS_PER_WORD = 20
-"""The smallest p is then one twentieth of one in the number of words: a q of 0.05 for the smallest of them."""
+"""With 20 for each of N words the smallest p is about 0.05 / N, and the q of a single such word 0.05."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,8 @@ class ChangeSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("max_uses", 2),
-            ("min_uses", 2),
-            ("max_words", 1),
-            ("num_contexts", 0),
-            ("resamples", 1),
-            ("seed", 0),
-        ):
+        at_least = {"max_uses": 2, "min_uses": 2, "max_words": 1, "num_contexts": 0, "resamples": 1, "seed": 0}
+        for name, least in at_least.items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
 
@@ -174,6 +168,7 @@ def _measure(
     """The changes of all words, for each layer. Words are compared in groups, so that their vectors fit into memory."""
     names = [str(number) for number in range(elmo.config.num_layers + 1)] if layers == "all" else [str(layers)]
     found: list[list[WordChange]] = [[] for _ in names]
+    most = REDISTRIBUTIONS_PER_WORD * len(words)
     num_bytes = 2 * settings.max_uses * len(names) * elmo.config.output_dim * np.dtype(np.float32).itemsize
     with progress_bar(unit="word", total=len(words)) as bar:
         for group in batched(words, size=max(VECTOR_BYTES // num_bytes, 1)):
@@ -181,7 +176,6 @@ def _measure(
             for word in group:
                 for place, name in enumerate(names):
                     first, second = (of_side[word][place] for of_side in vectors)
-                    most = REDISTRIBUTIONS_PER_WORD * len(words)
                     found[place].append(_change(word, name, first, second, sides, settings, most_resamples=most))
                 bar.update()
     return found

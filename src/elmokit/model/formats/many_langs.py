@@ -170,7 +170,7 @@ def _spelling(folder: Path, config: BiLMConfig) -> DictionarySpelling:
 
 
 def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
-    """Numbers by symbol, below the rows of the weights; of lines with the same symbol the last one counts, as theirs.
+    """Numbers by symbol, below the rows of the weights; of lines with the same symbol the last counts, as there.
 
     A model without such rows has no such file.
     """

@@ -70,8 +70,7 @@ def _naming_the_archive(archive: Path, folder: Path) -> Generator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        missing = str(error.filename or str(error).partition(": ")[0]).replace(str(folder), str(archive))
-        raise FileNotFoundError(f"{missing}: there is no such file") from error
+        raise FileNotFoundError(str(error).replace(str(folder), str(archive))) from error
     except ValueError as error:  # also of a text file in it, whose lines are read elsewhere
         where, _, reason = str(error).replace(str(folder), str(archive)).partition(": ")
         raise FormatError(where, reason) from error

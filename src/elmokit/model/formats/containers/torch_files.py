@@ -158,7 +158,8 @@ def _old_positions(
     for key in cast("list[object]", keys) if isinstance(keys, list) else [None]:
         storage = storages.get(key) if isinstance(key, str) else None
         if storage is None or storage.key in positions:
-            raise FormatError(path, f"has a storage of no tensor{f': {shown(key)}' if isinstance(key, str) else ''}")
+            named = shown(key) if isinstance(key, str) else "one without a name"
+            raise FormatError(path, f"has a storage of no tensor: {named}")
         head = bytes(content[position : position + 8])
         position += 8
         positions[storage.key] = position

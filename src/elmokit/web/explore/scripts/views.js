@@ -40,7 +40,7 @@ export async function similarity({ panel, say, call, sentences, mixture, choose,
     make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("similarity") },
       drawing(side, side, { role: "img", "aria-label": say("similarityCaption") }, cells, names)),
     make("details", {}, make("summary", {}, say("asTable")),
-      make("div", { class: "scroll" }, table(say("similarityCaption"), ["", ...shown.map(({ token }) => token)], shown.map(({ token }, y) => [token, ...Array.from(cosines[y]).slice(0, shown.length)])))),
+      make("div", { class: "scroll" }, table(say("similarityCaption"), ["", ...shown.map(({ token }) => token)], shown.map(({ token }, y) => [token, ...cosines[y].slice(0, shown.length)])))),
   );
 }
 
