@@ -29,6 +29,7 @@ def make_run(
     task: str = "named-entities",
     ended: bool = True,
     home: str = "/data",
+    num_train: int = 14_041,
     **result: Any,
 ) -> Path:
     """What a run leaves behind, without its weights; `result` is added to the last line."""
@@ -37,7 +38,7 @@ def make_run(
     name, *files = FILES[task]
     splits = [(Path(home) / name / file,) for file in files]
     config = with_settings(recipe_config(found, "cpu"), settings)
-    counts = {"train": {"examples": 14_041}, "dev": {"examples": 3_250}, f"test {files[-1]}": {"examples": 3_453}}
+    counts = {"train": {"examples": num_train}, "dev": {"examples": 3_250}, f"test {files[-1]}": {"examples": 3_453}}
     fingerprint = None if config.inputs.elmo is None else "0123456789abcdef"
     write_record(folder, TaskRecord(task, config, ["O", "B-PER"], Splits(*splits), fingerprint, counts))
     lines: list[dict[str, Any]] = [{"epoch": 1, "step": 9, "loss": 1.0, "dev": {found.metric: dev}, "seconds": 60.0}]

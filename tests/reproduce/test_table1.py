@@ -76,6 +76,17 @@ def test_runs_without_test_scores_make_a_row_that_says_so(tmp_path: Path):
     assert our_rows(runs) == [row]
 
 
+def test_the_largest_data_come_first_and_runs_without_test_scores_are_not_beside_others(tmp_path: Path):
+    for number, test in ((20, 60), (14_041, 80), (2000, 70), (200, None)):
+        for elmo in ("none", "input"):
+            make_run(tmp_path / f"{elmo}-{number}", f"elmo={elmo}", num_train=number, test=test)
+    assert [row.measured_on.split(", ")[1] for row in our_rows([tmp_path])] == [
+        "14,041 examples",
+        "2,000 examples",
+        "20 examples",
+    ]
+
+
 def test_counterparts_are_rows_of_the_table_for_tasks_that_exist():
     assert {counterpart.row for counterpart in COUNTERPARTS.values()} == set(TABLE_1.rows)
     assert {task for task, _ in COUNTERPARTS} == set(TASKS)

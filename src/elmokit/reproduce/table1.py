@@ -125,12 +125,13 @@ def largest_comparisons(paths: Sequence[Path]) -> dict[str, Comparison]:
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     """One row per comparison that has a counterpart, from the runs with ELMo as in the recipe.
 
-    Both arms count with the seeds of which both have a test score. A comparison of runs without test scores is a row
-    without numbers, which says so.
+    Those with the most training examples come first. Both arms count with the seeds of which both have a test score. A
+    comparison of runs without test scores is a row without numbers, which says so, unless others of its task have some.
     """
     rows: list[OurRow] = []
-    for comparison in comparisons_among(usual_runs(read_runs(with_runs(paths)))).comparisons:
-        rows += _without_numbers(comparison)
+    comparisons = comparisons_among(usual_runs(read_runs(with_runs(paths)))).comparisons
+    comparisons.sort(key=lambda one: -one.elmo.runs[0].num_used)
+    for comparison in comparisons:
         for test_set in comparison.test_sets:
             paper = counterpart(comparison, test_set)
             paired = comparison.paired(test_set)
@@ -140,7 +141,8 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
                 points, relative = gain(baseline.mean, elmo.mean)
                 gains = (Statistic((points,)), None if relative is None else Statistic((relative,)))
                 rows.append(OurRow(paper.row, _where(paired), (None, None, baseline, elmo, *gains)))
-    return rows
+    measured = {row.row for row in rows}
+    return rows + [row for one in comparisons for row in _without_numbers(one) if row.row not in measured]
 
 
 def _where(comparison: Comparison) -> str:
