@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # The systems that ELMo is compared with: trained on the English shards, on Multi30k and on SemCor, then measured.
 # Run from the repository's root:  bash experiments/2026-11-22-comparators/run.sh DATA_FOLDER OUTPUT_FOLDER [STEP...]
-# Steps: words cove context2vec forward senses tables (default: all of them, in this order)
+# Steps: words cove context2vec forward senses tagger taglm tables (default: all of them, in this order)
 set -euo pipefail
 data=$1 out=$2
 shift 2
-steps=${*:-words cove context2vec forward senses tables}
+steps=${*:-words cove context2vec forward senses tagger taglm tables}
 glove=$data/tasks/glove/glove/glove.6B.50d.100k.txt.gz
 multi30k=$data/tasks/parallel_multi30k/multi30k
 mkdir -p "$out"
@@ -37,6 +37,16 @@ for step in $steps; do
     senses)
       elmokit reproduce senses-supervised --data "$data" --results "$out/senses" -o "$out" \
         --model ims --model "ims-s:$out/word2vec.vec"
+      ;;
+    tagger)  # 128 cells instead of 1,024, words that come five times
+      elmokit reproduce senses-supervised --data "$data" --results "$out/senses" -o "$out" \
+        --model sense-tagger:word_dim=100,hidden_dim=128,min_count=5,epochs=5
+      ;;
+    taglm)  # as the runs of table 1, which have all layers at the input
+      for seed in 0 1 2; do
+        elmokit train named-entities --data "$data/tasks/conll2003/conll2003" --run "$out/taglm/taglm-$seed" \
+          --recipe cpu --elmo output --word-vectors "$glove" --set elmo.layers=top "seed=$seed" --test
+      done
       ;;
     tables)
       for table in table5 table6 wic; do

@@ -93,6 +93,13 @@ def test_an_interrupted_training_ends_with_the_weights_of_one_that_was_not(
         train_context2vec([shard], run, settings, resume=True)
 
 
+def test_a_file_of_the_user_s_is_not_replaced(shard: Path, tmp_path: Path):
+    (tmp_path / "model.safetensors").write_bytes(b"mine")
+    with pytest.raises(ValueError, match=r"has a file model\.safetensors, which the run would replace"):
+        train_context2vec([shard], tmp_path, SETTINGS)
+    assert (tmp_path / "model.safetensors").read_bytes() == b"mine" and not (tmp_path / "config.json").exists()
+
+
 def test_a_damaged_checkpoint_is_named(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(context2vec_training, "SAVE_SECONDS", -1)
     monkeypatch.setattr(context2vec_training, "remove_checkpoint", lambda _: None)

@@ -80,6 +80,13 @@ def test_no_shards_are_an_error() -> None:
         SentenceStream([])
 
 
+@pytest.mark.parametrize("name", ["MANIFEST.md", "manifest.json"])
+def test_the_manifest_of_a_corpus_is_not_a_shard(shards: list[Path], name: str) -> None:
+    (shards[0].parent / name).write_text("a corpus\n")
+    with pytest.raises(ValueError, match=f"{name} is about a corpus, not a part of it; give its shards: .*train-"):
+        SentenceStream([*shards, shards[0].parent / name])
+
+
 def test_a_position_behind_the_last_sentence_of_an_epoch_goes_on_with_the_next(shards: list[Path]) -> None:
     stream = SentenceStream(shards, seed=5)
     take(stream, 21)

@@ -8,7 +8,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from elmokit.comparators.checkpoint import CHECKPOINT_FILE
-from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME, checked_config, existing_run, new_run, write_config
+from elmokit.runs.folder import (
+    CONFIG_NAME,
+    METRICS_NAME,
+    checked_config,
+    existing_run,
+    new_run,
+    start_writing,
+    write_config,
+)
 from elmokit.runs.metrics_log import append_json_line, keep_records
 from elmokit.system.json_fields import Fields, read_json_object
 from elmokit.system.untrusted import FormatError
@@ -34,12 +42,14 @@ def comparator_run(
     """Hold the lock of a new run with its config.json, or of an interrupted one that is continued.
 
     result: the file that the training writes; a run that has it and no checkpoint has ended.
-    Raises ValueError for a folder that already holds a run, or, to be continued, one of other settings or files, or one
-    that has ended; FileNotFoundError if there is nothing to continue; and OSError as `new_run` does.
+    Raises ValueError for a folder that already holds a run, or a file that it would write, or, to be continued, a run
+    of other settings or files, or one that has ended; FileNotFoundError if there is nothing to continue; and OSError as
+    `new_run` does.
     """
     if not resume:
-        with new_run(run_dir, resume_with="the same command and --resume"):
-            run_dir.mkdir(exist_ok=True)
+        written = (METRICS_NAME, CHECKPOINT_FILE, result)
+        with new_run(run_dir, files=written, resume_with="the same command and --resume"):
+            start_writing(run_dir)
             write_comparator_config(run_dir, system, config, files=files)
             yield
         return

@@ -14,6 +14,7 @@ from elmokit.text.markdown import markdown_table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MANIFEST_NAME, MANIFEST_JSON_NAME = "MANIFEST.md", "manifest.json"
 MIN_HELD_OUT_TOKENS = 5_000
 """A token's loss has a standard deviation of about 3.4 nats (`mini-en`, 3,791 tokens of news), so a perplexity measured
 on this many tokens has a standard error of about 5 %."""

@@ -22,7 +22,16 @@ from pathlib import Path
 from elmokit import __version__
 from elmokit.corpus.exclusion import Exclusion
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
-from elmokit.corpus.manifest import Amount, CorpusFile, CorpusManifest, ExcludedText, Source, sha256
+from elmokit.corpus.manifest import (
+    MANIFEST_JSON_NAME,
+    MANIFEST_NAME,
+    Amount,
+    CorpusFile,
+    CorpusManifest,
+    ExcludedText,
+    Source,
+    sha256,
+)
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, read_raw_documents, script_share
 from elmokit.model.formats.folder import new_folder
 from elmokit.system.files import atomic_write, temporary_folder
@@ -143,7 +152,7 @@ def prepare(
             held_out=held_out,
             shards=shards,
         )
-        for name, text in (("MANIFEST.md", manifest.markdown()), ("manifest.json", manifest.to_json())):
+        for name, text in ((MANIFEST_NAME, manifest.markdown()), (MANIFEST_JSON_NAME, manifest.to_json())):
             with atomic_write(staging / name) as unfinished:
                 unfinished.write_text(text, encoding="utf-8")
     return manifest

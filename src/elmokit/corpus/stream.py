@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from elmokit.corpus.manifest import MANIFEST_JSON_NAME, MANIFEST_NAME
 from elmokit.system.batches import batched
 from elmokit.text.lines import read_lines, split_tokens
 
@@ -31,7 +32,8 @@ class SentenceStream:
     """Sentences (lists of tokens), endless or for `num_epochs`; `shuffle=False` keeps the order of the files.
 
     `purpose` is part of the seed, so that two streams over the same shards (one per direction) shuffle independently.
-    Blank lines are skipped. Raises ValueError when the shards contain no sentence.
+    Blank lines are skipped. Raises ValueError when the shards contain no sentence, or one of them is the
+    manifest of a corpus.
     """
 
     def __init__(
@@ -46,6 +48,9 @@ class SentenceStream:
     ) -> None:
         if not shards:
             raise ValueError("no shards were given; expected at least one text file with one sentence per line")
+        for path in shards:
+            if path.name in (MANIFEST_NAME, MANIFEST_JSON_NAME):
+                raise ValueError(f"{path} is about a corpus, not a part of it; give its shards: {path.parent}/train-*")
         self.shards = list(shards)
         self.seed = seed
         self.purpose = purpose
