@@ -69,6 +69,15 @@ def test_names_tell_models_and_layers_apart():
     assert ElmoEmbeddings(ELMO, name="mine").name == "mine"
 
 
+def test_names_tell_precisions_apart():
+    exact, fast = ElmoEmbeddings("mini-en"), ElmoEmbeddings(Elmo("mini-en", precision="int8"))
+    assert (exact.name, fast.name) == ("elmo-mini-en-top", "elmo-mini-en-top-int8")
+    sentence = Sentence(["the", "bank"], use_tokenizer=False)
+    exact.embed(sentence)
+    fast.embed(sentence)
+    assert not torch.equal(sentence[0].get_embedding([exact.name]), sentence[0].get_embedding([fast.name]))
+
+
 def test_they_can_be_stacked_and_pooled():
     stacked = StackedEmbeddings([ElmoEmbeddings(ELMO, layers=0), ElmoEmbeddings(ELMO, layers=2)])
     assert [array.shape for array in vectors(_embedded(stacked))] == [(4, 24), (1, 24), (3, 24)]

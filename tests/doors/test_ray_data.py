@@ -93,6 +93,14 @@ def test_when_a_worker_is_killed_its_block_is_embedded_by_another(ray: Any, mode
     assert all(path.suffix == ".parquet" for path in (tmp_path / "out").iterdir())
 
 
+def test_a_table_without_rows_gives_no_files_and_starts_no_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("ray.init", lambda **_: pytest.fail("nothing is to be done"))
+    pq.write_table(pa.table({"text": pa.array([], pa.string())}), tmp_path / "in.parquet")
+    done = embed_parquet(tmp_path / "in.parquet", tmp_path / "out")
+    assert (done.num_files, done.num_sentences, done.num_tokens, done.num_tokens_before) == (0, 0, 0, 0)
+    assert not list((tmp_path / "out").iterdir())
+
+
 def test_bad_input_is_named_and_not_tried_again(ray: Any, model: str, tmp_path: Path):
     pq.write_table(pa.table({"text": ["a", None]}), tmp_path / "in.parquet")
     with pytest.raises(ValueError, match=r"in.parquet: row group 0, row 1: column text has a missing value"):

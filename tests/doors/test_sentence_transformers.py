@@ -90,6 +90,24 @@ def test_what_is_saved_is_loaded(tmp_path: Path):
     loaded.save(str(tmp_path))  # where it is already
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_model_in_half_precision_is_saved_in_float32(dtype: torch.dtype, tmp_path: Path):
+    model = transformer(copy.deepcopy(ELMO), layers="mix").to(dtype)
+    model.save(str(tmp_path))
+    loaded = SentenceTransformer(str(tmp_path), device="cpu", trust_remote_code=True)
+    kept = loaded.state_dict()
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(kept[name], tensor.float())
+    np.testing.assert_allclose(loaded.encode(SENTENCES), transformer(layers="mix").encode(SENTENCES), atol=0.05)
+
+
+def test_of_weights_that_cannot_be_read_nothing_is_written(tmp_path: Path):
+    words = ElmoWordEmbeddings(copy.deepcopy(ELMO)).to("meta")
+    with pytest.raises(NotImplementedError, match="meta tensor"):
+        words.save(str(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_damaged_mix_is_refused(tmp_path: Path):
     transformer(layers="mix").save(str(tmp_path / "mix"))
     transformer(layers="top").save(str(tmp_path / "top"))

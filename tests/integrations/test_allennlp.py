@@ -168,6 +168,28 @@ def test_further_axes_are_kept():
     assert torch.equal(cached["mask"], square["mask"])
 
 
+@pytest.mark.parametrize("sentences", [[], [[]], [[], []]])
+@pytest.mark.parametrize("stateful", [False, True])
+def test_a_batch_without_tokens_gives_an_empty_result(sentences: list[list[str]], stateful: bool):
+    elmo = Elmo(None, None, 1, do_layer_norm=True, module=random_bilm(), vocab_to_cache=["<pad>"], stateful=stateful)
+    ids = batch_to_ids(sentences)
+    assert ids.shape == (len(sentences), 0, 50)
+    for words in (None, torch.zeros(len(sentences), 0, dtype=torch.long)):
+        output = elmo(ids, words)
+        assert output["elmo_representations"][0].shape == (len(sentences), 0, 12)
+        assert output["mask"].shape == (len(sentences), 0) and output["mask"].dtype == torch.bool
+    further = elmo(ids[:, None], torch.zeros(len(sentences), 1, 0, dtype=torch.long))
+    assert further["elmo_representations"][0].shape == (len(sentences), 1, 0, 12)
+    assert further["mask"].shape == (len(sentences), 1, 0)
+
+
+def test_a_blank_sentence_alone_has_its_boundaries_if_they_are_kept():
+    elmo = Elmo(None, None, 1, dropout=0.0, module=random_bilm(), keep_sentence_boundaries=True)
+    alone, next_to_another = (elmo(batch_to_ids(sentences)) for sentences in ([[]], [[], ["a"]]))
+    assert alone["mask"].tolist() == [[True, True]]
+    assert_close(alone["elmo_representations"][0][0], next_to_another["elmo_representations"][0][0, :2])
+
+
 def test_cached_words_have_the_same_vectors_and_others_fall_back_to_their_characters():
     elmo = Elmo(None, None, 1, dropout=0.0, module=random_bilm(), vocab_to_cache=["<pad>", "a", "b"])
     plain = elmo(batch_to_ids([["b", "a"], ["a"]]))

@@ -54,6 +54,15 @@ def test_a_batch_in_one_tensor_is_zero_at_padding(embedder: ElmoEmbedder):
     torch.testing.assert_close(layers[2, :, 0], torch.from_numpy(embedder.embed_sentence(["밥"])[:, 0]))
 
 
+@pytest.mark.parametrize("stateful", [False, True])
+def test_a_string_in_place_of_tokens_is_refused(stateful: bool):
+    embedder = ElmoEmbedder(*PAIR, stateful=stateful)
+    with pytest.raises(ValueError, match="sentence 0 is the string 'I ate'; expected a list of tokens"):
+        embedder.embed_sentence("I ate")
+    with pytest.raises(ValueError, match="sentence 1 is the string 'an apple'; expected a list of tokens"):
+        embedder.embed_batch([["I", "ate"], "an apple"])
+
+
 @pytest.mark.parametrize("output_format", ["all", "top", "average"])
 def test_a_file_has_a_dataset_per_line_and_the_number_of_each_sentence(
     embedder: ElmoEmbedder, output_format: str, tmp_path: Path
@@ -75,11 +84,15 @@ def test_a_file_without_its_sentences_opens_as_one_of_ours(embedder: ElmoEmbedde
 
 
 def test_sentences_can_be_the_keys(embedder: ElmoEmbedder, tmp_path: Path):
-    embedder.embed_file(["a b\n", "c\n"], tmp_path / "vectors.hdf5", use_sentence_keys=True)
+    embedder.embed_file(["a b\n", "..\n"], tmp_path / "vectors.hdf5", use_sentence_keys=True)
     with open_unseen(tmp_path / "vectors.hdf5") as file:
-        assert sorted(file) == ["a b", "c"]
-    for lines, message in ((["a/b"], "line 1 has a slash"), (["a", "b", "a"], "line 3 is there twice")):
-        with pytest.raises(ValueError, match=message):
+        assert sorted(file) == ["..", "a b"]
+    for lines, message in (
+        (["a/b"], "line 1 has a slash"),
+        (["a", "."], "line 2 is a single dot"),
+        (["a", "b", "a"], "line 3 is there twice"),
+    ):
+        with pytest.raises(ValueError, match=f"{message}, so it cannot be a key; use numbers as keys"):
             embedder.embed_file(lines, tmp_path / "other.hdf5", use_sentence_keys=True)
     assert not (tmp_path / "other.hdf5").exists()
 

@@ -16,6 +16,7 @@ pytest.importorskip("sklearn")
 
 import joblib
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -141,6 +142,18 @@ def test_what_is_no_collection_of_texts_is_refused(fitted: Any):
         ElmoVectorizer(layers="all").fit(TEXTS)
     with pytest.raises(ValueError, match="pooling 'sum'; expected"):
         ElmoVectorizer(pooling="sum").fit(TEXTS)  # type: ignore[arg-type]
+
+
+def test_one_column_of_a_table_is_read_and_a_table_of_one_column_is_refused(folder: Path):
+    table = np.array([[text, "other"] for text in TEXTS], dtype=object)
+    vectorizer = ElmoVectorizer(folder, device="cpu")
+    of_column = ColumnTransformer([("elmo", vectorizer, 0)]).fit_transform(table)
+    np.testing.assert_array_equal(of_column, vectorizer.fit_transform(TEXTS))
+    message = r"got a table \(ndarray with 2 axes\); give one column of it, in a ColumnTransformer as 0, not as \[0\]"
+    with pytest.raises(ValueError, match=message):
+        ColumnTransformer([("elmo", vectorizer, [0])]).fit(table)
+    with pytest.raises(ValueError, match=message):
+        vectorizer.transform(table[:, :1])
 
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):

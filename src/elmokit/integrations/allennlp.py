@@ -106,15 +106,16 @@ class Elmo(nn.Module):
         word_inputs: indices (B,T) or (B,...,T) in `vocab_to_cache`, 0 at padding. `inputs` is used if one is too large.
         """
         shape = inputs.shape[:-1] if word_inputs is None else word_inputs.shape
-        words = None if word_inputs is None else word_inputs.reshape(-1, shape[-1])
-        layers, mask = self._elmo_lstm(inputs.reshape(-1, *inputs.shape[-2:]), words)
+        words = None if word_inputs is None else word_inputs.reshape(shape[:-1].numel(), shape[-1])
+        characters = inputs.reshape(inputs.shape[:-2].numel(), *inputs.shape[-2:])  # -1 is ambiguous without tokens
+        layers, mask = self._elmo_lstm(characters, words)
         mixes = [self.get_submodule(f"scalar_mix_{number}")(layers, mask) for number in range(self._num_mixes)]
         if not self._keep_sentence_boundaries:
             mask = mask[:, 2:]  # a sentence has two boundaries more than it has tokens
             mixes = [mix[:, 1:-1] * mask[:, :, None] for mix in mixes]
         if len(shape) > 2:
-            mask = mask.view(*shape[:-1], -1)
-            mixes = [mix.view(*mask.shape, -1) for mix in mixes]
+            mask = mask.unflatten(0, shape[:-1])
+            mixes = [mix.unflatten(0, shape[:-1]) for mix in mixes]
         return {"elmo_representations": [self._dropout(mix) for mix in mixes], "mask": mask}
 
 

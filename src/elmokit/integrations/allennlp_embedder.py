@@ -18,7 +18,7 @@ from elmokit.model.formats.containers.hdf5_output import new_hdf5
 from elmokit.system.batches import batched
 from elmokit.system.files import atomic_write
 from elmokit.system.progress import progress_bar
-from elmokit.text.characters import batch_character_ids
+from elmokit.text.characters import batch_character_ids, check_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -55,17 +55,22 @@ class ElmoEmbedder:
         self._reader = AllenNLPBiLM(self._elmo.bilm, stateful=True) if stateful else None
 
     def embed_sentence(self, sentence: Sequence[str]) -> Float[np.ndarray, "L T E"]:
-        """The layers of one sentence."""
+        """The layers of one sentence. Raises ValueError for a string, which is not a list of tokens."""
         return self.embed_batch([sentence])[0]
 
     def embed_batch(self, batch: Sequence[Sequence[str]]) -> list[Float[np.ndarray, "L T E"]]:
-        """The layers of each sentence; one without tokens has an array (L,0,2D)."""
+        """The layers of each sentence; one without tokens has an array (L,0,2D).
+
+        Raises ValueError for a sentence that is a string.
+        """
+        sentences = list(batch)
+        check_sentences(sentences)
         if self._reader is None:
-            return self._elmo.encode([list(sentence) for sentence in batch], layers="all")
-        ids = torch.from_numpy(batch_character_ids(batch)).to(self._elmo.device)
+            return self._elmo.encode([list(sentence) for sentence in sentences], layers="all")
+        ids = torch.from_numpy(batch_character_ids(sentences)).to(self._elmo.device)
         with torch.no_grad():
             layers = self._reader(ids)[0].cpu().numpy()
-        return [layers[:, row, 1 : 1 + len(sentence)] for row, sentence in enumerate(batch)]
+        return [layers[:, row, 1 : 1 + len(sentence)] for row, sentence in enumerate(sentences)]
 
     def batch_to_embeddings(
         self, batch: Sequence[Sequence[str]]
@@ -98,9 +103,10 @@ class ElmoEmbedder:
         input_file: an open file or other lines.
         output_format: "all" layers (L,T,2D), the "top" one, or their "average" (T,2D).
         forget_sentences: leave out the dataset `sentence_to_index`, which has the number of each sentence as JSON.
-        use_sentence_keys: name the datasets by their sentences, which may not repeat or have a slash, not by numbers.
+        use_sentence_keys: name the datasets by their sentences, not by numbers; none may repeat, have a slash or be
+            a single dot.
 
-        Raises ValueError for a blank line and for an unknown format.
+        Raises ValueError for a blank line, for an unknown format, and for a sentence that cannot be a key.
         """
         if output_format not in ("all", "top", "average"):
             raise ValueError(f"output_format is {output_format!r}; expected 'all', 'top' or 'average'")
@@ -123,8 +129,8 @@ class ElmoEmbedder:
 def _sentence_keys(sentences: list[str]) -> list[str]:
     seen: set[str] = set()
     for number, sentence in enumerate(sentences, start=1):
-        if "/" in sentence or sentence in seen:
-            said = "has a slash" if "/" in sentence else "is there twice"
+        if "/" in sentence or sentence == "." or sentence in seen:
+            said = "has a slash" if "/" in sentence else "is a single dot" if sentence == "." else "is there twice"
             raise ValueError(f"the sentence of line {number} {said}, so it cannot be a key; use numbers as keys")
         seen.add(sentence)
     return sentences

@@ -27,7 +27,8 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
 
     model: an `Elmo`, or what `Elmo.from_pretrained` takes.
     layers: "top", "average", the number of a layer, or "all": the layers one after the other, as flair's own class.
-    name: the name under which a token keeps its vector; by default that of the model and its layers.
+    name: the name under which a token keeps its vector; by default that of the model, its layers and, if it is not
+        float32, its precision.
 
     The vectors are those of `Elmo.encode`, and are computed once: they are not trained. A tagger that is saved contains
     the model, and `elmokit.integrations.flair` has to be imported before it is loaded. Raises ValueError for a layer
@@ -39,7 +40,7 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
     ) -> None:
         self.elmo = model if isinstance(model, Elmo) else Elmo.from_pretrained(model, device=_flair.device)
         self.layers: Layers = as_layers(layers, top=self.elmo.config.num_layers)
-        self.name = name or f"elmo-{self.elmo.name or self.elmo.fingerprint()[:12]}-{self.layers}"
+        self.name = name or _default_name(self.elmo, self.layers)
         self.static_embeddings = True
         super().__init__()
         self.eval()
@@ -66,3 +67,8 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
         """The embeddings of what `to_params` gave. Raises FormatError if the model in it is damaged."""
         elmo = elmo_of(params["files"], device=_flair.device, precision=params["precision"])
         return cls(elmo, layers=params["layers"], name=params["name"])
+
+
+def _default_name(elmo: Elmo, layers: Layers) -> str:
+    name = f"elmo-{elmo.name or elmo.fingerprint()[:12]}-{layers}"
+    return name if elmo.precision == "float32" else f"{name}-{elmo.precision}"

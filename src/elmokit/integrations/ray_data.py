@@ -70,7 +70,8 @@ def embed_parquet(
 
     input_path, output_folder: on a cluster, in a file system that all machines share, as is `model` if it is a path.
         A row group of `NAME.parquet` becomes `NAME-00000.parquet`; it keeps the columns of the input and gets `tokens`,
-        `vectors`, and, of raw text, `offsets`. Files of the output that are there are not computed again.
+        `vectors`, and, of raw text, `offsets`. Files of the output that are there are not computed again. An input
+        without rows gives no files.
     column: of texts, or of lists of tokens; None takes `tokens`, or else `text`.
     raw_text: whether texts are to be tokenised; otherwise their tokens are separated by spaces.
 
@@ -86,6 +87,8 @@ def embed_parquet(
     inputs, output = Path(input_path).resolve(), Path(output_folder).resolve()
     pieces = list_pieces(inputs, output)
     output.mkdir(parents=True, exist_ok=True)
+    if not pieces:  # tables without rows
+        return BulkResult(0, 0, 0, 0, seconds=time.monotonic() - start)
     settings = PieceSettings(layers, column, raw_text)
     with _running(ray, resources.workers):
         kind = "GPU" if resources.on_gpus else "CPU"

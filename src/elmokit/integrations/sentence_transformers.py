@@ -31,8 +31,6 @@ _modules: Any = require(
 
 MODEL_FOLDER, MIX_NAME = "elmo", "elmo_mix.safetensors"
 """What `save` writes next to its config: a native model, and the weights of the mix."""
-_PLACES = ("token", "cache_folder", "revision", "local_files_only")
-"""Arguments of `load` that say where the files are."""
 
 
 class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntypedBaseClass] - known when it is there
@@ -82,11 +80,13 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
         return {"layers": self.embedding.layers, "requires_grad": self.embedding.trains_bilm}
 
     def save(self, output_path: str, *args: object, safe_serialization: bool = True, **kwargs: object) -> None:
-        """Write config, model and mix into a folder; the weights are safetensors in any case."""
+        """Write config, model and mix into a folder; the weights are safetensors in float32 in any case."""
         assert self.embedding.bilm is not None
-        self.save_config(output_path)
-        write_native(Path(output_path, MODEL_FOLDER), to_stored(self.embedding.bilm, vocabulary=self.vocabulary))
-        mix = {name: tensor.detach().cpu().numpy() for name, tensor in self.embedding.mixes.state_dict().items()}
+        stored = to_stored(self.embedding.bilm, vocabulary=self.vocabulary)
+        mixes = self.embedding.mixes.state_dict()
+        mix = {name: tensor.detach().float().cpu().numpy() for name, tensor in mixes.items()}
+        self.save_config(output_path)  # after the weights are read, so that no part is written if they cannot be
+        write_native(Path(output_path, MODEL_FOLDER), stored)
         write_arrays(Path(output_path, MIX_NAME), mix)
 
     @classmethod

@@ -64,7 +64,10 @@ class ElmoVectorizer(
         self.device = device
 
     def fit(self, X: Iterable[Sentence], y: object = None) -> ElmoVectorizer:  # noqa: N803 - scikit-learn's name
-        """Load the model. Raises ValueError for one string in place of texts, and the errors of `from_pretrained`."""
+        """Load the model.
+
+        Raises ValueError for one string or a table in place of texts, and the errors of `from_pretrained`.
+        """
         del y
         _checked(X)
         if self.layers == "all" or self.pooling not in ("mean", "max"):
@@ -77,7 +80,10 @@ class ElmoVectorizer(
         return self
 
     def transform(self, X: Iterable[Sentence]) -> Float32[ndarray, "N E"]:  # noqa: N803
-        """The vectors of texts, float32. Raises NotFittedError before `fit`, and ValueError as `Elmo.encode` does."""
+        """The vectors of texts, float32.
+
+        Raises NotFittedError before `fit`, and ValueError as `fit` and `Elmo.encode` do.
+        """
         _validation.check_is_fitted(self, "elmo_")
         return self.elmo_.encode(
             tokens_of_each(_checked(X)),
@@ -104,4 +110,10 @@ class ElmoVectorizer(
 def _checked(texts: Iterable[Sentence]) -> Iterable[Sentence]:
     if isinstance(texts, str):
         raise ValueError(f"expected texts, or lists of tokens, got the string {texts[:40]!r}")
+    num_axes = getattr(texts, "ndim", 1)  # of arrays and of pandas
+    if num_axes > 1:
+        raise ValueError(
+            f"expected texts, or lists of tokens, got a table ({type(texts).__name__} with {num_axes} axes); give one "
+            "column of it, in a ColumnTransformer as 0, not as [0]"
+        )
     return texts

@@ -19,7 +19,7 @@ from elmokit.text.tokenizer import tokenize
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from jaxtyping import Float32
+    from jaxtyping import Float32, Int
 
     from elmokit.model.layer_choice import Layers
 
@@ -160,10 +160,10 @@ class ElmoPipe:
             rows[[not token.is_space for token in span]] = flat
         else:
             offsets = token_offsets(span.text, tokenize(span.text))
-            for row, token in zip(rows, span, strict=True):
-                start = token.idx - span.start_char
-                own = [index for index, each in enumerate(offsets) if _overlap(each, (start, start + len(token)))]
-                if own:
+            starts = [token.idx - span.start_char for token in span]
+            places = [(start, start + len(token)) for start, token in zip(starts, span, strict=True)]
+            for row, own in zip(rows, _overlapping(offsets, places), strict=True):
+                if len(own):
                     row[:] = flat[own].mean(axis=0)
         return rows
 
@@ -172,8 +172,15 @@ def _sentences(doc: Any) -> list[Any]:
     return list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]]
 
 
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+def _overlapping(
+    offsets: Sequence[tuple[int, int]], places: Iterable[tuple[int, int]]
+) -> Iterator[Int[np.ndarray, " N"]]:
+    """For each place, the indices of the offsets that overlap it. The offsets start in order."""
+    starts, ends = np.array(offsets, dtype=np.int64).reshape(-1, 2).T
+    furthest = np.maximum.accumulate(ends)  # a token of combining marks may end before the one in front of it
+    for start, end in places:
+        first, last = np.searchsorted(furthest, start, side="right"), np.searchsorted(starts, end)
+        yield first + np.flatnonzero(ends[first:last] > start)
 
 
 def _set_hooks(doc: Any) -> None:
