@@ -80,6 +80,14 @@ def test_writes_a_page_prints_the_results_and_ends_with_python_to_copy(model: st
     assert f"from_pretrained({model!r})" in code
 
 
+def test_a_model_in_this_folder_is_called_as_the_folder_is(model: str, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(model)
+    output = io.StringIO()
+    demo.run(tmp_path / "demo.html", model=".", output=output)
+    assert output.getvalue().startswith("elmokit demo: random, ")
+    assert "Here the model <b>random</b>" in (tmp_path / "demo.html").read_text(encoding="utf-8")
+
+
 def test_the_text_has_the_rates_with_baselines_counts_and_every_word(study: SenseStudy):
     lines = list(terminal.describe(study, colours=False))
     text = "\n".join(lines)

@@ -6,6 +6,7 @@ import re
 import struct
 import sys
 import threading
+import unicodedata
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -134,6 +135,14 @@ def test_files_of_one_name_are_told_apart_and_tokens_are_split_at_spaces_only(tm
     assert (corpus.sentences[number][index], label) == ("bank", "slope")
 
 
+def test_tokens_of_files_are_in_nfc_as_words_that_are_typed(tmp_path: Path):
+    path = tmp_path / "korean.tsv"
+    path.write_text(unicodedata.normalize("NFD", "밤새 눈이 쌓였다 .\t1\tsnow\n"), encoding="utf-8")
+    corpus = read_corpus([path], "ko")
+    assert corpus.sentences[-1] == ["밤새", "눈이", "쌓였다", "."]
+    assert corpus.labels == [(len(corpus.sentences) - 1, 1, "snow")]
+
+
 def test_a_model_that_looks_words_up_is_refused(tmp_path: Path):
     model = FIXTURES / "formats" / "many_langs" / "char_word"
     with pytest.raises(ValueError, match="looks words up in a table; the explorer runs models that read characters"):
@@ -214,6 +223,12 @@ def test_refuses_what_it_cannot_show(model: Path, tmp_path: Path, capsys: pytest
         write_site(tmp_path / "s", model=model)
 
 
+def test_a_model_in_this_folder_is_called_as_the_folder_is(model: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(model)
+    page = write_site(tmp_path / "site", model=".")
+    assert "<title>elmokit: random</title>" in page.read_text(encoding="utf-8")
+
+
 def test_a_model_without_softmax_and_of_one_direction_is_shown_too(tmp_path: Path):
     config = BiLMConfig(filters=((1, 4),), character_dim=4, projection_dim=6, lstm_dim=6, bidirectional=False)
     write_native(tmp_path / "model", to_stored(random_bilm(config), vocabulary=VOCABULARY))
@@ -247,6 +262,15 @@ def test_files_are_served_with_a_strict_policy_to_this_machine_only(served: http
     assert get(served, "/../../../etc/passwd").status == 404
     assert get(served, "/", Host="attacker.example").status == 403
     assert get(served, "/", Host="localhost:80").status == 200
+
+
+def test_names_that_no_file_can_have_are_not_found(
+    served: http.client.HTTPConnection, capsys: pytest.CaptureFixture[str]
+):
+    for name in ("%00", "scripts/%00.js", "%ED%A0%80"):  # the last is a lone surrogate
+        assert get(served, f"/{name}").status == 404
+    assert get(served, "/").status == 200
+    assert capsys.readouterr().err == ""
 
 
 def test_the_verb_serves_until_it_is_interrupted(

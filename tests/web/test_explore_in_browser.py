@@ -183,6 +183,52 @@ def test_sliders_change_what_is_shown_and_the_address_restores_it(english: Page)
     assert english.page.inner_text("#panel") == before
 
 
+def test_a_slider_follows_the_mouse_that_drags_it(english: Page):
+    english.show("contexts")
+    mouse, slider = english.page.mouse, english.page.locator("input[data-layer='0']")
+    box = slider.bounding_box()
+    left, width, y = box["x"] + 8, box["width"] - 16, box["y"] + box["height"] / 2  # 8: half of the thumb
+    mouse.move(left, y)
+    mouse.down()
+    values: list[float] = []
+    for tenth in range(1, 11):
+        mouse.move(left + width * tenth / 10, y)
+        english.settle()
+        values.append(float(slider.input_value()))
+    mouse.up()
+    np.testing.assert_allclose(values, np.arange(1, 11) / 10, atol=0.02)
+    assert english.page.locator("#weights output").all_text_contents() == ["0.50", "0.00", "0.50", "1.00"]
+    assert "&w=1%2C0%2C1&" in english.run("() => location.hash")
+
+
+DRAG_WHILE_THE_WORKER_IS_BUSY = """async () => {
+  const methods = [];
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (message) {
+    methods.push(message.method);
+    return post.call(this, message);
+  };
+  const slider = document.querySelector("input[data-layer='0']");
+  for (let step = 1; step <= 60; step++) {
+    slider.value = step / 100;
+    slider.dispatchEvent(new Event("input"));
+    for (let tick = 0; tick < 20; tick++) await null; // enough for what is asked of the worker, not for its answer
+  }
+  while (document.querySelector("#panel[aria-busy]")) await new Promise((resolve) => setTimeout(resolve, 10));
+  Worker.prototype.postMessage = post;
+  return methods;
+}"""
+
+
+def test_of_the_views_asked_for_while_one_is_computed_only_the_newest_is_computed(english: Page):
+    english.show("contexts")
+    methods = english.run(DRAG_WHILE_THE_WORKER_IS_BUSY)
+    assert methods == ["neighbours", "neighbours", "similarWords", "sense"]
+    newest = english.page.inner_text("#panel")
+    english.open(english.run("() => location.hash").replace("&w=0%2C", "&w=0.6%2C"))
+    assert english.page.inner_text("#panel") == newest
+
+
 def test_mixes_that_tasks_have_learnt_are_presets(english: Page):
     before = english.show("contexts")
     choices = english.page.locator("#preset option").all_text_contents()
@@ -206,6 +252,25 @@ def test_the_map_tells_senses_apart_by_shape_and_colour(english: Page):
     assert [name.strip() for name in legend] == ["river", "money", "sense unknown", "yours"]
     assert english.page.locator("#panel .scroll path").count() == 19
     assert english.page.locator("#panel .scroll path").first.get_attribute("aria-label", timeout=1000)
+
+
+def test_the_map_has_at_most_300_occurrences(english: Page):
+    english.type("the " * 301)
+    english.show("map")
+    assert english.page.locator("#panel .scroll path.mark").count() == 300
+
+
+@pytest.mark.parametrize(
+    ("language", "message"),
+    [
+        ("en", "The corpus has no other occurrence of “zyzzyva”."),
+        ("ko", "말뭉치에 “zyzzyva”의 다른 쓰임이 없습니다."),
+    ],
+)
+def test_a_word_without_other_contexts_is_said_to_have_none(english: Page, language: str, message: str):
+    english.open(f"#t=zyzzyva&v=contexts&l={language}")
+    assert english.page.inner_text("#panel").startswith(message)
+    assert english.page.locator("#panel table").count() == 1  # the nearest words by characters
 
 
 def test_what_the_language_models_expect_is_what_python_computes(english: Page):
@@ -279,6 +344,41 @@ def test_a_word_is_chosen_by_the_keyboard_and_keeps_the_focus(english: Page):
         "river",
         "true",
     ]
+
+
+def test_a_view_that_takes_the_place_of_the_focused_control_gets_the_focus(browser: Any, sites: dict[str, str]):
+    page = Page(browser.new_page(), sites["mini-en"])
+    page.open("#v=tour")
+    focused = "() => document.activeElement.id"
+    page.page.focus("#panel button:has-text('play')")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector("#tab-map[aria-selected=true]")
+    page.settle()
+    assert page.run(focused) == "panel"
+    page.show("expectations")
+    assert page.run(focused) == "tab-expectations"
+    page.page.focus("#panel button")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector("#panel table", state="attached", timeout=60_000)
+    assert page.run(focused) == "panel"
+    assert page.complaints == []
+    page.page.close()
+
+
+def test_other_views_can_be_looked_at_while_the_softmax_is_loading(browser: Any, sites: dict[str, str]):
+    page = Page(browser.new_page(), sites["mini-en"])
+    held: list[Any] = []
+    page.page.route("**/softmax-*", lambda route: held.append(route))
+    page.open("#v=expectations")
+    with page.page.expect_request("**/softmax-*"):
+        page.page.click("#panel button")
+    assert "of “bank” in the corpus" in page.show("contexts")
+    held[0].continue_()
+    page.page.wait_for_selector("#progress", state="hidden", timeout=60_000)
+    page.show("expectations")
+    page.page.wait_for_selector("#panel table", state="attached", timeout=60_000)
+    assert page.complaints == []
+    page.page.close()
 
 
 NAMELESS = """() => {
@@ -364,6 +464,44 @@ def test_tables_and_pictures_can_be_saved(english: Page, tmp_path: Path):
     assert len((tmp_path / "saved.tsv").read_text(encoding="utf-8").splitlines()) == 20
 
 
+LARGE_DRAWING_AS_PNG = """async ([width, height]) => {
+  const { drawingAsPng } = await import("/scripts/save.js");
+  const { drawing, make } = await import("/scripts/dom.js");
+  const large = drawing(width, height, {}, make("rect", { width, height }));
+  document.body.append(large);
+  try {
+    const { width, height } = await createImageBitmap(await drawingAsPng(large));
+    return [width, height];
+  } finally {
+    large.remove();
+  }
+}"""
+
+
+@pytest.mark.parametrize(
+    ("size", "of_picture"),
+    [((100, 50), [200, 100]), ((40_000, 100), [32_767, 81]), ((5000, 5000), [4096, 4096])],
+)
+def test_a_large_picture_is_saved_as_large_as_browsers_can(english: Page, size: list[int], of_picture: list[int]):
+    assert english.run(LARGE_DRAWING_AS_PNG, size) == of_picture
+
+
+def test_a_picture_that_the_browser_cannot_make_is_an_error_that_is_shown(english: Page):
+    english.show("map")
+    english.run("""() => {
+      const toBlob = HTMLCanvasElement.prototype.toBlob;
+      HTMLCanvasElement.prototype.toBlob = function (done) {
+        HTMLCanvasElement.prototype.toBlob = toBlob;
+        done(null);
+      };
+    }""")
+    english.page.click("#saving button:has-text('PNG')")
+    english.page.wait_for_selector("#error:not(:empty)")
+    assert "this browser cannot make a PNG of 1280 x 840 pixels; save the picture as SVG" in english.page.inner_text(
+        "#error"
+    )
+
+
 def test_the_page_speaks_korean_and_fits_a_telephone(browser: Any, sites: dict[str, str]):
     page = Page(browser.new_page(viewport={"width": 360, "height": 700}), sites["mini-ko"])
     page.open()
@@ -372,6 +510,41 @@ def test_the_page_speaks_korean_and_fits_a_telephone(browser: Any, sites: dict[s
     page.page.click("#language")
     page.settle()
     assert page.run("() => document.documentElement.lang") == "en"
+    assert page.complaints == []
+    page.page.close()
+
+
+HANGUL_THAT_IS_NOT_MARKED = """() => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    const { lang } = text.parentElement.closest("[lang]").attributes;
+    if (/[가-힣]/.test(text.data) && lang.value !== "ko") found.push(text.data);
+  }
+  return found;
+}"""
+
+
+def test_korean_words_are_marked_as_korean_on_a_page_in_english(browser: Any, sites: dict[str, str]):
+    page = Page(browser.new_page(), sites["mini-ko"])
+    page.open("#l=en")
+    assert page.page.locator("#text:lang(ko)").count() == 1
+    for tab in ("similarity", "contexts", "map", "expectations", "characters", "tour"):
+        page.show(tab)
+        if tab == "expectations":
+            page.page.click("#panel button")
+            page.page.wait_for_selector("#panel table", state="attached", timeout=60_000)
+        assert page.page.locator("#panel :lang(en)").count() > 0, tab
+        assert page.run(HANGUL_THAT_IS_NOT_MARKED) == [], tab
+    page.show("map")
+    assert page.page.locator("#panel path[tabindex]:not(:lang(ko))").count() == 0
+    page.type("뷁 뷁")
+    for tab in ("contexts", "map"):
+        assert "“뷁”" in page.show(tab) and page.run(HANGUL_THAT_IS_NOT_MARKED) == []
+    page.page.click("#language")
+    page.settle()
+    assert page.page.locator("#language :lang(ko)").inner_text() == "한국어"
+    assert page.page.locator("#language :lang(en)").inner_text() == "English"
     assert page.complaints == []
     page.page.close()
 
@@ -388,7 +561,7 @@ def test_words_can_be_chosen_before_the_model_is_there(browser: Any, sites: dict
     held[0].continue_()
     page.page.wait_for_selector("body[data-ready]", timeout=60_000)
     page.settle()
-    assert "of “river” in the corpus" in page.page.inner_text("#panel") and page.page.is_hidden("#progress")
+    assert "no other occurrence of “river”" in page.page.inner_text("#panel") and page.page.is_hidden("#progress")
     assert page.complaints == []
     page.page.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from elmokit.analysis.homonyms import read_recorded
@@ -14,8 +13,11 @@ from elmokit.model.bundled import DEFAULT_MODEL, bundled_models, resolve_model
 from elmokit.model.elmo import Elmo
 from elmokit.system.files import atomic_write
 from elmokit.web.demo import page, picture, terminal
+from elmokit.web.model_name import model_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from elmokit.analysis.polysemes import Language
     from elmokit.analysis.sense_study import SenseStudy
 
@@ -72,7 +74,7 @@ def _study(model: str | None) -> SenseStudy:
     return study_senses(
         elmo,
         read_polysemes(LISTS[language]),
-        model=Path(name).name,
+        model=model_name(name),
         language=language,
         recorded=read_recorded(resolve_model(name)),
     )

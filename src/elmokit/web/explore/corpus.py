@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,8 @@ def read_corpus(paths: Sequence[Path], language: Language, *, raw_text: bool = F
     A line of a file named `.tsv` (`.tsv.gz`, `.tsv.xz`) has, after the sentence, an index and a label for each token
     whose sense, or part of speech, is known: `tokens <tab> index <tab> label <tab> index <tab> label`.
 
-    raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
+    raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces. Both are brought to NFC,
+        as text that is typed is.
     Raises ValueError for a file without sentences, for more than MAX_TOKENS tokens in all, and, naming the line, for an
     index without a label, one that is not that of a token, and one of text that is tokenised.
     """
@@ -72,7 +74,7 @@ def read_corpus(paths: Sequence[Path], language: Language, *, raw_text: bool = F
         is_labelled = LABELLED.search(path.name) is not None
         for number, line in enumerate(read_lines(path), start=1):
             text, *columns = line.split("\t") if is_labelled else [line]
-            tokens = tokenize(text) if raw_text else split_tokens(text)
+            tokens = tokenize(text) if raw_text else split_tokens(unicodedata.normalize("NFC", text))
             found = _labels(columns, tokens, f"{path}, line {number}", raw_text=raw_text)
             labels.extend((len(sentences), index, label) for index, label in found)
             num_tokens += len(tokens)

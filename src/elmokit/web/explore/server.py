@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from io import BufferedReader
-from typing import TYPE_CHECKING, AnyStr
+from io import BufferedReader, BytesIO
+from typing import TYPE_CHECKING, AnyStr, BinaryIO
 
 from elmokit.web.explore.site import CONTENT_SECURITY_POLICY
 
@@ -44,6 +44,14 @@ class _Handler(SimpleHTTPRequestHandler):
             return True
         self.send_error(403, "This server answers on 127.0.0.1 only")
         return False
+
+    def send_head(self) -> BytesIO | BinaryIO | None:
+        """Refuse names that no file can have, such as those with a NUL in them, as those of files that are missing."""
+        try:
+            return super().send_head()
+        except ValueError:
+            self.send_error(404, "File not found")
+            return None
 
     def copyfile(self, source: SupportsRead[AnyStr], outputfile: SupportsWrite[AnyStr]) -> None:
         """Send a file without copying it through Python, where it is one on disk."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,10 +17,12 @@ from elmokit.model.formats.recognise import read_stored
 from elmokit.web.explore.corpus import language_of_model, read_corpus, write_corpus
 from elmokit.web.explore.planes import require_umap
 from elmokit.web.explore.presets import presets
+from elmokit.web.model_name import model_name
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from elmokit.analysis.polysemes import Language
     from elmokit.model.formats.stored import StoredBiLM
@@ -73,7 +74,7 @@ def write_site(
         _write_model(target, stored)
         write_corpus(target, sentences, elmo, umap=umap)
         _copy("scripts", ".js", target / "scripts")
-        _write_page(target, elmo, has_umap=umap)
+        _write_page(target, elmo, model_name(model), has_umap=umap)
     return folder / "index.html"
 
 
@@ -88,11 +89,11 @@ def _write_model(target: Path, stored: StoredBiLM) -> None:
     (target / "softmax.json").write_text(json.dumps(shards), encoding="utf-8")
 
 
-def _write_page(target: Path, elmo: Elmo, *, has_umap: bool) -> None:
+def _write_page(target: Path, elmo: Elmo, name: str, *, has_umap: bool) -> None:
     language = language_of_model(elmo)
     text, index = TEXTS[language]
     settings: dict[str, object] = {
-        "model": Path(elmo.name or "model").name,
+        "model": name,
         "language": language,
         "numLayers": elmo.num_layers,
         "softmaxBytes": sum(path.stat().st_size for path in softmax_shards(target / "model")),
@@ -102,11 +103,11 @@ def _write_page(target: Path, elmo: Elmo, *, has_umap: bool) -> None:
         "hasUmap": has_umap,
     }
     environment = template_environment("elmokit.web.explore")
-    for name in ("index.html", "style.css"):
-        page = environment.get_template(name).render(
+    for file in ("index.html", "style.css"):
+        page = environment.get_template(file).render(
             settings=settings, language=language, policy=CONTENT_SECURITY_POLICY
         )
-        (target / name).write_text(page, encoding="utf-8")
+        (target / file).write_text(page, encoding="utf-8")
 
 
 def _copy(folder: str, ending: str, target: Path) -> None:

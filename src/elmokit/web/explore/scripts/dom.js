@@ -24,17 +24,23 @@ export function drawing(width, height, attributes, ...children) {
 /** Parts that stand next to each other where there is room. */
 export const sideBySide = (...parts) => make("div", { class: "side" }, parts.map((part) => make("div", {}, part)));
 
+/** Replaces the children of an element; if one of them had the focus of the keyboard, the element takes it, if it can. */
 export function replace(element, ...children) {
+  const hadFocus = element.contains(document.activeElement);
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+  if (hadFocus) element.focus();
 }
 
+/** Text in the language of the model; says which one it is, to whoever reads it aloud. */
+export const foreign = (language, text) => make("span", { lang: language }, text);
+
 /** A sentence with one of its tokens marked; long ones are cut around it. */
-export function sentence(tokens, marked, { around = 14 } = {}) {
+export function sentence(language, tokens, marked, { around = 14 } = {}) {
   const first = Math.max(0, marked - around);
   const last = Math.min(tokens.length, marked + around + 1);
   return make(
     "span",
-    { class: "sentence", dir: "auto" },
+    { class: "sentence", lang: language, dir: "auto" },
     first > 0 ? "… " : null,
     tokens.slice(first, last).flatMap((token, at) => [
       at > 0 ? " " : null,
@@ -44,7 +50,7 @@ export function sentence(tokens, marked, { around = 14 } = {}) {
   );
 }
 
-/** A table with a caption, column names, and rows of cells: strings, numbers or elements. */
+/** A table with a caption and column names (strings or elements), and rows of cells: strings, numbers or elements. */
 export function table(caption, columns, rows) {
   return make(
     "table",

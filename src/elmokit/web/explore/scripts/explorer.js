@@ -88,12 +88,12 @@ export class Explorer {
     });
   }
 
-  /** Occurrences of a word in the corpus and in the sentences given, in the plane of their largest variance. */
+  /** At most MAX_OCCURRENCES of a word, first those in the sentences given, in the plane of their largest variance. */
   occurrences({ word, sentences, mixture }) {
     const { corpus } = this;
-    const own = sentences.flatMap((tokens) =>
-      tokens.flatMap((token, index) => (token.toLowerCase() === word.toLowerCase() ? [{ tokens, index, sense: null, source: null, isOwn: true }] : [])),
-    );
+    const own = sentences
+      .flatMap((tokens) => tokens.flatMap((token, index) => (token.toLowerCase() === word.toLowerCase() ? [{ tokens, index, sense: null, source: null, isOwn: true }] : [])))
+      .slice(0, MAX_OCCURRENCES);
     const numbers = corpus.occurrences(word).slice(0, MAX_OCCURRENCES - own.length);
     const found = [...own, ...numbers.map((number) => ({ ...corpus.place(number), isOwn: false }))];
     const vectors = found.map(({ tokens, index }) => this.vectorAt(tokens, index, mixture));
@@ -154,6 +154,11 @@ export class Explorer {
       first += count;
     }
     return [...groups.values()].sort((one, other) => other.activation - one.activation).slice(0, number);
+  }
+
+  /** Fetches the softmax, which `expectations` needs. */
+  async loadSoftmax() {
+    await this.softmax();
   }
 
   async softmax() {

@@ -36,10 +36,11 @@ worker.addEventListener("error", (event) => showError(new Error(event.message)))
 let about = null;
 let state = null;
 let sentences = [];
-let isSoftmaxWanted = false;
+let isSoftmaxLoaded = false;
 let say = speaker(settings.language);
 const arrived = new Map(); // bytes of each file that is loaded
-let turn = 0; // of the view that is being computed; an older one is not shown
+let turn = 0; // of the view that was asked for last; an older one is not shown
+let lastView = Promise.resolve(); // views are computed one after the other, and those that are out of date not at all
 
 function defaults() {
   const weights = Array.from({ length: settings.numLayers }, (_, index) => (index === settings.numLayers - 1 ? 1 : 0));
@@ -48,8 +49,12 @@ function defaults() {
 
 function change(part) {
   state = { ...state, ...part };
-  history.replaceState(null, "", writeState(state));
+  showAddress();
   return show();
+}
+
+function showAddress() {
+  history.replaceState(null, "", writeState(state));
 }
 
 function chosen() {
@@ -82,19 +87,32 @@ function showTokens() {
     }))));
 }
 
+/** The sliders are made once: the mouse would lose one that is drawn anew while it drags it. */
+function makeSliders() {
+  const drag = (part) => {
+    state = { ...state, ...part };
+    show(); // the address changes when the slider is let go: browsers limit how often it may
+  };
+  const slider = (attributes, set) =>
+    make("label", {}, make("span"),
+      make("input", { type: "range", step: 0.01, ...attributes, oninput: (event) => set(Number(event.target.value)), onchange: showAddress }),
+      make("output"));
+  const layers = state.weights.map((_, layer) =>
+    slider({ min: 0, max: 1, "data-layer": layer }, (weight) => {
+      const weights = state.weights.map((old, at) => (at === layer ? weight : old));
+      if (weights.some((value) => value > 0)) drag({ weights });
+    }));
+  replace(find("weights"), layers, slider({ min: 0.1, max: 5, id: "gamma" }, (gamma) => drag({ gamma })));
+}
+
 function showMixture() {
-  const { weights } = mixture(state);
-  replace(find("weights"), weights.map((weight, layer) => {
-    const set = (event) => {
-      const changed = state.weights.map((old, at) => (at === layer ? Number(event.target.value) : old));
-      if (changed.some((value) => value > 0)) change({ weights: changed });
-    };
-    return make("label", {}, say("layer", { number: layer }),
-      make("input", { type: "range", min: 0, max: 1, step: 0.01, value: state.weights[layer], "data-layer": layer, oninput: set }),
-      make("output", {}, weight.toFixed(2)));
-  }), make("label", {}, say("gamma"),
-    make("input", { type: "range", min: 0.1, max: 5, step: 0.01, value: state.gamma, id: "gamma", oninput: (event) => change({ gamma: Number(event.target.value) }) }),
-    make("output", {}, state.gamma.toFixed(2))));
+  const { weights, gamma } = mixture(state);
+  const names = [...weights.map((_, number) => say("layer", { number })), say("gamma")];
+  [...find("weights").children].forEach(({ children: [name, slider, output] }, at) => {
+    name.textContent = names[at];
+    slider.value = [...state.weights, gamma][at];
+    output.textContent = [...weights, gamma][at].toFixed(2);
+  });
 }
 
 function presets() {
@@ -120,7 +138,8 @@ function showPresets() {
     make("option", { value: at, selected: JSON.stringify([preset.weights, preset.gamma]) === current }, preset.name)));
 }
 
-async function show() {
+/** Shows the choices at once, and the view that they ask for when the one before it is done. */
+function show() {
   const isCurrent = ((mine) => () => mine === turn)(++turn);
   say = speaker(state.language);
   keepFocus(() => {
@@ -129,21 +148,22 @@ async function show() {
     showMixture();
     showPresets();
   });
+  find("panel").setAttribute("aria-busy", "true");
+  lastView = lastView.then(() => isCurrent() && showView(isCurrent));
+  return lastView;
+}
+
+async function showView(isCurrent) {
   const here = chosen();
   const panel = find("panel");
-  const shared = { panel, say, call, sentences, mixture: mixture(state), among: state.among, plane: settings.hasUmap ? state.plane : "pca", isCurrent, numLayers: settings.numLayers };
+  const shared = { panel, say, language: settings.language, call, sentences, mixture: mixture(state), among: state.among, plane: settings.hasUmap ? state.plane : "pca", isCurrent, numLayers: settings.numLayers };
   const choose = (sentence, index) => change({ sentence, index });
-  const wantSoftmax = () => {
-    isSoftmaxWanted = true;
-    show();
-  };
   try {
-    panel.setAttribute("aria-busy", "true");
     await opened;
     if (!isCurrent()) return;
     if (state.tab === "tour") views.tour({ ...shared, words: about.words, overall: about.overall, visit });
     else if (here === null) replace(panel, make("p", {}, say("choose")));
-    else await views[state.tab]({ ...shared, ...here, choose, isSoftmaxWanted, wantSoftmax, softmaxBytes: settings.softmaxBytes });
+    else await views[state.tab]({ ...shared, ...here, choose, isSoftmaxLoaded, loadSoftmax, softmaxBytes: settings.softmaxBytes });
     if (isCurrent()) showError(null);
   } catch (error) {
     if (isCurrent()) showError(error);
@@ -155,13 +175,24 @@ async function show() {
   }
 }
 
+/** Not a part of a view, so that others can be looked at while the softmax is loading. */
+async function loadSoftmax() {
+  try {
+    await call("loadSoftmax");
+    isSoftmaxLoaded = true;
+    if (state.tab === "expectations") show();
+  } catch (error) {
+    showError(error);
+  }
+}
+
 /** What is drawn anew keeps the focus of the keyboard. */
 function keepFocus(draw) {
   const focused = document.activeElement;
-  const key = focused && (focused.id || focused.dataset.layer || (focused.className === "token" && "token"));
+  const key = focused && (focused.id || (focused.className === "token" && "token"));
   draw();
   if (!key || document.contains(focused)) return;
-  const again = find(key) ?? document.querySelector(key === "token" ? ".token[aria-pressed=true]" : `[data-layer="${key}"]`);
+  const again = find(key) ?? document.querySelector(".token[aria-pressed=true]");
   again?.focus();
 }
 
@@ -179,11 +210,11 @@ function showSaving() {
   const table = find("panel").querySelector("table");
   const drawing = find("panel").querySelector(".scroll > svg");
   const name = `${settings.model}-${state.tab}`;
-  const button = (label, act) => make("button", { type: "button", onclick: act }, say(label));
+  const button = (label, act) => make("button", { type: "button", onclick: () => act().catch(showError) }, say(label));
   replace(
     find("saving"),
-    table && button("exportTsv", () => save(`${name}.tsv`, tableText(table), "text/tab-separated-values")),
-    drawing && button("exportSvg", () => save(`${name}.svg`, drawingText(drawing), "image/svg+xml")),
+    table && button("exportTsv", async () => save(`${name}.tsv`, tableText(table), "text/tab-separated-values")),
+    drawing && button("exportSvg", async () => save(`${name}.svg`, drawingText(drawing), "image/svg+xml")),
     drawing && button("exportPng", async () => save(`${name}.png`, await drawingAsPng(drawing))),
   );
 }
@@ -239,6 +270,7 @@ addEventListener("hashchange", () => {
 
 state = readState(location.hash, defaults());
 say = speaker(state.language);
+makeSliders();
 document.querySelector("main").removeAttribute("aria-busy");
 const opened = call("about").then((found) => {
   about = found;

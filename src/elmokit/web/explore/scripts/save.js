@@ -1,5 +1,7 @@
 // Saves tables as TSV, and pictures as SVG or PNG.
 
+const MAX_SIDE = 32767; // pixels of a canvas, in the browsers that allow the fewest
+const MAX_AREA = 2 ** 24;
 const COLOURS = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "text-anchor"];
 
 export function save(name, parts, type) {
@@ -30,8 +32,10 @@ export function drawingText(drawing) {
   return new XMLSerializer().serializeToString(copy);
 }
 
-export async function drawingAsPng(drawing, scale = 2) {
+/** A drawing as a picture of twice its size, or as large as every browser can make it. */
+export async function drawingAsPng(drawing) {
   const { width, height } = drawing.viewBox.baseVal;
+  const scale = Math.min(2, MAX_SIDE / Math.max(width, height), Math.sqrt(MAX_AREA / (width * height)));
   const picture = new Image();
   picture.src = URL.createObjectURL(new Blob([drawingText(drawing)], { type: "image/svg+xml" }));
   try {
@@ -41,7 +45,9 @@ export async function drawingAsPng(drawing, scale = 2) {
     context.fillStyle = getComputedStyle(document.body).backgroundColor;
     context.fillRect(0, 0, canvas.width, canvas.height);
     context.drawImage(picture, 0, 0, canvas.width, canvas.height);
-    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    const png = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    if (png === null) throw new Error(`this browser cannot make a PNG of ${canvas.width} x ${canvas.height} pixels; save the picture as SVG`);
+    return png;
   } finally {
     URL.revokeObjectURL(picture.src);
   }

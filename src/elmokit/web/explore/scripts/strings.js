@@ -167,7 +167,8 @@ const STRINGS = {
 
 export const LANGUAGES = Object.keys(STRINGS);
 
-/** A function that gives the words of a language: say("layer", { number: 1 }). */
+/** A function that gives the words of a language: say("layer", { number: 1 }); say.parts() is for elements among them. */
 export function speaker(language) {
-  return (name, values = {}) => STRINGS[language][name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
+  const parts = (name, values = {}) => STRINGS[language][name].split(/\{(\w+)\}/).map((part, at) => (at % 2 ? values[part] : part));
+  return Object.assign((name, values) => parts(name, values).join(""), { parts });
 }

@@ -1,6 +1,6 @@
 // The six views: each takes what the page knows and fills its panel. Drawings are SVG, tables are tables.
 
-import { drawing, make, replace, sentence, sideBySide, table } from "./dom.js";
+import { drawing, foreign, make, replace, sentence, sideBySide, table } from "./dom.js";
 
 const MAX_SHOWN_TOKENS = 48;
 const NUM_NEIGHBOURS = 12;
@@ -8,7 +8,7 @@ const NUM_EXPECTED = 10;
 const NUM_GROUPS = 20;
 
 /** A heat map of all tokens: a drawing with a title in each cell; a click chooses the token of a row. */
-export async function similarity({ panel, say, call, sentences, mixture, choose, isCurrent }) {
+export async function similarity({ panel, say, language, call, sentences, mixture, choose, isCurrent }) {
   const flat = sentences.flatMap((tokens, at) => tokens.map((token, index) => ({ token, sentence: at, index })));
   const shown = flat.slice(0, MAX_SHOWN_TOKENS);
   // whole sentences, as the words after the last one that is shown change the vectors of those before
@@ -38,9 +38,9 @@ export async function similarity({ panel, say, call, sentences, mixture, choose,
     make("p", {}, say("similarityCaption")),
     flat.length > shown.length ? make("p", { class: "soft" }, say("tooMany", { shown: shown.length, all: flat.length })) : null,
     make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say("similarity") },
-      drawing(side, side, { role: "img", "aria-label": say("similarityCaption") }, cells, names)),
+      drawing(side, side, { role: "img", "aria-label": say("similarityCaption") }, make("g", { lang: language }, cells, names))),
     make("details", {}, make("summary", {}, say("asTable")),
-      make("div", { class: "scroll" }, table(say("similarityCaption"), ["", ...shown.map(({ token }) => token)], shown.map(({ token }, y) => [token, ...cosines[y].slice(0, shown.length)])))),
+      make("div", { class: "scroll" }, table(say("similarityCaption"), ["", ...shown.map(({ token }) => foreign(language, token))], shown.map(({ token }, y) => [foreign(language, token), ...cosines[y].slice(0, shown.length)])))),
   );
 }
 
@@ -51,26 +51,31 @@ function heat(value, isDark) {
   return `hsl(${value < 0 ? 20 : 208} ${35 + 40 * strength}% ${lightness}%)`;
 }
 
-export async function contexts({ panel, say, call, tokens, index, mixture, among, isCurrent }) {
+export async function contexts({ panel, say, language, call, tokens, index, mixture, among, isCurrent }) {
   const near = await call("neighbours", { tokens, index, mixture, among, number: NUM_NEIGHBOURS });
+  if (!isCurrent()) return;
   const words = await call("similarWords", { token: tokens[index], number: NUM_NEIGHBOURS });
+  if (!isCurrent()) return;
   const sense = await call("sense", { tokens, index });
   if (!isCurrent()) return;
   const known = near.filter((place) => place.sense !== null);
   const same = known.filter((place) => place.sense === sense);
+  const word = foreign(language, tokens[index]);
   replace(
     panel,
     sideBySide([
-      table(say("contextsCaption", { word: tokens[index] }), [say("cosine"), say("sentence"), say("sense")],
-        near.map((place) => [place.cosine, sentence(place.tokens, place.index), place.sense])),
+      near.length === 0
+        ? make("p", {}, say.parts("noOccurrences", { word }))
+        : table(say.parts("contextsCaption", { word }), [say("cosine"), say("sentence"), say("sense")],
+            near.map((place) => [place.cosine, sentence(language, place.tokens, place.index), place.sense])),
       known.length ? make("p", {}, say("sensesOf", { counts: counted(known) })) : null,
       sense !== null && known.length ? make("p", {}, say("sameSense", { share: Math.round((100 * same.length) / known.length), sense })) : null,
-    ], nearestWords(words, say)),
+    ], nearestWords(words, say, language)),
   );
 }
 
-const nearestWords = (words, say) =>
-  table(say("staticCaption"), [say("cosine"), say("word")], words.map(({ token, cosine }) => [cosine, token]));
+const nearestWords = (words, say, language) =>
+  table(say("staticCaption"), [say("cosine"), say("word")], words.map(({ token, cosine }) => [cosine, foreign(language, token)]));
 
 /** How many places have which sense: "river 7, money 5". */
 function counted(places) {
@@ -79,15 +84,16 @@ function counted(places) {
   return [...counts].sort(([, one], [, other]) => other - one).map(([sense, count]) => `${sense} ${count}`).join(", ");
 }
 
-export async function map({ panel, say, call, sentences, tokens, index, mixture, plane, isCurrent }) {
+export async function map({ panel, say, language, call, sentences, tokens, index, mixture, plane, isCurrent }) {
   const word = tokens[index];
+  const shownWord = foreign(language, word);
   const { points: found, share } =
     plane === "umap" ? { points: await call("prepared", { word }) } : await call("occurrences", { word, sentences, mixture });
   if (!isCurrent()) return;
-  if (found === null) return replace(panel, make("p", {}, say("noPlane", { word })));
-  const caption = plane === "umap" ? say("umapCaption", { word }) : say("mapCaption", { word, share: Math.round(100 * share) });
+  if (found === null) return replace(panel, make("p", {}, say.parts("noPlane", { word: shownWord })));
+  const caption = (say, word) => (plane === "umap" ? say("umapCaption", { word }) : say("mapCaption", { word, share: Math.round(100 * share) }));
   const points = [...found.filter((point) => !point.isOwn), ...found.filter((point) => point.isOwn)]; // those on top
-  if (points.length < 3) return replace(panel, make("p", {}, say("noOccurrences", { word })));
+  if (points.length < 3) return replace(panel, make("p", {}, say.parts("noOccurrences", { word: shownWord })));
   const senses = [...new Set(points.map((point) => nameOf(point, say)))];
   const [width, height, edge] = [640, 420, 16];
   const scale = (values, room) => {
@@ -97,18 +103,18 @@ export async function map({ panel, say, call, sentences, tokens, index, mixture,
   const x = scale(points.map((point) => point.x), width);
   const y = scale(points.map((point) => -point.y), height);
   const marks = points.map((point) =>
-    make("path", { d: shape(senses.indexOf(nameOf(point, say)), x(point.x), y(-point.y)), class: `mark sense${senses.indexOf(nameOf(point, say)) % 6}${point.isOwn ? " mine" : ""}`, tabindex: 0, role: "img", "aria-label": `${nameOf(point, say)}: ${point.tokens.join(" ")}` },
+    make("path", { d: shape(senses.indexOf(nameOf(point, say)), x(point.x), y(-point.y)), class: `mark sense${senses.indexOf(nameOf(point, say)) % 6}${point.isOwn ? " mine" : ""}`, lang: language, tabindex: 0, role: "img", "aria-label": `${nameOf(point, say)}: ${point.tokens.join(" ")}` },
       make("title", {}, `${nameOf(point, say)}: ${point.tokens.join(" ")}`)),
   );
   replace(
     panel,
-    make("p", {}, caption),
+    make("p", {}, caption(say.parts, shownWord)),
     make("ul", { class: "legend" }, senses.map((name, at) =>
       make("li", {}, make("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, make("path", { d: shape(at, 8, 8), class: `mark sense${at % 6}` })), ` ${name}`))),
-    make("div", { class: "scroll" }, drawing(width, height, { class: "fits", role: "group", "aria-label": caption },
+    make("div", { class: "scroll" }, drawing(width, height, { class: "fits", role: "group", "aria-label": caption(say, word) },
       make("rect", { width, height, rx: 6, class: "frame" }), marks)),
     make("details", {}, make("summary", {}, say("asTable")),
-      table(say("map"), [say("sense"), say("sentence"), "x", "y"], points.map((point) => [nameOf(point, say), sentence(point.tokens, point.index), point.x, point.y]))),
+      table(say("map"), [say("sense"), say("sentence"), "x", "y"], points.map((point) => [nameOf(point, say), sentence(language, point.tokens, point.index), point.x, point.y]))),
   );
 }
 
@@ -127,11 +133,11 @@ function shape(kind, x, y) {
   ][kind % 6];
 }
 
-export async function expectations({ panel, say, call, tokens, index, softmaxBytes, isSoftmaxWanted, wantSoftmax, choose, sentenceNumber, isCurrent }) {
+export async function expectations({ panel, say, language, call, tokens, index, softmaxBytes, isSoftmaxLoaded, loadSoftmax, choose, sentenceNumber, isCurrent }) {
   if (!softmaxBytes) return replace(panel, make("p", {}, say("noSoftmax")));
-  if (!isSoftmaxWanted) {
+  if (!isSoftmaxLoaded) {
     const size = (softmaxBytes / 1e6).toFixed(1);
-    return replace(panel, make("button", { type: "button", onclick: wantSoftmax }, say("loadSoftmax", { size })));
+    return replace(panel, make("button", { type: "button", onclick: loadSoftmax }, say("loadSoftmax", { size })));
   }
   const results = await call("expectations", { tokens, number: NUM_EXPECTED });
   if (!isCurrent()) return;
@@ -140,17 +146,17 @@ export async function expectations({ panel, say, call, tokens, index, softmaxByt
   const percent = (log) => `${(100 * Math.exp(log)).toFixed(1)}\u00a0%`;
   replace(
     panel,
-    surprisalBars(results, index, say, (at) => choose(sentenceNumber, at)),
-    here.isKnown ? null : make("p", { class: "soft" }, `${here.token}: ${say("notKnown")}`),
-    table(say("expectationsCaption", { word: tokens[index] }), columns.flatMap((name) => [say(name), "%"]),
-      here.forward.map((_, at) => columns.flatMap((name) => [here[name][at].token, percent(here[name][at].log)]))),
+    surprisalBars(results, index, say, language, (at) => choose(sentenceNumber, at)),
+    here.isKnown ? null : make("p", { class: "soft" }, foreign(language, here.token), `: ${say("notKnown")}`),
+    table(say.parts("expectationsCaption", { word: foreign(language, tokens[index]) }), columns.flatMap((name) => [say(name), "%"]),
+      here.forward.map((_, at) => columns.flatMap((name) => [foreign(language, here[name][at].token), percent(here[name][at].log)]))),
     make("details", {}, make("summary", {}, say("asTable")),
       table(say("surprisal"), [say("word"), `${say("forward")} (${say("bits")})`, `${say("backward")} (${say("bits")})`],
-        results.map(({ token, forwardBits, backwardBits }) => [token, forwardBits, backwardBits ?? null]))),
+        results.map(({ token, forwardBits, backwardBits }) => [foreign(language, token), forwardBits, backwardBits ?? null]))),
   );
 }
 
-function surprisalBars(results, chosen, say, choose) {
+function surprisalBars(results, chosen, say, language, choose) {
   const [step, height] = [74, 130];
   const most = Math.max(20, ...results.map(({ forwardBits, backwardBits }) => Math.max(forwardBits, backwardBits ?? 0)));
   const bar = (bits, x, kind) =>
@@ -158,7 +164,7 @@ function surprisalBars(results, chosen, say, choose) {
   const groups = results.map(({ token, forwardBits, backwardBits }, at) =>
     make("g", { transform: `translate(${at * step + 8} 0)`, class: at === chosen ? "chosen" : false, onclick: () => choose(at) },
       bar(forwardBits, 4, "own"), bar(backwardBits, 32, "bar"),
-      make("text", { x: 30, y: height + 18, "text-anchor": "middle", class: "name" }, token.length > 10 ? `${token.slice(0, 9)}…` : token)));
+      make("text", { x: 30, y: height + 18, "text-anchor": "middle", class: "name", lang: language }, token.length > 10 ? `${token.slice(0, 9)}…` : token)));
   const width = results.length * step + 16;
   const names = ["forward", "backward"].filter((name) => results[0][`${name}Bits`] !== undefined);
   const swatch = (name) => make("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, make("rect", { width: 14, height: 14, class: name === "forward" ? "own" : "bar" }));
@@ -168,24 +174,25 @@ function surprisalBars(results, chosen, say, choose) {
       drawing(width, height + 28, { role: "img", "aria-label": say("surprisal") }, groups)));
 }
 
-export async function characters({ panel, say, call, tokens, index, isCurrent }) {
+export async function characters({ panel, say, language, call, tokens, index, isCurrent }) {
   const token = tokens[index];
   const groups = await call("characters", { token, number: NUM_GROUPS });
+  if (!isCurrent()) return;
   const words = await call("similarWords", { token, number: NUM_NEIGHBOURS });
   if (!isCurrent()) return;
   replace(
     panel,
     sideBySide([
-      table(say("charactersCaption", { word: token }), [say("group"), say("filters"), say("activation")],
-        groups.map((group) => [make("code", {}, group.characters), String(group.numFilters), group.activation])),
+      table(say.parts("charactersCaption", { word: foreign(language, token) }), [say("group"), say("filters"), say("activation")],
+        groups.map((group) => [make("code", { lang: language }, group.characters), String(group.numFilters), group.activation])),
       make("p", { class: "soft" }, say("boundary")),
-    ], nearestWords(words, say)),
+    ], nearestWords(words, say, language)),
   );
 }
 
-export function tour({ panel, say, words, overall, visit, numLayers }) {
+export function tour({ panel, say, language, words, overall, visit, numLayers }) {
   const percent = (rate) => `${Math.round(100 * rate)}\u00a0%`;
-  const link = (word) => make("button", { type: "button", class: "link", onclick: () => visit(word) }, word.word);
+  const link = (word) => make("button", { type: "button", class: "link", lang: language, onclick: () => visit(word) }, word.word);
   const row = (first, senses, { chance, rates }) => [first, senses, ...[chance, ...rates].map(percent)];
   replace(
     panel,
