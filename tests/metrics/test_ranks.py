@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from elmokit.metrics.ranks import area_under_curve, ranks, spearman
@@ -27,3 +29,9 @@ def test_too_few_numbers_are_refused():
         spearman([1], [1])
     with pytest.raises(ValueError, match="0 positives and 1 negatives; expected at least one of each"):
         area_under_curve([], [1])
+
+
+def test_nan_has_no_rank():
+    for measure in (spearman, area_under_curve):
+        with pytest.raises(ValueError, match="a number is NaN"):
+            measure([1.0, math.nan, 2.0], [1.0, 2.0, 3.0])

@@ -19,6 +19,7 @@ TOY = PaperTable(
     columns=("legs", "source"),
     rows={"cat": (Printed("4.0 ± 0.1"), None), "hen": (Printed("2", is_checked=False), Printed("a_b"))},
     statements=("Cats have more.",),
+    notes=("Legs are counted.",),
 )
 
 
@@ -49,7 +50,8 @@ def test_our_rows_are_under_those_of_the_paper(tmp_path: Path):
         "",
         "Numbers with a question mark were written down from memory.",
         "",
-        "- Cats have more.",
+        "- The paper: Cats have more.",
+        "- Legs are counted.",
     ]
 
 
@@ -74,7 +76,7 @@ def test_a_table_of_somebody_else_names_its_source():
 
 def test_a_figure_without_printed_numbers_has_its_statements():
     page = reproduction_page(replace(REPRODUCTION, paper=FIGURE_2), [], command="x")
-    assert "| row |" not in page and "- At the input, every task prefers the first LSTM layer" in page
+    assert "| row |" not in page and "- The paper: At the input, every task prefers the first LSTM layer" in page
 
 
 @pytest.mark.parametrize("row", [OurRow("dog", "1 dog", (None, None)), OurRow("cat", "1 cat", (None,))])

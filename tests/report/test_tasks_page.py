@@ -9,7 +9,8 @@ import pytest
 from elmokit.report.pages import write_report
 from logged_task_runs import make_run, make_seeds
 
-MIX_AT_INPUT = "input: mini-en (01234567)"
+SAMPLE = "conll2003, 14,041 examples"
+MEASURED_ON = f"{SAMPLE}, mini-en (01234567) at input"
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_too_few_seeds_are_named_with_the_time_that_a_run_takes(folder: Path, tm
     runs = sorted(folder.iterdir())
     assert "Fewer than" not in page_of(*runs, folder=tmp_path / "docs")
     few = [run for run in runs if run.name != "ner-none-1"]  # the longest of the others took 300 seconds
-    expected = "Fewer than 3 seeds: named-entities on conll2003 (2; a run took up to 5 minutes)."
+    expected = f"Fewer than 3 seeds: named-entities on {SAMPLE} (2; a run took up to 5 minutes)."
     assert expected in page_of(*few, folder=tmp_path / "docs")
 
 
@@ -40,18 +41,18 @@ def test_the_page_has_our_row_next_to_the_paper_s(folder: Path, tmp_path: Path):
     page = page_of(folder, folder=tmp_path / "docs")
     main_row, data, recall, *runs, mixes = rows_of(page, "named-entities")
     assert main_row == [
-        *("named-entities", "conll2003", "eng.testb", "f1", MIX_AT_INPUT, "3", "82.00 ± 2.00", "86.00 ± 1.73", "+4.00"),
+        *("named-entities", MEASURED_ON, "eng.testb", "f1", "3", "82.00 ± 2.00", "86.00 ± 1.73", "+4.00"),
         *("22.2 %", "83.00 ± 2.00", "87.00 ± 1.73", "90.15", "92.22 ± 0.10", "2.06", "21 %"),
     ]
     assert data[2:6] == ["14,041", "14,041", "3,250", "eng.testb: 3,453"]
     assert "max\\_epochs=8" in data[6] and data[8] == "mini-en (01234567)"
-    assert recall[4:8] == ["recall", "30.00 ± 0.00", "30.00 ± 0.00", "+0.00"]
-    assert [row[2:] for row in runs] == [
-        ["none", "0, 1, 2", "not recorded", "60", "–", "1, 1, 1"],
-        [MIX_AT_INPUT, "0, 1, 2", "a loom", "150", "91", "4, 5, 6"],
+    assert recall[3:7] == ["recall", "30.00 ± 0.00", "30.00 ± 0.00", "+0.00"]
+    assert [row[1:] for row in runs] == [
+        [f"{SAMPLE}, no ELMo", "0, 1, 2", "not recorded", "60", "–", "1, 1, 1"],
+        [MEASURED_ON, "0, 1, 2", "a loom", "150", "91", "4, 5, 6"],
     ]
-    assert mixes[2:] == [MIX_AT_INPUT, "input", "0.20 0.40 0.40", "2.00"]
-    assert "higher in 1 of 1 comparisons on test sets" in page and "at or above the paper's in 1 of 1" in page
+    assert mixes[1:] == [MEASURED_ON, "input", "0.20 0.40 0.40", "2.00"]
+    assert "higher on 1 of 1 test sets" in page and "at or above the paper's in 1 of 1" in page
     assert "Peters et al. (2018), Table 1" in page and "CoNLL-2003, as in the paper" in page
     assert "Not compared" not in page
 
@@ -63,19 +64,18 @@ def test_data_that_the_paper_does_not_have_are_shown_without_its_numbers(tmp_pat
     ]
     page = page_of(*runs, folder=tmp_path / "docs")
     main_row = rows_of(page, "sentiment")[0]
-    assert main_row[1:10] == [
-        "nsmc",
+    assert main_row[1:9] == [
+        "nsmc, 14,041 examples, mini-en (01234567) at both",
         "test.tsv",
         "accuracy",
-        "both: mini-en (01234567)",
         "1",
         "80.00",
         "79.00",
         "-1.00",
         "-5.0 %",
     ]
-    assert main_row[12:] == ["–"] * 4
-    assert "higher in 0 of 1 comparisons" in page and "at or above" not in page
+    assert main_row[11:] == ["–"] * 4
+    assert "higher on 0 of 1 test sets" in page and "at or above" not in page
     assert "max\\_train\\_examples=20" in page
     assert "not recorded" in page  # the mixes of an older run
 
@@ -89,23 +89,24 @@ def test_what_is_not_compared_is_named(folder: Path, tmp_path: Path):
     assert "ner-none-9 has not ended" in page
     assert "ner-faster: no run without ELMo of the same data and settings" in page
     assert "the nearest of named-entities differ in training.learning\\_rate (0.01, not 0.003)" in page
-    assert rows_of(page, "named-entities")[0][5] == "3"
+    assert rows_of(page, "named-entities")[0][4] == "3"
 
 
 def test_a_baseline_that_two_arms_share_is_one_row_of_the_runs(tmp_path: Path):
     runs = [make_run(tmp_path / elmo, f"elmo={elmo}", test=80) for elmo in ("none", "input", "both")]
     page = page_of(*runs, folder=tmp_path / "docs")
-    assert sum(row[2] == "none" for row in rows_of(page, "named-entities")) == 1
+    assert sum(row[1] == f"{SAMPLE}, no ELMo" for row in rows_of(page, "named-entities")) == 1
 
 
 def test_development_sets_count_only_where_nothing_was_tested(tmp_path: Path):
     runs = tmp_path / "runs"
     for name, settings in (("none", ("elmo=none", "train_share=0.1")), ("elmo", ("train_share=0.1",))):
         make_run(runs / name, *settings, test=None, dev=70)
-    assert "higher in 0 of 1 comparisons on development sets" in page_of(runs, folder=tmp_path / "docs")
+    assert "higher on 0 of 1 development sets" in page_of(runs, folder=tmp_path / "docs")
     for name, settings, test in (("all-none", ("elmo=none",), 80), ("all-elmo", (), 85)):
         make_run(runs / name, *settings, test=test)
-    assert "higher in 1 of 1 comparisons on test sets" in page_of(runs, folder=tmp_path / "docs")
+    page = page_of(runs, folder=tmp_path / "docs")
+    assert "higher on 1 of 1 test sets" in page and len(rows_of(page, "named-entities")) == 6  # of the tested runs
 
 
 def test_controls_are_shown_without_the_paper_s_numbers_and_not_counted(tmp_path: Path):
@@ -117,11 +118,11 @@ def test_controls_are_shown_without_the_paper_s_numbers_and_not_counted(tmp_path
     ):
         make_run(tmp_path / "runs" / name, *settings, test=test)
     page = page_of(tmp_path / "runs", folder=tmp_path / "docs")
-    assert "higher in 1 of 1 comparisons" in page and "Not counted: 2 with settings of ELMo that no recipe has" in page
-    assert {row[4]: row[12] for row in rows_of(page, "named-entities")[:3]} == {
-        "input, layers mix: mini-en (01234567)": "90.15",
-        "input, layers mix: random-0123 (01234567)": "–",
-        "input, layers 0: mini-en (01234567)": "–",
+    assert "higher on 1 of 1 test sets" in page and "Not counted: 2 with settings of ELMo that no recipe has" in page
+    assert {row[1].removeprefix(f"{SAMPLE}, "): row[11] for row in rows_of(page, "named-entities")[:3]} == {
+        "mini-en (01234567) at input": "90.15",
+        "random-0123 (01234567) at input": "–",
+        "mini-en (01234567) at input, layers 0": "–",
     }
 
 
@@ -130,8 +131,8 @@ def test_gains_are_of_seeds_that_both_arms_have(tmp_path: Path):
         make_run(tmp_path / "runs" / f"none-{seed}", "elmo=none", f"seed={seed}", test=without)
         make_run(tmp_path / "runs" / f"elmo-{seed}", f"seed={seed}", test=with_elmo)
     page = page_of(tmp_path / "runs", folder=tmp_path / "docs")
-    assert rows_of(page, "named-entities")[0][5:10] == ["1", "80.00", "85.00", "+5.00", "25.0 %"]
-    assert "Fewer than 3 seeds: named-entities on conll2003 (1;" in page
+    assert rows_of(page, "named-entities")[0][4:9] == ["1", "80.00", "85.00", "+5.00", "25.0 %"]
+    assert f"Fewer than 3 seeds: named-entities on {SAMPLE} (1;" in page
 
 
 def test_a_run_of_one_minute_is_in_the_singular(tmp_path: Path):

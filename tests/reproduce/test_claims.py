@@ -191,7 +191,9 @@ def test_layers_are_compared_over_test_items(tmp_path: Path):
         add_layers(tmp_path, name, system, first, second)
     evidence = Evidence([], [tmp_path])
     assert claims.second_layer_for_senses(evidence)[0] == "held"
-    assert claims.second_layer_for_senses(evidence)[1].startswith("mini-en (ffffffff), words: +50.00 [")
+    assert claims.second_layer_for_senses(evidence)[1].startswith(
+        "mini-en (ffffffff), words, layer 2 over layer 1: +50.00 ["
+    )
     assert claims.first_layer_for_syntax(evidence)[0] == "held"
     outcome, text = claims.better_than_cove(evidence)
     assert outcome == "not measurable here" and text.startswith("senses, CoVe not measured; parts of speech, words, ")
@@ -203,7 +205,7 @@ def test_layers_are_compared_over_test_items(tmp_path: Path):
 def add_layers(folder: Path, table: str, system: str, first: str, second: str) -> None:
     rows = {"layer 1": {"ALL": 1.0}, "layer 2": {"ALL": 2.0}}
     values = {"system": system, "is_bilm": system == "mini-en", "fingerprint": "f" * 16, "data": "words", "rows": rows}
-    append_result(folder, table, {**values, "hits": {"layer 1": first, "layer 2": second}})
+    append_result(folder, table, {**values, "hits": {"layer 1": first, "layer 2": second}, "texts": {}})
 
 
 def test_fine_tuning_has_to_lower_the_perplexity(tmp_path: Path):

@@ -14,8 +14,10 @@ from elmokit.reproduce.system_results import (
     details_table,
     difference,
     differences_table,
+    gain_name,
     measure_systems,
     read_system_results,
+    share_gain,
 )
 from toy_senses import cue_system
 
@@ -66,3 +68,12 @@ def test_tables_have_every_number_and_the_differences_their_intervals(tmp_path: 
     assert list(gains.rows) == ["cues (cues): layer 1 over layer 0"]
     interval = difference(found[1], "layer 0", "layer 1")
     assert interval is not None and interval.estimate == 50 and 0 <= interval.low < 50 < interval.high <= 100
+
+
+def test_gains_of_shares_are_kept_with_their_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    gain = share_gain([0.5, 0.0, 0.25, 0.0], [1.0, 0.5, 0.75, 0.5])
+    assert gain.estimate == 50 and gain.low == gain.high == 50  # each item gains a half
+    measured = Measured({"layer 0": {"share": 18.75}}, gains={gain_name("layer 0", "layer 1"): gain})
+    (path,) = measure_systems("toy", Request(tmp_path, tmp_path), lambda _: measured, default=["cues"], data="toy: 4")
+    (found,) = read_system_results([path], "toy")
+    assert difference(found, "layer 0", "layer 1") == gain and difference(found, "layer 1", "layer 2") is None

@@ -31,7 +31,8 @@ def test_shares_and_differences_are_tables(paths: list[Path]):
     assert shares.columns == ("same part of speech", "same sense", "list of polysemes")
     assert [str(cell) for cell in shares.rows["cues (cues), layer 2"][:2]] == ["100.00", "100.00"]
     assert shares.rows["cues (cues), chance"][2] is None
-    assert "cues (cues): layer 2 over average" in gains.rows
+    before, after = (float(str(shares.rows[f"cues (cues), layer {number}"][1])) for number in (1, 2))
+    assert str(gains.rows["cues (cues): layer 2 over layer 1"][0]).startswith(f"{after - before:+.2f} [")
 
 
 def test_the_nearest_context_is_shown_with_words_around_it(paths: list[Path]):

@@ -15,12 +15,13 @@ from elmokit.pretraining.train import pretrain
 from elmokit.reproduce import carry_out, scales, table1, table7
 from elmokit.reproduce.carry_out import Training, missing_runs, plan_runs, train_for
 from elmokit.reproduce.comparisons import comparisons_among
+from elmokit.reproduce.families import usual_runs
 from elmokit.reproduce.planned_runs import PlannedModel, PlannedRun, Setup
 from elmokit.reproduce.reproduction import OurRow, Reproduction
 from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import Scale
-from elmokit.reproduce.train_planned import is_finished, train_planned
-from elmokit.runs.logged_runs import read_runs
+from elmokit.reproduce.train_planned import is_finished, not_finished_elsewhere, train_planned
+from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.text.vocabulary import Vocabulary
 
 WORDS = {"1": ["good", "fine", "glad"], "0": ["bad", "sad", "dull"]}
@@ -89,10 +90,10 @@ def training(monkeypatch: pytest.MonkeyPatch, data: Path, model: Path, tmp_path:
 def test_what_tables_need_is_trained_once_and_measured(training: Training):
     runs = plan_runs(["table1", "table7"], training)
     assert missing_runs(runs, training) == runs and len(runs) == 4
-    folder = train_for(["table1"], training)
+    (folder,) = train_for(["table1"], training)
     assert missing_runs(runs, training) == []
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")}
-    assert train_for(["table7"], training) == folder
+    assert train_for(["table7"], training) == [folder]
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")} == before
 
     assert table1.our_rows([folder]) == []  # the paper has no sentiment of two classes
@@ -112,6 +113,37 @@ def test_a_run_that_was_trained_without_its_test_scores_gets_them_when_they_are_
     assert is_finished(run, tmp_path) and not is_finished(replace(run, scores_tests=True), tmp_path)
     train_planned([replace(run, scores_tests=True)], tmp_path)
     assert is_finished(replace(run, scores_tests=True), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*softmax:UserWarning")
+def test_what_was_trained_elsewhere_is_not_trained_again(training: Training, tmp_path: Path):
+    none, elmo, *others = plan_runs(["table1"], training)
+    log = tmp_path / "logs" / "runs.jsonl"
+    log.parent.mkdir()
+    train_planned([none], tmp_path / "elsewhere")
+    write_runs(read_runs([tmp_path / "elsewhere"]), log)
+    train_planned([replace(others[0], scores_tests=False)], tmp_path / "without tests")
+
+    training = replace(training, finished=(log, tmp_path / "without tests"))
+    wanted = replace(others[0], scores_tests=True)  # its test scores are not there
+    assert missing_runs([none, elmo, wanted], training) == [elmo, wanted]
+
+    assert train_for(["table1"], training) == [training.runs_dir, *training.finished]
+    assert not (training.runs_dir / none.name).exists() and (training.runs_dir / elmo.name).is_dir()
+    (compared,) = comparisons_among(usual_runs(read_runs([training.runs_dir, log]))).comparisons
+    assert [run.name for run in (*compared.baseline.runs, *compared.elmo.runs)] == [none.name, elmo.name]
+
+    everything = replace(training, finished=(*training.finished, training.runs_dir), runs_dir=tmp_path / "nothing")
+    assert train_for(["table1"], everything) == list(everything.finished) and not everything.runs_dir.exists()
+
+
+def test_a_run_of_other_settings_that_was_trained_elsewhere_is_refused(setup: Setup, tmp_path: Path):
+    (run,) = setup.runs("sentiment", "elmo=none", "max_epochs=1")
+    train_planned([run], tmp_path)
+    other = replace(run, config=setup.runs("sentiment", "elmo=none", "max_epochs=1", "learning_rate=1")[0].config)
+    with pytest.raises(ValueError, match=r"holds a run with other settings \(training.learning_rate\)"):
+        not_finished_elsewhere([other], [tmp_path])
 
 
 def test_a_folder_with_a_run_of_other_settings_is_refused(setup: Setup, tmp_path: Path):
@@ -134,5 +166,5 @@ def test_a_run_that_diverges_is_left_out_and_named(setup: Setup, tmp_path: Path,
 def test_numbers_of_jobs_and_seeds_are_checked(tmp_path: Path):
     with pytest.raises(ValueError, match="0 jobs; expected at least 1"):
         Training(tmp_path, tmp_path, jobs=0)
-    with pytest.raises(ValueError, match="0 seeds; expected at least 1"):
+    with pytest.raises(ValueError, match="0 seeds; expected 1 to 21, which intervals are computed of"):
         Training(tmp_path, tmp_path, seeds=0)

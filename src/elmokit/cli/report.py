@@ -35,12 +35,14 @@ def _report(arguments: argparse.Namespace) -> None:
 
 
 def _add_reproduce(parser: argparse.ArgumentParser) -> None:
+    from elmokit.reproduce.all_reproductions import REPRODUCTIONS
+
     parser.add_argument(
         "names",
         nargs="+",
         metavar="NAME",
-        help="tables and figures, such as table1 figure2, or all of them; then, if they are not to be computed, the "
-        "paths that they are made from: runs, or results.jsonl",
+        help=f"tables and figures: {', '.join(REPRODUCTIONS)}, or all of them; then, if they are not to be computed, "
+        "the paths that they are made from: runs, or results.jsonl",
     )
     parser.add_argument(
         "--model",
@@ -64,6 +66,15 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="folder of what is trained and computed; what is there is kept (default: runs/TABLE, or runs/reproduce "
         "for tables that need runs of tasks, which share them)",
+    )
+    parser.add_argument(
+        "--finished",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="RUNS",
+        help="runs that were trained elsewhere, a folder or a runs.jsonl: what it has of the plan is taken from there; "
+        "can be repeated",
     )
     parser.add_argument(
         "--scale", default="cpu", metavar="SCALE", help="size of the training runs: small, cpu, paper (default: cpu)"
@@ -117,7 +128,7 @@ def _results_dir(name: str, given: Path | None, *, alone: bool) -> Path:
 def _train_for(names: Sequence[str], arguments: argparse.Namespace) -> list[Path]:
     from elmokit.reproduce.carry_out import train_for
 
-    return [train_for(names, _training(arguments))]
+    return train_for(names, _training(arguments))
 
 
 def _print_plan(names: Sequence[str], arguments: argparse.Namespace) -> None:
@@ -146,6 +157,7 @@ def _training(arguments: argparse.Namespace) -> Training:
         seeds=arguments.seeds,
         jobs=arguments.jobs,
         cache=default_cache(),
+        finished=tuple(arguments.finished),
     )
 
 

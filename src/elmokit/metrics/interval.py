@@ -28,6 +28,8 @@ _T_QUANTILES = (
     *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
 )
 """The 97.5 % quantiles of Student's t for 1 to 20 degrees of freedom."""
+MOST_DIFFERENCES = len(_T_QUANTILES) + 1
+"""How many differences `paired_t` takes at most."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ def paired_t(differences: Sequence[float]) -> Interval | None:
 
     Raises ValueError for none, and for more than 21.
     """
-    if not 0 < len(differences) <= len(_T_QUANTILES) + 1:
-        raise ValueError(f"{len(differences)} differences; expected 1 to {len(_T_QUANTILES) + 1}")
+    if not 0 < len(differences) <= MOST_DIFFERENCES:
+        raise ValueError(f"{len(differences)} differences; expected 1 to {MOST_DIFFERENCES}")
     if len(differences) == 1:
         return None
     mean = statistics.fmean(differences)

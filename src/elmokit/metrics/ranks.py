@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,12 @@ if TYPE_CHECKING:
 def spearman(first: Sequence[float], second: Sequence[float]) -> float:
     """Spearman's correlation of two numbers of the same things, from -1 to 1; equal numbers share their mean rank.
 
-    It is 0 if one of the numbers is the same for all. Raises ValueError for fewer than two things, and for rows of
-    different lengths.
+    It is 0 if one of the numbers is the same for all. Raises ValueError for fewer than two things, for rows of
+    different lengths, and for NaN.
     """
     if len(first) != len(second) or len(first) < 2:
         raise ValueError(f"{len(first)} and {len(second)} numbers; expected the same number of them, at least two")
+    _refuse_nan(first, second)
     if len(set(first)) == 1 or len(set(second)) == 1:
         return 0.0
     return statistics.correlation(ranks(first), ranks(second))
@@ -25,10 +27,11 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float:
 def area_under_curve(positives: Sequence[float], negatives: Sequence[float]) -> float:
     """Share of pairs (positive, negative) in which the positive has the larger number; ties count half.
 
-    Raises ValueError without positives or without negatives.
+    Raises ValueError without positives or without negatives, and for NaN.
     """
     if not positives or not negatives:
         raise ValueError(f"{len(positives)} positives and {len(negatives)} negatives; expected at least one of each")
+    _refuse_nan(positives, negatives)
     wins = sum((one > other) + (one == other) / 2 for one in positives for other in negatives)
     return wins / (len(positives) * len(negatives))
 
@@ -46,3 +49,8 @@ def ranks(numbers: Sequence[float]) -> list[float]:
             found[index] = (start + 1 + end) / 2
         start = end
     return found
+
+
+def _refuse_nan(*rows: Sequence[float]) -> None:
+    if any(math.isnan(number) for row in rows for number in row):
+        raise ValueError("a number is NaN, which has no place in an order")

@@ -49,8 +49,9 @@ def reproduction_parts(
         parts.append(markdown_table(("row", "measured on", *map(escape_markdown, paper.columns)), rows, num_names=2))
     if any(cell is not None and not cell.is_checked for cells in paper.rows.values() for cell in cells):
         parts.append("Numbers with a question mark were written down from memory.")
-    if paper.statements:
-        parts.append("\n".join(f"- {escape_markdown(statement)}" for statement in paper.statements))
+    notes = [*(f"The paper: {statement}" for statement in paper.statements), *paper.notes]
+    if notes:
+        parts.append("\n".join(f"- {escape_markdown(note)}" for note in notes))
     for table in details:
         if table.rows:
             parts += [

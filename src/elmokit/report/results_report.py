@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from elmokit.report.reproduction_page import reproduction_parts
 from elmokit.report.results_page import Section, results_page
 from elmokit.report.runs_section import runs_section
 from elmokit.report.tasks_page import tasks_section
+from elmokit.reproduce import table1
 from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
 from elmokit.reproduce.claims import Evidence, verdicts
 from elmokit.reproduce.comparisons import comparisons_among
@@ -26,6 +28,8 @@ from elmokit.reproduce.planned_runs import Setup
 from elmokit.reproduce.reproduction import Reproduction
 from elmokit.reproduce.results import read_results, result_files
 from elmokit.reproduce.scales import SCALES
+from elmokit.reproduce.system_results import NO_SYSTEM
+from elmokit.reproduce.systems import as_given
 from elmokit.reproduce.task_runs import is_task_run, read_task_run
 from elmokit.runs.logged_runs import has_runs, read_runs
 from elmokit.text.markdown import escape_markdown
@@ -92,16 +96,22 @@ def _section(reproduction: Reproduction, paths: Sequence[Path], *, picture: str 
 
 
 def _commands(reproduction: Reproduction, paths: Sequence[Path]) -> tuple[str, ...]:
-    """The commands that measure a table again: with each scale of which half the runs are there, `cpu` without any."""
+    """The commands that measure a table again: with the models that have results, or each scale that has runs."""
+    command = f"elmokit reproduce {reproduction.name}"
     if reproduction.plan is None:
-        return (f"elmokit reproduce {reproduction.name}",)
+        named = [record.text("system") for record in read_results(paths, reproduction.name) if "system" in record]
+        systems = [system for system in dict.fromkeys(named) if system != NO_SYSTEM]
+        return (" ".join([command, *(f"--model {as_given(system)}" for system in systems)]),)
     runs = read_task_runs(paths)
     names = {run.name for run in runs}
     models = {run.record.fingerprint[:8] for run in runs if run.record.fingerprint}
-    setups = [Setup(scale, Path(), DEFAULT_MODEL, model, (0,)) for scale in SCALES.values() for model in models]
-    planned = [(setup, {run.name for run in reproduction.plan(setup)}) for setup in setups]
-    scales = dict.fromkeys(setup.scale.name for setup, of_plan in planned if 2 * len(of_plan & names) >= len(of_plan))
-    return tuple(f"elmokit reproduce {reproduction.name} --scale {scale}" for scale in scales or ["cpu"])
+    scales: dict[str, None] = {}
+    for setup in [Setup(scale, Path(), DEFAULT_MODEL, model, (0,)) for scale in SCALES.values() for model in models]:
+        planned = {run.name for run in reproduction.plan(setup)}
+        shared = {run.name for run in table1.plan(setup)}  # the usual runs, which other tables have too
+        if (planned - shared or planned) & names:
+            scales[setup.scale.name] = None
+    return tuple(f"{command} --scale {scale}" for scale in scales or ["cpu"])
 
 
 def _pictures(name: str, paths: Sequence[Path]) -> dict[str, bytes]:
@@ -121,7 +131,8 @@ def _pictures(name: str, paths: Sequence[Path]) -> dict[str, bytes]:
 def _tasks(paths: Sequence[Path]) -> Section | None:
     """The comparisons of tasks: of runs with the recipe's settings of ELMo, and of all that have test scores.
 
-    If there is nothing to compare, the runs by themselves; None without runs.
+    Those without test scores are left out where others of the task have some. If there is nothing to compare, the runs
+    by themselves; None without runs.
     """
     logged = [run for run in (read_runs(paths) if paths else []) if is_task_run(run)]
     runs = [(run, read_task_run(run)) for run in logged]
@@ -130,4 +141,6 @@ def _tasks(paths: Sequence[Path]) -> Section | None:
     )
     if not results.comparisons:
         return Section(runs_section([read for _, read in runs], results.notes), ()) if runs else None
-    return Section(tasks_section(results), ("elmokit reproduce table1 --scale cpu",))
+    tested = {one.task for one in results.comparisons if one.is_tested}
+    shown = [one for one in results.comparisons if one.is_tested or one.task not in tested]
+    return Section(tasks_section(replace(results, comparisons=shown)), ("elmokit reproduce table1 --scale cpu",))

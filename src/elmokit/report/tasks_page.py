@@ -68,9 +68,12 @@ def tasks_section(results: Results) -> str:
 def _summary(comparisons: Sequence[Comparison]) -> str:
     """How often ELMo helps, and how often at least as much as in the paper; controls and ablations do not count.
 
-    Development sets count only where no comparison has a test set.
+    Of a task's comparisons on the same data, the one with most training examples counts, and of these the one with
+    most seeds. Development sets count only where no comparison has a test set.
     """
-    counted = [comparison for comparison in comparisons if is_usual(comparison.elmo.runs[0])]
+    usual = [comparison for comparison in comparisons if is_usual(comparison.elmo.runs[0])]
+    usual.sort(key=lambda one: (one.elmo.runs[0].num_used, len(one.elmo.runs)))
+    counted = list({(comparison.task, comparison.data): comparison for comparison in usual}.values())
     every = [(comparison, test_set) for comparison in counted for test_set in comparison.test_sets]
     tested = [(comparison, test_set) for comparison, test_set in every if test_set is not None]
     pairs = tested or every
@@ -80,10 +83,11 @@ def _summary(comparisons: Sequence[Comparison]) -> str:
     both = [(relative, target) for (_, relative), target in zip(gains, targets, strict=True) if target is not None]
     as_much = sum(relative is not None and round(relative, 1) >= target for relative, target in both)
     where = "test" if tested else "development"
-    text = f"With ELMo the score is higher in {better} of {len(pairs)} comparisons on {where} sets."
+    sets = f"{where} sets (of each, the largest training set)"
+    text = f"With ELMo the score is higher on {better} of {len(pairs)} {sets}."
     if both:
         text += f" The relative error reduction is at or above the paper's in {as_much} of {len(both)}."
-    if others := len(comparisons) - len(counted):
+    if others := len(comparisons) - len(usual):
         text += f" Not counted: {others} with settings of ELMo that no recipe has (random weights, layer 0 alone, ...)."
     return text
 
@@ -107,40 +111,35 @@ def _few_seeds(comparisons: Sequence[Comparison]) -> str:
             results = [*paired.baseline.results, *paired.elmo.results]
             minutes = round(max(result.seconds for result in results) / 60)
             took = f"up to {minutes} minute{'' if minutes == 1 else 's'}"
-            few[f"{comparison.task} on {escape_markdown(comparison.data)} ({runs}; a run took {took})"] = None
+            few[f"{comparison.task} on {escape_markdown(comparison.sample)} ({runs}; a run took {took})"] = None
     return f"Fewer than {ENOUGH_SEEDS} seeds: {', '.join(few)}." if few else ""
 
 
 def _main_table(comparisons: Sequence[Comparison]) -> str:
     header = (
-        *("task", "data", "test set", "metric", "ELMo at", "seeds", "baseline", "+ ELMo", "gain", "relative"),
+        *("task", "measured on", "test set", "metric", "seeds", "baseline", "+ ELMo", "gain", "relative"),
         *("dev: baseline", "+ ELMo", "paper: baseline", "+ ELMo", "gain", "relative"),
     )
     rows: list[list[str]] = []
     for comparison in comparisons:
         for test_set in comparison.test_sets:
             points, relative = _gain(comparison, test_set)
+            paired = comparison.paired(test_set)  # also of the development set, so that a row is of the same seeds
             rows.append(
                 [
                     comparison.task,
-                    comparison.data,
+                    paired.measured_on(with_seeds=False),
                     test_set or "none: dev",
                     comparison.metric,
-                    _elmo_of(comparison),
-                    str(len(comparison.paired(test_set).elmo.runs)),
-                    *_scores(comparison, comparison.metric, test_set),
+                    str(len(paired.elmo.runs)),
+                    *_scores(paired, comparison.metric, test_set),
                     f"{points:+.2f}",
                     ABSENT if relative is None else f"{relative:.1f} %",
-                    *_scores(comparison, comparison.metric, None),
+                    *_scores(paired, comparison.metric, None),
                     *_paper_cells(comparison, test_set),
                 ]
             )
-    return markdown_table(header, rows, num_names=5)
-
-
-def _elmo_of(comparison: Comparison) -> str:
-    """The place of ELMo, what sets it apart, and the biLM."""
-    return f"{comparison.elmo_name}: {comparison.elmo.runs[0].model}"
+    return markdown_table(header, rows, num_names=4)
 
 
 def _paper_cells(comparison: Comparison, test_set: str | None) -> list[str]:
@@ -219,7 +218,7 @@ def _size(counts: Mapping[str, int]) -> str:
 
 def _other_scores_table(comparisons: Sequence[Comparison]) -> str:
     header = (
-        *("task", "data", "ELMo at", "test set", "score"),
+        *("task", "measured on", "test set", "score"),
         *("baseline", "+ ELMo", "gain", "dev: baseline", "+ ELMo", "gain"),
     )
     rows: list[list[str]] = []
@@ -227,9 +226,9 @@ def _other_scores_table(comparisons: Sequence[Comparison]) -> str:
         for test_set in comparison.test_sets:
             for name in _score_names(comparison, test_set):
                 tested = [ABSENT] * 3 if test_set is None else _scores_and_gain(comparison, name, test_set)
-                names = [comparison.task, comparison.data, _elmo_of(comparison), test_set or ABSENT, name]
+                names = [comparison.task, comparison.measured_on(with_seeds=False), test_set or ABSENT, name]
                 rows.append([*names, *tested, *_scores_and_gain(comparison, name, None)])
-    return markdown_table(header, rows, num_names=5)
+    return markdown_table(header, rows, num_names=4)
 
 
 def _score_names(comparison: Comparison, test_set: str | None) -> list[str]:
@@ -248,14 +247,15 @@ def _scores_and_gain(comparison: Comparison, name: str, test_set: str | None) ->
 
 
 def _runs_table(comparisons: Sequence[Comparison]) -> str:
-    header = ("task", "data", "ELMo at", "seeds", "machine", "seconds", "CPU seconds", "best epochs")
+    header = ("task", "measured on", "seeds", "machine", "seconds", "CPU seconds", "best epochs")
     rows: dict[tuple[str, ...], None] = {}  # a baseline of several arms has one row
     for comparison in comparisons:
-        for name, arm in (("none", comparison.baseline), (_elmo_of(comparison), comparison.elmo)):
+        baseline = f"{comparison.sample}, no ELMo"
+        arms = ((baseline, comparison.baseline), (comparison.measured_on(with_seeds=False), comparison.elmo))
+        for name, arm in arms:
             processor = arm.median_processor_seconds
             row = (
                 comparison.task,
-                comparison.data,
                 name,
                 ", ".join(str(run.seed) for run in arm.runs),
                 "; ".join(arm.machines) or "not recorded",
@@ -264,17 +264,17 @@ def _runs_table(comparisons: Sequence[Comparison]) -> str:
                 ", ".join(str(result.best_epoch) for result in arm.results),
             )
             rows[row] = None
-    return markdown_table(header, rows, num_names=5)
-
-
-def _mixes_table(comparisons: Sequence[Comparison]) -> str:
-    header = ("task", "data", "ELMo at", "mix at the", "weights", "gamma")
-    rows = [row for comparison in comparisons for row in _mix_rows(comparison)]
     return markdown_table(header, rows, num_names=4)
 
 
+def _mixes_table(comparisons: Sequence[Comparison]) -> str:
+    header = ("task", "measured on", "mix at the", "weights", "gamma")
+    rows = [row for comparison in comparisons for row in _mix_rows(comparison)]
+    return markdown_table(header, rows, num_names=3)
+
+
 def _mix_rows(comparison: Comparison) -> list[list[str]]:
-    names = [comparison.task, comparison.data, _elmo_of(comparison)]
+    names = [comparison.task, comparison.measured_on(with_seeds=False)]
     rows: list[list[str]] = []
     for position in ("input", "output"):
         mixes = [result.mixes[position] for result in comparison.elmo.results if position in result.mixes]

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.metrics.interval import MOST_DIFFERENCES
 from elmokit.model.elmo import Elmo
 from elmokit.reproduce.all_reproductions import find_reproduction
 from elmokit.reproduce.item_intervals import measure_test_items
 from elmokit.reproduce.planned_runs import Setup, cheapest_first
 from elmokit.reproduce.scales import find_scale
-from elmokit.reproduce.train_planned import is_finished, train_planned
+from elmokit.reproduce.train_planned import is_finished, not_finished_elsewhere, train_planned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,12 +39,14 @@ class Training:
     cache: Path | None = None
     """Folder of the activations of frozen biLMs, as for `train`."""
     device: str | None = None
+    finished: tuple[Path, ...] = ()
+    """Logs of runs that were trained elsewhere, such as a runs.jsonl: those that they have are not trained again."""
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
             raise ValueError(f"{self.jobs} jobs; expected at least 1")
-        if self.seeds is not None and self.seeds < 1:
-            raise ValueError(f"{self.seeds} seeds; expected at least 1")
+        if self.seeds is not None and not 1 <= self.seeds <= MOST_DIFFERENCES:
+            raise ValueError(f"{self.seeds} seeds; expected 1 to {MOST_DIFFERENCES}, which intervals are computed of")
 
 
 def plan_runs(names: Sequence[str], training: Training) -> list[PlannedRun]:
@@ -64,14 +67,20 @@ def plan_runs(names: Sequence[str], training: Training) -> list[PlannedRun]:
 
 
 def missing_runs(runs: Sequence[PlannedRun], training: Training) -> list[PlannedRun]:
-    """Those that are not finished yet."""
-    return [run for run in runs if not is_finished(run, training.runs_dir)]
+    """Those that are finished neither here nor elsewhere. Raises ValueError for runs of other settings."""
+    here = not_finished_elsewhere(runs, training.finished)
+    return [run for run in here if not is_finished(run, training.runs_dir)]
 
 
-def train_for(names: Sequence[str], training: Training) -> Path:
-    """Train what these tables and figures need, and return the folder to measure them from."""
-    runs = plan_runs(names, training)
+def train_for(names: Sequence[str], training: Training) -> list[Path]:
+    """Train what these tables and figures need, and return what to measure them from: folders, and logs of elsewhere.
+
+    Intervals over test items and ensembles need weights, so they are measured of what was trained here.
+    """
+    runs = not_finished_elsewhere(plan_runs(names, training), training.finished)
+    if not runs:
+        return list(training.finished)
     train_planned(runs, training.runs_dir, jobs=training.jobs, cache=training.cache, device=training.device)
     if any(run.scores_tests for run in runs):
         measure_test_items(training.runs_dir)
-    return training.runs_dir
+    return [training.runs_dir, *training.finished]

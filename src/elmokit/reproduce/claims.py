@@ -11,12 +11,13 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from elmokit.metrics.interval import Interval, paired_bootstrap, paired_t
-from elmokit.reproduce import figure1, gamma, table1, table2, table3, table7
+from elmokit.metrics.interval import Interval, paired_t
+from elmokit.reproduce import figure1, gamma, table1, table2, table3, table4, table7
 from elmokit.reproduce.families import dev_differences, families, largest_families, read_task_runs
 from elmokit.reproduce.paper import TABLE_2, TABLE_7
 from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import TASK_DATA
+from elmokit.reproduce.system_results import difference, gain_name, read_system_results, share_gain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from elmokit.reproduce.comparisons import Arm, Comparison
     from elmokit.reproduce.families import Family
+    from elmokit.reproduce.system_results import SystemResult
     from elmokit.system.json_fields import Fields
 
     Outcome = Literal["held", "did not hold", "not measurable here"]
@@ -153,18 +155,18 @@ def better_than_cove(evidence: Evidence) -> tuple[Outcome, str]:
     """Tables 5 and 6: the biLM's best layer above CoVe's best one."""
     findings: list[Finding] = []
     for name, what in (("table5", "senses"), ("table6", "parts of speech")):
-        records = [record for record in read_results(evidence.results, name) if _layers(record)]
+        results = [result for result in read_system_results(evidence.results, name) if _layers(result)]
         pairs = [
             (cove, bilm)
-            for cove in records
-            for bilm in records
-            if "cove" in cove.text("system").lower() and _is_bilm(bilm) and bilm.text("data") == cove.text("data")
+            for cove in results
+            for bilm in results
+            if "cove" in cove.system.lower() and bilm.is_bilm and bilm.data == cove.data
         ]
-        for cove, bilm in pairs:
-            first, second = ((record, _best_layer(record)) for record in (cove, bilm))
-            words = f"{bilm.text('system')}, {second[1]}, over {cove.text('system')}, {first[1]}:"
-            data = bilm.text("data").partition(":")[0]
-            findings.append(Finding(f"{what}, {data}, {words}", _hits_interval(first, second)))
+        for pair in pairs:
+            first, second = map(_best_layer, pair)
+            words = f"{pair[1].system}, {second}, over {pair[0].system}, {first}:"
+            hits = (map(float, result.measured.hits[row]) for result, row in zip(pair, (first, second), strict=True))
+            findings.append(Finding(f"{what}, {pair[0].data.partition(':')[0]}, {words}", share_gain(*hits)))
         if not pairs:
             findings.append(Finding(f"{what}, CoVe", None))
     return judged(findings)
@@ -226,13 +228,13 @@ def gamma_is_needed(evidence: Evidence) -> tuple[Outcome, str]:
 
 def tells_senses_apart(evidence: Evidence) -> tuple[Outcome, str]:
     """Table 4: the nearest other occurrence of a word has the same sense more often than static vectors tell."""
-    return judged(_layer_findings(evidence, "table4", better="layer 2", worse="layer 0"))
+    return judged(_layer_findings(evidence, table4.NAME, better="layer 2", worse="layer 0"))
 
 
 CLAIMS: dict[str, Callable[[Evidence], tuple[Outcome, str]]] = {
     "ELMo helps in all six tasks": helps_all_tasks,
     "All layers are better than the last alone, and the last is better than none": layers_in_order,
-    "A small lambda is not worse than a large one; named entities do not care": small_lambda,
+    "A small lambda is better than a large one, except for named entities": small_lambda,
     "ELMo at input and output is best for SNLI and SQuAD, at the input alone for SRL and coreference": placement,
     "The first LSTM layer is better for syntax (part-of-speech tagging)": first_layer_for_syntax,
     "The second LSTM layer is better for senses (word sense disambiguation)": second_layer_for_senses,
@@ -316,34 +318,20 @@ def _dev_finding(what: str, first: Arm | None, second: Arm | None, family: Famil
 def _layer_findings(evidence: Evidence, name: str, *, better: str, worse: str) -> list[Finding]:
     """How one row of each pretrained biLM compares with another over the test items of a table."""
     return [
-        Finding(
-            f"{record.text('system')} ({record.text('fingerprint')[:8]}), {record.text('data').partition(':')[0]}:",
-            _hits_interval((record, worse), (record, better)),
-        )
-        for record in read_results(evidence.results, name)
-        if _is_bilm(record) and {better, worse} <= set(record.fields("hits").names)
+        Finding(f"{result.label}, {result.data.partition(':')[0]}, {gain_name(worse, better)}:", interval)
+        for result in read_system_results(evidence.results, name)
+        if result.is_bilm and (interval := difference(result, worse, better)) is not None
     ]
 
 
-def _is_bilm(record: Fields) -> bool:
-    """Whether a record is of a pretrained biLM."""
-    return record.boolean("is_bilm")
+def _layers(result: SystemResult) -> list[str]:
+    """The rows of a result that are single layers and have hits."""
+    return [name for name in result.measured.hits if name.startswith("layer ")]
 
 
-def _layers(record: Fields) -> list[str]:
-    """The rows of a record that are single layers and have hits."""
-    return [name for name in record.fields("hits").names if name.startswith("layer ")]
-
-
-def _best_layer(record: Fields) -> str:
+def _best_layer(result: SystemResult) -> str:
     """The layer that has most test items right."""
-    return max(_layers(record), key=lambda name: record.fields("hits").text(name).count("1"))
-
-
-def _hits_interval(first: tuple[Fields, str], second: tuple[Fields, str]) -> Interval:
-    """The gain of the second row over the first, in points, by paired bootstrap over the test items."""
-    left, right = ([(float(hit), 1.0) for hit in record.fields("hits").text(row)] for record, row in (first, second))
-    return paired_bootstrap([left], [right], score=lambda sums: 100 * sums[0] / sums[1])
+    return max(_layers(result), key=lambda name: result.measured.hits[name].count("1"))
 
 
 def _falls_by(record: Fields) -> float:

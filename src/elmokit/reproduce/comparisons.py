@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.statistic import Statistic
-from elmokit.reproduce.task_runs import read_task_run
+from elmokit.reproduce.task_runs import read_task_run, unusual_settings
+from elmokit.system.untrusted import count, listed
 from elmokit.tasks.all_tasks import TASKS, find_task
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 
 ADD_TEST_SCORES = "`elmokit train --resume RUN --test` adds them"
+NOT_CONVERGED = "not converged"
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,24 @@ class Comparison:
         )
         return list(dict.fromkeys(name for name, seed in of_baseline if (name, seed) in of_elmo)) or [None]
 
+    @property
+    def is_tested(self) -> bool:
+        """Whether both arms have scores of a test file."""
+        return self.test_sets != [None]
+
+    @property
+    def sample(self) -> str:
+        """Data, number of training examples, and unusual settings of the task's model, in words."""
+        run = self.baseline.runs[0]
+        return ", ".join((run.data, f"{run.num_used:,} examples", *unusual_settings(run)))
+
+    def measured_on(self, *, with_seeds: bool) -> str:
+        """The sample, the biLM and its place, the number of seeds, and whether runs have not converged, in words."""
+        runs = (*self.baseline.runs, *self.elmo.runs)
+        seeds = (count(len(self.elmo.runs), "seed"),) if with_seeds else ()
+        unconverged = () if all(run.is_converged for run in runs) else (NOT_CONVERGED,)
+        return ", ".join((self.sample, f"{self.elmo.runs[0].model} at {self.elmo_name}", *seeds, *unconverged))
+
     def paired(self, test_set: str | None) -> Comparison:
         """The comparison with those seeds alone of which both arms have a score of the test set (None: development)."""
 
@@ -134,7 +154,9 @@ def comparisons_among(logged: Sequence[LoggedRun]) -> Results:
     runs = [read_task_run(run) for run in logged]
     unended = [run for run in runs if run.result is None]
     notes = [f"{run.where} has {'diverged' if run.diverged else 'not ended'}" for run in unended]
-    notes += [f"{run.where} has no test scores; {ADD_TEST_SCORES}" for run in runs if run.lacks_test_scores]
+    if untested := [run.where for run in runs if run.lacks_test_scores]:
+        has = "has" if len(untested) == 1 else "have"
+        notes.append(f"{count(len(untested), 'run')} {has} no test scores; {ADD_TEST_SCORES}: {listed(untested)}")
     groups: dict[str, list[TaskRun]] = {}
     for run in runs:
         if run.result is not None:
@@ -170,7 +192,9 @@ def _comparison(baseline: Arm, elmo: Arm, rivals: Sequence[Arm]) -> Comparison:
     own = elmo.runs[0].elmo_settings()
     others = [arm.runs[0].elmo_settings() for arm in rivals]
     unnamed = ("position", "model", "fingerprint")
+    unusual = unusual_settings(elmo.runs[0])
     named = [name for name in own if name not in unnamed and any(other[name] != own[name] for other in others)]
+    named = [name for name in named if f"{name} {own[name]}" in unusual]
     return Comparison(
         task=run.record.task,
         metric=find_task(run.record.task).metric,

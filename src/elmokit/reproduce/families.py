@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.interval import paired_t
-from elmokit.reproduce.comparisons import Arm
+from elmokit.reproduce.comparisons import NOT_CONVERGED, Arm
 from elmokit.reproduce.results import result_files
 from elmokit.reproduce.scales import TASK_DATA
 from elmokit.reproduce.task_runs import is_task_run, read_task_run, unusual_settings
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from elmokit.reproduce.task_runs import TaskRun
     from elmokit.runs.logged_runs import LoggedRun
 
-NOT_CONVERGED = "not converged"
 ELMO = "inputs.elmo."
 """Prefix of the names of ELMo's settings."""
 

@@ -53,7 +53,9 @@ class PaperTable:
     )
     """Cells of each row by the row's name, in the paper's order."""
     statements: tuple[str, ...] = ()
-    """What the text says about it besides the cells."""
+    """What its authors say about it besides the cells."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the cells, theirs and ours, has to know."""
     source: str = "Peters et al. (2018)"
     """Who has measured it."""
 
@@ -97,11 +99,11 @@ TABLE_1 = PaperTable(
         "SST-5": _printed("McCann et al. (2017)", "53.7", "51.4", "54.7 ± 0.5", "3.3", "6.8"),
     },
     statements=(
-        "Relative is the gain in percent of the baseline's error.",
         "SNLI, NER and SST-5 are means over five seeds, with their standard deviations; the others are single models.",
         "SRL is 1.2 F1 above the best ensemble of five models before it, Coref 1.6 above the best ensemble.",
         "CoVe's gain over a SQuAD baseline was 1.8 F1.",
     ),
+    notes=("Relative is the gain in percent of the baseline's error.",),
 )
 
 ENSEMBLES = PaperTable(
@@ -157,7 +159,12 @@ TABLE_4 = PaperTable(
         "biLM, 1": _printed("a play in a baseball game", "all-round play of a baseball player"),
         "biLM, 2": _printed("a Broadway play that an actress signed for", "a successful play that actors had roles in"),
     },
-    statements=("The biLM's rows are described here, not quoted.",),
+    notes=("The paper's rows of the biLM are described here, not quoted.",),
+)
+
+COVE_LAYERS = (
+    "CoVe has no token layer: its layers 0 and 1 are the first and the second LSTM layer. docs/comparators.md says on "
+    "how much text the systems beside the biLM were trained."
 )
 
 TABLE_5 = PaperTable(
@@ -175,6 +182,7 @@ TABLE_5 = PaperTable(
         "biLM, first layer": _printed("67.4"),
         "biLM, second layer": _printed("69.0"),
     },
+    notes=(COVE_LAYERS,),
 )
 
 TABLE_6 = PaperTable(
@@ -191,6 +199,7 @@ TABLE_6 = PaperTable(
         "biLM, first layer": _printed("97.3"),
         "biLM, second layer": _printed("96.8"),
     },
+    notes=(COVE_LAYERS,),
 )
 
 FIGURE_1 = PaperTable(

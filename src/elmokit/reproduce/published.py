@@ -18,7 +18,7 @@ WIC = PaperTable(
         "Context2vec": (Printed("59.3"),),
         "BERT-large": (Printed("65.5"),),
     },
-    statements=("The best of the published ELMo's layers is listed, with a threshold on the cosine, as ours.",),
+    notes=("The best of the published ELMo's layers is listed, with a threshold on the cosine, as ours.",),
 )
 
 KOBEST_WIC = PaperTable(
@@ -28,7 +28,7 @@ KOBEST_WIC = PaperTable(
     about="Korean words in context, test set: accuracy in percent. Guessing gets 50. The published figures of other "
     "systems were not at hand.",
     columns=("accuracy",),
-    statements=(
+    notes=(
         "Of KoBEST's five parts, this is the one that word vectors can do without training a model. BoolQ, COPA and "
         "HellaSwag ask for reasoning over sentences, and SentiNeg for a trained classifier.",
     ),
@@ -40,7 +40,7 @@ POLYSEMY_KO = PaperTable(
     source="Ours",
     about="Share, in percent, of occurrences whose nearest other occurrence of the word has the same sense.",
     columns=("homonyms", "homonyms, same form", "list", "잘한다"),
-    statements=(
+    notes=(
         "Reviews of NSMC, a task of sentences, are below, under the tasks; a book on Korean embeddings "
         "(github.com/ratsgo/embedding) reports an accuracy of 87.44 % for its ELMo there, on another split.",
     ),
@@ -59,7 +59,7 @@ BLIMP = PaperTable(
         "GPT-2": (Printed("83.0"),),
         "people": (Printed("88.6"),),
     },
-    statements=(
+    notes=(
         "The published models read forwards; the LSTM was trained on 83 million tokens of Wikipedia.",
         "Both adds the log probabilities of the two directions. A tie counts as wrong.",
     ),
@@ -72,7 +72,7 @@ READING_TIMES = PaperTable(
     about="What the surprisals of a word and of the one before it add, per word, to the log likelihood (nats) of its "
     "mean self-paced reading time, next to position, lengths and frequencies.",
     columns=("added log likelihood",),
-    statements=(
+    notes=(
         "Linear regression; each of the ten stories is predicted from the other nine. The number after ± is the "
         "standard error over words.",
         "Sentences are read by themselves. Words at the edge of a sentence are left out, and words that are not in "

@@ -60,7 +60,7 @@ def printed_table(table: PaperTable) -> OurTable:
     """A table of the paper that we have no numbers for, to stand below one that we have."""
     rows = {name: tuple(cell and cell.text for cell in cells) for name, cells in table.rows.items()}
     about = f"Printed in section {table.section}. {table.about}"
-    return OurTable(table.name, " ".join([about, *table.statements]), table.columns, rows)
+    return OurTable(table.name, " ".join([about, *table.statements, *table.notes]), table.columns, rows)
 
 
 @dataclass(frozen=True)

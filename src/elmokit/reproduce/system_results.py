@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import torch
 
-from elmokit.metrics.interval import paired_bootstrap
+from elmokit.metrics.interval import Interval, paired_bootstrap
 from elmokit.metrics.statistic import Statistic
 from elmokit.reproduce.reproduction import OurTable, distinct_rows
 from elmokit.reproduce.results import RESULTS_NAME, append_result, read_results
 from elmokit.reproduce.systems import open_system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from elmokit.metrics.interval import Interval
     from elmokit.reproduce.reproduction import Request
     from elmokit.reproduce.systems import System
     from elmokit.system.json_fields import Fields
@@ -36,6 +37,8 @@ class Measured:
     """For each row, a 1 for each test item that it has right and a 0 for each other, for paired comparisons."""
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
     """What cannot be counted, by name, such as the nearest context of a sentence."""
+    gains: Mapping[str, Interval] = field(default_factory=lambda: dict[str, Interval]())
+    """Of tests without hits, the difference in points by its name (`gain_name`), with its interval."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +113,18 @@ def difference(result: SystemResult, first: str, second: str) -> Interval | None
     """The gain of the second row over the first, in points, by paired bootstrap; None if one was not measured."""
     hits = result.measured.hits
     if first not in hits or second not in hits:
-        return None
-    left, right = ([(float(hit), 1.0) for hit in hits[row]] for row in (first, second))
+        return result.measured.gains.get(gain_name(first, second))
+    return share_gain(*([float(hit) for hit in hits[row]] for row in (first, second)))
+
+
+def gain_name(first: str, second: str) -> str:
+    """The name of the gain of the second row over the first: `layer 2 over layer 1`."""
+    return f"{second} over {first}"
+
+
+def share_gain(first: Iterable[float], second: Iterable[float]) -> Interval:
+    """The gain of a mean share over another, in points, by paired bootstrap over the items, which have shares."""
+    left, right = ([(share, 1.0) for share in shares] for shares in (first, second))
     return paired_bootstrap([left], [right], score=lambda sums: 100 * sums[0] / sums[1])
 
 
@@ -122,7 +135,7 @@ def differences_table(results: Sequence[SystemResult], pairs: Sequence[tuple[str
         for first, second in pairs:
             found = difference(each, first, second)
             if found is not None:
-                rows.append((f"{each.label}: {second} over {first}", (str(found),)))
+                rows.append((f"{each.label}: {gain_name(first, second)}", (str(found),)))
     about = f"{about} Paired bootstrap over test items, 95 %."
     return OurTable("Differences", about, ("points",), distinct_rows(rows))
 
@@ -134,6 +147,11 @@ def _timed(measure: Callable[[], Measured]) -> dict[str, object]:
     return {
         "rows": {row: _rounded(numbers) for row, numbers in measured.rows.items()},
         "hits": dict(measured.hits),
+        **(
+            {"gains": {name: dataclasses.asdict(gain) for name, gain in measured.gains.items()}}
+            if measured.gains
+            else {}
+        ),
         "texts": dict(measured.texts),
         "threads": torch.get_num_threads(),
         "seconds": round(time.perf_counter() - wall, 1),
@@ -156,6 +174,14 @@ def _result(record: Fields) -> SystemResult:
         measured=Measured(
             rows={row: {name: of_row.number(name) for name in of_row.names} for row, of_row in numbers.items()},
             hits={row: hits.text(row) for row in hits.names},
+            gains=_gains(record.fields("gains")) if "gains" in record else {},
             texts={name: texts.text(name) for name in texts.names},
         ),
     )
+
+
+def _gains(fields: Fields) -> dict[str, Interval]:
+    return {
+        name: Interval(*(fields.fields(name).number(part, least=-math.inf) for part in ("estimate", "low", "high")))
+        for name in fields.names
+    }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from elmokit.model.frozen_layers import FrozenLayers
 
 VECTOR_ENDINGS = (".npy", ".npz", ".h5", ".hdf5", ".safetensors")
-RANDOM = "random"
+RANDOM, RANDOM_WEIGHTS = "random", "random weights"
 RANDOM_SEED = 0
 
 
@@ -46,7 +46,7 @@ def open_system(given: str, *, word_vectors: Path | None = None) -> System:
     if model and kind == RANDOM:
         config = Elmo.from_pretrained(model).config
         control = random_elmo(config, seed=RANDOM_SEED)
-        return System(f"{_model_name(model)}, random weights", Activations(control, folder=default_cache()))
+        return System(f"{_model_name(model)}, {RANDOM_WEIGHTS}", Activations(control, folder=default_cache()))
     if model and kind in COMPARATORS:
         needed = word_vectors if COMPARATORS[kind].reads_word_vectors else None
         return System(f"{kind}, {_file_name(model)}", open_comparator(kind, model, word_vectors=needed))
@@ -62,3 +62,11 @@ def _file_name(path: str) -> str:
 
 def _model_name(model: str) -> str:
     return model if model in bundled_models() else Path(model).resolve().name
+
+
+def as_given(name: str) -> str:
+    """How a system with that name in results is given to `open_system`, its path without folders: `cove:multi30k`."""
+    kind, _, rest = name.partition(", ")
+    if rest == RANDOM_WEIGHTS:
+        return f"{RANDOM}:{kind}"
+    return f"{kind}:{rest}" if rest else kind

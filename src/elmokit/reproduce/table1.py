@@ -11,7 +11,6 @@ from elmokit.metrics.statistic import Statistic
 from elmokit.reproduce.comparisons import ADD_TEST_SCORES, comparisons_among, gain
 from elmokit.reproduce.families import (
     ELMO,
-    NOT_CONVERGED,
     dev_score,
     families,
     gain_text,
@@ -140,28 +139,17 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
             if paper is not None and baseline is not None and elmo is not None:
                 points, relative = gain(baseline.mean, elmo.mean)
                 gains = (Statistic((points,)), None if relative is None else Statistic((relative,)))
-                rows.append(OurRow(paper.row, _where(paired), (None, None, baseline, elmo, *gains)))
+                where = paired.measured_on(with_seeds=True)
+                rows.append(OurRow(paper.row, where, (None, None, baseline, elmo, *gains)))
     measured = {row.row for row in rows}
     return rows + [row for one in comparisons for row in _without_numbers(one) if row.row not in measured]
-
-
-def _where(comparison: Comparison) -> str:
-    """Data, number of training examples, unusual settings of the task's model, biLM, position, seeds, and whether the
-    runs have not converged, in words.
-    """
-    run, num_seeds = comparison.elmo.runs[0], len(comparison.elmo.runs)
-    model = (*unusual_settings(comparison.baseline.runs[0]), f"{run.model} at {comparison.elmo_name}")
-    seeds = f"{num_seeds} seed{'' if num_seeds == 1 else 's'}"
-    runs = (*comparison.baseline.runs, *comparison.elmo.runs)
-    unconverged = () if all(run.is_converged for run in runs) else (NOT_CONVERGED,)
-    return ", ".join((comparison.data, f"{run.num_used:,} examples", *model, seeds, *unconverged))
 
 
 def _without_numbers(comparison: Comparison) -> list[OurRow]:
     """The rows that the comparison would have if both arms had scores of their test files."""
     names = [path.name for path in comparison.baseline.runs[0].record.splits.test]
     papers = [counterpart(comparison, name) for name in names if name not in comparison.test_sets]
-    where = f"{_where(comparison)}: runs without test scores; {ADD_TEST_SCORES}"
+    where = f"{comparison.measured_on(with_seeds=True)}: runs without test scores; {ADD_TEST_SCORES}"
     return [OurRow(paper.row, where, (None,) * len(TABLE_1.columns)) for paper in papers if paper is not None]
 
 

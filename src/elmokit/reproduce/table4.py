@@ -19,8 +19,10 @@ from elmokit.reproduce.system_results import (
     Measured,
     details_table,
     differences_table,
+    gain_name,
     measure_systems,
     read_system_results,
+    share_gain,
 )
 from elmokit.reproduce.table5 import read_semcor
 from elmokit.text.tokenizer import tokenize
@@ -44,9 +46,13 @@ QUERIES = {
 """Sentences of ours, in the two senses of the paper's."""
 POS, SENSE, POLYSEMES = "same part of speech", "same sense", "list of polysemes"
 WORDS_AROUND = 4
-SAMPLING = 32
-"""The hits of every 32nd occurrence are kept, for intervals: of SemCor, that is 4,831 of 154,566."""
-_PAIRS = (("layer 1", "layer 2"), (AVERAGE, "layer 2"), (UPPER_AVERAGE, "layer 2"), (EQUAL_SIZE, "layer 2"))
+_PAIRS = (
+    ("layer 0", "layer 2"),
+    ("layer 1", "layer 2"),
+    (AVERAGE, "layer 2"),
+    (UPPER_AVERAGE, "layer 2"),
+    (EQUAL_SIZE, "layer 2"),
+)
 
 
 def compute(request: Request) -> list[Path]:
@@ -79,8 +85,12 @@ def _measure(system: System, corpus: SenseCorpus) -> Measured:
         for row, of_queries in nearest.items()
         for query, found in zip(QUERIES, of_queries, strict=True)
     }
-    hits = {row: found.same_sense[::SAMPLING] > 0.5 for row, found in shares.items()}
-    return Measured(rows, {row: "".join("1" if hit else "0" for hit in each) for row, each in hits.items()}, contexts)
+    gains = {
+        gain_name(first, second): share_gain(shares[first].same_sense.tolist(), shares[second].same_sense.tolist())
+        for first, second in _PAIRS
+        if first in shares and second in shares
+    }
+    return Measured(rows, gains=gains, texts=contexts)
 
 
 def polyseme_hits(system: System) -> dict[str, np.ndarray]:
@@ -110,7 +120,12 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
         if STATIC_ROW in result.measured.texts
     ]
     return static + [
-        OurRow(query, f"{result.label}, {key.removeprefix(query)[2:]}", (" ".join(QUERIES[query].tokens), text))
+        OurRow(
+            query if result.is_bilm else f"{query}, other vectors",
+            f"{result.label}, {key.removeprefix(query)[2:]}",
+            (" ".join(QUERIES[query].tokens), text),
+            is_extra=not result.is_bilm,
+        )
         for result in read_system_results(paths, NAME)
         for key, text in result.measured.texts.items()
         for query in QUERIES
@@ -129,7 +144,7 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
     )
     return [
         details_table(results, title="Neighbours that are alike", about=about),
-        differences_table(results, _PAIRS, about=f"Same sense, in points, over every {SAMPLING}nd occurrence."),
+        differences_table(results, _PAIRS, about="Same sense, in points."),
     ]
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elmokit.reproduce.planned_runs import PlannedRun
+    from elmokit.runs.logged_runs import LoggedRun
 
 MODELS_FOLDER = "models"
 _RESOLVED = ("inputs.word_dim", "inputs.word_vectors", "inputs.elmo.model")
@@ -56,11 +57,25 @@ def is_finished(run: PlannedRun, folder: Path) -> bool:
     if not (run_dir / CONFIG_NAME).is_file():
         return False
     (logged,) = read_runs([run_dir])
+    return _answers(run, logged)
+
+
+def not_finished_elsewhere(runs: Sequence[PlannedRun], logs: Sequence[Path]) -> list[PlannedRun]:
+    """The runs without those whose results are in logs of runs that were trained elsewhere, under the same names.
+
+    Raises FileNotFoundError for a path without runs, and ValueError for a run of other settings.
+    """
+    logged = {run.name: run for run in read_runs(logs)}
+    return [run for run in runs if run.name not in logged or not _answers(run, logged[run.name])]
+
+
+def _answers(run: PlannedRun, logged: LoggedRun) -> bool:
+    """Whether a logged run has the result of a planned one, or has diverged. Raises ValueError for other settings."""
     found = read_task_run(logged)
     before, now = flat_settings(found.record.config), flat_settings(run.config)
     if names := [name for name in now if name not in _RESOLVED and before.get(name) != now[name]]:
         raise ValueError(
-            f"{run_dir} holds a run with other settings ({', '.join(names)}); move it away, or give another folder"
+            f"{logged.where} holds a run with other settings ({', '.join(names)}); move it away, or give another folder"
         )
     return found.diverged or (found.result is not None and (bool(found.result.test) or not run.scores_tests))
 
