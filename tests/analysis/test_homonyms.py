@@ -12,8 +12,9 @@ from elmokit.analysis.polysemy import Rate
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.model.elmo import Elmo
+from elmokit.reproduce.data_folders import unpacked
 
-TASK = Path(__file__).parents[2] / ".data" / "ko" / "tasks" / "homonym_ko"
+TASK = unpacked(Path(__file__).parents[2] / ".data" / "ko" / "tasks" / "homonym_ko")
 
 TRAIN = [
     ("눈", "eye", "나는 눈이 나쁘다 ."),

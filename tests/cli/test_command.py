@@ -39,3 +39,15 @@ def test_a_name_that_is_not_utf_8_is_printed_as_it_is(tmp_path: Path):
     environment = os.environ | {"PYTHONIOENCODING": "utf-8:strict"}  # as with most people's locale
     done = subprocess.run(command, capture_output=True, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, b"") and output in done.stdout
+
+
+@pytest.mark.parametrize("encoding", ["ascii:strict", "cp1252:strict", "cp949:strict"])
+def test_what_the_encoding_of_the_output_does_not_have_is_escaped(tmp_path: Path, encoding: str):
+    (tmp_path / "shard").write_text("one two\n")
+    output = tmp_path / "눈œ.txt"
+    command = [sys.executable, "-m", "elmokit", "vocabulary", tmp_path / "shard", "-o", output]
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, capture_output=True, check=False, env=environment)
+    codec, _, _ = encoding.partition(":")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "눈œ.txt".encode(codec, errors="backslashreplace") in done.stdout

@@ -143,6 +143,28 @@ def test_an_output_never_replaces_its_input(
     assert (tmp_path / name).read_text() == "the cat sat\n"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("perplexity", "mini-en", "IN", "--json", "IN"),
+        ("surprisal", "mini-en", "IN", "-o", "IN"),
+        ("change", "OTHER", "IN", "-o", "IN"),
+        ("change", "FOLDER", "OTHER", "--json", "IN"),
+        ("change", "OTHER", "OTHER", "--words", "IN", "-o", "IN"),
+        ("train-comparator", "word2vec", "IN", "-o", "IN"),
+    ],
+)
+def test_no_verb_writes_over_what_it_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+):
+    paths = {"IN": tmp_path / "in.txt", "OTHER": tmp_path / "other.txt", "FOLDER": tmp_path}
+    for name in ("IN", "OTHER"):
+        paths[name].write_text("the cat sat\n")
+    assert run(*(paths.get(argument, argument) for argument in arguments)) == 2
+    assert "in.txt would be replaced by the output" in capsys.readouterr().err
+    assert paths["IN"].read_text() == "the cat sat\n"
+
+
 def test_a_vocabulary_never_replaces_a_shard(text: Path, capsys: pytest.CaptureFixture[str]):
     before = text.read_bytes()
     assert run("vocabulary", text, "-o", text) == 2

@@ -65,7 +65,7 @@ def test_carried_state_reads_a_story_as_perplexity_reads_one_stream(
     assert measured.backward is not None
     for direction, side in (("forward", measured.forward), ("backward", measured.backward)):
         bits = -sum(result.log2_probability(direction) for result in found) / measured.num_predictions
-        assert 2**bits == pytest.approx(side.perplexity, rel=1e-6)
+        assert 2**bits == pytest.approx(side.perplexity, rel=1e-5)
 
 
 def test_an_empty_sentence_starts_a_new_story() -> None:

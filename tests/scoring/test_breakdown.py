@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import threading
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import cast
@@ -293,3 +294,15 @@ def test_what_cannot_be_measured_is_refused_before_anything_is(folder: Path):
     ):
         with pytest.raises(ValueError, match=message):
             measure_files("a model that is not even looked for", files, num_words=num_words)
+
+
+def test_piped_text_is_measured_whole(folder: Path):
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_text((folder / "news.txt").read_text()))
+    writer.start()
+    piped = measure_files(str(folder / "model"), [pipe]).whole.perplexity
+    writer.join()
+    assert piped == measure_files(str(folder / "model"), [folder / "news.txt"]).whole.perplexity
+    with pytest.raises(ValueError, match="pipe can be read only once, and carried state needs it for each direction"):
+        measure_files(str(folder / "model"), [pipe], carry_state=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.metrics.spans import spans_from_tags
+from elmokit.reproduce.data_folders import unpacked
 from elmokit.tasks.coreference.reader import read_coreference_documents
 from elmokit.tasks.entailment.reader import read_sentence_pairs
 from elmokit.tasks.named_entities.reader import read_tagged_sentences
@@ -20,7 +21,7 @@ DATA = Path(__file__).parents[2] / ".data" / "tasks"
 
 
 def data(name: str) -> Path:
-    path = DATA / name
+    path = unpacked((DATA / name).parent) / Path(name).name
     if not path.is_file():
         pytest.skip(f"the data of the tasks is not unpacked: no {path}")
     return path

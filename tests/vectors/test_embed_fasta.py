@@ -64,6 +64,13 @@ def test_other_layers_can_be_asked_for(elmo: Elmo, fasta: Path, layers: Layers, 
     assert np.allclose(array, elmo.encode([list("MKVLAA")], layers=layers)[0], atol=1e-6)
 
 
+def test_the_tokens_of_an_earlier_job_do_not_stay(elmo: Elmo, fasta: Path):
+    output = fasta.with_suffix(".npz")
+    (fasta.parent / "proteins.npz.tokens.txt").write_text("of an earlier job\n")
+    embed_fasta(elmo, fasta, output)
+    assert not (fasta.parent / "proteins.npz.tokens.txt").exists()
+
+
 def test_what_is_not_fasta_leaves_nothing(elmo: Elmo, fasta: Path):
     for text, message in (("MKV\n", "line 1: a sequence without a header"), ("", "has no sequences; expected FASTA")):
         fasta.write_text(text)

@@ -33,6 +33,15 @@ def test_records_are_read_plain_and_compressed(fasta: Path):
 
 
 @pytest.mark.parametrize(
+    ("header", "name"),
+    [("tr|Q9|X_MOUSE a protein", "Q9"), ("1ABC_1|Chain A|Lysozyme", "1ABC_1|Chain"), ("seq1 | some protein", "seq1")],
+)
+def test_bars_separate_a_name_only_behind_the_code_of_a_database(fasta: Path, header: str, name: str):
+    fasta.write_text(f">{header}\nMKV\n")
+    assert [found for found, _ in read_fasta(fasta)] == [name]
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("MKV\n", "line 1: a sequence without a header"),

@@ -61,20 +61,21 @@ def _change(arguments: argparse.Namespace) -> None:
     """Measure how much the use of words differs between two corpora (semantic change)."""
     from elmokit.analysis.semantic_change.uses import open_corpus
     from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
+    from elmokit.system.files import atomic_write, check_is_not_input
     from elmokit.text.lines import read_lines
 
     if arguments.output and arguments.json and arguments.output.resolve() == arguments.json.resolve():
         raise ValueError(f"{arguments.json} is named by --output and by --json; expected two files")
     words = None if arguments.words is None else list(read_lines(arguments.words))
-    for path in (arguments.first, arguments.second):
-        open_corpus(path)
+    inputs = [file for path in (arguments.first, arguments.second) for file in open_corpus(path).files]
+    for written in (arguments.output, arguments.json):
+        check_is_not_input(written, *inputs, *([arguments.words] if arguments.words else []))
     resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds
 
     from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
     from elmokit.model.elmo import Elmo
     from elmokit.report.change_tables import change_json, change_rows, change_text
     from elmokit.scoring.surprisal import as_tsv
-    from elmokit.system.files import atomic_write
 
     settings = ChangeSettings(
         layers=arguments.layers,

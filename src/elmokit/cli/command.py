@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import sys
 
@@ -10,8 +11,9 @@ from elmokit.cli.exit_codes import INTERRUPTED
 
 def command() -> int:
     """Run the verb of the command line, and return the exit code."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="surrogateescape")  # names of files that are not UTF-8 are printed byte by byte
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        is_utf8 = codecs.lookup(sys.stdout.encoding).name == "utf-8"  # then names that are not are printed byte by byte
+        sys.stdout.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
     try:
         from elmokit.cli.main import main
 

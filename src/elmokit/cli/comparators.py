@@ -17,7 +17,11 @@ def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
         "system", metavar="SYSTEM", help="word2vec, fasttext, cove or context2vec; see docs/comparators.md"
     )
     parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="shards of tokenised text; for cove, TRAIN.en TRAIN.de"
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="shards of tokenised text; for cove TRAIN.en TRAIN.de [TEST.en TEST.de]",
     )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="OUT", help="file or folder of the model that is written"

@@ -60,13 +60,14 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     from contextlib import nullcontext
 
     from elmokit.model.bundled import resolve_model
+    from elmokit.system.files import atomic_write, check_is_not_input
     from elmokit.text.lines import check_inputs
 
     check_inputs(*arguments.files)
+    check_is_not_input(arguments.json, *arguments.files)
     resolve_model(arguments.model)
 
     from elmokit.scoring.breakdown import measure_files
-    from elmokit.system.files import atomic_write
 
     with atomic_write(arguments.json) if arguments.json else nullcontext() as unfinished:
         table = measure_files(
@@ -120,6 +121,7 @@ def _add_surprisal(parser: argparse.ArgumentParser) -> None:
 def _surprisal(arguments: argparse.Namespace) -> None:
     """Compute the surprisal of every token of a text, in bits, with the full softmax."""
     from elmokit.model.bundled import resolve_model
+    from elmokit.system.files import check_is_not_input
     from elmokit.text.lines import check_inputs
 
     rows = next((name for name in ("words", "sentences", "pairs") if getattr(arguments, name)), "tokens")
@@ -128,6 +130,7 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     if rows == "pairs" and (arguments.carry_state or arguments.direction != "both"):
         raise ValueError("--pairs reads each sentence by itself, in both directions: no --carry-state or --direction")
     check_inputs(arguments.file)
+    check_is_not_input(arguments.output, arguments.file)
     resolve_model(arguments.model)
 
     from elmokit.model.elmo import Elmo

@@ -225,11 +225,12 @@ def _predict(arguments: argparse.Namespace) -> None:
     """Run a trained task model on a file."""
     from contextlib import nullcontext
 
-    from elmokit.system.files import atomic_write
+    from elmokit.system.files import atomic_write, check_is_not_input
     from elmokit.tasks.run_folder import read_record
 
     read_record(arguments.run_dir)
     _check_data(Path(arguments.input))
+    check_is_not_input(arguments.output, arguments.input)
 
     with atomic_write(arguments.output) if arguments.output else nullcontext() as unfinished:
         from elmokit.tasks.saved import load_task

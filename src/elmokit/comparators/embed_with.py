@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from elmokit.comparators.all_comparators import open_comparator
 from elmokit.system.batches import batched
-from elmokit.system.files import check_output
+from elmokit.system.files import check_is_not_input, check_output
 from elmokit.system.progress import progress_bar
 from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
-from elmokit.vectors.embed_file import EmbeddedFile, check_is_not_input
+from elmokit.vectors.embed_file import EmbeddedFile
 from elmokit.vectors.save_vectors import save_vectors
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from elmokit.corpus.stream import SentenceStream
 from elmokit.runs.settings import change_settings
 from elmokit.system.extras import require
-from elmokit.system.files import atomic_write
+from elmokit.system.files import atomic_write, check_is_not_input
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
 
@@ -77,6 +77,7 @@ def train_word2vec(
     that cannot be read or written. Nothing is written before the end, so `resume` is refused.
     """
     _refuse(resume)
+    check_is_not_input(output, *files)
     config = change_settings({"training": WordVectorConfig()}, settings)["training"]
     models = require("gensim.models", extra="comparators", purpose=_PURPOSE)
     with lock(output), atomic_write(output) as unfinished:
@@ -93,6 +94,7 @@ def train_fasttext(
     The defaults of the settings are those of `FASTTEXT`.
     """
     _refuse(resume)
+    check_is_not_input(output, *files)
     config = change_settings({"training": FASTTEXT}, settings)["training"]
     if output.suffix != ".bin":
         raise ValueError(f"{output} does not end in .bin; only fastText's .bin files hold sub-words")

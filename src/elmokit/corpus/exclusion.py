@@ -7,6 +7,8 @@ regard to case, so punctuation and capitals hide nothing.
 from __future__ import annotations
 
 import hashlib
+import html
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -20,6 +22,9 @@ from elmokit.text.lines import read_lines, split_tokens
 NUM_COLUMNS = 4
 """Columns of a column file that may hold the words: the first of CoNLL-2003, the second of CoNLL-U, the fourth of
 CoNLL-2012."""
+
+_MARKUP = re.compile(r"<[^<>]*>|\([^\s()]*\s|[)\[\]]")
+"""Tags of XML, the brackets and labels of trees, `(3 (2 A) (4 film))`, and brackets around a word: `my [head]ache`."""
 
 Tokenizer = Callable[[str], list[str]]
 
@@ -54,7 +59,8 @@ class Exclusion:
 def texts_of(path: Path, tokenizer: Tokenizer) -> Iterator[list[str]]:
     """The words of each text of a file: of each text in JSON, or of each block of lines between blank ones.
 
-    A block is read line by line, and also column by column, since a file of columns has its words below each other.
+    A block is read line by line, with its markup and without it, and also column by column, since a file of columns has
+    its words below each other.
     """
     lines = read_lines(path)
     first = next((line for line in lines if line.strip()), "")
@@ -80,9 +86,17 @@ def texts_of(path: Path, tokenizer: Tokenizer) -> Iterator[list[str]]:
 
 def _texts_of_block(block: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[str]]:
     yield _words(token for line in block for token in tokenizer(line))
+    if any(map(_MARKUP.search, block)):
+        plain = html.unescape(_MARKUP.sub(_unmarked, "\n".join(block)))
+        yield _words(token for line in plain.split("\n") for token in tokenizer(line))
     rows = [split_tokens(line) for line in block]
     for column in range(min(NUM_COLUMNS, max(map(len, rows)))):
         yield _words(plain_token(row[column]) for row in rows if column < len(row))
+
+
+def _unmarked(found: re.Match[str]) -> str:
+    """What stands in the place of markup: nothing for brackets around a word, and otherwise a space."""
+    return "" if found[0] in "[]" else " "
 
 
 def _texts_in_json(first: str, rest: Iterable[str], path: Path) -> Iterator[str]:

@@ -212,7 +212,7 @@ class _Sentences:
     def without_duplicates(self) -> Iterator[bytes]:
         """Records to shuffle, each a key and a sentence: `_HELD_OUT_KEY` or `_TRAIN_KEY`, which sort in that order."""
         first_to_train = self._first_to_train
-        if self._how.held_out and not self.num_held_out_documents:
+        if self._how.held_out and self.num_documents and not self.num_held_out_documents:
             first_to_train, self.num_held_out_documents = self._lowest + 1, 1
             if self.num_documents == 1:
                 raise ValueError(

@@ -22,6 +22,7 @@ from elmokit.scoring.perplexity import (
 )
 from elmokit.system.progress import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.lines import is_read_once
 from elmokit.text.markdown import aligned_table
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 
@@ -146,7 +147,8 @@ def measure_files(
         if count is not None and count < 1:
             raise ValueError(f"the {what} is {count}; expected at least 1")
     for path in files:
-        next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file now, not after hours
+        if not is_read_once(path):
+            next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file now, not after hours
     bilm, softmax, vocabulary = read_with_softmax(model, weights=weights)
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         parts = [

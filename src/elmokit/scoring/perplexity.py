@@ -28,6 +28,7 @@ from elmokit.model.token_cache import TokenCache
 from elmokit.system.batches import batched
 from elmokit.system.progress import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.lines import is_read_once
 from elmokit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -168,10 +169,15 @@ def text_losses(
     carry_state: bool = False,
     when_done: Callable[[int], object] | None = None,
 ) -> TextLosses:
-    """Losses of a model in memory, by direction and target. Raises ValueError when the text is empty.
+    """Losses of a model in memory, by direction and target.
 
     when_done: called with the number of predictions of each batch.
+    Raises ValueError when the text is empty, and for state that is carried through a pipe, which can be read only once.
     """
+    if carry_state and (piped := [path for path in shards if is_read_once(path)]):
+        raise ValueError(
+            f"{piped[0]} can be read only once, and carried state needs it for each direction; give a file"
+        )
     sums = [_Sum(len(vocabulary)) for _ in range(bilm.config.num_directions)]
     num_sentences: int | None = None
 

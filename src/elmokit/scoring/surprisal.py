@@ -7,6 +7,7 @@ as they are. NA stands where there is nothing to predict.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import tee
@@ -136,7 +137,7 @@ def _words(line: Line) -> Iterator[tuple[int, int, list[int]]]:
     words = list(re.finditer(r"\S+", line.text))
     for word, following in zip(words, [*words[1:], None], strict=True):
         until = following.start() if following else len(line.text) + 1
-        yield word.start(), word.end(), [token for token, start in enumerate(starts) if word.start() <= start < until]
+        yield word.start(), word.end(), list(range(bisect_left(starts, word.start()), bisect_left(starts, until)))
 
 
 def _sentence_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -> tuple[Row, list[Row]]:

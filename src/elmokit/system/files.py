@@ -53,6 +53,13 @@ def check_output(path: str | os.PathLike[str]) -> None:
         pass
 
 
+def check_is_not_input(written: Path | None, *inputs: str | os.PathLike[str]) -> None:
+    """Raise ValueError if a file of the output would be written over one of the inputs; None is no file."""
+    for path in inputs:
+        if written is not None and written.exists() and os.path.exists(path) and written.samefile(path):
+            raise ValueError(f"{os.fspath(path)} would be replaced by the output; give the output another name")
+
+
 def remove_leftovers_of(target: Path) -> None:
     """Remove what killed processes left of a target next to it; what is being written stays."""
     ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")

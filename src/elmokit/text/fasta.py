@@ -10,13 +10,16 @@ from elmokit.text.lines import read_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+DATABASES = ("sp", "tr", "gi", "gb", "emb", "dbj", "ref", "pir", "prf", "lcl")
+"""The headers of UniProt and NCBI begin with them, and the accession is next; RCSB's are `1ABC_1|Chain A|...`."""
+
 
 def read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
     """Name and sequence of each record of a file, plain, gzip or xz. Sequences are in upper case, without white space.
 
-    The name is the second field of a header with bars (`>sp|P12345|...` is P12345, as SeqVec has it), and otherwise the
-    first word of the header. Raises ValueError, naming file and line, for a sequence without a header, and for a
-    header without a name or a sequence.
+    The name is the second field of a header that begins with the code of a database (`>sp|P12345|...` is P12345, as
+    SeqVec has it), and otherwise the first word of the header. Raises ValueError, naming file and line, for a sequence
+    without a header, and for a header without a name or a sequence.
     """
     name: str | None = None
     header_line = 0
@@ -38,7 +41,8 @@ def read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
 
 def _name(path: str | os.PathLike[str], number: int, header: str) -> str:
     fields = header.split("|")
-    name = fields[1].strip() if len(fields) > 1 else next(iter(header.split()), "")
+    is_coded = len(fields) > 1 and fields[0].strip() in DATABASES
+    name = fields[1].strip() if is_coded else next(iter(header.split()), "")
     if not name:
         raise ValueError(
             f"{os.fspath(path)}, line {number}: the header has no name; expected '>NAME' or '>sp|NAME|...'"

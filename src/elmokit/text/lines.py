@@ -78,9 +78,14 @@ def lines_and_first(path: str | os.PathLike[str]) -> tuple[Iterator[str], str]:
 def check_inputs(*paths: str | os.PathLike[str]) -> None:
     """Raise the error of `read_lines` for a file that cannot be opened. What can be read only once is left alone."""
     for path in paths:
-        if os.fspath(path) != STDIN and not is_pipe(path):
+        if not is_read_once(path):
             with _open(path, os.fspath(path)):
                 pass
+
+
+def is_read_once(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is standard input (-), or a pipe or a device."""
+    return os.fspath(path) == STDIN or is_pipe(path)
 
 
 def is_pipe(path: str | os.PathLike[str]) -> bool:

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.model.layer_choice import as_layers
-from elmokit.system.files import atomic_write, check_output
+from elmokit.system.files import atomic_write, check_is_not_input, check_output
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
 from elmokit.text.fasta import read_fasta
-from elmokit.vectors.embed_file import EmbeddedFile, check_is_not_input, removed_on_failure
+from elmokit.vectors.embed_file import EmbeddedFile, removed_on_failure
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.partial import PartialVectors
 from elmokit.vectors.proteins import batches_of_proteins
+from elmokit.vectors.stored import tokens_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,6 +95,7 @@ def embed_fasta(
             with atomic_write(names_path(output)) as unfinished:
                 unfinished.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
                 layout.write(output, partial.stored())
+            tokens_path(output).unlink(missing_ok=True)  # of what was there before
         partial.remove()
         return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.model.layer_choice import as_layers
 from elmokit.system.batches import batched
-from elmokit.system.files import atomic_write, check_output
+from elmokit.system.files import atomic_write, check_is_not_input, check_output
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import readable_bytes
@@ -216,12 +216,6 @@ def _tokens_file(output: Path, *, raw_text: bool) -> Generator[Callable[[list[st
 
 def _keep_nothing(tokens: list[str]) -> None:
     pass
-
-
-def check_is_not_input(written: Path, input_path: str | Path) -> None:
-    """Raise ValueError if one of the files of the output would be written over the input."""
-    if written.exists() and Path(input_path).exists() and written.samefile(input_path):
-        raise ValueError(f"{input_path} would be replaced by the output; give the output another name")
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Float
 
+_NOT_IN_A_TOKEN = re.compile("[ \\t\\r\\n\\0\\ud800-\\udfff]|^\\ufeff")
+
 
 def save_vectors(
     path: str | Path, sentences: Sequence[Sequence[str]], layers: Iterable[Float[np.ndarray, "*L T E"]]
@@ -24,16 +27,20 @@ def save_vectors(
 
     layers: the vectors of each sentence in turn, (T,E) or (L,T,E); they are rounded to float16.
 
-    Raises ValueError for a path that does not end in `.npy`, a token that is empty or has a space, tab or line break in
-    it, more or fewer arrays than sentences, vectors whose shape does not fit their sentence, and numbers that float16
-    cannot hold; OSError if the disk is full, and InUseError, an OSError, if another process writes these files.
+    Raises ValueError for a path that does not end in `.npy`, a token that is empty or that a line of tokens cannot hold
+    (one with a space, for instance), more or fewer arrays than sentences, vectors whose shape does not fit their
+    sentence, and numbers that float16 cannot hold; OSError if the disk is full, and InUseError, an OSError, if another
+    process writes these files.
     """
     path = Path(path)
     if path.suffix != ".npy":
         raise ValueError(f"{path} does not end in .npy; the files are NAME.npy, NAME.offsets.npy and NAME.txt")
     for sentence in sentences:
-        if any(not token or set(token) & set(" \t\r\n") for token in sentence):
-            raise ValueError(f"a token is empty or has a space, a tab or a line break in it: {list(sentence)}")
+        if any(not token or _NOT_IN_A_TOKEN.search(token) for token in sentence):
+            raise ValueError(
+                "a token is empty or has a space, a tab, a line break, NUL, half of a character or, at its beginning, "
+                f"a byte order mark in it: {list(sentence)}"
+            )
     with lock(path), atomic_write(path.with_suffix(".txt")) as text_path:
         text_path.write_text("".join(f"{' '.join(sentence)}\n" for sentence in sentences), encoding="utf-8")
         write_sentences(path, layers, lengths=[len(sentence) for sentence in sentences])

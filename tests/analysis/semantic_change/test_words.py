@@ -1,3 +1,5 @@
+import unicodedata
+
 import pytest
 
 from elmokit.analysis.semantic_change.words import count_tokens, frequent_words, parse_words
@@ -18,6 +20,19 @@ def test_a_form_of_two_words_and_no_words_are_refused():
         parse_words(["plane planes", "", "planes"])
     with pytest.raises(ValueError, match="there are no words; expected one per line"):
         parse_words(["", " "])
+
+
+def test_forms_are_spelled_as_the_tokens_of_raw_text():
+    decomposed = unicodedata.normalize("NFD", "배를")
+    assert parse_words([f"{decomposed} don’t"]) == {decomposed: (decomposed, "don’t")}
+    assert parse_words([decomposed], raw_text=True) == {"배를": ("배를",)}
+    with pytest.raises(ValueError, match="line 2 of the words has 'a-b!', which the tokenizer makes 2"):
+        parse_words(["a", "a-b!"], raw_text=True)
+
+
+def test_a_string_is_not_a_list_of_words():
+    with pytest.raises(ValueError, match="the words are the string 'plane'; expected a list of words"):
+        parse_words("plane")
 
 
 def test_case_can_be_ignored():

@@ -14,6 +14,7 @@ from elmokit.analysis.semantic_change.words import count_tokens, frequent_words,
 from elmokit.model.layer_choice import as_layers
 from elmokit.system.batches import batched
 from elmokit.system.progress import progress_bar
+from elmokit.text.lines import is_read_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -125,13 +126,19 @@ def semantic_change(
 
     The memory does not grow with the corpora, except for the counts of all tokens when no words are given. The same
     corpora, words and settings give the same result; other words do not change the uses that are drawn.
-    Raises ValueError for words that are given twice, and if all words are too rare; and the errors of reading text.
+    Raises ValueError for words that are given twice, if all words are too rare, and for a pipe when no words are given;
+    and the errors of reading text.
     """
     settings = settings or ChangeSettings()
     layers = as_layers(settings.layers, top=elmo.config.num_layers)
-    forms = None if words is None else parse_words(words, ignore_case=settings.ignore_case)
+    spelt = {"ignore_case": settings.ignore_case, "raw_text": settings.raw_text}
+    forms = None if words is None else parse_words(words, **spelt)
     corpora = tuple(open_corpus(path, raw_text=settings.raw_text) for path in (first, second))
     if forms is None:
+        if piped := [file for corpus in corpora for file in corpus.files if is_read_once(file)]:
+            raise ValueError(
+                f"{piped[0]} can be read only once, and without words it is read twice; give a file or words"
+            )
         counts = [count_tokens(corpus.sentences(), ignore_case=settings.ignore_case) for corpus in corpora]
         forms = frequent_words(*counts, most=settings.max_words, min_count=settings.min_uses)
     sides = [_side(corpus, forms, settings, number) for number, corpus in enumerate(corpora)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.system.untrusted import shown
 from elmokit.text.lines import split_tokens
+from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,16 +21,20 @@ def spelling(token: str, *, ignore_case: bool) -> str:
     return token.lower() if ignore_case else token
 
 
-def parse_words(lines: Iterable[str], *, ignore_case: bool = False) -> Forms:
+def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bool = False) -> Forms:
     """Words, one per line: `walk`, or a word with all forms that count as its uses: `walk walks walked walking`.
 
-    Blank lines are skipped. Raises ValueError, naming the line, for a form that an earlier line has, and without words.
+    raw_text: spell the forms as the tokenizer spells the tokens of raw text. Blank lines are skipped.
+    Raises ValueError, naming the line, for a form that an earlier line has or that the tokenizer splits; without words;
+    and for a string in place of lines.
     """
+    if isinstance(lines, str):
+        raise ValueError(f"the words are the string {shown(lines)!r}; expected a list of words")
     words: Forms = {}
     known: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         distinct: dict[str, str] = {}
-        for form in split_tokens(line):
+        for form in _spelt(line, number) if raw_text else split_tokens(line):
             distinct.setdefault(spelling(form, ignore_case=ignore_case), form)
         forms = tuple(distinct.values())
         for key, form in distinct.items():
@@ -68,3 +73,14 @@ def count_tokens(sentences: Iterable[Iterable[str]], *, ignore_case: bool = Fals
     for tokens in sentences:
         counts.update(spelling(token, ignore_case=ignore_case) for token in tokens)
     return counts
+
+
+def _spelt(line: str, number: int) -> list[str]:
+    """The forms of a line, each as the tokenizer spells it."""
+    forms: list[str] = []
+    for form in split_tokens(line):
+        tokens = tokenize(form)
+        if len(tokens) != 1:
+            raise ValueError(f"line {number} of the words has {shown(form)!r}, which the tokenizer makes {len(tokens)}")
+        forms += tokens
+    return forms
