@@ -30,7 +30,7 @@ for step in $steps; do
       for directions in true false; do
         elmokit pretrain "$data"/en/train-*.txt.xz --vocabulary "$data/en/vocab.txt.xz" \
           --run "$out/bidirectional-$directions" --recipe mini \
-          --set num_steps=1563 checkpoint_every=1563 "bidirectional=$directions"  # 2,000,640 tokens
+          --set num_steps=782 checkpoint_every=100 "bidirectional=$directions"  # 1,000,960 tokens
         elmokit perplexity "$out/bidirectional-$directions" "$data/en/heldout_news.txt.xz"
       done
       ;;
