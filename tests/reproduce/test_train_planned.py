@@ -115,6 +115,14 @@ def test_a_run_that_was_trained_without_its_test_scores_gets_them_when_they_are_
     assert is_finished(replace(run, scores_tests=True), tmp_path)
 
 
+def test_some_tasks_alone_are_planned(data: Path, model: Path, tmp_path: Path):
+    training = Training(data, tmp_path, scale="small", model=str(model))
+    everything = plan_runs(["table2"], training)
+    some = plan_runs(["table2"], replace(training, tasks=("semantic-roles", "named-entities")))
+    assert some == [run for run in everything if run.task in ("semantic-roles", "named-entities")]
+    assert 0 < len(some) < len(everything)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*softmax:UserWarning")
 def test_what_was_trained_elsewhere_is_not_trained_again(training: Training, tmp_path: Path):
@@ -168,3 +176,5 @@ def test_numbers_of_jobs_and_seeds_are_checked(tmp_path: Path):
         Training(tmp_path, tmp_path, jobs=0)
     with pytest.raises(ValueError, match="0 seeds; expected 1 to 21, which intervals are computed of"):
         Training(tmp_path, tmp_path, seeds=0)
+    with pytest.raises(ValueError, match="sentimental"):
+        Training(tmp_path, tmp_path, tasks=("sentimental",))

@@ -68,6 +68,13 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
         "for tables that need runs of tasks, which share them)",
     )
     parser.add_argument(
+        "--task",
+        action="append",
+        default=[],
+        metavar="TASK",
+        help="train for this task only, such as semantic-roles; can be repeated (default: all that the tables need)",
+    )
+    parser.add_argument(
         "--finished",
         type=Path,
         action="append",
@@ -157,6 +164,7 @@ def _training(arguments: argparse.Namespace) -> Training:
         seeds=arguments.seeds,
         jobs=arguments.jobs,
         cache=default_cache(),
+        tasks=tuple(arguments.task),
         finished=tuple(arguments.finished),
     )
 

@@ -13,6 +13,7 @@ from elmokit.reproduce.item_intervals import measure_test_items
 from elmokit.reproduce.planned_runs import Setup, cheapest_first
 from elmokit.reproduce.scales import find_scale
 from elmokit.reproduce.train_planned import is_finished, not_finished_elsewhere, train_planned
+from elmokit.tasks.all_tasks import find_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,12 +40,16 @@ class Training:
     cache: Path | None = None
     """Folder of the activations of frozen biLMs, as for `train`."""
     device: str | None = None
+    tasks: tuple[str, ...] = ()
+    """The tasks that are trained; empty for all that the tables need."""
     finished: tuple[Path, ...] = ()
     """Logs of runs that were trained elsewhere, such as a runs.jsonl: those that they have are not trained again."""
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
             raise ValueError(f"{self.jobs} jobs; expected at least 1")
+        for task in self.tasks:
+            find_task(task)  # raises if there is none
         if self.seeds is not None and not 1 <= self.seeds <= MOST_DIFFERENCES:
             raise ValueError(f"{self.seeds} seeds; expected 1 to {MOST_DIFFERENCES}, which intervals are computed of")
 
@@ -63,7 +68,8 @@ def plan_runs(names: Sequence[str], training: Training) -> list[PlannedRun]:
         seeds=tuple(range(scale.seeds if training.seeds is None else training.seeds)),
     )
     plans = [reproduction.plan for reproduction in map(find_reproduction, names) if reproduction.plan is not None]
-    return cheapest_first(run for plan in plans for run in plan(setup))
+    runs = cheapest_first(run for plan in plans for run in plan(setup))
+    return [run for run in runs if run.task in training.tasks] if training.tasks else runs
 
 
 def missing_runs(runs: Sequence[PlannedRun], training: Training) -> list[PlannedRun]:
