@@ -1,4 +1,4 @@
-"""Train the runs of table 1 with ELMo at the scale `cpu`, without its controls: the baselines are there.
+"""Train the runs of table 1 with ELMo at the scale `cpu`, without its controls: the baselines are in runs.jsonl.
 
 python experiments/2026-11-22-reproduce/with_elmo.py DATA FOLDER SEEDS TASK...
 
