@@ -102,6 +102,8 @@ def test_a_word_table_reads_back(tmp_path: Path, vectors: str):
 def test_vectors_of_another_language_and_vectors_from_nowhere_are_refused(vectors: str):
     with pytest.raises(ValueError, match="has none of the 2 words of the data; is it for another language"):
         new_word_table([["밥", "집"]], path=vectors, dim=2)
+    with pytest.raises(ValueError, match="has none of the 2 words of the data"):  # though it has words for new text
+        new_word_table([["밥", "집"]], path=vectors, dim=2, num_extra=20_000)
     with pytest.raises(ValueError, match="neither read nor trained"):
         make(PLAIN, train_word_vectors=False)
 

@@ -83,6 +83,17 @@ def test_too_few_documents_are_refused(toy: Toy, tmp_path: Path):
     (tmp_path / "few.tsv").write_text("a\tone\na\ttwo\n")
     with pytest.raises(ValueError, match="2 documents are too few to set apart 10% of them .* give a development file"):
         read(toy, [tmp_path / "few.tsv"], "dev_share=0.1")
+    (tmp_path / "one.tsv").write_text("a\tone\n")
+    with pytest.raises(ValueError, match="1 document is too few to set apart 10%"):
+        read(toy, [tmp_path / "one.tsv"], "dev_share=0.1")
+
+
+def test_documents_without_which_nothing_is_left_to_train_on_are_refused(tmp_path: Path):
+    path = tmp_path / "train.conll"
+    sentence = "w{0}\t-\t(A0*)\nran\trun\t(V*)\n"
+    path.write_text("".join(sentence.format(n) + "x\t-\t*\n" * (n < 9) + "\n" for n in range(10)))
+    with pytest.raises(ValueError, match=r"all examples to train on are in the documents .* \(--dev FILE\)"):
+        read(find_task("semantic-roles"), [path], "dev_share=0.1", "max_train_tokens=2")
 
 
 def test_the_examples_scored_while_training_are_the_first_or_spread_evenly():

@@ -189,11 +189,25 @@ def test_a_line_is_named_whatever_its_file_is_called(trained: TrainedTask, tmp_p
         list(trained.predict_file("e", kind="json"))
 
 
+def change_model(run_dir: Path, model: str) -> None:
+    config = json.loads((run_dir / "config.json").read_text())
+    config["inputs"]["elmo"]["model"] = model
+    (run_dir / "config.json").write_text(json.dumps(config))
+
+
+def test_a_device_that_is_not_there_is_not_blamed_on_the_run(toy: Toy, run_dir: Path):
+    with pytest.raises(ValueError, match="device 'xpu:9' cannot be used here; there is [^(]*$"):
+        load_task(run_dir, task=toy, device="xpu:9")
+
+
 def test_another_bilm_is_refused_and_the_same_one_elsewhere_is_not(
     toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path, trained: TrainedTask
 ):
     with pytest.raises(ValueError, match="was trained with the biLM of fingerprint .*; the one given has"):
         load_task(run_dir, task=toy, elmo_model=tiny_bilms[1], device="cpu")
+    change_model(copied := shutil.copytree(run_dir, tmp_path / "run"), "nowhere")
+    with pytest.raises(FileNotFoundError, match=r"; if it has moved, say where it is: --model M, or elmo_model=M \(n"):
+        load_task(copied, task=toy, device="cpu")
     convert(tiny_bilms[0], tmp_path / "elsewhere", to="bilm_tf")  # in another format, even
     moved = load_task(run_dir, task=toy, elmo_model=tmp_path / "elsewhere", device="cpu")
     assert moved.predict("bear with cat") == trained.predict("bear with cat")
@@ -324,12 +338,14 @@ def test_the_verb_trains_on_named_files(toy_data: Path, tmp_path: Path, capsys: 
         ("train toy --data DATA --run NEW --word-vectors nowhere", "nowhere: there is no such file"),
         ("train toy --data DATA --run RUN", "already holds a run"),
         ("train toy --data NEW --run NEW", "o such file"),
+        ("train ner --data DATA/dev.tsv --run NEW", "dev.tsv is a file; expected a folder with the files of named ent"),
         ("train toy --data DATA --run NEW --cache X --no-cache", "cannot be combined"),
         ("train --resume NEW", "is not a run folder"),
         ("evaluate RUN NEW/dev.tsv", "there is no such file"),
         ("evaluate NEW DATA", "is not a run folder"),
         ("predict RUN NEW/no.txt", "there is no such file"),
         ("predict RUN DATA/dev.tsv -o NEW/out", "does not exist; create it first"),
+        ("predict RUN DATA/dev.tsv#:2 -o DATA/dev.tsv", "dev.tsv would be replaced by the output"),
     ],
 )
 def test_errors_of_the_verbs_are_one_line_and_exit_with_2(

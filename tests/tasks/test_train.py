@@ -251,6 +251,46 @@ def test_a_loss_that_is_not_finite_ends_the_run(run: Run, toy: Toy, tmp_path: Pa
     assert not (tmp_path / "run" / "model.safetensors").exists()
 
 
+def test_a_last_step_that_spoils_the_weights_ends_the_run_before_they_are_kept(toy: Toy, tmp_path: Path):
+    with pytest.raises(DivergenceError, match="epoch 1, step 0: a weight is not finite"):
+        lone_training(toy, tmp_path, [1, 2], gradient=3e38, learning_rate=10.0).run()
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_that_a_resumed_run_would_not_find_are_refused(toy: Toy, toy_data: Path, tmp_path: Path):
+    settings: dict[str, Any] = {"run_dir": tmp_path / "run", "config": toy.recipes["cpu"](), "device": "cpu"}
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("-")):
+        with pytest.raises(ValueError, match="can be read only once, and a resumed run reads it again; give a file"):
+            train(toy, Splits((toy_data / "train.tsv",), (path,)), **settings)
+    unnamed = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.tsv"))
+    with pytest.raises(ValueError, match="has a name that is not UTF-8, which config.json cannot hold; rename it"):
+        train(toy, Splits((toy_data / "train.tsv",), test=(unnamed,)), **settings)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_development_set_of_other_labels_is_reported(
+    toy: Toy, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "dev.tsv").write_text("x\tcow ant\ny\tbear\n")
+    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
+    for dev, is_reported in ((tmp_path / "dev.tsv", True), (toy_data / "dev.tsv", False)):
+        splits = Splits((toy_data / "train.tsv",), (dev,))
+        train(toy, splits, run_dir=tmp_path / f"run-{is_reported}", config=config, device="cpu")
+        said = "the development set has the labels x, y, and the model knows a, b, c: none in common"
+        assert (said in capsys.readouterr().err) == is_reported
+
+
+def test_a_run_in_the_home_folder_is_found_by_the_same_name(
+    toy: Toy, toy_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
+    assert train(toy, toy_data, run_dir="~/run", config=config, device="cpu") == tmp_path / "run"
+    assert load_task("~/run", task=toy, device="cpu").record.task == "toy"
+    resume_task("~/run", ["max_epochs=2"], task=toy, device="cpu")
+
+
 def reject(damage: Callable[[Path], object], run_dir: Path, **settings: Any) -> str:
     """What `resume` says of a damaged run, which it does not change."""
     damage(run_dir)

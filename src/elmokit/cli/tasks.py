@@ -230,7 +230,7 @@ def _predict(arguments: argparse.Namespace) -> None:
 
     read_record(arguments.run_dir)
     _check_data(Path(arguments.input))
-    check_is_not_input(arguments.output, arguments.input)
+    check_is_not_input(arguments.output, arguments.input, arguments.input.rpartition("#")[0])  # or part of a file
 
     with atomic_write(arguments.output) if arguments.output else nullcontext() as unfinished:
         from elmokit.tasks.saved import load_task

@@ -202,6 +202,8 @@ class Training(Generic[E, P]):
                 step += 1
                 bar.set_postfix_str(f"loss {total / number:.4f}", refresh=False)
                 bar.update()
+        if not all(bool(torch.isfinite(value).all()) for value in self.parameters):
+            raise self._diverged("a weight", step - 1)  # the loss of another step would have shown it
         return total / len(groups), step
 
     def _batches(self) -> list[list[E]]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic
 
+from elmokit.system.untrusted import count, listed
 from elmokit.tasks.task import E, P, Reading
 
 if TYPE_CHECKING:
@@ -92,12 +94,31 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
     apart = {each for index, each in enumerate(groups) if int((index + 1) * share) > int(index * share)}
     if not 0 < len(apart) < len(groups):
         raise ValueError(
-            f"{len(groups)} documents are too few to set apart {share:.0%} of them as the development set; give a "
-            "development file (--dev FILE)"
+            f"{count(len(groups), 'document')} {'is' if len(groups) == 1 else 'are'} too few to set apart {share:.0%} "
+            "of them as the development set; give a development file (--dev FILE)"
         )
     train_examples = [example for example in train.examples if group(example) not in apart]
+    if not train_examples:
+        raise ValueError(
+            "all examples to train on are in the documents that are set apart as the development set; give a "
+            "development file (--dev FILE)"
+        )
     dev_examples = [example for example in dev.examples if group(example) in apart]
     return Reading(train_examples, train.skipped), Reading(dev_examples)
+
+
+def report_foreign_labels(task: Task[E, P], examples: Iterable[E], known: Iterable[str], *, name: str) -> None:
+    """Report on stderr, which calls the examples `name`, if they have labels but none of those that the model knows."""
+    found, learnt = (
+        sorted({re.sub("^[BILU]-", "", symbol) for symbol in symbols if symbol != "O"})
+        for symbols in (task.symbols(examples), known)
+    )
+    if task.symbols_are_labels and found and learnt and not {*found} & {*learnt}:
+        print(
+            f"{name} has the labels {listed(found)}, and the model knows {listed(learnt)}: none in common, so nothing "
+            "can be right",
+            file=sys.stderr,
+        )
 
 
 def _own_sentences(task: Task[E, P], example: E) -> Hashable:

@@ -45,7 +45,10 @@ class TaskRecord:
 
     def __post_init__(self) -> None:
         if len(self.symbols) > MAX_SYMBOLS:
-            raise ValueError(f"symbols has {len(self.symbols):,} entries; expected at most {MAX_SYMBOLS:,}")
+            raise ValueError(
+                f"symbols has {len(self.symbols):,} entries; expected at most {MAX_SYMBOLS:,} labels of a training "
+                "set: are they in another column?"
+            )
 
 
 def write_record(run_dir: Path, record: TaskRecord) -> None:
@@ -80,12 +83,15 @@ def record_of(config: Mapping[str, Any], where: str | Path) -> TaskRecord:
 
 
 @contextmanager
-def named_by(run_dir: Path) -> Generator[None]:
-    """Errors of what a run's config.json names, its data and its biLM, say that it is named there."""
+def named_by(run_dir: Path, *, if_moved: str = "") -> Generator[None]:
+    """Errors of what a run's config.json names, its data and its biLM, say that it is named there.
+
+    if_moved: what to do about a file that has moved, for the error of one that is missing.
+    """
     try:
         yield
     except FileNotFoundError as error:
-        raise FileNotFoundError(f"{error} (named in {run_dir / CONFIG_NAME})") from error
+        raise FileNotFoundError(f"{error}{if_moved} (named in {run_dir / CONFIG_NAME})") from error
     except (ValueError, OSError) as error:
         raise ValueError(f"{error} (named in {run_dir / CONFIG_NAME})") from error
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Mapping, Sequence, Sized
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from elmokit.layers.devices import find_device
 from elmokit.system.batches import batched
 from elmokit.system.json_fields import parse_json_object
 from elmokit.system.progress import progress_bar
-from elmokit.system.untrusted import listed, shown
+from elmokit.system.untrusted import shown
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.prediction import shortened
-from elmokit.tasks.reading import read_files
+from elmokit.tasks.reading import read_files, report_foreign_labels
 from elmokit.tasks.resources import read_elmo
 from elmokit.tasks.run_folder import BEST_FILE, named_by, read_record
 from elmokit.tasks.train import check_elmo, new_model
@@ -116,22 +116,10 @@ class TrainedTask:
         A file that has no label of the training set is reported on stderr: nothing in it can be right.
         """
         examples = self._read_data(path)
-        self._report_foreign_labels(path, examples)
+        report_foreign_labels(self.task, examples, self.record.symbols, name=shown(str(path)))
         with progress_bar(unit="example", total=len(examples), keep=False) as bar:
             predictions = self.model_predictions(examples, when_done=bar.update)
         return dict(self.task.score(examples, predictions))
-
-    def _report_foreign_labels(self, path: str | Path, examples: Sequence[Any]) -> None:
-        found, known = (
-            sorted({re.sub("^[BILU]-", "", symbol) for symbol in symbols if symbol != "O"})
-            for symbols in (self.task.symbols(examples), self.record.symbols)
-        )
-        if self.task.symbols_are_labels and found and known and not {*found} & {*known}:
-            print(
-                f"{shown(str(path))} has the labels {listed(found)}, and the model knows {listed(known)}: none in "
-                "common, so nothing can be right",
-                file=sys.stderr,
-            )
 
     def files_to_score(self, path: str | Path) -> list[Path]:
         """The file itself, or the development and test files of a data set's folder."""
@@ -175,7 +163,7 @@ class TrainedTask:
     def _is_of_known_data(self, path: Path) -> bool:
         try:
             splits = self.task.find(path.parent)
-        except (ValueError, FileNotFoundError):
+        except (ValueError, OSError):
             return False
         return path in (*splits.train, *splits.dev, *splits.test)
 
@@ -217,7 +205,7 @@ def load_task(
     elmo_model: where the biLM is now, if it has moved since training; another biLM is refused.
     Raises FileNotFoundError if there is no run or no biLM, and ValueError for files that do not fit together.
     """
-    folder = Path(folder).expanduser()
+    folder, device = Path(folder).expanduser(), find_device(device)
     record = read_record(folder, task)
     task = task or find_task(record.task)
     inputs = record.config.inputs
@@ -227,7 +215,8 @@ def load_task(
     if not (folder / BEST_FILE).is_file():
         raise FileNotFoundError(f"{folder} has no {BEST_FILE} yet; the first epoch of the run has not ended")
     words = load_word_table(folder) if inputs.word_dim else None
-    with nullcontext() if elmo_model is not None else named_by(folder):
+    if_moved = "; if it has moved, say where it is: --model M, or elmo_model=M"
+    with nullcontext() if elmo_model is not None else named_by(folder, if_moved=if_moved):
         elmo = read_elmo(inputs.elmo, cache=None, device=device)
     check_elmo(record, elmo, folder)
     check_shapes(folder / BEST_FILE, task, record, words, elmo)

@@ -85,7 +85,7 @@ class Task(Generic[E, P]):
 def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_name: str) -> Splits:
     """Find the first of the named data sets (train, dev and test file) in a folder; the test file may be missing.
 
-    Raises ValueError, listing the names, if there is none, and FileNotFoundError if there is no such folder.
+    Raises ValueError, listing the names, if there is none, and the errors of `check_folder`.
     """
     check_folder(folder, task_name=task_name)
     for train, dev, test in names:
@@ -97,7 +97,11 @@ def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_nam
 
 
 def check_folder(folder: Path, *, task_name: str) -> None:
-    """Raise FileNotFoundError if there is no such folder."""
+    """Raise FileNotFoundError if there is no such folder, and NotADirectoryError if it is a file."""
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(
+            f"{folder} is a file; expected a folder with the files of {task_name} (to train on a file: --train FILE)"
+        )
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: there is no such folder; expected one with the files of {task_name}")
 

@@ -22,12 +22,13 @@ from elmokit.tasks.default_recipe import config_and_data
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.loop import MODEL_PREFIX, Training, nothing_changed
 from elmokit.tasks.old_runs import current_tensors
-from elmokit.tasks.reading import TaskData, dev_in_use, digest, read_data, sentences_of
+from elmokit.tasks.reading import TaskData, dev_in_use, digest, read_data, report_foreign_labels, sentences_of
 from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_word_dim
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, TaskRecord, named_by, read_record, write_record
 from elmokit.tasks.task import E, P
 from elmokit.tasks.weights import check_shapes
 from elmokit.tasks.words import VECTORS_FILE, WORDS_FILE, load_word_table, save_word_table
+from elmokit.text.lines import is_read_once
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,13 +72,16 @@ def train(
     """
     task = find_task(task) if isinstance(task, str) else task
     device = find_device(device)
-    run_dir = Path(run_dir)
+    run_dir = Path(run_dir).expanduser()
     remains = [path for path in (run_dir / CHECKPOINT_FILE, run_dir / BEST_FILE) if path.exists()]
     with new_run(run_dir, remains=remains, files=(METRICS_NAME, WORDS_FILE, VECTORS_FILE)):
-        splits = data if isinstance(data, Splits) else task.find(Path(data))
+        splits = data if isinstance(data, Splits) else task.find(Path(data).expanduser())
+        _check_can_be_read_again(splits)
         if test and not splits.test:
             raise ValueError(f"{NO_TEST_FILE}; name one, or train without scoring the test set (--test)")
         config, examples = config_and_data(task, splits, config, settings)
+        symbols = task.symbols(examples.train)
+        report_foreign_labels(task, examples.dev, symbols, name="the development set")
         training, others = sentences_of(task, examples)
         if (elmo_input := config.inputs.elmo) is not None:
             elmo_input = replace(elmo_input, model=_absolute(elmo_input.model))
@@ -87,7 +91,7 @@ def train(
         record = TaskRecord(
             task=task.name,
             config=replace(config, inputs=with_word_dim(config.inputs, words)),
-            symbols=task.symbols(examples.train),
+            symbols=symbols,
             splits=_absolute_splits(splits),
             fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),
             counts=examples.counts,
@@ -119,7 +123,7 @@ def resume_task(
     epoch, cannot be read: nothing is changed then; InUseError, an OSError, when another process has the run.
     """
     device = find_device(device)
-    run_dir = Path(run_dir)
+    run_dir = Path(run_dir).expanduser()
     with existing_run(run_dir):
         before = read_record(run_dir, task)
         task = task or find_task(before.task)
@@ -142,6 +146,17 @@ def resume_task(
             write_record(run_dir, record)
         _finish(loop, record, examples)
     return run_dir
+
+
+def _check_can_be_read_again(splits: Splits) -> None:
+    """Raise ValueError for a file that config.json cannot name, or that a resumed run would not find."""
+    for path in (*splits.train, *splits.dev, *splits.test):
+        if is_read_once(path):
+            raise ValueError(f"{path} can be read only once, and a resumed run reads it again; give a file")
+        try:
+            str(path.resolve()).encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{path} has a name that is not UTF-8, which config.json cannot hold; rename it") from None
 
 
 def _check_is_unchanged(task: Task[E, P], record: TaskRecord, examples: TaskData[E]) -> None:

@@ -71,7 +71,7 @@ def new_word_table(
     if path:
         wanted = {*counts, *_keys(others, lower_case=lower_case)}
         found = read_word_vectors(path, wanted, first=num_extra)
-        if not found.words:
+        if wanted.isdisjoint(found.words):
             raise ValueError(f"{path} has none of the {len(wanted):,} words of the data; is it for another language?")
         matrix = unit_vectors(found.matrix) if unit_length else found.matrix
         read = dict(zip(found.words, matrix, strict=True))

@@ -72,6 +72,10 @@ def test_reads_json():
         ({"sentences": [["Ann"]], "speakers": ["a", "b"]}, "there are 2 speakers but 1 sentences"),
         ({"text": "Ann slept.", "speakers": ["a"]}, "field speakers: needs sentences"),
         ({"text": "Ann slept.", "tokens": ["Bob"]}, "Bob"),
+        ({"tokens": ["Ann", "\n"]}, "expected a list of words without tabs and line ends"),
+        ({"tokens": ["Ann\tLee"]}, "expected a list of words without tabs and line ends"),
+        ({"sentences": [["Ann"]], "speakers": ["a\tb"]}, "expected a list of names without tabs and line ends"),
+        ({"text": "Ann slept.", "name": "a\nb"}, "field name: is 'a' ...; expected a name without tabs"),
     ],
 )
 def test_refuses_json_that_is_no_document(fields, message: str):

@@ -95,6 +95,13 @@ def test_refuses_a_line_without_one_marked_predicate(line: str):
         from_text(line)
 
 
+def test_refuses_asterisks_around_what_is_no_token():
+    with pytest.raises(ValueError, match="there is no token between the asterisks"):
+        from_text("Ann *\u200b* sang")
+    with pytest.raises(ValueError, match="there is no token between the asterisks"):
+        from_text("Ann sang *\u200b*")
+
+
 def test_reads_json():
     assert from_json({"tokens": TOKENS, "predicate": 3}) == PredicateInSentence(TOKENS, 3, [])
     assert from_json({"text": "Ann tried to *sing*"}) == PredicateInSentence(TOKENS, 3, [])

@@ -35,6 +35,7 @@ _FILES = (
 )
 _NOBODY = "-"
 _TEXT = "text"
+_ENDS_A_CELL = frozenset("\t\n\r")  # in the columns that `to_text` writes
 
 
 def read(path: Path, config: CoreferenceConfig, training: bool) -> Reading[CoreferenceDocument]:
@@ -97,6 +98,8 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
         members["sentences"] = [members.pop("tokens")]
     values = Fields("the document", members)
     name = values.text("name") if "name" in values else _TEXT
+    if _ENDS_A_CELL.intersection(name):
+        raise values.error("name", f"is {quoted(name)}; expected a name without tabs and line ends")
     if "sentences" not in values:
         if "speakers" in values:
             raise values.error("speakers", "needs sentences, one for each speaker; a text is split by us")
@@ -149,9 +152,9 @@ def _document(sentences: list[list[str]], speakers: list[str], *, name: str) -> 
 
 def _texts(value: object, *, what: str, kind: str) -> list[str]:
     values = cast("list[object]", value) if isinstance(value, list) else None
-    texts = [text for text in values or [] if isinstance(text, str) and text]
+    texts = [text for text in values or [] if isinstance(text, str) and text and not _ENDS_A_CELL.intersection(text)]
     if values is None or len(texts) < len(values):
-        raise ValueError(f"{what} is {value!s:.80}; expected a list of {kind}")
+        raise ValueError(f"{what} is {value!s:.80}; expected a list of {kind} without tabs and line ends")
     return texts
 
 

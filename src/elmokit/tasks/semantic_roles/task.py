@@ -113,8 +113,9 @@ def from_text(line: str) -> PredicateInSentence:
     text = before + predicate + after
     tokens = tokenize(text)
     start = len(before) + len(predicate) - len(predicate.lstrip())
-    ends = [end for _, end in token_offsets(text, tokens)]
-    index = next((index for index, end in enumerate(ends) if end > start), None)
+    stop = len(before) + len(predicate)
+    offsets = token_offsets(text, tokens)
+    index = next((index for index, (first, end) in enumerate(offsets) if end > start and first < stop), None)
     if index is None:
         raise ValueError(f"{quoted(line)}: there is no token between the asterisks")
     return PredicateInSentence(tokens, index, [], text=text)
