@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,3 +87,25 @@ def test_a_single_story_and_lines_of_another_layout_are_refused(tmp_path: Path) 
     (folder / "all_stories.tok").write_text("word\tzone\titem\na\tone\t1\n")
     with pytest.raises(ValueError, match=r"all_stories\.tok, line 2: expected 3 columns"):
         read_words(folder)
+
+
+@pytest.mark.parametrize("time", ["soon", "nan", "0"])
+def test_a_time_that_is_not_a_positive_number_is_refused_with_its_line(tmp_path: Path, time: str) -> None:
+    folder = write_stories(tmp_path / "ns")
+    header, first, *others = (folder / "processed_wordinfo.tsv").read_text().splitlines()
+    cells = first.split("\t")
+    lines = [header, "\t".join([*cells[:4], time, *cells[5:]]), *others]
+    (folder / "processed_wordinfo.tsv").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=rf"processed_wordinfo\.tsv, line 2: '{time}' is not a reading time"):
+        read_words(folder)
+
+
+def test_a_story_is_predicted_from_the_others_and_not_from_itself() -> None:
+    words = scored_words(times_from_surprisal=False)
+    slopes = {1: 4.0, 2: -4.0}
+    opposite = [
+        replace(each, word=replace(each.word, milliseconds=300 + slopes[each.word.story] * each.bits["forward"]))
+        for each in words
+        if each.word.story in slopes
+    ]
+    assert added_likelihood(opposite, ["forward"]).mean < -1  # what each story teaches is wrong for the other

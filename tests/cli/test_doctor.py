@@ -60,6 +60,17 @@ def test_a_precision_that_the_machine_lacks_is_a_note(monkeypatch: pytest.Monkey
     assert {finding.healthy for finding in found("embedding")} == {None}
 
 
+@pytest.mark.parametrize(
+    ("levels", "said"), [(63, "63 levels of either sign (127 on newer"), (127, "127 levels of either sign")]
+)
+def test_int8_says_how_finely_this_processor_rounds(monkeypatch: pytest.MonkeyPatch, levels: int, said: str):
+    monkeypatch.setattr("elmokit.layers.packed.linear._levels", lambda make: levels)
+    (text,) = [finding.text for finding in found("embedding") if finding.text.startswith("int8")]
+    if " by " not in text:
+        pytest.skip(text)
+    assert said in text
+
+
 def test_a_damaged_model_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "config.json").write_text("{")
     monkeypatch.setattr(doctor, "bundled_models", lambda: {"mini-en": tmp_path})

@@ -93,11 +93,32 @@ def test_an_interrupted_training_ends_with_the_weights_of_one_that_was_not(
         train_context2vec([shard], run, settings, resume=True)
 
 
-def test_a_file_of_the_user_s_is_not_replaced(shard: Path, tmp_path: Path):
-    (tmp_path / "model.safetensors").write_bytes(b"mine")
-    with pytest.raises(ValueError, match=r"has a file model\.safetensors, which the run would replace"):
+@pytest.mark.parametrize("name", ["model.safetensors", "vocabulary.txt"])
+def test_a_file_of_the_user_s_is_not_replaced(name: str, shard: Path, tmp_path: Path):
+    (tmp_path / name).write_bytes(b"mine")
+    with pytest.raises(ValueError, match=f"has a file {name}, which the run would replace"):
         train_context2vec([shard], tmp_path, SETTINGS)
-    assert (tmp_path / "model.safetensors").read_bytes() == b"mine" and not (tmp_path / "config.json").exists()
+    assert (tmp_path / name).read_bytes() == b"mine" and not (tmp_path / "config.json").exists()
+
+
+@pytest.mark.parametrize("function", ["write_tensors", "save_checkpoint", "remove_checkpoint"])
+def test_a_training_that_is_stopped_while_it_writes_is_continued(
+    function: str, shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    settings = [*SETTINGS, "epochs=9", "num_tokens=20"]
+    train_context2vec([shard], tmp_path / "whole", settings)
+    with monkeypatch.context() as patch:
+        patch.setattr(context2vec_training, "SAVE_SECONDS", -1)
+        patch.setattr(context2vec_training, function, _stop)
+        with pytest.raises(KeyboardInterrupt):
+            train_context2vec([shard], tmp_path / "run", settings)
+    train_context2vec([shard], tmp_path / "run", settings, resume=True)
+    whole, resumed = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "run"))
+    assert whole == resumed
+
+
+def _stop(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_a_damaged_checkpoint_is_named(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

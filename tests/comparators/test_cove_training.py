@@ -105,6 +105,25 @@ def test_an_interrupted_training_ends_with_the_encoder_of_one_that_was_not(
     ]
 
 
+@pytest.mark.parametrize("function", ["write_tensors", "save_checkpoint", "remove_checkpoint"])
+def test_a_training_that_is_stopped_while_it_writes_is_continued(
+    function: str, files: list[Path], settings: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    settings = [*settings, "epochs=1"]
+    train_cove(files, tmp_path / "whole", settings)
+    with monkeypatch.context() as patch:
+        patch.setattr(cove_training, function, _stop)
+        with pytest.raises(KeyboardInterrupt):
+            train_cove(files, tmp_path / "run", settings)
+    train_cove(files, tmp_path / "run", settings, resume=True)
+    whole, resumed = ((tmp_path / name / "encoder.safetensors").read_bytes() for name in ("whole", "run"))
+    assert whole == resumed
+
+
+def _stop(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
 def test_what_cannot_be_trained_is_refused(files: list[Path], settings: list[str], tmp_path: Path):
     run = tmp_path / "run"
     with pytest.raises(ValueError, match="--set word_vectors=FILE"):

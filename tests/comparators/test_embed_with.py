@@ -43,6 +43,15 @@ def test_the_input_is_not_overwritten_by_the_tokens(glove: Path, text: Path):
     assert text.read_text() == before
 
 
+def test_neither_the_model_nor_its_word_vectors_are_overwritten_by_the_tokens(glove: Path, text: Path, tmp_path: Path):
+    before = glove.read_text()
+    for arguments in (("static", glove, text), ("cove", tmp_path / "encoder", text)):
+        word_vectors = glove if arguments[0] == "cove" else None
+        with pytest.raises(ValueError, match=r"glove\.txt would be replaced by the output"):
+            embed_with(*arguments, glove.with_suffix(".npy"), word_vectors=word_vectors)
+    assert glove.read_text() == before
+
+
 def test_long_lines_are_in_batches_of_their_own(glove: Path, text: Path, tmp_path: Path):
     lines = ["the " * 9000, "cat"] * 2
     text.write_text("".join(f"{line}\n" for line in lines))

@@ -32,7 +32,7 @@ def read(model: Path) -> FastText:
     return read_fasttext(model)
 
 
-@pytest.mark.parametrize("word", ["the", "잘한다", "naïve", "unbelievable", "잘했다", "x", "日", "é"])
+@pytest.mark.parametrize("word", ["the", "잘한다", "naïve", "unbelievable", "잘했다", "x", "日", "é", "<", "a<b"])
 def test_vectors_are_those_of_gensim_for_known_words_and_for_others(model: Path, read: FastText, word: str):
     theirs = fasttext.load_facebook_vectors(str(model))
     np.testing.assert_allclose(read.vector(word), theirs.get_vector(word), atol=1e-6)
@@ -50,7 +50,9 @@ def test_the_hash_extends_the_sign_of_every_byte():
 
 def test_ngrams_count_characters_and_leave_out_the_lone_marks(read: FastText):
     assert FastText(Path("m"), {}, read.matrix, 5, 3, 4).ngrams("눈") == ["<눈>"]
-    assert FastText(Path("m"), {}, read.matrix, 5, 1, 2).ngrams("ab") == ["<a", "a", "ab", "b", "b>"]
+    for least in (0, 1):
+        assert FastText(Path("m"), {}, read.matrix, 5, least, 2).ngrams("ab") == ["<a", "a", "ab", "b", "b>"]
+    assert FastText(Path("m"), {}, read.matrix, 5, 1, 1).ngrams("<>") == ["<", ">"]  # those of the word itself
 
 
 def test_a_word_without_rows_is_zero_and_the_sentence_end_has_its_own_row_only(read: FastText):
@@ -70,6 +72,23 @@ def test_a_file_is_recognised_by_its_magic_number(model: Path, tmp_path: Path):
     (tmp_path / "glove.txt").write_text("the 1 2\n")
     assert looks_like_fasttext(model)
     assert not looks_like_fasttext(tmp_path / "glove.txt")
+
+
+@pytest.mark.parametrize(
+    ("version", "max_n"),
+    [(12, 0), (11, 4)],  # n-grams of words alone; before version 12 these settings had no meaning
+    ids=["without n-grams", "version 11"],
+)
+def test_a_word_of_a_classifier_without_ngrams_of_characters_has_its_own_row_only(
+    version: int, max_n: int, model: Path, read: FastText, tmp_path: Path
+):
+    content = bytearray(model.read_bytes())
+    for place, value in ((4, version), (36, 3), (48, max_n)):
+        struct.pack_into("<i", content, place, value)
+    (tmp_path / "classifier.bin").write_bytes(content)
+    classifier = read_fasttext(tmp_path / "classifier.bin")
+    np.testing.assert_array_equal(classifier.vector("the"), read.matrix[read.rows["the"]])
+    assert not classifier.vector("unseen").any()
 
 
 @pytest.mark.parametrize(

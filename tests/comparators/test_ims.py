@@ -25,6 +25,19 @@ def test_senses_are_told_apart_by_the_words_around(surrounding_words: bool):
     assert model.predict(asked, senses) == {"money": "bank%money", "river": "bank%river"}
 
 
+def test_the_features_of_a_word_of_two_tokens_are_those_around_both():
+    word = SenseWord("1", ("new_york", "NOUN"), 2, 4, ("new_york%city", "new_york%state"))
+    around = SenseSentence(("He", "saw", "New", "York", "City", "today"), ("P", "V", "N", "N", "M", "A"), (word,))
+    names = train_ims([around]).classifiers["new_york", "NOUN"].vectorizer.get_feature_names_out()
+    assert set(names) == {
+        *("tag -3 <none>", "tag -2 P", "tag -1 V", "tag 0 N", "tag 1 M", "tag 2 A", "tag 3 <none>"),
+        *("-2 to -2 he", "-1 to -1 saw", "1 to 1 city", "2 to 2 today"),
+        *("-2 to -1 he saw", "-1 to 1 saw city", "1 to 2 city today", "-3 to -1 <none> he saw"),
+        *("-2 to 1 he saw city", "-1 to 2 saw city today", "1 to 3 city today <none>"),
+        *("word he", "word saw", "word city", "word today"),
+    }
+
+
 def test_a_word_with_one_sense_or_none_in_the_corpus_needs_no_classifier():
     model = train_ims(training())
     asked = [sentence("one", "a dog barks"), sentence("none", "a cat sits")]

@@ -80,6 +80,14 @@ def test_a_file_that_would_exclude_nothing_is_refused(tmp_path: Path) -> None:
         exclusion(path)
 
 
+@pytest.mark.parametrize("content", ['\n\n{"a": "b"}\n{"a": 1,}\n', '\n\n{\n"a": 1,}\n'], ids=["lines", "an object"])
+def test_an_error_names_the_line_also_after_blank_ones(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(content)
+    with pytest.raises(ValueError, match="line 4"):
+        exclusion(path)
+
+
 def test_what_was_dropped_is_counted_by_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "raw").write_text(
         "Here we see one two three four.\n\nAnd one two three four again.\n\n"

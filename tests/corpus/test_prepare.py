@@ -283,13 +283,16 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
     (tmp_path / "short").write_bytes(b"Yes.\n\nNo.\n")
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
     before = sorted(os.listdir(tmp_path))
     for name, arguments, message in (
         ("bad", [], "bad, line 3: byte 0xff at byte 1 is not UTF-8"),
         ("empty", [], "empty: no sentence in the raw text"),
         ("short", [], "no sentence is left to train on; dropped: 2 too short"),
         ("missing", [], "missing: there is no such file"),
-        ("there", [], "there is no such file; expected raw text"),
+        ("there", [], "there is a folder; expected a text file"),
+        ("pipe", [], "pipe is a pipe or standard input, but it is read twice; write it to a file first"),
+        ("raw.txt", ["--exclude", str(tmp_path / "pipe")], "pipe is a pipe or standard input, but it is read twice"),
         ("raw.txt", ["-o", str(tmp_path / "there")], "exists and is not an empty folder"),
         ("raw.txt", ["--held-out", "5"], "the held-out share is 5; expected at least 0 and less than 1"),
         ("raw.txt", ["--min-tokens", "9", "--max-tokens", "8"], "min_tokens is 9 and max_tokens 8"),

@@ -117,6 +117,23 @@ def test_the_bits_of_a_sentence_do_not_depend_on_its_batch(precision: Precision)
         np.testing.assert_array_equal(elmo.encode([WORDS[: 1 + k % 9]], layers="all")[0], together[k])
 
 
+def test_the_bits_of_a_sentence_do_not_depend_on_the_number_of_threads():
+    config = BiLMConfig(filters=((1, 32), (3, 1024 - 32)), projection_dim=32, lstm_dim=1024, character_dim=16)
+    elmo = Elmo(frozen_bilm(config))
+    sentences = [[*WORDS[: k % 9], f"number{k}"] for k in range(64)]
+    encoded: list[list[np.ndarray]] = []
+    before = torch.get_num_threads()
+    for num_threads in (1, 6, 14):
+        torch.set_num_threads(num_threads)
+        elmo.forget_tokens()
+        encoded.append(elmo.encode(sentences, layers="all", batch_size=64))
+    torch.set_num_threads(before)
+    if not elmo.same_in_any_batch:
+        pytest.skip("torch has no such kernel here")
+    for threads in encoded[1:]:
+        assert all(np.array_equal(one, other) for one, other in zip(encoded[0], threads, strict=True))
+
+
 def test_widths_that_do_not_fill_a_vector_register_promise_nothing():
     narrow = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
     assert not Elmo(frozen_bilm(narrow)).same_in_any_batch

@@ -19,6 +19,7 @@ import torch
 
 from attacks.limited_disk import files_of_at_most
 from elmokit.corpus.batches import packed_batches
+from elmokit.pretraining import checkpoints
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
@@ -223,6 +224,32 @@ def test_sigterm_saves_and_stops_and_the_rest_is_the_same(shard: Path, vocabular
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
     assert _losses(run) == _losses(whole)
+
+
+def test_a_run_removes_no_checkpoints_of_another_tool(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    theirs = tmp_path / "run" / "checkpoints" / "epoch=3.ckpt"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_bytes(b"theirs")
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1"))
+    assert theirs.read_bytes() == b"theirs"
+
+
+def test_a_run_is_resumed_however_long_the_sentences_of_its_streams_are(
+    vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "long").write_text(f"{'the bank ' * 20_000}\n")
+    config = settings("num_steps=1")
+    run = pretrain([tmp_path / "long"], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    monkeypatch.setattr(checkpoints, "MAX_PROGRESS_BYTES", 10_000)
+    assert (run / "checkpoints" / "step-00000001" / "training.json").stat().st_size > checkpoints.MAX_PROGRESS_BYTES
+    resume_pretraining(run, ["num_steps=2"])
+    assert (run / "checkpoints" / "step-00000002").is_dir()
+
+
+def test_a_pipe_is_no_shard(vocabulary: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="the shard .*pipe is a pipe or standard input; expected a file"):
+        pretrain([tmp_path / "pipe"], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
 
 
 def test_a_vocabulary_smaller_than_the_negatives_gets_the_full_softmax(

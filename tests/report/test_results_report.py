@@ -11,7 +11,7 @@ from elmokit.cli.main import main
 from elmokit.report import results_report
 from elmokit.report.figures import pictures, weights_figure
 from elmokit.report.pages import write_report
-from elmokit.reproduce import gamma
+from elmokit.reproduce import figure2, gamma
 from elmokit.reproduce.figure2 import learnt_weights
 from elmokit.reproduce.planned_runs import Setup
 from elmokit.reproduce.results import append_result
@@ -70,6 +70,29 @@ def test_the_command_has_the_scale_of_the_runs_that_the_table_alone_has(scale: s
         make_run(tmp_path / "runs" / run.name, *settings, test=1, task=run.task)
     page = results_report.results_files([tmp_path / "runs"], command="x")["results.md"].decode()
     assert f"To measure it again: `elmokit reproduce gamma --scale {scale}`." in page
+
+
+def test_the_command_has_the_scale_of_which_all_runs_of_a_task_are_those_of_table_1(tmp_path: Path):
+    setup = Setup(SCALES["small"], tmp_path, "mini-en", "01234567", (0,))
+    (both,) = [run for run in figure2.REPRODUCTION.plan(setup) if run.task == "entailment"]
+    mixes = {place: {"gamma": 1.0, "weights": [0.2, 0.4, 0.4]} for place in ("input", "output")}
+    for name, settings in ((both.name, ["elmo=both"]), ("entailment-small-none-0", ["elmo=none"])):
+        make_run(tmp_path / "runs" / name, *settings, test=1, task="entailment", mixes=mixes)
+    page = results_report.results_files([tmp_path / "runs"], command="x")["results.md"].decode()
+    assert "To measure it again: `elmokit reproduce figure2 --scale small`." in page
+    tasks = page.partition("## The tasks, without ELMo and with it")[2]
+    assert "To measure it again: `elmokit reproduce table1 --scale small`." in tasks
+
+
+def test_the_command_of_a_system_that_reads_word_vectors_asks_for_them(tmp_path: Path):
+    for system in ("static, words.vec", "cove, runs"):
+        values = {"system": system, "is_bilm": False, "fingerprint": "f00d" * 4, "data": "4 pairs"}
+        scores = {"rows": {"layer 0": {"train": 1.0, "dev": 1.0, "test": 1.0}}, "hits": {}, "texts": {}}
+        append_result(tmp_path / system[:4], "wic", {**values, **scores})
+    given = {"stat": "--model static:words.vec", "cove": "--model cove:runs --word-vectors FILE"}
+    for folder, arguments in given.items():
+        page = results_report.results_files([tmp_path / folder], command="x")["results.md"].decode()
+        assert f"To measure it again: `elmokit reproduce wic {arguments}`." in page
 
 
 def test_results_alone_make_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

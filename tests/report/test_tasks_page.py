@@ -116,9 +116,10 @@ def test_controls_are_shown_without_the_paper_s_numbers_and_not_counted(tmp_path
         ("random", ("elmo.model=/models/random-0123",), 81),
         ("zero", ("elmo.layers=0",), 82),
     ):
-        make_run(tmp_path / "runs" / name, *settings, test=test)
+        make_run(tmp_path / "runs" / name, *settings, test=test, seconds=300.0 if name == "random" else 60.0)
     page = page_of(tmp_path / "runs", folder=tmp_path / "docs")
     assert "higher on 1 of 1 test sets" in page and "Not counted: 2 with settings of ELMo that no recipe has" in page
+    assert f"Fewer than 3 seeds: named-entities on {SAMPLE} (1; a run took up to 5 minutes)." in page  # once for all
     assert {row[1].removeprefix(f"{SAMPLE}, "): row[11] for row in rows_of(page, "named-entities")[:3]} == {
         "mini-en (01234567) at input": "90.15",
         "random-0123 (01234567) at input": "–",
@@ -133,6 +134,8 @@ def test_gains_are_of_seeds_that_both_arms_have(tmp_path: Path):
     page = page_of(tmp_path / "runs", folder=tmp_path / "docs")
     assert rows_of(page, "named-entities")[0][4:9] == ["1", "80.00", "85.00", "+5.00", "25.0 %"]
     assert f"Fewer than 3 seeds: named-entities on {SAMPLE} (1;" in page
+    recall = next(row for row in rows_of(page, "named-entities") if row[3] == "recall")
+    assert recall[4:] == ["30.00", "30.00", "+0.00", "40.00", "40.00", "+0.00"]  # no deviation: of the same seed
 
 
 def test_a_run_of_one_minute_is_in_the_singular(tmp_path: Path):

@@ -197,7 +197,8 @@ def test_layers_are_compared_over_test_items(tmp_path: Path):
     assert claims.first_layer_for_syntax(evidence)[0] == "held"
     outcome, text = claims.better_than_cove(evidence)
     assert outcome == "not measurable here" and text.startswith("senses, CoVe not measured; parts of speech, words, ")
-    assert "mini-en, layer 1, over cove, CoVe, layer 1: +25.00" in text  # the best layer of each
+    of_each = "mini-en (ffffffff), first LSTM layer, over cove, CoVe (ffffffff), second LSTM layer"
+    assert f"{of_each}: +25.00" in text  # the best layer of each; CoVe's are counted from 0
     add_layers(tmp_path, "table5", "cove, CoVe", "0001" * 50, "0000" * 50)
     assert claims.better_than_cove(evidence)[0] == "held"
 

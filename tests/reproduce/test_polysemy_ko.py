@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from elmokit.reproduce import system_results
-from elmokit.reproduce.polysemy_ko import BAG, REPRODUCTION, compute
+from elmokit.reproduce.polysemy_ko import BAG, COUNTS, NAME, REPRODUCTION, compute
+from elmokit.reproduce.published import POLYSEMY_KO
 from elmokit.reproduce.reproduction import Request
+from elmokit.reproduce.results import append_result
 from logged_task_runs import make_run
 from toy_senses import cue_system
 
@@ -39,6 +41,15 @@ def test_context_tells_senses_apart_and_a_static_vector_does_not(paths: list[Pat
     assert rows["layer 2"][:2] == ["100.00", "100.00"] and rows["layer 2"][3] == "100.00"
     assert rows["layer 0"][0] == rows["chance"][0] == "50.00"
     assert rows[BAG][0] == "100.00"
+    assert rows[COUNTS] == ["4", "4", "184", "4"]
+
+
+def test_the_table_says_of_how_many_occurrences_its_shares_are(tmp_path: Path):
+    data = "homonyms, same form: 1,136, homonyms: 1,295, list: 8"
+    values = {"system": "cues", "is_bilm": False, "fingerprint": "", "data": data, "hits": {}, "texts": {}}
+    append_result(tmp_path, NAME, {**values, "rows": {"layer 0": dict.fromkeys(POLYSEMY_KO.columns, 50.0)}})
+    counts, _ = REPRODUCTION.measure([tmp_path])
+    assert (counts.row, counts.cells) == (COUNTS, ("1,295", "1,136", "8", None))
 
 
 def test_runs_that_are_given_too_are_a_table(paths: list[Path], tmp_path: Path):

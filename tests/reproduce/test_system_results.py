@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,12 @@ def test_a_record_says_what_it_cost_and_where_it_comes_from(tmp_path: Path):
     (path,) = measure(Request(tmp_path, tmp_path / "results"), [])
     for name in ("version", "commit", "machine", "seconds", "processor_seconds", "threads"):
         assert f'"{name}": ' in path.read_text(), name
+
+
+def test_vectors_of_one_name_are_told_apart_by_their_fingerprints(tmp_path: Path):
+    nothing, cues = read_system_results(measure(Request(tmp_path, tmp_path), []), "toy")
+    other = replace(cues, system="static, words.vec", is_bilm=False, fingerprint="0123456789abcdef")
+    assert [each.label for each in (nothing, other)] == [NO_SYSTEM, "static, words.vec (01234567)"]
 
 
 def test_tables_have_every_number_and_the_differences_their_intervals(tmp_path: Path):

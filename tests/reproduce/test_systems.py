@@ -9,7 +9,7 @@ import pytest
 
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import to_stored
-from elmokit.reproduce.systems import as_given, open_system
+from elmokit.reproduce.systems import as_given, open_system, reads_word_vectors
 from elmokit.vectors.save_vectors import save_vectors
 from toy_bilm import random_bilm
 
@@ -71,3 +71,4 @@ def test_what_is_not_there_is_refused():
 )
 def test_a_name_in_results_says_what_to_give(name: str, given: str):
     assert as_given(name) == given
+    assert reads_word_vectors(name) == given.startswith("cove:")

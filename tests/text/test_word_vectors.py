@@ -44,6 +44,14 @@ def test_the_first_words_come_too(path: Path):
     assert read_word_vectors(path, ()).matrix.shape[0] == 0
 
 
+@pytest.mark.parametrize("first", ["\u00a0", "\u3000", "\u200b", "a\u00adb"])
+def test_a_first_word_that_cannot_be_printed_does_not_make_a_file_binary(path: Path, first: str):
+    path.write_text(f"2 3\n{first} 1 2 3\ncat 4 5 6\n", encoding="utf-8")
+    read = read_word_vectors(path, {first, "cat"})
+    assert read.words == [first, "cat"]
+    np.testing.assert_array_equal(read.matrix, [[1, 2, 3], [4, 5, 6]])
+
+
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
 def test_compressed_files_are_read_whatever_their_names(path: Path, compress: object):
     assert callable(compress)

@@ -74,8 +74,10 @@ def read_words(folder: Path) -> list[ReadWord]:
     Words without a reading time are left out. Raises FileNotFoundError for a missing file and ValueError, naming file
     and line, for a line that is not what it should be.
     """
+    path = folder / "processed_wordinfo.tsv"
     times = {
-        (story, zone): float(cells[4]) for cells, story, zone in _rows(folder / "processed_wordinfo.tsv", num_columns=8)
+        (story, zone): _milliseconds(cells[4], where=f"{path}, line {number}")
+        for number, (cells, story, zone) in enumerate(_rows(path, num_columns=8), start=2)
     }
     words = _rows(folder / "all_stories.tok", num_columns=3)
     return [
@@ -158,6 +160,17 @@ def _rows(path: Path, *, num_columns: int) -> Iterator[tuple[list[str], int, int
         if zone is None or story is None:
             raise ValueError(f"{path}, line {number}: expected {num_columns} columns: a word, its zone, its story, ...")
         yield cells, story, zone
+
+
+def _milliseconds(text: str, *, where: str) -> float:
+    """A reading time. Raises ValueError for anything other than a positive number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ValueError(f"{where}: {text!r} is not a reading time; expected milliseconds")
+    return value
 
 
 def _stories(words: Sequence[ReadWord]) -> list[list[ReadWord]]:

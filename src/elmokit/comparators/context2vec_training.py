@@ -104,7 +104,9 @@ def train_context2vec(
     """
     config = change_settings({"training": Context2vecConfig()}, settings)["training"]
     vocabulary, counts = _count(files, config)
-    run = comparator_run(output, SYSTEM, config, files=files, resume=resume, result=MODEL_FILE)
+    run = comparator_run(
+        output, SYSTEM, config, files=files, resume=resume, result=MODEL_FILE, others=(VOCABULARY_FILE,)
+    )
     with run, torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         _write_vocabulary(output / VOCABULARY_FILE, vocabulary, resume=resume)
@@ -121,8 +123,8 @@ def train_context2vec(
             measured = {"step": step, "num_tokens": num_tokens, "loss": loss}
             log(**measured)
             if time.monotonic() - written > SAVE_SECONDS:
-                write_tensors(output / MODEL_FILE, encoder.state_dict())
                 save_checkpoint(output, encoder, optimizer, {"steps": step})
+                write_tensors(output / MODEL_FILE, encoder.state_dict())  # without a checkpoint, it means the end
                 written = time.monotonic()
         write_tensors(output / MODEL_FILE, encoder.state_dict())
         remove_checkpoint(output)
@@ -209,9 +211,7 @@ def _train(training: _Training, shards: Sequence[Path], *, first: int, total: in
             step += 1
             num_tokens += ids.numel()
             bar.update(ids.numel())
-            if step <= first:
-                continue
-            if step % config.log_every == 0:
+            if losses and step % config.log_every == 0:
                 yield step, num_tokens, float(np.mean(losses))
                 losses.clear()
             if config.num_tokens and num_tokens >= config.num_tokens:

@@ -152,8 +152,9 @@ def train_cove(
             if test:
                 measured["bleu"] = _bleu(model.eval(), _Numbers(test, words, vocabulary), config)
             log(epoch=epoch, **measured)
-            write_tensors(output / ENCODER_FILE, model.encoder.state_dict())
             save_checkpoint(output, model, optimizer, {"epochs": epoch + 1})
+            write_tensors(output / ENCODER_FILE, model.encoder.state_dict())  # without a checkpoint, it means the end
+        write_tensors(output / ENCODER_FILE, model.encoder.state_dict())  # also after an interruption in the last epoch
         remove_checkpoint(output)
     return measured
 

@@ -44,11 +44,12 @@ def embed_with(
     word_vectors: file of word vectors, for the systems that read them as their input.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
     Raises ValueError for an unknown system, a model of another kind, input that is not text, and an output whose tokens
-    would be written over the input; OSError for files that cannot be read or written.
+    would be written over one of these files; OSError for files that cannot be read or written.
     """
     output = Path(output_path)
     check_output(output)
-    check_is_not_input(output.with_suffix(".txt"), input_path)  # where `save_vectors` writes the tokens
+    read = (input_path, model, *([] if word_vectors is None else [word_vectors]))
+    check_is_not_input(output.with_suffix(".txt"), *read)  # where `save_vectors` writes the tokens
     layers = open_comparator(system, str(model), word_vectors=None if word_vectors is None else Path(word_vectors))
     split = tokenize if raw_text else split_tokens
     sentences = [split(line) for line in read_lines(input_path)]

@@ -5,7 +5,7 @@ Source: Bojanowski et al. (2017); the layout is that of versions 11 and 12, litt
 | part | holds |
 |---|---|
 | start | int32 magic, int32 version |
-| settings | 12 int32 (dim, ..., bucket, min_n, max_n, ...), float64 |
+| settings | 12 int32 (dim, ..., model, bucket, min_n, max_n, ...), float64 |
 | dictionary | int32 entries, words, labels; int64 tokens, pruned |
 | entries | NUL-terminated UTF-8, int64 count, int8 type (0: a word, 1: a label) |
 | input matrix | bool compressed, int64 rows, int64 columns, float32 rows of the words, then of the buckets |
@@ -38,6 +38,7 @@ _COUNTS = struct.Struct("<3i2q")
 _AFTER_WORD = struct.Struct("<qb")
 _MATRIX = struct.Struct("<?2q")
 _WORD_TYPE = 0  # 1 is a label of a classifier
+_CLASSIFIER = 3  # its model in the settings; those of version 11 have no n-grams, whatever their settings
 _SENTENCE_END = "</s>"  # fastText gives it no n-grams
 _MAX_NGRAM = 100  # characters; nobody has used more than some ten
 
@@ -83,9 +84,9 @@ class FastText:
         ngrams = [
             marked[start : start + length]
             for start in range(len(marked))
-            for length in range(self.min_n, min(self.max_n, len(marked) - start) + 1)
+            for length in range(max(self.min_n, 1), min(self.max_n, len(marked) - start) + 1)
         ]
-        return [ngram for ngram in ngrams if ngram not in ("<", ">")] if self.min_n == 1 else ngrams
+        return ngrams[1:-1] if self.min_n <= 1 else ngrams
 
 
 def hash_of(ngram: str) -> int:
@@ -110,12 +111,12 @@ def read_fasttext(path: Path) -> FastText:
             raise FormatError(path, "is cut short in its settings")
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             _, version, *settings = _START.unpack_from(content)
-            dim, bucket, min_n, max_n = settings[0], *settings[8:11]
+            dim, model, bucket, min_n, max_n = settings[0], *settings[7:11]
+            if (version, model) == (11, _CLASSIFIER):
+                max_n = 0
             _check_settings(path, version=version, dim=dim, bucket=bucket, min_n=min_n, max_n=max_n)
             rows, at = _read_dictionary(path, content)
             start, shape = _read_matrix_header(path, content, at)
-    if max_n == 0:
-        bucket = 0
     if shape[1] != dim or shape[0] != len(rows) + bucket:
         raise FormatError(
             path,
@@ -123,7 +124,7 @@ def read_fasttext(path: Path) -> FastText:
             part="input matrix",
         )
     matrix = np.memmap(path, "<f4", "r", offset=start, shape=shape)
-    return FastText(path, rows, np.asarray(matrix), bucket, min_n, max_n)
+    return FastText(path, rows, np.asarray(matrix), bucket if max_n > 0 else 0, min_n, max_n)
 
 
 def _check_settings(path: Path, *, version: int, dim: int, bucket: int, min_n: int, max_n: int) -> None:
@@ -133,7 +134,7 @@ def _check_settings(path: Path, *, version: int, dim: int, bucket: int, min_n: i
         raise FormatError(path, f"is {dim}; expected 1 to {MAX_DIM:,}", part="dim")
     if bucket < 0 or (bucket == 0 and max_n > 0):
         raise FormatError(path, f"is {bucket}, with n-grams of up to {max_n} characters", part="bucket")
-    if max_n != 0 and not 1 <= min_n <= max_n <= _MAX_NGRAM:
+    if max_n != 0 and not 0 <= min_n <= max_n <= _MAX_NGRAM:  # 0 is the same as 1
         raise FormatError(path, f"from {min_n} to {max_n} characters; expected 1 to {_MAX_NGRAM}", part="n-grams")
 
 

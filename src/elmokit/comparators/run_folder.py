@@ -37,17 +37,25 @@ def write_comparator_config(run_dir: Path, system: str, config: Any, *, files: S
 
 @contextmanager
 def comparator_run(
-    run_dir: Path, system: str, config: Any, *, files: Sequence[Path], resume: bool, result: str
+    run_dir: Path,
+    system: str,
+    config: Any,
+    *,
+    files: Sequence[Path],
+    resume: bool,
+    result: str,
+    others: Sequence[str] = (),
 ) -> Generator[None]:
     """Hold the lock of a new run with its config.json, or of an interrupted one that is continued.
 
     result: the file that the training writes; a run that has it and no checkpoint has ended.
+    others: names of what it writes besides.
     Raises ValueError for a folder that already holds a run, or a file that it would write, or, to be continued, a run
     of other settings or files, or one that has ended; FileNotFoundError if there is nothing to continue; and OSError as
     `new_run` does.
     """
     if not resume:
-        written = (METRICS_NAME, CHECKPOINT_FILE, result)
+        written = (METRICS_NAME, CHECKPOINT_FILE, result, *others)
         with new_run(run_dir, files=written, resume_with="the same command and --resume"):
             start_writing(run_dir)
             write_comparator_config(run_dir, system, config, files=files)

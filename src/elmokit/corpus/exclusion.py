@@ -63,9 +63,9 @@ def texts_of(path: Path, tokenizer: Tokenizer) -> Iterator[list[str]]:
     its words below each other.
     """
     lines = read_lines(path)
-    first = next((line for line in lines if line.strip()), "")
+    number, first = next(((number, line) for number, line in enumerate(lines, start=1) if line.strip()), (1, ""))
     if first.lstrip().startswith("{"):
-        for text in _texts_in_json(first, lines, path):
+        for text in _texts_in_json(first, lines, path, number=number):
             yield _words(tokenizer(text))
         return
     if first.lstrip().startswith("["):
@@ -99,17 +99,21 @@ def _unmarked(found: re.Match[str]) -> str:
     return "" if found[0] in "[]" else " "
 
 
-def _texts_in_json(first: str, rest: Iterable[str], path: Path) -> Iterator[str]:
-    """All texts in lines of JSON objects, or in a file that is one object over many lines, as that of SQuAD may be."""
+def _texts_in_json(first: str, rest: Iterable[str], path: Path, *, number: int) -> Iterator[str]:
+    """All texts in lines of JSON objects, or in a file that is one object over many lines, as that of SQuAD may be.
+
+    `number` is that of the first line, for errors.
+    """
     try:
         value = parse_json_object(first, where=path)
     except ValueError:
-        yield from _strings(parse_json_object("\n".join([first, *rest]), where=path))
+        blank = "\n" * (number - 1)
+        yield from _strings(parse_json_object("\n".join([blank + first, *rest]), where=path))
         return
     yield from _strings(value)
-    for number, line in enumerate(rest, start=2):
+    for following, line in enumerate(rest, start=number + 1):
         if line.strip():
-            yield from _strings(parse_json_object(line, where=f"{path}, line {number}"))
+            yield from _strings(parse_json_object(line, where=f"{path}, line {following}"))
 
 
 def _texts_in_list(content: str, path: Path) -> list[str] | None:

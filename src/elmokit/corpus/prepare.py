@@ -37,6 +37,7 @@ from elmokit.model.formats.folder import new_folder
 from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import listed, shown
+from elmokit.text.lines import is_read_once
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 HELD_OUT_FILE = "heldout.txt.xz"
@@ -125,9 +126,8 @@ def prepare(
     line, and when nothing is left to train on, or an excluded file has no text; FileExistsError when the folder exists.
     """
     how = how or Preparation()
-    for path in raw:
-        if not path.is_file():
-            raise FileNotFoundError(f"{path}: there is no such file; expected raw text (.txt, .gz or .xz)")
+    for path in (*raw, *map(Path, how.exclude)):
+        _check_is_file(path)
     if not raw:
         raise ValueError("no raw text was given; expected at least one file")
     tokenizer = _tokenizer(how)
@@ -156,6 +156,15 @@ def prepare(
             with atomic_write(staging / name) as unfinished:
                 unfinished.write_text(text, encoding="utf-8")
     return manifest
+
+
+def _check_is_file(path: Path) -> None:
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected a text file (.txt, .gz or .xz)")
+    if is_read_once(path):  # once for its text, and once for its checksum in the manifest
+        raise ValueError(f"{path} is a pipe or standard input, but it is read twice; write it to a file first")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file; expected a text file (.txt, .gz or .xz)")
 
 
 class _Sentences:

@@ -169,7 +169,7 @@ class _Counted:
             raise FormatError(
                 listed(map(str, self._shards)),
                 f"the token {token[:40]!r} contains a carriage return, which a vocabulary file cannot store; "
-                r"remove carriage returns from the shards, for example with tr -d '\r'",
+                r"end the lines of the shards with line feeds, for example with tr '\r' '\n'",
             )
         self.num_types += 1
         self._by_count.add(_COUNT.pack(_LARGEST - count) + token.encode("utf-8"))

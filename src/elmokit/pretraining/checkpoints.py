@@ -38,11 +38,14 @@ from elmokit.runs.training import (
 from elmokit.system.files import atomic_write
 from elmokit.system.json_fields import Fields, read_json_object
 from elmokit.system.untrusted import FormatError
+from elmokit.text.lines import MAX_LINE_BYTES
 
 TENSORS_FILE = "training.safetensors"
 PROGRESS_FILE = "training.json"
 MAX_PROGRESS_BYTES = 1 << 28
-"""It holds the rest of the sentence of every stream, and a line of text has at most 16 MiB."""
+"""Without the rests of the sentences of all streams."""
+MAX_BYTES_PER_STREAM = 6 * MAX_LINE_BYTES
+"""The rest of a sentence is at most a line of text, of which JSON writes a byte in up to 6 (`\\u0001`)."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +195,8 @@ def _checksum(record: dict[str, object]) -> str:
 
 def _read_progress(path: Path, config: PretrainingConfig) -> PretrainingProgress:
     """The progress of a checkpoint; one of an earlier version has no checksum."""
-    record = read_json_object(path, max_bytes=MAX_PROGRESS_BYTES)
+    num_streams = config.batch_size * config.bilm.num_directions
+    record = read_json_object(path, max_bytes=MAX_PROGRESS_BYTES + num_streams * MAX_BYTES_PER_STREAM)
     checksum = record.pop(CHECKSUM, None)
     if checksum is not None and checksum != _checksum(record):
         raise FormatError(path, "does not have the checksum that was written with it: it is damaged")

@@ -17,6 +17,7 @@ from elmokit.pretraining.config import PretrainingConfig
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, read_config, write_config
 from elmokit.system.files import atomic_write
 from elmokit.system.json_fields import Fields
+from elmokit.text.lines import is_read_once
 from elmokit.text.markdown import escape_markdown
 from elmokit.text.vocabulary import Vocabulary
 
@@ -40,8 +41,10 @@ class RunRecord:
 
 
 def check_files(paths: Sequence[Path], what: str) -> None:
-    """Raise FileNotFoundError if one of the paths is not a file; the message calls it `what`."""
+    """Raise FileNotFoundError, or ValueError for a pipe, if a path is not a file; the message calls it `what`."""
     for path in paths:
+        if is_read_once(path):
+            raise ValueError(f"the {what} {path} is a pipe or standard input; expected a file: write it to one first")
         if not path.is_file():
             raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
 

@@ -155,7 +155,7 @@ def begin(
         _warn_of_unknown_words(run.shards, vocabulary)  # text without sentences fails before anything is written
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
         if ranks.first:
-            shutil.rmtree(run_dir / "checkpoints", ignore_errors=True)  # left by a start that was cut short
+            shutil.rmtree(run_dir / "checkpoints" / CUT_SHORT, ignore_errors=True)
             start_writing(run_dir)
         if start is not None:
             run.start_from(*start)

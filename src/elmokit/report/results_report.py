@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from elmokit.report.runs_section import runs_section
 from elmokit.report.tasks_page import tasks_section
 from elmokit.reproduce import table1
 from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
+from elmokit.reproduce.carry_out import FINGERPRINT_DIGITS
 from elmokit.reproduce.claims import Evidence, verdicts
 from elmokit.reproduce.comparisons import comparisons_among
 from elmokit.reproduce.families import is_usual, read_task_runs
@@ -29,7 +32,7 @@ from elmokit.reproduce.reproduction import Reproduction
 from elmokit.reproduce.results import read_results, result_files
 from elmokit.reproduce.scales import SCALES
 from elmokit.reproduce.system_results import NO_SYSTEM
-from elmokit.reproduce.systems import as_given
+from elmokit.reproduce.systems import as_given, reads_word_vectors
 from elmokit.reproduce.task_runs import is_task_run, read_task_run
 from elmokit.runs.logged_runs import has_runs, read_runs
 from elmokit.text.markdown import escape_markdown
@@ -96,22 +99,37 @@ def _section(reproduction: Reproduction, paths: Sequence[Path], *, picture: str 
 
 
 def _commands(reproduction: Reproduction, paths: Sequence[Path]) -> tuple[str, ...]:
-    """The commands that measure a table again: with the models that have results, or each scale that has runs."""
+    """The commands that measure a table again: with the models that have results, or each scale that has runs.
+
+    A scale has runs if there is one that table 1 does not have, or all those of a task.
+    """
     command = f"elmokit reproduce {reproduction.name}"
     if reproduction.plan is None:
         named = [record.text("system") for record in read_results(paths, reproduction.name) if "system" in record]
         systems = [system for system in dict.fromkeys(named) if system != NO_SYSTEM]
-        return (" ".join([command, *(f"--model {as_given(system)}" for system in systems)]),)
+        words = ["--word-vectors FILE"] if any(map(reads_word_vectors, systems)) else []
+        return (" ".join([command, *(f"--model {as_given(system)}" for system in systems), *words]),)
     runs = read_task_runs(paths)
     names = {run.name for run in runs}
-    models = {run.record.fingerprint[:8] for run in runs if run.record.fingerprint}
+    models = {run.record.fingerprint[:FINGERPRINT_DIGITS] for run in runs if run.record.fingerprint}
+    planned_with = [model for model in models if any(f"-{model}-" in name for name in names)]
     scales: dict[str, None] = {}
-    for setup in [Setup(scale, Path(), DEFAULT_MODEL, model, (0,)) for scale in SCALES.values() for model in models]:
-        planned = {run.name for run in reproduction.plan(setup)}
-        shared = {run.name for run in table1.plan(setup)}  # the usual runs, which other tables have too
-        if (planned - shared or planned) & names:
-            scales[setup.scale.name] = None
+    for scale, model in product(SCALES, planned_with):
+        planned = _planned(reproduction.name, scale, model)
+        shared = _planned(table1.NAME, scale, model)  # the usual runs, which other tables have too
+        missing = {planned[name] for name in planned.keys() - names}
+        if (planned.keys() - shared.keys() or planned.keys()) & names or set(planned.values()) - missing:
+            scales[scale] = None
     return tuple(f"{command} --scale {scale}" for scale in scales or ["cpu"])
+
+
+@cache
+def _planned(table: str, scale: str, model: str) -> Mapping[str, str]:
+    """The task of each run, by name, that a table needs for one seed."""
+    plan = find_reproduction(table).plan
+    assert plan is not None
+    setup = Setup(SCALES[scale], Path(), DEFAULT_MODEL, model, (0,))
+    return {run.name: run.task for run in plan(setup)}
 
 
 def _pictures(name: str, paths: Sequence[Path]) -> dict[str, bytes]:
@@ -143,4 +161,5 @@ def _tasks(paths: Sequence[Path]) -> Section | None:
         return Section(runs_section([read for _, read in runs], results.notes), ()) if runs else None
     tested = {one.task for one in results.comparisons if one.is_tested}
     shown = [one for one in results.comparisons if one.is_tested or one.task not in tested]
-    return Section(tasks_section(replace(results, comparisons=shown)), ("elmokit reproduce table1 --scale cpu",))
+    commands = _commands(find_reproduction(table1.NAME), paths)
+    return Section(tasks_section(replace(results, comparisons=shown)), commands)

@@ -104,14 +104,17 @@ def _paper(comparison: Comparison, test_set: str | None) -> Counterpart | None:
 
 def _few_seeds(comparisons: Sequence[Comparison]) -> str:
     """The comparisons with few seeds, and how long their longest run took; empty if there is none."""
-    few: dict[str, None] = {}
+    longest: dict[tuple[str, int], float] = {}  # controls have the sample of the comparison that they stand next to
     for comparison, test_set in [(one, test_set) for one in comparisons for test_set in one.test_sets]:
         paired = comparison.paired(test_set)
         if (runs := len(paired.elmo.runs)) < ENOUGH_SEEDS:
-            results = [*paired.baseline.results, *paired.elmo.results]
-            minutes = round(max(result.seconds for result in results) / 60)
-            took = f"up to {minutes} minute{'' if minutes == 1 else 's'}"
-            few[f"{comparison.task} on {escape_markdown(comparison.sample)} ({runs}; a run took {took})"] = None
+            seconds = max(result.seconds for result in [*paired.baseline.results, *paired.elmo.results])
+            key = f"{comparison.task} on {escape_markdown(comparison.sample)}", runs
+            longest[key] = max(seconds, longest.get(key, 0.0))
+    few: list[str] = []
+    for (sample, runs), seconds in longest.items():
+        minutes = round(seconds / 60)
+        few.append(f"{sample} ({runs}; a run took up to {minutes} minute{'' if minutes == 1 else 's'})")
     return f"Fewer than {ENOUGH_SEEDS} seeds: {', '.join(few)}." if few else ""
 
 
@@ -224,10 +227,11 @@ def _other_scores_table(comparisons: Sequence[Comparison]) -> str:
     rows: list[list[str]] = []
     for comparison in comparisons:
         for test_set in comparison.test_sets:
-            for name in _score_names(comparison, test_set):
-                tested = [ABSENT] * 3 if test_set is None else _scores_and_gain(comparison, name, test_set)
-                names = [comparison.task, comparison.measured_on(with_seeds=False), test_set or ABSENT, name]
-                rows.append([*names, *tested, *_scores_and_gain(comparison, name, None)])
+            paired = comparison.paired(test_set)  # as in the main table
+            for name in _score_names(paired, test_set):
+                tested = [ABSENT] * 3 if test_set is None else _scores_and_gain(paired, name, test_set)
+                names = [comparison.task, paired.measured_on(with_seeds=False), test_set or ABSENT, name]
+                rows.append([*names, *tested, *_scores_and_gain(paired, name, None)])
     return markdown_table(header, rows, num_names=4)
 
 

@@ -18,6 +18,7 @@ from elmokit.reproduce.paper import TABLE_2, TABLE_7
 from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import TASK_DATA
 from elmokit.reproduce.system_results import difference, gain_name, read_system_results, share_gain
+from elmokit.reproduce.table5 import papers_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -162,11 +163,11 @@ def better_than_cove(evidence: Evidence) -> tuple[Outcome, str]:
             for bilm in results
             if "cove" in cove.system.lower() and bilm.is_bilm and bilm.data == cove.data
         ]
-        for pair in pairs:
-            first, second = map(_best_layer, pair)
-            words = f"{pair[1].system}, {second}, over {pair[0].system}, {first}:"
-            hits = (map(float, result.measured.hits[row]) for result, row in zip(pair, (first, second), strict=True))
-            findings.append(Finding(f"{what}, {pair[0].data.partition(':')[0]}, {words}", share_gain(*hits)))
+        for cove, bilm in pairs:
+            first, second = map(_best_layer, (cove, bilm))
+            words = f"{bilm.label}, {_in_words(bilm, second)}, over {cove.label}, {_in_words(cove, first)}:"
+            hits = (map(float, each) for each in (cove.measured.hits[first], bilm.measured.hits[second]))
+            findings.append(Finding(f"{what}, {cove.data.partition(':')[0]}, {words}", share_gain(*hits)))
         if not pairs:
             findings.append(Finding(f"{what}, CoVe", None))
     return judged(findings)
@@ -332,6 +333,12 @@ def _layers(result: SystemResult) -> list[str]:
 def _best_layer(result: SystemResult) -> str:
     """The layer that has most test items right."""
     return max(_layers(result), key=lambda name: result.measured.hits[name].count("1"))
+
+
+def _in_words(result: SystemResult, row: str) -> str:
+    """A layer by its place among the LSTM layers, since CoVe has no token layer before them: `first LSTM layer`."""
+    paper = papers_row(result, row)
+    return row if paper is None else paper.rpartition(", ")[2].replace("layer", "LSTM layer")
 
 
 def _falls_by(record: Fields) -> float:

@@ -6,6 +6,7 @@ of `elmokit train` on NSMC and KLUE-NER, if they are given too, are shown next t
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +38,7 @@ NAME = "polysemy-ko"
 PRAISE = "잘한다"
 """Does well: praise, or sarcasm."""
 BAG = "bag of context words"
+COUNTS = "occurrences that are judged"
 
 
 def compute(request: Request) -> list[Path]:
@@ -79,12 +81,23 @@ def _hits(system: System, occurrences: Sequence[Occurrence], num_known: int | No
 
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
-    """One row for each layer, mix and baseline of each system."""
-    return [
+    """One row for each layer, mix and baseline of each system, and one that says of how many occurrences."""
+    results = read_system_results(paths, NAME)
+    counts = [
+        OurRow(COUNTS, "data", tuple(_count(name, data) for name in POLYSEMY_KO.columns), is_extra=True)
+        for data in dict.fromkeys(result.data for result in results)
+    ]
+    return counts + [
         OurRow(row, result.label, tuple(Statistic((numbers[name],)) for name in POLYSEMY_KO.columns), is_extra=True)
-        for result in read_system_results(paths, NAME)
+        for result in results
         for row, numbers in result.measured.rows.items()
     ]
+
+
+def _count(name: str, data: str) -> str | None:
+    """The count that `compute` has written for a test, with its comma: `homonyms: 1,295, list: 184`."""
+    found = re.search(rf"(?:^|, ){re.escape(name)}: (\d{{1,3}}(?:,\d{{3}})*)", data)
+    return found[1] if found else None
 
 
 def details(paths: Sequence[Path]) -> list[OurTable]:

@@ -142,7 +142,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     return [
         OurRow(
             _ROWS.get(result.system.partition(",")[0], IMS),
-            result.system,
+            result.label,
             (Statistic((result.measured.rows[ANSWERS][FOUR],)),),
             is_extra=result.system.partition(",")[0] not in _ROWS,
         )

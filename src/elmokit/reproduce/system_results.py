@@ -56,8 +56,8 @@ class SystemResult:
 
     @property
     def label(self) -> str:
-        """The system in tables: a biLM with the first digits of its fingerprint, since a name outlives its weights."""
-        return f"{self.system} ({self.fingerprint[:8]})" if self.is_bilm else self.system
+        """The system in tables, with the first digits of its fingerprint, since a name outlives its weights."""
+        return f"{self.system} ({self.fingerprint[:8]})" if self.fingerprint else self.system
 
 
 def measure_systems(

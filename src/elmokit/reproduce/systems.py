@@ -70,3 +70,9 @@ def as_given(name: str) -> str:
     if rest == RANDOM_WEIGHTS:
         return f"{RANDOM}:{kind}"
     return f"{kind}:{rest}" if rest else kind
+
+
+def reads_word_vectors(name: str) -> bool:
+    """Whether a system with that name in results has to be given word vectors too."""
+    comparator = COMPARATORS.get(name.partition(", ")[0])
+    return comparator is not None and comparator.reads_word_vectors

@@ -93,15 +93,16 @@ def _read_header(sample: bytes, name: str) -> _Header | None:
 
 
 def _is_text(sample: bytes, header: _Header) -> bool:
-    """Whether the line after the header is printable text with at least as many columns as the header says."""
+    """Whether the line after the header has at least as many columns of printable text as the header says."""
     line = sample.split(b"\n", 2)[1]
     try:
         text = line.decode("utf-8").rstrip(" \r")
     except UnicodeDecodeError:
         return False
-    if not text.isprintable() or text.count(" ") < header.dim:
+    _, *numbers = text.rsplit(" ", header.dim)  # the word may be a no-break space
+    if len(numbers) < header.dim or not all(map(str.isprintable, numbers)):
         return False
-    return any(_NUMBER.fullmatch(column) for column in text.rsplit(" ", header.dim)[1:])
+    return any(map(_NUMBER.fullmatch, numbers))
 
 
 def _text_vectors(

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.char_encoder import pool_by_length, windows
-from elmokit.layers.highway import carry
 from elmokit.layers.packed.linear import Kernel, kernel_for
+from elmokit.layers.packed.sigmoid import sigmoid
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -43,7 +43,8 @@ class PackedHighway:
     gate: Kernel
 
     def __call__(self, inputs: Float[Tensor, "N K"]) -> Float[Tensor, "N K"]:
-        return carry(inputs, gate=self.gate(inputs), transformed=self.transform(inputs))
+        gate = self.gate(inputs)
+        return inputs + sigmoid(gate, out=gate) * (torch.relu(self.transform(inputs)) - inputs)
 
 
 class PackedCharEncoder(nn.Module):

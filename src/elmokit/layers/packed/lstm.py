@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from elmokit.layers.packed.sigmoid import sigmoid
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -101,11 +103,11 @@ class PackedLSTMLayer:
 
     def _step(self, product: Float[Tensor, "B G"], last: Float[Tensor, "B D"], room: _Room, output: Tensor) -> None:
         """Write the output of a step (B,D), from what its input gave and from the output of the step before."""
-        torch.sigmoid(self.from_output(last, product), out=room.gates)
+        sigmoid(self.from_output(last, product), out=room.gates)
         room.cell.mul_(room.f).addcmul_(room.i, room.j.sub_(0.5), value=4)
         if self.cell_clip is not None:
             room.cell.clamp_(-2 * self.cell_clip, 2 * self.cell_clip)
-        half = torch.sigmoid(room.cell, out=room.half).sub_(0.5).mul_(room.o)
+        half = sigmoid(room.cell, out=room.half).sub_(0.5).mul_(room.o)
         result = half.mul_(2) if self.project is None else self.project(half)
         if self.projection_clip is None:
             output.copy_(result)
