@@ -26,11 +26,5 @@ class Highway(nn.Module):
             nn.init.constant_(linear.bias, bias)
 
     def forward(self, inputs: Float[Tensor, "N K"]) -> Float[Tensor, "N K"]:
-        return carry(inputs, gate=self.gate(inputs), transformed=self.transform(inputs))
-
-
-def carry(
-    inputs: Float[Tensor, "N K"], *, gate: Float[Tensor, "N K"], transformed: Float[Tensor, "N K"]
-) -> Float[Tensor, "N K"]:
-    """Output of the highway layer from its two products, given before their activations."""
-    return inputs + torch.sigmoid(gate) * (torch.relu(transformed) - inputs)
+        gate, transformed = torch.sigmoid(self.gate(inputs)), torch.relu(self.transform(inputs))
+        return inputs + gate * (transformed - inputs)
