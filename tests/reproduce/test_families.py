@@ -9,6 +9,7 @@ from elmokit.reproduce.families import (
     families,
     gain_text,
     is_usual,
+    largest_families,
     read_task_runs,
     usual_runs,
 )
@@ -34,6 +35,17 @@ def test_arms_are_found_by_the_settings_that_vary_and_the_rest_is_shared(tmp_pat
     assert gain_text(top, mixed, "f1") == "+1.50 [-4.85, 7.85]"  # 12.706 times 0.5 to either side
     assert gain_text(top, None, "f1") is None
     assert first.baselines.keys() == second.baselines.keys() == {()}
+
+
+def test_a_larger_family_of_unusual_settings_counts_where_there_is_no_other(tmp_path: Path):
+    places = ("inputs.elmo.position",)
+    for seed in (0, 1):
+        make_run(tmp_path / f"top-{seed}", "elmo.layers=top", f"seed={seed}", test=1)
+    (top,) = largest_families(families(read_task_runs([tmp_path]), places))
+    assert top.unusual == ("layers top",)
+    make_run(tmp_path / "usual", test=1)
+    (usual,) = largest_families(families(read_task_runs([tmp_path]), places))
+    assert usual.unusual == () and usual.measured_on().endswith("1 seed")
 
 
 def test_settings_that_both_arms_have_vary_for_the_baseline_too(tmp_path: Path):

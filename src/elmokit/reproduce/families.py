@@ -88,11 +88,18 @@ def with_runs(paths: Sequence[Path]) -> list[Path]:
 
 
 def largest_families(found: Sequence[Family]) -> list[Family]:
-    """Of the families of each task, the one with most training examples and then most runs; of equals, the last."""
+    """Of the families of each task, the one with most training examples and then most runs; of equals, the last.
+
+    One whose arms have unusual settings in common counts only where there is no other.
+    """
     largest: dict[str, Family] = {}
-    for family in sorted(found, key=lambda one: (one.num_used, sum(len(arm.runs) for arm in one.arms.values()))):
+    for family in sorted(found, key=lambda one: (not one.unusual, one.num_used, _num_runs(one))):
         largest[family.task] = family
     return [family for family in found if largest[family.task] is family]
+
+
+def _num_runs(family: Family) -> int:
+    return sum(len(arm.runs) for arm in family.arms.values())
 
 
 def usual_runs(logged: Sequence[LoggedRun]) -> list[LoggedRun]:
