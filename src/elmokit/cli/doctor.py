@@ -108,7 +108,7 @@ def _kernel(precision: Precision) -> Finding:
     levels = getattr(chosen(torch.ones(16, 64), None), "levels", None)
     rounded = f", activations in {levels} levels of either sign" if levels else ""
     if levels == 63:
-        rounded += " (127 on newer processors, with a fifth less error)"
+        rounded += " (127 on newer processors, which round less)"
     return Finding("embedding", f"{precision} by {chosen.__name__}: {batches}{rounded}")
 
 

@@ -53,4 +53,4 @@ def ranks(numbers: Sequence[float]) -> list[float]:
 
 def _refuse_nan(*rows: Sequence[float]) -> None:
     if any(math.isnan(number) for row in rows for number in row):
-        raise ValueError("a number is NaN, which has no place in an order")
+        raise ValueError("a number is NaN, which has no place in an order; leave out what was not measured")

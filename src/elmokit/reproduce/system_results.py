@@ -37,7 +37,7 @@ class Measured:
     """For each row, a 1 for each test item that it has right and a 0 for each other, for paired comparisons."""
     texts: Mapping[str, str] = field(default_factory=dict[str, str])
     """What cannot be counted, by name, such as the nearest context of a sentence."""
-    gains: Mapping[str, Interval] = field(default_factory=lambda: dict[str, Interval]())
+    gains: Mapping[str, Interval] = field(default_factory=dict[str, Interval])
     """Of tests without hits, the difference in points by its name (`gain_name`), with its interval."""
 
 
@@ -147,11 +147,7 @@ def _timed(measure: Callable[[], Measured]) -> dict[str, object]:
     return {
         "rows": {row: _rounded(numbers) for row, numbers in measured.rows.items()},
         "hits": dict(measured.hits),
-        **(
-            {"gains": {name: dataclasses.asdict(gain) for name, gain in measured.gains.items()}}
-            if measured.gains
-            else {}
-        ),
+        "gains": {name: dataclasses.asdict(gain) for name, gain in measured.gains.items()},
         "texts": dict(measured.texts),
         "threads": torch.get_num_threads(),
         "seconds": round(time.perf_counter() - wall, 1),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from elmokit.comparators.all_comparators import COMPARATORS, open_comparator
 from elmokit.model.bundled import bundled_models
 from elmokit.model.elmo import Elmo
+from elmokit.model.model_name import model_name
 from elmokit.vectors.cache import Activations
 from elmokit.vectors.cache_folder import default_cache
 from elmokit.vectors.elmo_layers import random_elmo
@@ -46,22 +47,18 @@ def open_system(given: str, *, word_vectors: Path | None = None) -> System:
     if model and kind == RANDOM:
         config = Elmo.from_pretrained(model).config
         control = random_elmo(config, seed=RANDOM_SEED)
-        return System(f"{_model_name(model)}, {RANDOM_WEIGHTS}", Activations(control, folder=default_cache()))
+        return System(f"{model_name(model)}, {RANDOM_WEIGHTS}", Activations(control, folder=default_cache()))
     if model and kind in COMPARATORS:
         needed = word_vectors if COMPARATORS[kind].reads_word_vectors else None
         return System(f"{kind}, {_file_name(model)}", open_comparator(kind, model, word_vectors=needed))
     if given not in bundled_models() and Path(given).suffix in VECTOR_ENDINGS:
         return System(Path(given).stem, StoredLayers(given))
     layers = Activations(Elmo.from_pretrained(given), folder=default_cache())
-    return System(_model_name(given), layers, is_bilm=True)
+    return System(model_name(given), layers, is_bilm=True)
 
 
 def _file_name(path: str) -> str:
     return Path(path).name.removesuffix(".gz").removesuffix(".xz").removesuffix(".txt")
-
-
-def _model_name(model: str) -> str:
-    return model if model in bundled_models() else Path(model).resolve().name
 
 
 def as_given(name: str) -> str:

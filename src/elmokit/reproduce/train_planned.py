@@ -57,7 +57,7 @@ def is_finished(run: PlannedRun, folder: Path) -> bool:
     if not (run_dir / CONFIG_NAME).is_file():
         return False
     (logged,) = read_runs([run_dir])
-    return _answers(run, logged)
+    return _has_result_of(logged, run)
 
 
 def not_finished_elsewhere(runs: Sequence[PlannedRun], logs: Sequence[Path]) -> list[PlannedRun]:
@@ -66,10 +66,10 @@ def not_finished_elsewhere(runs: Sequence[PlannedRun], logs: Sequence[Path]) -> 
     Raises FileNotFoundError for a path without runs, and ValueError for a run of other settings.
     """
     logged = {run.name: run for run in read_runs(logs)}
-    return [run for run in runs if run.name not in logged or not _answers(run, logged[run.name])]
+    return [run for run in runs if run.name not in logged or not _has_result_of(logged[run.name], run)]
 
 
-def _answers(run: PlannedRun, logged: LoggedRun) -> bool:
+def _has_result_of(logged: LoggedRun, run: PlannedRun) -> bool:
     """Whether a logged run has the result of a planned one, or has diverged. Raises ValueError for other settings."""
     found = read_task_run(logged)
     before, now = flat_settings(found.record.config), flat_settings(run.config)

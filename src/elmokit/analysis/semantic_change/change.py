@@ -131,8 +131,9 @@ def semantic_change(
     """
     settings = settings or ChangeSettings()
     layers = as_layers(settings.layers, top=elmo.config.num_layers)
-    spelt = {"ignore_case": settings.ignore_case, "raw_text": settings.raw_text}
-    forms = None if words is None else parse_words(words, **spelt)
+    forms = None
+    if words is not None:
+        forms = parse_words(words, ignore_case=settings.ignore_case, raw_text=settings.raw_text)
     corpora = tuple(open_corpus(path, raw_text=settings.raw_text) for path in (first, second))
     if forms is None:
         if piped := [file for corpus in corpora for file in corpus.files if is_read_once(file)]:

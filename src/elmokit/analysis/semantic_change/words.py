@@ -81,6 +81,9 @@ def _spelt(line: str, number: int) -> list[str]:
     for form in split_tokens(line):
         tokens = tokenize(form)
         if len(tokens) != 1:
-            raise ValueError(f"line {number} of the words has {shown(form)!r}, which the tokenizer makes {len(tokens)}")
+            raise ValueError(
+                f"line {number} of the words has {shown(form)!r}, which the tokenizer makes {len(tokens)} tokens; "
+                "expected forms that are one token each"
+            )
         forms += tokens
     return forms

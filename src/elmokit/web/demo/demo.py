@@ -11,9 +11,9 @@ from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
 from elmokit.analysis.sense_study import study_senses
 from elmokit.model.bundled import DEFAULT_MODEL, bundled_models, resolve_model
 from elmokit.model.elmo import Elmo
+from elmokit.model.model_name import model_name
 from elmokit.system.files import atomic_write
 from elmokit.web.demo import page, picture, terminal
-from elmokit.web.model_name import model_name
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,10 +14,10 @@ from elmokit.model.formats.folder import new_folder
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.native_softmax import softmax_shards
 from elmokit.model.formats.recognise import read_stored
+from elmokit.model.model_name import model_name
 from elmokit.web.explore.corpus import language_of_model, read_corpus, write_corpus
 from elmokit.web.explore.planes import require_umap
 from elmokit.web.explore.presets import presets
-from elmokit.web.model_name import model_name
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.web.model_name import model_name
+from elmokit.model.model_name import model_name
 
 
 @pytest.mark.parametrize(

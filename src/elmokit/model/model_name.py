@@ -1,4 +1,4 @@
-"""What the pages call a model: its name, where it was given by one, or else that of its folder."""
+"""What tables and pages call a model: its name, where it was given by one, or else that of its folder."""
 
 from __future__ import annotations
 
