@@ -189,7 +189,8 @@ def test_errors_are_one_line_and_exit_with_2(
         (["convert", model, model], "is not an empty folder"),
         (["perplexity", model, text], "softmax"),
         (["pretrain", text], "a new run also needs --vocabulary FILE, --run DIR"),
-        (["pretrain", text, "--resume", tmp_path], "leave out SHARD"),
+        (["pretrain", text, "--resume", tmp_path, "--recipe", "tiny"], "leave out --recipe NAME"),
+        (["pretrain", text, "--resume", tmp_path], "is not a run folder"),
         (["pretrain", text, "--run", tmp_path / "run", "--vocabulary", text, "--recipe", "huge"], "unknown recipe"),
         (["pretrain", text, "--run", tmp_path / "run", "--vocabulary", text, "--set", "x=1"], "unknown field"),
     ):

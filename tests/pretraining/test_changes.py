@@ -98,6 +98,13 @@ def test_settings_that_are_damaged_are_refused_with_the_name_of_their_file(tmp_p
         ("pretraining", "num_steps", 0, "num_steps is 0; it must be at least 1"),
         ("pretraining", "adam_betas", 1, "field adam_betas: is a number; expected a list"),
         ("pretraining", "shards", [1], r"field pretraining.shards\[0\]: is a number; expected text"),
+        ("pretraining", "shard_bytes", [1, 2], "field pretraining.shard_bytes: has 2 entries; expected"),
+        (
+            "pretraining",
+            "shard_bytes",
+            [],
+            "field pretraining.shard_bytes: has 0 entries; expected 1, one for",
+        ),
         ("pretraining", "started_from", 1, "field pretraining.started_from: is a number; expected text"),
         ("bilm", "a", 1, "field bilm.a: is not known"),
         ("bilm", "lstm_dim", None, "field bilm.lstm_dim: is null; expected a whole number"),

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 
 def _add_pretrain(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shards", nargs="*", type=Path, metavar="SHARD", help="tokenised text, one sentence per line")
+    parser.add_argument(
+        "shards",
+        nargs="*",
+        type=Path,
+        metavar="SHARD",
+        help="tokenised text, one sentence per line; with --resume only if the run's text has moved",
+    )
     parser.add_argument(
         "--vocabulary", type=Path, metavar="FILE", help="vocabulary: one token per line, most frequent first"
     )
@@ -63,7 +69,11 @@ def _pretrain(arguments: argparse.Namespace) -> None:
     keep_freed_memory()
     if config is None:
         run_dir = resume_pretraining(
-            arguments.resume, arguments.set, from_start=arguments.from_start, device=arguments.device
+            arguments.resume,
+            arguments.set,
+            shards=arguments.shards,
+            from_start=arguments.from_start,
+            device=arguments.device,
         )
     else:
         run_dir = pretrain(
@@ -138,11 +148,7 @@ def _finetune(arguments: argparse.Namespace) -> None:
 def _check_pretrain(arguments: argparse.Namespace) -> None:
     from elmokit.text.lines import check_inputs
 
-    given = {
-        "SHARD": arguments.shards,
-        "--vocabulary FILE": arguments.vocabulary,
-        "--run DIR": arguments.run_dir,
-    }
+    given = {"--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run_dir}
     if arguments.resume:
         own = given | {"--recipe NAME": arguments.recipe, "--held-out FILE": arguments.held_out}
         superfluous = [name for name, value in own.items() if value]
@@ -150,7 +156,7 @@ def _check_pretrain(arguments: argparse.Namespace) -> None:
             raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
     elif arguments.from_start:
         raise ValueError("--from-start needs --resume DIR; a new run starts from its first step anyway")
-    elif missing := [name for name, value in given.items() if not value]:
+    elif missing := [name for name, value in {"SHARD": arguments.shards, **given}.items() if not value]:
         raise ValueError(f"a new run also needs {', '.join(missing)} (to continue an old one: --resume DIR)")
     check_inputs(*_texts(arguments))
 

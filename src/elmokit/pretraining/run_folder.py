@@ -16,14 +16,14 @@ from elmokit.pretraining.changes import Change, changes_text, read_changes
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, read_config, write_config
 from elmokit.system.files import atomic_write
-from elmokit.system.json_fields import Fields
-from elmokit.text.lines import is_read_once
+from elmokit.system.json_fields import LARGEST_INTEGER, Fields
 from elmokit.text.markdown import escape_markdown
 from elmokit.text.vocabulary import Vocabulary
 
 HELD_OUT_NAME = "heldout.txt"
 START_KEY = "started_from"
 CHANGES_KEY = "changes"
+SIZES_KEY = "shard_bytes"
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,12 @@ class RunRecord:
     """Settings of the run, resolved."""
     shards: list[Path]
     """Text files to train on."""
+    shard_bytes: tuple[int, ...] = ()
+    """Sizes of these files when the run started; empty in the folders of earlier versions."""
     started_from: str | None = None
     """Model that a fine-tuning run started from; None for random weights."""
     changes: tuple[Change, ...] = ()
     """Settings that were changed under way, in the order of their steps; `config` has the newest values."""
-
-
-def check_files(paths: Sequence[Path], what: str) -> None:
-    """Raise FileNotFoundError, or ValueError for a pipe, if a path is not a file; the message calls it `what`."""
-    for path in paths:
-        if is_read_once(path):
-            raise ValueError(f"the {what} {path} is a pipe or standard input; expected a file: write it to one first")
-        if not path.is_file():
-            raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
 
 
 def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_out: Sequence[str]) -> None:
@@ -75,6 +68,8 @@ def write_record(run_dir: Path, record: RunRecord) -> None:
     """Write the record as the run's config.json."""
     settings = record.config.to_json()
     pretraining: dict[str, object] = {"shards": [str(shard) for shard in record.shards]}
+    if record.shard_bytes:
+        pretraining[SIZES_KEY] = list(record.shard_bytes)
     if record.started_from is not None:
         pretraining[START_KEY] = record.started_from
     if record.changes:
@@ -100,11 +95,18 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
     both = Fields(where, values)
     if "pretraining" not in both or "shards" not in (run := both.fields("pretraining")):
         raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
-    others = {"shards", START_KEY, CHANGES_KEY}
+    others = {"shards", SIZES_KEY, START_KEY, CHANGES_KEY}
     settings = {name: value for name, value in both.object("pretraining").items() if name not in others}
+    shards = [Path(shard) for shard in run.texts("shards")]
+    sizes: tuple[int, ...] = ()
+    if SIZES_KEY in run:
+        sizes = run.integers(SIZES_KEY, most_integers=len(shards), most=LARGEST_INTEGER)
+        if len(sizes) != len(shards):
+            raise run.error(SIZES_KEY, f"has {len(sizes)} entries; expected {len(shards)}, one for each shard")
     return RunRecord(
         config=PretrainingConfig.from_json(Fields(where, {**settings, "bilm": both.object("bilm")})),
-        shards=[Path(shard) for shard in run.texts("shards")],
+        shards=shards,
+        shard_bytes=sizes,
         started_from=run.text(START_KEY) if START_KEY in run else None,
         changes=read_changes(run.list_of_fields(CHANGES_KEY)) if CHANGES_KEY in run else (),
     )

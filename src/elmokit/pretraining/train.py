@@ -27,14 +27,8 @@ from elmokit.pretraining.evaluation import sample_sentences
 from elmokit.pretraining.logging import require_tensorboard
 from elmokit.pretraining.ranks import join_ranks
 from elmokit.pretraining.run import BEST_DIR, OnStep, Run
-from elmokit.pretraining.run_folder import (
-    HELD_OUT_NAME,
-    RunRecord,
-    change_record,
-    check_files,
-    create_run,
-    read_record,
-)
+from elmokit.pretraining.run_folder import HELD_OUT_NAME, RunRecord, change_record, create_run, read_record
+from elmokit.pretraining.shards import check_files, check_same_text, moved_to, with_sizes
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.system.json_fields import Fields
 from elmokit.text.vocabulary import Vocabulary
@@ -77,6 +71,7 @@ def resume_pretraining(
     run_dir: Path,
     settings: Sequence[str] = (),
     *,
+    shards: Sequence[Path] = (),
     from_start: bool = False,
     device: str | None = None,
     on_step: OnStep | None = None,
@@ -85,28 +80,33 @@ def resume_pretraining(
 
     `settings` (`field=value`) may change anything except the model and the order of the text; each change stands with
     its step in config.json, and in the card and the report. The number of processes
-    may differ from before. `on_step` is as in `pretrain`.
+    may differ from before. `shards` are the files that the run reads, in their order, if they have moved. `on_step` is
+    as in `pretrain`.
 
     A damaged checkpoint is passed over with a warning. If none can be read, ValueError says what is wrong with each
     and nothing is changed; `from_start` trains such a run again from its first step, unless it was fine-tuned. Raises
-    FileNotFoundError if the folder is not a run, and InUseError, an OSError, if another process has it.
+    FileNotFoundError if the folder is not a run or a shard is gone, ValueError for a shard of another size than the run
+    started with, and InUseError, an OSError, if another process has the run.
     """
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(existing_run(run_dir, folders=[BEST_DIR])))
         record = read_record(run_dir)
+        found = moved_to(record, shards) if shards else record
         vocabulary = read_vocabulary(run_dir / VOCABULARY_NAME)
         config = resolved(_changed(record.config, settings), num_tokens=len(vocabulary), device=ranks.device)
         config = ranks.broadcast_from_first(config)
         _check_can_train(config, has_held_out=(run_dir / HELD_OUT_NAME).is_file())
-        run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
+        run = Run(run_dir, config, found.shards, vocabulary, ranks=ranks)
         run.load_newest(started_from=record.started_from, from_start=from_start)
+        if not run.progress.finished(config):
+            check_same_text(found, run_dir)
         if config.num_steps < run.progress.step and config != record.config:
             step = run.progress.step
             raise ValueError(f"num_steps is {config.num_steps}; {run_dir} is at step {step}, so expected at least that")
         if ranks.first:
             here = {"step": run.progress.step, "num_tokens": run.progress.num_tokens}
             changes = with_change(record.changes, record.config, config, **here)
-            changed = replace(record, config=config, changes=changes)
+            changed = replace(found, config=config, changes=changes)
             change_record(run_dir, record, changed, num_tokens_in_vocabulary=len(vocabulary))
         run.train(on_step)
     return run_dir
@@ -161,7 +161,7 @@ def begin(
             run.start_from(*start)
             run.save()  # before config.json, so that a run that can be resumed knows what it started from
         if ranks.first:
-            create_run(run_dir, replace(record, config=config, shards=run.shards), vocabulary, sentences)
+            create_run(run_dir, with_sizes(replace(record, config=config)), vocabulary, sentences)
         ranks.wait()
         run.train(on_step)
     return run_dir

@@ -1,0 +1,60 @@
+"""The shards of a run: files when it starts, and the same ones, perhaps in another folder, when it is resumed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from elmokit.text.lines import is_read_once
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from elmokit.pretraining.run_folder import RunRecord
+
+
+def check_files(paths: Sequence[Path], what: str) -> None:
+    """Raise FileNotFoundError, or ValueError for a pipe, if a path is not a file; the message calls it `what`."""
+    for path in paths:
+        if is_read_once(path):
+            raise ValueError(f"the {what} {path} is a pipe or standard input; expected a file: write it to one first")
+        if not path.is_file():
+            raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
+
+
+def with_sizes(record: RunRecord) -> RunRecord:
+    """The record with the absolute paths and the sizes of its shards."""
+    shards = [shard.resolve() for shard in record.shards]
+    return replace(record, shards=shards, shard_bytes=tuple(shard.stat().st_size for shard in shards))
+
+
+def moved_to(record: RunRecord, shards: Sequence[Path]) -> RunRecord:
+    """The record of a run whose text is in other places now. Raises ValueError for another number of files."""
+    if len(shards) != len(record.shards):
+        names = ", ".join(shard.name for shard in record.shards)
+        raise ValueError(
+            f"{len(shards)} shards were given, but the run reads {len(record.shards)}; give all of them, in this "
+            f"order: {names}"
+        )
+    return replace(record, shards=[shard.resolve() for shard in shards])
+
+
+def check_same_text(record: RunRecord, run_dir: Path) -> None:
+    """Raise an error if a run that is resumed would not read the text that it started with.
+
+    FileNotFoundError for a shard that is gone, ValueError for one of another size; other contents of the same size
+    are not noticed. Runs that were started before sizes were recorded have no sizes to compare.
+    """
+    for shard in record.shards:
+        if not shard.is_file():
+            raise FileNotFoundError(
+                f"no shard {shard}, which {run_dir} reads; put it back, or say where all of its shards are now: "
+                f"elmokit pretrain --resume {run_dir} SHARD ..."
+            )
+    for shard, num_bytes in zip(record.shards, record.shard_bytes, strict=bool(record.shard_bytes)):
+        if (found := shard.stat().st_size) != num_bytes:
+            raise ValueError(
+                f"the shard {shard} has {found:,} bytes, but {run_dir} started with one of {num_bytes:,}, so it would "
+                "not end as an uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
+            )

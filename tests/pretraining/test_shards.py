@@ -1,0 +1,88 @@
+"""A resumed run reads the text that it started with, wherever that is now, or says what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.run_folder import read_record
+from elmokit.pretraining.train import pretrain, resume_pretraining
+from elmokit.text.vocabulary import Vocabulary
+
+TEXTS = ("the boat lay by the bank of the river\n", "she put the money in the bank\n")
+FAST = ("checkpoint_every=2", "log_every=1", "precision=float32", "lstm_dim=40", "keep_checkpoints=1")
+
+
+def new_run(folder: Path, *, num_steps: int) -> Path:
+    (folder / "text").mkdir(parents=True)
+    for index, text in enumerate(TEXTS):
+        (folder / "text" / f"{index}.txt").write_text(text * 20)
+    Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys(" ".join(TEXTS).split())]).write(folder / "vocabulary.txt")
+    return pretrain(
+        shards_in(folder / "text"),
+        vocabulary_path=folder / "vocabulary.txt",
+        run_dir=folder / "run",
+        config=recipe("tiny", [*FAST, f"num_steps={num_steps}"]),
+    )
+
+
+def shards_in(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.txt"))
+
+
+def test_a_run_whose_text_has_moved_gets_the_same_bits(tmp_path: Path) -> None:
+    whole = new_run(tmp_path / "whole", num_steps=6)
+    run = new_run(tmp_path / "moved", num_steps=3)
+    moved = run.parent / "elsewhere"
+    (run.parent / "text").rename(moved)
+    resume_pretraining(run, ["num_steps=6"], shards=shards_in(moved))
+    assert (run / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    assert read_record(run).shards == shards_in(moved)
+    resume_pretraining(run, ["num_steps=8"])  # without saying where the text is, from now on
+
+
+def test_the_command_line_takes_the_new_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = new_run(tmp_path, num_steps=2)
+    (tmp_path / "text").rename(tmp_path / "elsewhere")
+    assert main(["pretrain", "--resume", str(run), "--set", "num_steps=4"]) == 2
+    assert re.search(r"no shard .*text/0\.txt, which .*--resume .*run SHARD \.\.\.", capsys.readouterr().err)
+    shards = map(str, shards_in(tmp_path / "elsewhere"))
+    assert main(["pretrain", *shards, "--resume", str(run), "--set", "num_steps=4"]) == 0
+    assert (run / "checkpoints" / "step-00000004").is_dir()
+
+
+def test_a_shard_of_another_size_is_refused_before_anything_changes(tmp_path: Path) -> None:
+    run = new_run(tmp_path, num_steps=2)
+    (tmp_path / "text" / "1.txt").write_text(TEXTS[1] * 19)
+    before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    with pytest.raises(ValueError, match=r"1\.txt has 570 bytes, but .*started with one of 600, .*elmokit finetune"):
+        resume_pretraining(run, ["num_steps=4"])
+    assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+
+def test_all_shards_have_to_be_given(tmp_path: Path) -> None:
+    run = new_run(tmp_path, num_steps=2)
+    with pytest.raises(ValueError, match=r"1 shards were given, but the run reads 2; .*order: 0\.txt, 1\.txt"):
+        resume_pretraining(run, ["num_steps=4"], shards=shards_in(tmp_path / "text")[:1])
+
+
+def test_a_run_at_its_end_needs_no_text(tmp_path: Path) -> None:
+    run = new_run(tmp_path, num_steps=2)
+    for shard in shards_in(tmp_path / "text"):
+        shard.unlink()
+    assert resume_pretraining(run) == run
+
+
+def test_runs_of_earlier_versions_have_no_sizes_and_are_resumed(tmp_path: Path) -> None:
+    run = new_run(tmp_path, num_steps=2)
+    config = json.loads((run / "config.json").read_text())
+    assert config["pretraining"].pop("shard_bytes") == [len(text) * 20 for text in TEXTS]
+    (run / "config.json").write_text(json.dumps(config))
+    (tmp_path / "text" / "1.txt").write_text(TEXTS[1])
+    resume_pretraining(run, ["num_steps=4"])
+    assert read_record(run).shard_bytes == ()
