@@ -321,11 +321,14 @@ def test_the_verb_trains_on_named_files(toy_data: Path, tmp_path: Path, capsys: 
     [
         ("train toy", "a new run also needs --data DIR, --run DIR"),
         ("train toy --resume RUN --seed 1", "leave out TASK, --seed N"),
-        ("train --resume RUN --train DATA/train.tsv", "leave out --train FILE"),
+        ("train --resume RUN --train DATA/train.tsv", "the run began with train.tsv, dev.tsv; say where all of"),
         (
-            "train --resume RUN --test DATA/test.tsv",
-            "the test files of --data and --resume are known",
+            "train --resume RUN --train DATA/train.tsv --dev DATA/test.tsv",
+            "the training or development set has changed since the run began",
         ),
+        ("train --resume RUN --data NEW", "o such file"),
+        ("train --resume RUN --model nowhere", "no model 'nowhere'"),
+        ("train --resume RUN --test DATA/test.tsv", "the test files of --data and --resume are known"),
         ("train toy --data DATA --train DATA/train.tsv --run NEW", "give it or --train FILE and --dev FILE, not both"),
         ("train toy --data DATA --test DATA/test.tsv --run NEW", "needs --train FILE"),
         ("train toy --train DATA/train.tsv --run NEW --test", "--test needs a FILE next to --train FILE"),

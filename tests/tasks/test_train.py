@@ -626,6 +626,32 @@ def test_a_run_is_resumed_with_the_sentences_that_it_began_with(toy: Toy, toy_da
     resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
 
 
+def test_a_run_whose_data_and_bilm_have_moved_ends_with_the_same_bits(
+    toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path
+):
+    def begin(place: Path, *, max_epochs: int) -> Path:
+        shutil.copytree(toy_data, place / "data")
+        shutil.copytree(tiny_bilms[0], place / "bilm")
+        settings = ["elmo=input", f"elmo.model={place / 'bilm'}", f"max_epochs={max_epochs}"]
+        config = with_settings(toy.recipes["cpu"](), settings)
+        return train(toy, place / "data", run_dir=place / "run", config=config, device="cpu")
+
+    whole = begin(tmp_path / "whole", max_epochs=2)
+    run_dir = begin(old := tmp_path / "old", max_epochs=1)
+    new = tmp_path / "new"
+    new.mkdir()
+    (old / "data").rename(new / "data")
+    with pytest.raises(FileNotFoundError, match=r"say where they are: --data DIR or .* \(named in .*config\.json\)"):
+        resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
+    (old / "bilm").rename(new / "bilm")
+    with pytest.raises(FileNotFoundError, match=r"say where it is: --model M, or elmo_model=M \(named in .*config"):
+        resume_task(run_dir, ["max_epochs=2"], task=toy, data=new / "data", device="cpu")
+    resume_task(run_dir, ["max_epochs=2"], task=toy, data=new / "data", elmo_model=new / "bilm", device="cpu")
+    assert (run_dir / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    resume_task(run_dir, ["max_epochs=3"], task=toy, device="cpu")  # the new places are known now
+    assert read_record(run_dir, toy).splits.test == (new / "data" / "test.tsv",)
+
+
 def test_there_must_be_a_test_file_to_be_scored(toy: Toy, toy_data: Path, tmp_path: Path):
     data = Splits((toy_data / "train.tsv",), (toy_data / "dev.tsv",))
     config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])

@@ -50,7 +50,8 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "--resume",
         type=Path,
         metavar="DIR",
-        help="continue the run in this folder (--set may change max_epochs, patience and min_steps)",
+        help="continue the run in this folder (--set may change max_epochs, patience and min_steps; --data, --train "
+        "and --model say where its files and its biLM are now, if they have moved)",
     )
     parser.add_argument(
         "--from-start",
@@ -94,35 +95,52 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 def _train(arguments: argparse.Namespace) -> None:
     """Train a task model on a data set, with or without ELMo, or continue a run."""
     _check_train(arguments)
+    print(_resume(arguments) if arguments.resume else _train_anew(arguments))
+
+
+def _resume(arguments: argparse.Namespace) -> Path:
+    from elmokit.tasks.run_folder import read_record
+
+    splits = _splits(arguments, read_record(arguments.resume).task)
+
+    from elmokit.tasks.train import resume_task
+
+    return resume_task(
+        arguments.resume,
+        arguments.set,
+        data=splits,
+        elmo_model=arguments.model,
+        from_start=arguments.from_start,
+        test=arguments.test is not None,
+        cache=_cache(arguments),
+        device=arguments.device,
+    )
+
+
+def _train_anew(arguments: argparse.Namespace) -> Path:
     settings = _settings(arguments)
     config = _chosen_config(arguments, settings)
-    splits = None if arguments.resume else _splits(arguments)
+    splits = _splits(arguments, arguments.task)
+    assert splits is not None  # checked by _check_train
 
-    from elmokit.tasks.train import resume_task, train
+    from elmokit.tasks.train import train
+
+    return train(
+        arguments.task,
+        splits,
+        run_dir=arguments.run_dir,
+        config=config,
+        settings=settings if config is None else [],
+        test=arguments.test is not None,
+        cache=_cache(arguments),
+        device=arguments.device,
+    )
+
+
+def _cache(arguments: argparse.Namespace) -> Path | None:
     from elmokit.vectors.cache_folder import default_cache
 
-    cache = None if arguments.no_cache else arguments.cache or default_cache()
-    if splits is None:
-        run_dir = resume_task(
-            arguments.resume,
-            arguments.set,
-            from_start=arguments.from_start,
-            test=arguments.test is not None,
-            cache=cache,
-            device=arguments.device,
-        )
-    else:
-        run_dir = train(
-            arguments.task,
-            splits,
-            run_dir=arguments.run_dir,
-            config=config,
-            settings=settings if config is None else [],
-            test=arguments.test is not None,
-            cache=cache,
-            device=arguments.device,
-        )
-    print(run_dir)
+    return None if arguments.no_cache else arguments.cache or default_cache()
 
 
 def _settings(arguments: argparse.Namespace) -> list[str]:
@@ -139,14 +157,12 @@ def _chosen_config(arguments: argparse.Namespace, settings: Sequence[str]) -> Ta
     """The recipe that was named, with the settings; None if the data decides, but wrong settings are refused now."""
     from elmokit.tasks.all_tasks import task_recipe
 
-    if arguments.resume:
-        return None
     config = task_recipe(arguments.task, arguments.recipe or "cpu", settings)
     return config if arguments.recipe else None
 
 
-def _splits(arguments: argparse.Namespace) -> Splits:
-    """The files of the data. What is not there is refused now, before torch is imported."""
+def _splits(arguments: argparse.Namespace, task: str) -> Splits | None:
+    """The files of the data, if they are given. What is not there is refused now, before torch is imported."""
     from elmokit.model.bundled import resolve_model
     from elmokit.tasks.all_tasks import find_task
     from elmokit.tasks.config import Splits
@@ -157,7 +173,9 @@ def _splits(arguments: argparse.Namespace) -> Splits:
     if arguments.word_vectors:
         check_inputs(arguments.word_vectors)
     if arguments.data:
-        return find_task(arguments.task).find(arguments.data)
+        return find_task(task).find(arguments.data)
+    if not arguments.train:
+        return None
     test = tuple(map(Path, arguments.test or ()))
     splits = Splits(tuple(arguments.train), tuple(arguments.dev or ()), test)
     for path in (*splits.train, *splits.dev, *splits.test):
@@ -243,12 +261,12 @@ def _predict(arguments: argparse.Namespace) -> None:
 
 
 def _check_train(arguments: argparse.Namespace) -> None:
-    source = {"--data DIR": arguments.data, "--train FILE": arguments.train, "--dev FILE": arguments.dev}
     given = {"TASK": arguments.task, "--data DIR": arguments.data or arguments.train, "--run DIR": arguments.run_dir}
     if arguments.resume:
-        own = {"--recipe NAME": arguments.recipe, "--elmo POSITION": arguments.elmo, "--model M": arguments.model}
-        own |= {"--word-vectors FILE": arguments.word_vectors, "--seed N": arguments.seed}
-        superfluous = [name for name, value in (given | source | own).items() if value is not None]
+        own = {"TASK": arguments.task, "--run DIR": arguments.run_dir, "--recipe NAME": arguments.recipe}
+        own |= {"--elmo POSITION": arguments.elmo, "--word-vectors FILE": arguments.word_vectors}
+        own |= {"--seed N": arguments.seed}
+        superfluous = [name for name, value in own.items() if value is not None]
         if superfluous:
             raise ValueError(f"--resume uses the settings of the run; leave out {', '.join(superfluous)}")
     elif arguments.from_start:

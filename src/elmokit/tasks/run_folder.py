@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,8 @@ BEST_FILE = "model.safetensors"
 CHECKPOINT_FILE = "checkpoint.safetensors"
 VERSION = 2
 SPLITS = ("train", "dev", "test")
+IF_MODEL_MOVED = "; if it has moved, say where it is: --model M, or elmo_model=M"
+IF_DATA_MOVED = "; if the data have moved, say where they are: --data DIR or --train FILE ..., or data=DIR"
 MAX_SYMBOLS = 1000
 """A CRF has a number for each pair of them; the data sets of the paper have some hundred at most."""
 
@@ -49,6 +51,15 @@ class TaskRecord:
                 f"symbols has {len(self.symbols):,} entries; expected at most {MAX_SYMBOLS:,} labels of a training "
                 "set: are they in another column?"
             )
+
+
+def with_elmo_model(record: TaskRecord, model: str) -> TaskRecord:
+    """The record with the biLM in another place; the same one for a run without ELMo."""
+    inputs = record.config.inputs
+    if inputs.elmo is None:
+        return record
+    inputs = replace(inputs, elmo=replace(inputs.elmo, model=model))
+    return replace(record, config=replace(record.config, inputs=inputs))
 
 
 def write_record(run_dir: Path, record: TaskRecord) -> None:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence, Sized
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +19,7 @@ from elmokit.tasks.batching import predict_all
 from elmokit.tasks.prediction import shortened
 from elmokit.tasks.reading import read_files, report_foreign_labels
 from elmokit.tasks.resources import read_elmo
-from elmokit.tasks.run_folder import BEST_FILE, named_by, read_record
+from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, named_by, read_record, with_elmo_model
 from elmokit.tasks.train import check_elmo, new_model
 from elmokit.tasks.weights import check_shapes, read_weights
 from elmokit.tasks.words import load_word_table
@@ -208,15 +207,12 @@ def load_task(
     folder, device = Path(folder).expanduser(), find_device(device)
     record = read_record(folder, task)
     task = task or find_task(record.task)
+    record = record if elmo_model is None else with_elmo_model(record, str(elmo_model))
     inputs = record.config.inputs
-    if elmo_model is not None and inputs.elmo is not None:
-        inputs = replace(inputs, elmo=replace(inputs.elmo, model=str(elmo_model)))
-        record = replace(record, config=replace(record.config, inputs=inputs))
     if not (folder / BEST_FILE).is_file():
         raise FileNotFoundError(f"{folder} has no {BEST_FILE} yet; the first epoch of the run has not ended")
     words = load_word_table(folder) if inputs.word_dim else None
-    if_moved = "; if it has moved, say where it is: --model M, or elmo_model=M"
-    with nullcontext() if elmo_model is not None else named_by(folder, if_moved=if_moved):
+    with nullcontext() if elmo_model is not None else named_by(folder, if_moved=IF_MODEL_MOVED):
         elmo = read_elmo(inputs.elmo, cache=None, device=device)
     check_elmo(record, elmo, folder)
     check_shapes(folder / BEST_FILE, task, record, words, elmo)

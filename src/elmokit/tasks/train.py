@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,17 @@ from elmokit.tasks.loop import MODEL_PREFIX, Training, nothing_changed
 from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.reading import TaskData, dev_in_use, digest, read_data, report_foreign_labels, sentences_of
 from elmokit.tasks.resources import frozen_layers, read_elmo, read_words, with_word_dim
-from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE, TaskRecord, named_by, read_record, write_record
+from elmokit.tasks.run_folder import (
+    BEST_FILE,
+    CHECKPOINT_FILE,
+    IF_DATA_MOVED,
+    IF_MODEL_MOVED,
+    TaskRecord,
+    named_by,
+    read_record,
+    with_elmo_model,
+    write_record,
+)
 from elmokit.tasks.task import E, P
 from elmokit.tasks.weights import check_shapes
 from elmokit.tasks.words import VECTORS_FILE, WORDS_FILE, load_word_table, save_word_table
@@ -75,8 +86,7 @@ def train(
     run_dir = Path(run_dir).expanduser()
     remains = [path for path in (run_dir / CHECKPOINT_FILE, run_dir / BEST_FILE) if path.exists()]
     with new_run(run_dir, remains=remains, files=(METRICS_NAME, WORDS_FILE, VECTORS_FILE)):
-        splits = data if isinstance(data, Splits) else task.find(Path(data).expanduser())
-        _check_can_be_read_again(splits)
+        splits = _found(task, data)
         if test and not splits.test:
             raise ValueError(f"{NO_TEST_FILE}; name one, or train without scoring the test set (--test)")
         config, examples = config_and_data(task, splits, config, settings)
@@ -108,6 +118,8 @@ def resume_task(
     run_dir: str | Path,
     settings: Sequence[str] = (),
     *,
+    data: str | Path | Splits | None = None,
+    elmo_model: str | Path | None = None,
     from_start: bool = False,
     test: bool = False,
     task: Task[Any, Any] | None = None,
@@ -117,6 +129,7 @@ def resume_task(
     """Continue a run after its last finished epoch; it ends as if it had never stopped.
 
     settings: only `max_epochs=N`, `patience=N` and `min_steps=N`.
+    data, elmo_model: where the files and the biLM are now, if they have moved; others are refused.
     test: score the test files at the end, even if the run had ended before.
     from_start: train again from the first epoch if the checkpoint cannot be read.
     Raises FileNotFoundError when the folder is not a run; ValueError when its checkpoint, or the weights of its best
@@ -128,11 +141,13 @@ def resume_task(
         before = read_record(run_dir, task)
         task = task or find_task(before.task)
         record = replace(before, config=_changed(before.config, settings))
-        with named_by(run_dir):
+        record = _moved(record, task, data, elmo_model)
+        with nullcontext() if data is not None else named_by(run_dir, if_moved=IF_DATA_MOVED):
             if test and not record.splits.test:
                 raise ValueError(f"{NO_TEST_FILE}; elmokit evaluate scores other files")
             examples = read_data(task, record.splits, record.config)
             _check_is_unchanged(task, record, examples)
+        with nullcontext() if elmo_model is not None else named_by(run_dir, if_moved=IF_MODEL_MOVED):
             elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
         examples = examples if test else replace(examples, test={})
         words = load_word_table(run_dir) if record.config.inputs.word_dim else None
@@ -146,6 +161,25 @@ def resume_task(
             write_record(run_dir, record)
         _finish(loop, record, examples)
     return run_dir
+
+
+def _moved(
+    record: TaskRecord, task: Task[E, P], data: str | Path | Splits | None, elmo_model: str | Path | None
+) -> TaskRecord:
+    """The record with the places where its files and its biLM are now."""
+    if data is not None:
+        splits, before = _absolute_splits(_found(task, data)), record.splits
+        if (len(splits.train), len(splits.dev)) != (len(before.train), len(before.dev)):
+            names = ", ".join(path.name for path in (*before.train, *before.dev))
+            raise ValueError(f"the run began with {names}; say where all of these files are now, or none of them")
+        record = replace(record, splits=replace(splits, test=splits.test or record.splits.test))
+    return record if elmo_model is None else with_elmo_model(record, _absolute(str(elmo_model)))
+
+
+def _found(task: Task[E, P], data: str | Path | Splits) -> Splits:
+    splits = data if isinstance(data, Splits) else task.find(Path(data).expanduser())
+    _check_can_be_read_again(splits)
+    return splits
 
 
 def _check_can_be_read_again(splits: Splits) -> None:
