@@ -182,6 +182,17 @@ def test_a_bad_line_is_named(trained: TrainedTask, tmp_path: Path):
         trained.evaluate(tmp_path / "none.tsv")
 
 
+def test_raw_text_that_is_not_named_so_is_told_from_data_by_its_kind(trained: TrainedTask, tmp_path: Path):
+    path = tmp_path / "sentences"
+    path.write_text("cow ant\n")
+    with pytest.raises(ValueError, match="; if this is raw text, say so with --input-kind text, or kind=.text.$"):
+        list(trained.predict_file(path))
+    assert list(trained.predict_file(path, kind="text")) == ["c\tcow ant"]
+    with pytest.raises(ValueError) as refused:
+        list(trained.predict_file(path, kind="data"))
+    assert "raw text" not in str(refused.value)
+
+
 def test_a_line_is_named_whatever_its_file_is_called(trained: TrainedTask, tmp_path: Path, monkeypatch: Any):
     monkeypatch.chdir(tmp_path)
     Path("e").write_text('{"tokens": ["cow"]}\n{"words": []}\n')  # a letter of every message

@@ -194,6 +194,13 @@ def test_a_compressed_file_that_asks_for_more_memory_than_there_is_is_an_error(p
     assert ending.said.endswith("damaged after line 0 (it needs more memory than there is); download it again")
 
 
+@pytest.mark.parametrize(("head", "kind"), [(b"\x28\xb5\x2f\xfd\x04", "zstd"), (b"PK\x03\x04\x14", "zip")])
+def test_a_file_of_another_compression_is_to_be_unpacked(path: Path, head: bytes, kind: str):
+    path.write_bytes(head)
+    with pytest.raises(ValueError, match=f"^{path} is a {kind} file; expected plain text, .gz or .xz: unpack"):
+        list(read_lines(path))
+
+
 def test_a_missing_file_is_an_error(path: Path):
     with pytest.raises(FileNotFoundError, match=r"shard\.txt: there is no such file"):
         list(read_lines(path))

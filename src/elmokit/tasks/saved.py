@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence, Sized
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +26,7 @@ from elmokit.tasks.words import load_word_table
 from elmokit.text.lines import STDIN, read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     import torch
 
@@ -84,18 +84,24 @@ class TrainedTask:
         """
         if form not in ("text", "json"):
             raise ValueError(f"form is {form!r}; expected 'text' or 'json'")
+        reading = _if_raw_text() if kind is None else nullcontext()
         kind = kind or self._kind_of(Path(path))
         if kind not in INPUT_KINDS:
             raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
         blocks = self.task.blocks if form == "text" else None
         if kind == "data" and blocks is not None:
-            examples = blocks.read(Path(path), self.record.config.model).examples
+            with reading:
+                examples = blocks.read(Path(path), self.record.config.model).examples
             predicted = self._predictions(examples)
             yield from blocks.to_text(pair for pair in predicted if pair is not None)
             return
         write = self._json_line if form == "json" else self.task.to_text
         blank = "null" if form == "json" else ""
-        examples = self._read_data(path) if kind == "data" else self._read_lines(path, kind)
+        if kind == "data":
+            with reading:
+                examples: Iterable[Any] = self._read_data(path)
+        else:
+            examples = self._read_lines(path, kind)
         for pair in self._predictions(examples):
             yield blank if pair is None else write(*pair)
 
@@ -189,6 +195,15 @@ class TrainedTask:
                 yield self._example(parse_json_object(line, where=where) if kind == "json" else line)
             except ValueError as error:
                 raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
+
+
+@contextmanager
+def _if_raw_text() -> Generator[None]:
+    """Errors of a file that was taken for data by its name say what to do if it is raw text."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{error}; if this is raw text, say so with --input-kind text, or kind='text'") from error
 
 
 def load_task(

@@ -25,6 +25,8 @@ CHUNK = 1 << 16
 """Bytes that are read and unpacked at once."""
 GZIP_MAGIC = b"\x1f\x8b"
 XZ_MAGIC = b"\xfd7zXZ\x00"
+_NOT_READ = {b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z"}
+"""First bytes of compressed files that are not read here."""
 MAX_LINE_BYTES = 16 << 20
 """Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
 
@@ -137,7 +139,7 @@ def _decode(line: bytes, *, number: int, name: str) -> str:
 @contextmanager
 def _open(path: str | os.PathLike[str], name: str) -> Generator[BinaryIO]:
     if os.fspath(path) == STDIN:
-        yield _decompressed(cast("BinaryIO", sys.stdin.buffer))
+        yield _decompressed(cast("BinaryIO", sys.stdin.buffer), name)
         return
     try:
         file = open(path, "rb")  # noqa: SIM115 (closed by the with statement below)
@@ -148,15 +150,18 @@ def _open(path: str | os.PathLike[str], name: str) -> Generator[BinaryIO]:
     except OSError as error:
         raise OSError(f"{name}: cannot be opened: {error.strerror or error}") from error
     with file:
-        yield _decompressed(file)
+        yield _decompressed(file, name)
 
 
-def _decompressed(file: BinaryIO) -> BinaryIO:
+def _decompressed(file: BinaryIO, name: str) -> BinaryIO:
     head = cast("bytes", file.peek(len(XZ_MAGIC)))  # pyright: ignore[reportAttributeAccessIssue]
     if head.startswith(GZIP_MAGIC):
         return cast("BinaryIO", gzip.GzipFile(fileobj=file))
     if head.startswith(XZ_MAGIC):
         return cast("BinaryIO", io.BufferedReader(_Chunks(_xz_chunks(file)), CHUNK))
+    for magic, kind in _NOT_READ.items():
+        if head.startswith(magic):
+            raise ValueError(f"{name} is a {kind} file; expected plain text, .gz or .xz: unpack it first")
     return file
 
 
