@@ -65,7 +65,7 @@ class SenseTaggerConfig:
 
 
 class _Network(nn.Module):
-    """Word ids -> logits of all labels."""
+    """Word ids -> logits of all labels, at those positions of the batch that are wanted."""
 
     def __init__(self, config: SenseTaggerConfig, *, num_words: int, num_labels: int) -> None:
         super().__init__()
@@ -75,9 +75,12 @@ class _Network(nn.Module):
         self.dropout = nn.Dropout(config.dropout_rate)
         self.output = nn.Linear(2 * config.hidden_dim, num_labels)
 
-    def forward(self, ids: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T K"]:
+    def forward(
+        self, ids: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"], wanted: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "N K"]:
         hidden = self.first(self.dropout(self.embedding(ids)), mask)
-        return self.output(self.dropout(self.second(self.dropout(hidden), mask)))
+        hidden = self.dropout(self.second(self.dropout(hidden), mask))
+        return self.output(hidden[wanted])  # tens of thousands of labels: nearly all of the work
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,8 @@ class SenseTagger:
                 candidates = senses(word.word)
                 known = [sense for sense in candidates if sense in self.labels]
                 if len(known) > 1 and scores is None:
-                    scores = self.network(*self.batch([sentence]))[0]
+                    ids, mask = self.batch([sentence])
+                    scores = self.network(ids, mask, mask)
                 if len(known) > 1 and scores is not None:
                     own = scores[word.start : word.end, [self.labels[sense] for sense in known]].sum(dim=0)
                     answers[word.name] = known[int(own.argmax())]
@@ -158,10 +162,11 @@ def _train(tagger: SenseTagger, sentences: Sequence[SenseSentence], config: Sens
     with progress_bar(unit="sentence", total=config.epochs * len(sentences)) as bar:
         for epoch in range(config.epochs):
             for batch in batched(generator.sample(sentences, len(sentences)), size=config.batch_size):
-                targets = tagger.targets(batch).flatten()
-                logits = tagger.network(*tagger.batch(batch)).flatten(0, 1)
-                count = (targets != _IGNORED).sum().clamp(min=1)
-                loss = functional.cross_entropy(logits, targets, ignore_index=_IGNORED, reduction="sum") / count
+                targets = tagger.targets(batch)
+                wanted = targets != _IGNORED
+                logits = tagger.network(*tagger.batch(batch), wanted)
+                count = wanted.sum().clamp(min=1)
+                loss = functional.cross_entropy(logits, targets[wanted], reduction="sum") / count
                 if not torch.isfinite(loss):
                     raise DivergenceError(f"the loss became {loss.item()} in epoch {epoch}; lower learning_rate")
                 optimizer.zero_grad()
