@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from elmokit.cli.main import main
+from elmokit.metrics.statistic import Statistic
 from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
 from elmokit.reproduce.families import read_task_runs
 from elmokit.reproduce.learning_curves import learning_curves
 from elmokit.reproduce.paper import ALL_TABLES, TABLE_1
-from elmokit.reproduce.table1 import COUNTERPARTS, our_rows
+from elmokit.reproduce.planned_runs import Setup
+from elmokit.reproduce.scales import find_scale
+from elmokit.reproduce.table1 import COUNTERPARTS, largest_comparisons, our_rows, plan
 from elmokit.tasks.all_tasks import TASKS
 from logged_task_runs import make_run, make_seeds
 
@@ -60,6 +64,26 @@ def test_seeds_without_a_test_score_in_both_arms_do_not_count(tmp_path: Path):
     (row,) = our_rows([tmp_path])
     assert row.measured_on.endswith("1 seed")
     assert [str(cell) for cell in row.cells if cell is not None] == ["80.00", "85.00", "5.00", "25.00"]
+
+
+def test_of_equally_many_examples_and_seeds_the_converged_runs_count(tmp_path: Path):
+    for folder, patience, gained in (("a", 3, 2.0), ("b", 9, 1.0)):
+        for arm, settings, score in (("none", ("elmo=none",), 80.0), ("elmo", (), 80 + gained)):
+            make_run(
+                tmp_path / f"{folder}-{arm}", *settings, f"patience={patience}", test=score, converged=folder == "a"
+            )
+    assert len(our_rows([tmp_path])) == 2
+    chosen = largest_comparisons([tmp_path])["named-entities"]
+    assert chosen.is_converged and chosen.elmo.score("f1", test_set="eng.testb") == Statistic((82.0,))
+
+
+def test_at_the_scale_cpu_every_task_is_compared_converged_too():
+    setup = Setup(find_scale("cpu"), Path("data"), "mini-en", "01234567", seeds=(0,))
+    converged = {run.name: run.scores_tests for run in plan(setup) if "cpu-converged" in run.name}
+    arms = ("none", "elmo-01234567")
+    assert converged == {f"{task}-cpu-cpu-converged-{arm}-0": True for task in TASKS for arm in arms}
+    small = replace(setup, scale=find_scale("small"))
+    assert not any("converged" in run.name for run in plan(small))
 
 
 def test_data_that_the_paper_does_not_have_make_no_row(tmp_path: Path):

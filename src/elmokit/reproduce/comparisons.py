@@ -90,6 +90,11 @@ class Comparison:
         return self.test_sets != [None]
 
     @property
+    def is_converged(self) -> bool:
+        """Whether all runs of both arms have ended because their scores got no better."""
+        return all(run.is_converged for run in (*self.baseline.runs, *self.elmo.runs))
+
+    @property
     def sample(self) -> str:
         """Data, number of training examples, and unusual settings of the task's model, in words."""
         run = self.baseline.runs[0]
@@ -97,9 +102,8 @@ class Comparison:
 
     def measured_on(self, *, with_seeds: bool) -> str:
         """The sample, the biLM and its place, the number of seeds, and whether runs have not converged, in words."""
-        runs = (*self.baseline.runs, *self.elmo.runs)
         seeds = (count(len(self.elmo.runs), "seed"),) if with_seeds else ()
-        unconverged = () if all(run.is_converged for run in runs) else (NOT_CONVERGED,)
+        unconverged = () if self.is_converged else (NOT_CONVERGED,)
         return ", ".join((self.sample, f"{self.elmo.runs[0].model} at {self.elmo_name}", *seeds, *unconverged))
 
     def paired(self, test_set: str | None) -> Comparison:

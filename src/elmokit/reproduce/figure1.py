@@ -13,6 +13,7 @@ from elmokit.metrics.statistic import Statistic
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
 from elmokit.reproduce.paper import FIGURE_1, SAMPLE_EFFICIENCY
 from elmokit.reproduce.reproduction import OurTable, Reproduction, distinct_rows
+from elmokit.reproduce.scales import CONVERGED
 from elmokit.tasks.all_tasks import find_task
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 TASKS = ("named-entities", "semantic-roles", "entailment")
 SHARES = (0.001, 0.01, 0.1, 1.0)
-CONVERGED = "cpu-converged"
 VARY = ("training.train_share",)
 
 

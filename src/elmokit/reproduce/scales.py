@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+CONVERGED = "cpu-converged"
+"""The recipe of runs that end when the development score stops improving; not every task needs to have it."""
+
+
 @dataclass(frozen=True)
 class TaskData:
     """The data set of a task, and what training on it costs."""
@@ -51,6 +55,8 @@ class Scale:
     """File of word vectors in the folder of all data, by task."""
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict[str, tuple[str, ...]]())
     """Changes to the recipe, by task."""
+    compares_converged: bool = False
+    """Whether table 1 is made of converged runs as well, which count before those that a number of epochs ended."""
     largest_share: float = 1.0
     """Share of a training set that runs on shares of it have at most."""
 
@@ -76,7 +82,7 @@ SCALES = {
             ),
         },
     ),
-    "cpu": Scale(name="cpu", recipe="cpu", seeds=3, word_vectors=_SMALL_VECTORS),
+    "cpu": Scale(name="cpu", recipe="cpu", seeds=3, word_vectors=_SMALL_VECTORS, compares_converged=True),
     "paper": Scale(
         name="paper",
         recipe="paper",

@@ -22,7 +22,7 @@ from elmokit.reproduce.paper import ENSEMBLES, TABLE_1
 from elmokit.reproduce.planned_runs import PlannedModel
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows
 from elmokit.reproduce.results import read_results
-from elmokit.reproduce.scales import TASK_DATA
+from elmokit.reproduce.scales import CONVERGED, TASK_DATA
 from elmokit.reproduce.task_runs import unusual_settings
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.all_tasks import find_task
@@ -93,29 +93,38 @@ def counterpart(comparison: Comparison, test_set: str | None) -> Counterpart | N
 
 
 def plan(setup: Setup) -> list[PlannedRun]:
-    """Every task without ELMo and with it, a random biLM and the token layer alone; test files are scored."""
+    """Every task without ELMo and with it, a random biLM and the token layer alone; test files are scored.
+
+    At a scale that compares converged runs, the first two once more until the development score stops improving.
+    """
     random = PlannedModel("random", setup.model, setup.fingerprint)
     runs: list[PlannedRun] = []
     for task in TASK_DATA:
         for arm in (("elmo=none",), (), ("elmo.layers=0",)):
             runs += setup.runs(task, *arm, tests=True)
         runs += setup.runs(task, model=random, tests=True)
+        if setup.scale.compares_converged and CONVERGED in find_task(task).recipes:
+            for arm in (("elmo=none",), ()):
+                runs += setup.runs(task, *arm, recipe=CONVERGED, tests=True)
     return runs
 
 
 def largest_comparisons(paths: Sequence[Path]) -> dict[str, Comparison]:
     """For each task with a row in the paper's table, the comparison with most training examples and seeds.
 
-    The task's model is that of the recipe. Of equals it is the one whose runs come last among those given, which has
-    the newer biLM.
+    The task's model is that of the recipe. Of equals it is one of converged runs, and then the one whose runs come last
+    among those given, which has the newer biLM.
     """
     logged = usual_runs(read_runs(with_runs(paths)))
     place = {run.where: number for number, run in enumerate(logged)}
     found = [one for one in comparisons_among(logged).comparisons if not unusual_settings(one.baseline.runs[0])]
     chosen: dict[str, Comparison] = {}
-    for one in sorted(
-        found, key=lambda one: (one.elmo.runs[0].num_used, len(one.elmo.runs), place[one.elmo.runs[0].where])
-    ):
+
+    def rank(one: Comparison) -> tuple[int, int, bool, int]:
+        run = one.elmo.runs[0]
+        return run.num_used, len(one.elmo.runs), one.is_converged, place[run.where]
+
+    for one in sorted(found, key=rank):
         if any(counterpart(one, test_set) for test_set in one.test_sets):
             chosen[one.task] = one
     return {task: chosen[task] for task in TASK_DATA if task in chosen}
