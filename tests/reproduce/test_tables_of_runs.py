@@ -99,6 +99,16 @@ def test_figure_1_has_scores_by_size_and_updates_until_the_baseline_is_passed(tm
     assert cells(updates)[0] == ["300", "200", "33 %"] and "486" in updates.about
 
 
+def test_of_the_curves_of_two_scales_the_one_with_more_sizes_counts(tmp_path: Path):
+    for scale, shares in (("a-small", (0.1, 0.5)), ("b-cpu", (0.1, 0.5, 1.0)), ("c-other", (0.1, 1.0))):
+        for share in shares:
+            for arm in ("none", "input"):
+                settings = (f"elmo={arm}", f"train_share={share}", f"max_dev_examples={ord(scale[0])}")
+                make_run(tmp_path / f"{scale}-{arm}-{share}", *settings, test=1)
+    (curve,) = sample_curves([tmp_path])
+    assert [point.share for point in curve.points] == [0.1, 0.5, 1.0]
+
+
 def test_elmo_that_never_reaches_the_baseline_says_so(tmp_path: Path):
     for share in (0.5, 1.0):
         for arm in ("none", "input"):

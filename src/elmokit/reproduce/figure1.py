@@ -85,8 +85,11 @@ def plan(setup: Setup) -> list[PlannedRun]:
 
 
 def sample_curves(paths: Sequence[Path]) -> list[SampleCurve]:
-    """The curves of all families with at least two sizes, each with and without ELMo."""
-    found: list[SampleCurve] = []
+    """The curves of all families with at least two sizes, each with and without ELMo.
+
+    Of several that are described in the same words, such as those of two scales, the one with most sizes counts.
+    """
+    found: dict[tuple[str, str, str], SampleCurve] = {}
     for family in families(read_task_runs(paths), VARY):
         points = [
             Point(values[0], arm.runs[0].num_used, family.baselines[values], arm)
@@ -98,8 +101,11 @@ def sample_curves(paths: Sequence[Path]) -> list[SampleCurve]:
             training = points[0].elmo.runs[0].record.config.training
             is_converged = training.patience < training.max_epochs
             how_long = "until the development set stops improving" if is_converged else f"{training.max_epochs} epochs"
-            found.append(SampleCurve(family.row, family.metric, words, how_long, is_converged, tuple(points)))
-    return found
+            curve = SampleCurve(family.row, family.metric, words, how_long, is_converged, tuple(points))
+            known = found.setdefault((family.row, words, how_long), curve)
+            if len(curve.points) > len(known.points):
+                found[family.row, words, how_long] = curve
+    return list(found.values())
 
 
 def overtaken_at(point: Point) -> Overtaking | None:
