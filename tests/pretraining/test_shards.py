@@ -67,7 +67,7 @@ def test_a_shard_of_another_size_is_refused_before_anything_changes(tmp_path: Pa
 
 def test_all_shards_have_to_be_given(tmp_path: Path) -> None:
     run = new_run(tmp_path, num_steps=2)
-    with pytest.raises(ValueError, match=r"1 shards were given, but the run reads 2; .*order: 0\.txt, 1\.txt"):
+    with pytest.raises(ValueError, match=r"the run reads 2 shards, but got 1; .*order: 0\.txt, 1\.txt"):
         resume_pretraining(run, ["num_steps=4"], shards=shards_in(tmp_path / "text")[:1])
 
 

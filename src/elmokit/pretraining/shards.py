@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from elmokit.system.untrusted import count
 from elmokit.text.lines import is_read_once
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def moved_to(record: RunRecord, shards: Sequence[Path]) -> RunRecord:
     if len(shards) != len(record.shards):
         names = ", ".join(shard.name for shard in record.shards)
         raise ValueError(
-            f"{len(shards)} shards were given, but the run reads {len(record.shards)}; give all of them, in this "
+            f"the run reads {count(len(record.shards), 'shard')}, but got {len(shards)}; give all of them, in this "
             f"order: {names}"
         )
     return replace(record, shards=[shard.resolve() for shard in shards])

@@ -79,9 +79,8 @@ def resume_pretraining(
     """Continue a run from its newest checkpoint, or from its start if it has none yet.
 
     `settings` (`field=value`) may change anything except the model and the order of the text; each change stands with
-    its step in config.json, and in the card and the report. The number of processes
-    may differ from before. `shards` are the files that the run reads, in their order, if they have moved. `on_step` is
-    as in `pretrain`.
+    its step in config.json, and in the card and the report. The number of processes may differ from before. `shards`
+    are the files that the run reads, in their order, if they have moved. `on_step` is as in `pretrain`.
 
     A damaged checkpoint is passed over with a warning. If none can be read, ValueError says what is wrong with each
     and nothing is changed; `from_start` trains such a run again from its first step, unless it was fine-tuned. Raises

@@ -37,7 +37,7 @@ TASK_DATA = {
     "coreference": TaskData("Coref", "tasks/coref_ontogum", 177, 220.0),
     "question-answering": TaskData("SQuAD", "tasks/squad_v1.1", 10_000, 16.6),
 }
-"""The English data sets of the six tasks, the cheapest first."""
+"""The English data sets of the six tasks."""
 
 _GLOVE = "tasks/glove"
 
