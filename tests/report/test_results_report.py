@@ -37,14 +37,21 @@ def test_the_page_opens_with_the_claims_and_names_what_is_missing(folder: Path, 
     page = written[0].read_text(encoding="utf-8")
     headings = [line for line in page.splitlines() if line.startswith("## ")]
     assert headings[0] == "## The claims of the paper" and headings[-1] == "## Not measured"
-    assert (
-        "| 1 | ELMo helps in all six tasks | not measurable here | NER (14,041 examples, mini-en (01234567)):" in page
-    )
+    ner = "NER (14,041 examples, mini-en (01234567), over seeds):"
+    assert f"| 1 | ELMo helps in all six tasks | not measurable here | {ner}" in page
     assert page.count("\n| 11 |") == 1
     assert "- Table 2 (table2): no runs of" in page
     assert "Not measured: SQuAD, SNLI, SRL, Coref, SST-5." in page
     assert "To measure it again: `elmokit reproduce figure1 --scale cpu`." in page
     assert "(figure1.svg)" in page and "(figure2.svg)" in page
+
+
+def test_runs_that_no_table_plans_have_a_command_of_their_own(folder: Path, tmp_path: Path):
+    page = write_report([folder], tmp_path / "docs")[0].read_text(encoding="utf-8")
+    again = [line for line in page.splitlines() if line.startswith("To measure it again: ")][-1]
+    files = "--train conll2003/eng.train --dev conll2003/eng.testa --test conll2003/eng.testb"
+    own = f"`elmokit train named-entities --run RUN {files} --recipe cpu --elmo none --seed N`"
+    assert again.count(own) == 1  # of three seeds
 
 
 def test_the_heat_map_has_its_numbers_in_the_cells_and_the_same_runs_give_the_same_picture(

@@ -32,6 +32,12 @@ def test_a_claim_needs_all_of_its_intervals_above_zero(intervals: list[Interval 
     assert judged([Finding("NER:", interval) for interval in intervals])[0] == outcome
 
 
+@pytest.mark.parametrize(("interval", "said"), [(Interval(-0.1, -0.5, 0.3), True), (Interval(-0.3, -0.5, -0.1), False)])
+def test_a_wrong_sign_that_may_be_chance_is_said(interval: Interval, said: bool):
+    outcome, text = judged([Finding("NER:", Interval(1, 0.5, 1.5)), Finding("SRL:", interval)])
+    assert outcome == "did not hold" and text.endswith("; no interval is wholly below zero") == said
+
+
 def test_a_single_seed_decides_nothing():
     outcome, text = judged([Finding("NER:", None, -1.0)])
     assert (outcome, text) == ("not measurable here", "NER: -1.00 (one seed)")
@@ -76,6 +82,16 @@ def test_the_order_of_layers_and_lambdas(tmp_path: Path):
     assert claims.small_lambda(evidence)[0] == "held"
 
 
+def test_differences_of_runs_that_were_cut_off_say_so(tmp_path: Path):
+    for seed in range(2):
+        for elmo, converged in (("none", True), ("input", False), ("both", True)):
+            run = tmp_path / f"{elmo}-{seed}"
+            make_run(run, f"elmo={elmo}", f"seed={seed}", test=80, dev=80 + seed, converged=converged)
+    evidence = Evidence([tmp_path], [])
+    assert "NER, both over input, not converged: +0.00" in claims.placement(evidence)[1]
+    assert "mini-en (01234567), not converged, over seeds)" in claims.helps_all_tasks(evidence)[1]
+
+
 def test_a_task_that_the_paper_does_not_have_is_shown_and_does_not_count(tmp_path: Path):
     evidence = layers_and_lambdas(tmp_path, "named-entities")
     shown = "NER, last over none: +4.00 [4.00, 4.00]; NER, all over last: +2.00 [2.00, 2.00]"
@@ -102,7 +118,7 @@ def test_the_gain_on_a_test_set_has_the_interval_of_its_items_where_that_was_mea
     evidence = arms(tmp_path, {"none": (80, 81), "elmo": (84, 85)}, none=("elmo=none",), elmo=())
     outcome, text = claims.helps_all_tasks(evidence)
     assert outcome == "not measurable here" and "Coref not measured" in text
-    assert "NER (14,041 examples, mini-en (01234567)): +4.00 [4.00, 4.00]" in text
+    assert "NER (14,041 examples, mini-en (01234567), over seeds): +4.00 [4.00, 4.00]" in text
     interval = {"estimate": 4.0, "low": -1.0, "high": 9.0}
     runs = {
         arm: [f"named-entities-{name}-{seed}" for seed in (0, 1)]
@@ -110,10 +126,10 @@ def test_the_gain_on_a_test_set_has_the_interval_of_its_items_where_that_was_mea
     }
     names = {"task": "named-entities", "data": "conll2003", "test_set": "eng.testb", "model": "mini-en (01234567)"}
     append_result(tmp_path, "table1", {**names, **runs, "interval": interval, "ensembles": {}})
-    assert "mini-en (01234567)): +4.00 [-1.00, 9.00]" in claims.helps_all_tasks(evidence)[1]
+    assert "mini-en (01234567), over test items): +4.00 [-1.00, 9.00]" in claims.helps_all_tasks(evidence)[1]
     newer = {**names, **runs, "baseline": runs["baseline"][:1]}  # of other runs than the table has
     append_result(tmp_path, "table1", {**newer, "interval": interval, "ensembles": {}})
-    assert "mini-en (01234567)): +4.00 [4.00, 4.00]" in claims.helps_all_tasks(evidence)[1]
+    assert "mini-en (01234567), over seeds): +4.00 [4.00, 4.00]" in claims.helps_all_tasks(evidence)[1]
 
 
 def test_of_two_comparisons_of_one_size_the_last_one_counts(tmp_path: Path):
@@ -123,7 +139,7 @@ def test_of_two_comparisons_of_one_size_the_last_one_counts(tmp_path: Path):
             make_run(folder / f"elmo-{seed}", f"elmo.model={model}", f"seed={seed}", test=80 + gain)
     for seed in (0, 1):
         make_run(folders[0] / f"none-{seed}", "elmo=none", f"seed={seed}", test=80)
-    assert "new (01234567)): +4.00" in claims.helps_all_tasks(Evidence(folders, []))[1]
+    assert "new (01234567), over seeds): +4.00" in claims.helps_all_tasks(Evidence(folders, []))[1]
 
 
 def test_the_gain_shrinks_with_data_where_it_is_larger_on_little(tmp_path: Path):

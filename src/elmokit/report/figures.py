@@ -58,7 +58,7 @@ def sample_figure(curves: Sequence[SampleCurve]) -> Any:
 
 
 def curves_figure(curves: Sequence[LearningCurve]) -> Any:
-    """A `matplotlib.figure.Figure` with a panel for each task: the development score by updates, as in `sample_figure`.
+    """A `matplotlib.figure.Figure` with a panel for each task: the score after each epoch, as in `sample_figure`.
 
     Raises ValueError without matplotlib.
     """
@@ -70,7 +70,7 @@ def curves_figure(curves: Sequence[LearningCurve]) -> Any:
         ):
             axes.plot([step for step, _ in arm], [score for _, score in arm], line, color=colour, label=name)
         axes.set_xlabel("updates")
-        axes.set_ylabel(f"{curve.metric}, development set")
+        axes.set_ylabel(f"{curve.metric}, development examples")
         axes.set_title(f"{curve.row}\n{curve.measured_on}", fontsize=10)
         axes.legend(frameon=False)
     return figure

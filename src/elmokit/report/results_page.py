@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 RULE = (
     "A claim held if the 95 % intervals of all differences that it is about are above zero (paired bootstrap over test "
     "items, or Student's t over seeds, paired). It did not hold if one of these differences is zero or has the wrong "
-    "sign. It is not measurable here if something is missing, if there is a single seed, or if the signs are right but "
-    "an interval contains zero. Rows that say not converged have runs that ended with their last epoch, not because "
-    "the development score had stopped rising, so a gain may be faster learning."
+    "sign, also within its interval; where no interval is wholly below zero, which may be chance, the row says so. It "
+    "is not measurable here if something is missing, if there is a single seed, or if the signs are right but an "
+    "interval contains zero. Intervals are not corrected for their number, and those over items are of the models that "
+    "were trained: they leave out how much seeds differ. What says not converged has runs that ended with their last "
+    "epoch, not because the development score had stopped rising, so a gain may be faster learning."
 )
 
 
@@ -52,7 +54,9 @@ def results_page(
         "in rows that say paper, which are of the publication named below the heading. The first digits of a model's "
         f"fingerprint are in brackets. The bundled models are {', '.join(named)}; other fingerprints are of other "
         "weights, such as those that a bundled model had before, or of word vectors. Commands name files of "
-        "vectors without their folders and without endings such as .txt.gz.",
+        "vectors without their folders and without endings such as .txt.gz. A table has all the runs that fit it, also "
+        "those that other tables plan; the last commands of the page, with N for each seed, are for runs "
+        "that none plans.",
         "## The claims of the paper",
         markdown_table(
             ("", "claim", "verdict", "differences in points, with their intervals"),

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
 from elmokit.model.elmo import Elmo
@@ -34,13 +34,21 @@ from elmokit.reproduce.scales import SCALES
 from elmokit.reproduce.system_results import NO_SYSTEM
 from elmokit.reproduce.systems import as_given, reads_word_vectors
 from elmokit.reproduce.task_runs import is_task_run, read_task_run
+from elmokit.reproduce.train_command import train_command
 from elmokit.runs.logged_runs import has_runs, read_runs
 from elmokit.text.markdown import escape_markdown
+
+if TYPE_CHECKING:
+    from elmokit.reproduce.task_runs import TaskRun
 
 PAGE_NAME = "results.md"
 NO_FIGURES = "The figures need matplotlib: `pip install 'elmokit[plots]'`."
 FIGURES: Mapping[str, tuple[Callable[[Sequence[Path]], Sequence[Any]], Callable[[Any], Any], str]] = {
-    "table1": (learning_curves, curves_figure, "Development scores of the largest runs by updates"),
+    "table1": (
+        learning_curves,
+        curves_figure,
+        "Development scores of the largest runs by updates, on the part of the set that is scored after each epoch",
+    ),
     "figure1": (sample_curves, sample_figure, "Development scores by the number of training examples"),
     "figure2": (learnt_weights, weights_figure, "Weights of the layers in the mixes that tasks have learnt"),
 }
@@ -162,4 +170,14 @@ def _tasks(paths: Sequence[Path]) -> Section | None:
     tested = {one.task for one in results.comparisons if one.is_tested}
     shown = [one for one in results.comparisons if one.is_tested or one.task not in tested]
     commands = _commands(find_reproduction(table1.NAME), paths)
-    return Section(tasks_section(replace(results, comparisons=shown)), commands)
+    ended = [read for _, read in runs if read.result is not None]
+    return Section(tasks_section(replace(results, comparisons=shown)), (*commands, *_unplanned(ended)))
+
+
+def _unplanned(runs: Sequence[TaskRun]) -> list[str]:
+    """The commands that train again the runs which no table plans at any scale, one for each arm."""
+    models = {run.record.fingerprint[:FINGERPRINT_DIGITS] for run in runs if run.record.fingerprint}
+    tables = [name for name in REPRODUCTIONS if find_reproduction(name).plan is not None]
+    planned = {run for key in product(tables, SCALES, models) for run in _planned(*key)}
+    others = [run for run in runs if f"{run.name.removesuffix(f'-{run.seed}')}-0" not in planned]
+    return list(dict.fromkeys(map(train_command, others)))

@@ -1,8 +1,9 @@
 """The eleven claims of the paper, each with a verdict computed from runs and results: a function for each claim.
 
 A claim held if every interval that it needs is above zero, did not hold if a difference with an interval has the wrong
-sign, and is not measurable here if something is missing, or if the signs are right but an interval contains zero. A
-claim needs the tasks, texts or tables that it names; of several sizes of a task's training set, the largest counts.
+sign, and is not measurable here if something is missing, or if the signs are right but an interval contains zero. Where
+no interval is wholly below zero, the text of a claim that did not hold says so: the wrong sign may be chance. A claim
+needs the tasks, texts or tables that it names; of several sizes of a task's training set, the largest counts.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from elmokit.metrics.interval import Interval, paired_t
 from elmokit.reproduce import figure1, gamma, table1, table2, table3, table4, table7
+from elmokit.reproduce.comparisons import NOT_CONVERGED
 from elmokit.reproduce.families import dev_differences, families, largest_families, read_task_runs
 from elmokit.reproduce.paper import TABLE_2, TABLE_7
 from elmokit.reproduce.results import read_results
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 HELD: Outcome = "held"
 DID_NOT_HOLD: Outcome = "did not hold"
 NOT_MEASURABLE: Outcome = "not measurable here"
+MAYBE_CHANCE = "no interval is wholly below zero"
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def judged(findings: Sequence[Finding], *, beside: Sequence[Finding] = ()) -> tu
     text = "; ".join(map(str, [*findings, *beside])) or "no runs"
     intervals = [finding.interval for finding in findings if finding.interval is not None]
     if any(interval.estimate <= 0 for interval in intervals):
-        return DID_NOT_HOLD, text
+        return DID_NOT_HOLD, text if any(interval.high < 0 for interval in intervals) else f"{text}; {MAYBE_CHANCE}"
     if len(intervals) < max(1, len(findings)) or any(interval.low <= 0 for interval in intervals):
         return NOT_MEASURABLE, text
     return HELD, text
@@ -105,8 +108,8 @@ def layers_in_order(evidence: Evidence) -> tuple[Outcome, str]:
     def findings(family: Family) -> list[Finding]:
         none, top, mixed = family.baselines.get(()), family.arms.get(table2.TOP), family.arms.get(table2.SMALL)
         return [
-            _dev_finding(f"{family.row}, last over none:", none, top, family),
-            _dev_finding(f"{family.row}, all over last:", top, mixed, family),
+            _dev_finding(f"{family.row}, last over none", none, top, family),
+            _dev_finding(f"{family.row}, all over last", top, mixed, family),
         ]
 
     return _judged_by_task(_largest(table2.measured, evidence), findings, needs=tuple(TABLE_2.rows))
@@ -117,7 +120,7 @@ def small_lambda(evidence: Evidence) -> tuple[Outcome, str]:
 
     def findings(family: Family) -> list[Finding]:
         arms = family.arms.get(table2.LARGE), family.arms.get(table2.SMALL)
-        return [_dev_finding(f"{family.row}, 0.001 over 1:", *arms, family)]
+        return [_dev_finding(f"{family.row}, 0.001 over 1", *arms, family)]
 
     return _judged_by_task(_largest(table2.measured, evidence), findings, needs=tuple(TABLE_2.rows))
 
@@ -130,7 +133,7 @@ def placement(evidence: Evidence) -> tuple[Outcome, str]:
         winner = best.get(family.row, "both")
         return [
             _dev_finding(
-                f"{family.row}, {winner} over {position}:",
+                f"{family.row}, {winner} over {position}",
                 family.arms.get((position,)),
                 family.arms.get((winner,)),
                 family,
@@ -205,7 +208,7 @@ def fine_tuning(evidence: Evidence) -> tuple[Outcome, str]:
 
     def gains(family: Family) -> list[Finding]:
         pairs = table7.tuned_pairs(family)
-        return [_dev_finding(f"{family.row}, score:", as_it_is, tuned, family) for as_it_is, tuned in pairs]
+        return [_dev_finding(f"{family.row}, score", as_it_is, tuned, family) for as_it_is, tuned in pairs]
 
     outcome, text = _judged_by_task(_largest(_tuned_families, evidence), gains, needs=("SNLI",))
     if outcome == HELD and missing:
@@ -222,7 +225,7 @@ def gamma_is_needed(evidence: Evidence) -> tuple[Outcome, str]:
 
     def findings(family: Family) -> list[Finding]:
         arms = family.arms.get(fixed), family.arms.get(learnt)
-        return [_dev_finding(f"{family.row}, gamma learnt over 1:", *arms, family)]
+        return [_dev_finding(f"{family.row}, gamma learnt over 1", *arms, family)]
 
     return _judged_by_task(_largest(gamma.ABLATION.measured, evidence), findings, needs=("SRL", "SNLI"))
 
@@ -253,15 +256,17 @@ def _test_gain(comparison: Comparison, evidence: Evidence) -> Finding:
     test_set = comparison.test_sets[0]
     paired = comparison.paired(test_set)
     run = paired.elmo.runs[0]
-    what = f"{TASK_DATA[comparison.task].row} ({run.num_used:,} examples, {run.model}):"
+    unconverged = () if comparison.is_converged else (NOT_CONVERGED,)
+    named = ", ".join((f"{run.num_used:,} examples", run.model, *unconverged))
+    row = TASK_DATA[comparison.task].row
     names = [[run.name for run in arm.runs] for arm in (paired.baseline, paired.elmo)]
     own = ([run.data, run.model, test_set], *names)
     for fields in table1.item_records(evidence.results) if len(paired.elmo.runs) > 1 else []:
         of_record = [fields.text(name) for name in ("data", "model", "test_set")]
         if (of_record, fields.texts("baseline"), fields.texts("elmo")) == own:
-            return Finding(what, table1.interval_of(fields))
+            return Finding(f"{row} ({named}, over test items):", table1.interval_of(fields))
     scores = [_by_seed(arm, comparison.metric, test_set) for arm in (paired.baseline, paired.elmo)]
-    return _finding(what, [scores[1][seed] - scores[0][seed] for seed in scores[0]])
+    return _finding(f"{row} ({named}, over seeds):", [scores[1][seed] - scores[0][seed] for seed in scores[0]])
 
 
 def _largest(measured: Callable[[Sequence[Path]], list[Family]], evidence: Evidence) -> list[Family]:
@@ -313,7 +318,9 @@ def _dev_finding(what: str, first: Arm | None, second: Arm | None, family: Famil
     """The gain of the second arm over the first on the development set."""
     if first is None or second is None:
         return Finding(what, None)
-    return _finding(what, dev_differences(first, second, family.metric))
+    converged = all(run.is_converged for run in (*first.runs, *second.runs))
+    words = ", ".join((what, *(() if converged else (NOT_CONVERGED,))))
+    return _finding(f"{words}:", dev_differences(first, second, family.metric))
 
 
 def _layer_findings(evidence: Evidence, name: str, *, better: str, worse: str) -> list[Finding]:

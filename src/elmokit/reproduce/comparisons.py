@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.statistic import Statistic
@@ -14,13 +15,11 @@ from elmokit.tasks.all_tasks import TASKS, find_task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from elmokit.reproduce.task_runs import RunResult, TaskRun
     from elmokit.runs.logged_runs import LoggedRun
 
 
-ADD_TEST_SCORES = "`elmokit train --resume RUN --test` adds them"
 NOT_CONVERGED = "not converged"
 
 
@@ -95,6 +94,15 @@ class Comparison:
         return all(run.is_converged for run in (*self.baseline.runs, *self.elmo.runs))
 
     @property
+    def rank(self) -> tuple[bool, int, int, bool]:
+        """How much it counts among the comparisons of a task: the highest is the one that stands for the task.
+
+        The recipe's model comes before others, then more training examples, more seeds, and converged runs.
+        """
+        run = self.elmo.runs[0]
+        return not unusual_settings(self.baseline.runs[0]), run.num_used, len(self.elmo.runs), self.is_converged
+
+    @property
     def sample(self) -> str:
         """Data, number of training examples, and unusual settings of the task's model, in words."""
         run = self.baseline.runs[0]
@@ -158,9 +166,11 @@ def comparisons_among(logged: Sequence[LoggedRun]) -> Results:
     runs = [read_task_run(run) for run in logged]
     unended = [run for run in runs if run.result is None]
     notes = [f"{run.where} has {'diverged' if run.diverged else 'not ended'}" for run in unended]
-    if untested := [run.where for run in runs if run.lacks_test_scores]:
+    if untested := [run for run in runs if run.lacks_test_scores]:
         has = "has" if len(untested) == 1 else "have"
-        notes.append(f"{count(len(untested), 'run')} {has} no test scores; {ADD_TEST_SCORES}: {listed(untested)}")
+        why = how_to_test(untested)
+        where = listed([run.where for run in untested])
+        notes.append(f"{count(len(untested), 'run')} {has} no test scores ({why}): {where}")
     groups: dict[str, list[TaskRun]] = {}
     for run in runs:
         if run.result is not None:
@@ -176,6 +186,13 @@ def comparisons_among(logged: Sequence[LoggedRun]) -> Results:
     names = list(TASKS)
     comparisons.sort(key=lambda comparison: (names.index(comparison.task), comparison.data, comparison.elmo_name))
     return Results(comparisons, notes)
+
+
+def how_to_test(runs: Sequence[TaskRun]) -> str:
+    """What adds the scores of the test sets to runs that have none, in words."""
+    if all(Path(run.where).is_dir() for run in runs):
+        return "`elmokit train --resume RUN --test` adds them"
+    return "trained without `--test`; what is kept of them has no weights"
 
 
 def _arms(group: Sequence[TaskRun]) -> dict[str, Arm]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.metrics.interval import Interval
 from elmokit.metrics.statistic import Statistic
-from elmokit.reproduce.comparisons import ADD_TEST_SCORES, comparisons_among, gain
+from elmokit.reproduce.comparisons import comparisons_among, gain, how_to_test
 from elmokit.reproduce.families import (
     ELMO,
     dev_score,
@@ -110,21 +110,15 @@ def plan(setup: Setup) -> list[PlannedRun]:
 
 
 def largest_comparisons(paths: Sequence[Path]) -> dict[str, Comparison]:
-    """For each task with a row in the paper's table, the comparison with most training examples and seeds.
+    """For each task with a row in the paper's table, the comparison of the highest rank, if it is of a recipe's model.
 
-    The task's model is that of the recipe. Of equals it is one of converged runs, and then the one whose runs come last
-    among those given, which has the newer biLM.
+    Of equals it is the one whose runs come last among those given, which has the newer biLM.
     """
     logged = usual_runs(read_runs(with_runs(paths)))
     place = {run.where: number for number, run in enumerate(logged)}
     found = [one for one in comparisons_among(logged).comparisons if not unusual_settings(one.baseline.runs[0])]
     chosen: dict[str, Comparison] = {}
-
-    def rank(one: Comparison) -> tuple[int, int, bool, int]:
-        run = one.elmo.runs[0]
-        return run.num_used, len(one.elmo.runs), one.is_converged, place[run.where]
-
-    for one in sorted(found, key=rank):
+    for one in sorted(found, key=lambda one: (one.rank, place[one.elmo.runs[0].where])):
         if any(counterpart(one, test_set) for test_set in one.test_sets):
             chosen[one.task] = one
     return {task: chosen[task] for task in TASK_DATA if task in chosen}
@@ -158,7 +152,8 @@ def _without_numbers(comparison: Comparison) -> list[OurRow]:
     """The rows that the comparison would have if both arms had scores of their test files."""
     names = [path.name for path in comparison.baseline.runs[0].record.splits.test]
     papers = [counterpart(comparison, name) for name in names if name not in comparison.test_sets]
-    where = f"{comparison.measured_on(with_seeds=True)}: runs without test scores; {ADD_TEST_SCORES}"
+    why = how_to_test([*comparison.baseline.runs, *comparison.elmo.runs])
+    where = f"{comparison.measured_on(with_seeds=True)}: runs without test scores ({why})"
     return [OurRow(paper.row, where, (None,) * len(TABLE_1.columns)) for paper in papers if paper is not None]
 
 
