@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
 from elmokit.model.elmo import Elmo
+from elmokit.model.model_name import FINGERPRINT_DIGITS
 from elmokit.report.figures import curves_figure, pictures, sample_figure, weights_figure
 from elmokit.report.reproduction_page import reproduction_parts
 from elmokit.report.results_page import Section, results_page
@@ -20,7 +21,6 @@ from elmokit.report.runs_section import runs_section
 from elmokit.report.tasks_page import tasks_section
 from elmokit.reproduce import table1
 from elmokit.reproduce.all_reproductions import REPRODUCTIONS, find_reproduction
-from elmokit.reproduce.carry_out import FINGERPRINT_DIGITS
 from elmokit.reproduce.claims import Evidence, verdicts
 from elmokit.reproduce.comparisons import comparisons_among
 from elmokit.reproduce.families import is_usual, read_task_runs
@@ -80,7 +80,7 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
     found = verdicts(Evidence(runs=with_runs, results=paths))
     if (tasks := _tasks(with_runs)) is not None:
         sections.append(tasks)
-    models = {name: Elmo.from_pretrained(name).fingerprint()[:8] for name in bundled_models()}
+    models = {name: Elmo.from_pretrained(name).fingerprint()[:FINGERPRINT_DIGITS] for name in bundled_models()}
     page = results_page(found, sections, left_out, models=models, command=command)
     return {PAGE_NAME: page.encode(), **files}
 

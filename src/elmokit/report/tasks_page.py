@@ -200,7 +200,6 @@ def _data_row(comparison: Comparison) -> tuple[str, ...]:
     settings = run.settings()
     sizes = {name.split(".")[1]: settings[name] for name in SIZE_SETTINGS if name in settings}
     elmo = comparison.elmo.runs[0]
-    fingerprint = elmo.record.fingerprint
     return (
         comparison.task,
         comparison.data,
@@ -210,7 +209,7 @@ def _data_row(comparison: Comparison) -> tuple[str, ...]:
         "; ".join(f"{name}: {_size(part)}" for name, part in tests.items()) or ABSENT,
         ", ".join(f"{name}={value}" for name, value in sizes.items() if value is False or value) or ABSENT,
         settings["inputs.word_vectors"] or ABSENT,
-        f"{elmo.elmo_settings()['model']} ({fingerprint[:8] if fingerprint else 'trained with the task'})",
+        elmo.model,
     )
 
 

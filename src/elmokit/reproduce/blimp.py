@@ -16,6 +16,7 @@ from elmokit.metrics.score import Accuracy
 from elmokit.metrics.statistic import Statistic
 from elmokit.model.bundled import DEFAULT_MODEL
 from elmokit.model.elmo import Elmo
+from elmokit.model.model_name import model_name, with_fingerprint
 from elmokit.reproduce.data_folders import data_folder
 from elmokit.reproduce.published import BLIMP
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
@@ -132,7 +133,7 @@ def _score(elmo: Elmo, files: Sequence[Path], results_dir: Path) -> None:
             paradigm = read_paradigm(file)
             right = accuracies(list(score_pairs(reader, paradigm.pairs)))
             record = {
-                "model": Path(elmo.name or "biLM").name,
+                "model": model_name(elmo.name or "biLM"),
                 "fingerprint": elmo.fingerprint(),
                 "paradigm": paradigm.name,
                 "term": paradigm.term,
@@ -160,7 +161,7 @@ def _by(results: Sequence[ParadigmResult], key: Callable[[ParadigmResult], str])
 
 
 def _model(result: ParadigmResult) -> str:
-    return f"{result.model} ({result.fingerprint[:8]})"
+    return with_fingerprint(result.model, result.fingerprint)
 
 
 def _term(result: ParadigmResult) -> str:

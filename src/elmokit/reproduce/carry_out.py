@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.metrics.interval import MOST_DIFFERENCES
 from elmokit.model.elmo import Elmo
+from elmokit.model.model_name import FINGERPRINT_DIGITS
 from elmokit.reproduce.all_reproductions import find_reproduction
 from elmokit.reproduce.item_intervals import measure_test_items
 from elmokit.reproduce.planned_runs import Setup, cheapest_first
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elmokit.reproduce.planned_runs import PlannedRun
-
-FINGERPRINT_DIGITS = 8
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from elmokit.analysis.reading_times import RATES, AddedLikelihood, added_likelihood, read_words, score_words
 from elmokit.model.bundled import DEFAULT_MODEL
 from elmokit.model.elmo import Elmo
+from elmokit.model.model_name import model_name, with_fingerprint
 from elmokit.reproduce.data_folders import data_folder
 from elmokit.reproduce.published import READING_TIMES
 from elmokit.reproduce.reproduction import OurRow, Reproduction
@@ -34,7 +35,7 @@ def compute(request: Request) -> list[Path]:
         ways = {name: ways for name, ways in RATES.items() if set(ways) <= scored[0].bits.keys()}
         added = {name: added_likelihood(scored, directions) for name, directions in ways.items()}
         record = {
-            "model": Path(elmo.name or "biLM").name,
+            "model": model_name(elmo.name or "biLM"),
             "fingerprint": elmo.fingerprint(),
             "num_words": added["forward"].num_words,
             "added": {name: [each.mean, each.standard_error] for name, each in added.items()},
@@ -47,7 +48,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     """A row for each model and direction."""
     rows: list[OurRow] = []
     for fields in read_results(paths, NAME):
-        model = f"{fields.text('model')} ({fields.text('fingerprint')[:8]})"
+        model = with_fingerprint(fields.text("model"), fields.text("fingerprint"))
         num_words, added = fields.integer("num_words"), fields.fields("added")
         for direction in added.names:
             mean, error = added.numbers(direction, least=-math.inf)

@@ -12,6 +12,7 @@ import torch
 
 from elmokit.metrics.interval import Interval, paired_bootstrap
 from elmokit.metrics.statistic import Statistic
+from elmokit.model.model_name import with_fingerprint
 from elmokit.reproduce.reproduction import OurTable, distinct_rows
 from elmokit.reproduce.results import RESULTS_NAME, append_result, read_results
 from elmokit.reproduce.systems import open_system
@@ -57,7 +58,7 @@ class SystemResult:
     @property
     def label(self) -> str:
         """The system in tables, with the first digits of its fingerprint, since a name outlives its weights."""
-        return f"{self.system} ({self.fingerprint[:8]})" if self.fingerprint else self.system
+        return with_fingerprint(self.system, self.fingerprint) if self.fingerprint else self.system
 
 
 def measure_systems(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from elmokit.metrics.statistic import Statistic
+from elmokit.model.model_name import with_fingerprint
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
 from elmokit.reproduce.paper import TABLE_7
 from elmokit.reproduce.planned_runs import PlannedModel
@@ -102,7 +103,7 @@ def tuned_pairs(family: Family) -> list[tuple[Arm, Arm]]:
 
 
 def _model_of(fields: Fields) -> str:
-    return f"{fields.text('model')} ({fields.text('fingerprint')[:8]})"
+    return with_fingerprint(fields.text("model"), fields.text("fingerprint"))
 
 
 def _directions(fields: Fields) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elmokit.model.model_name import with_fingerprint
 from elmokit.runs.folder import TASK_FORMAT
 from elmokit.runs.logged_runs import LoggedRun
 from elmokit.system.json_fields import Fields
@@ -116,7 +117,8 @@ class TaskRun:
         elmo, fingerprint = self.record.config.inputs.elmo, self.record.fingerprint
         if elmo is None:
             return "no ELMo"
-        return f"{Path(elmo.model).name} ({fingerprint[:8] if fingerprint else 'trained with the task'})"
+        name = Path(elmo.model).name
+        return with_fingerprint(name, fingerprint) if fingerprint else f"{name} (trained with the task)"
 
     def settings(self) -> dict[str, Any]:
         """Settings except the seed and ELMo's, by name: `training.max_epochs`; word vectors without their path."""
