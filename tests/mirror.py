@@ -38,6 +38,7 @@ TESTED_THROUGH = {
     "model/token_cache.py": ("model/test_elmo.py", "what was remembered changes no vector"),
     "pretraining/*.py": ("pretraining/test_train.py", "parts of a run are tested by runs that stop and resume"),
     "report/figures.py": ("report/test_results_report.py", "figures are drawn for the page"),
+    "report/pictures.py": ("report/test_results_report.py", "pictures are made for the page"),
     "report/results_page.py": ("report/test_results_report.py", "the page is written with its files"),
     "report/run_history.py": ("report/test_pages.py", "a history is read for its page"),
     "report/training_page.py": ("report/test_pages.py", "the page is one of those"),

@@ -9,8 +9,9 @@ import pytest
 
 from elmokit.cli.main import main
 from elmokit.report import results_report
-from elmokit.report.figures import pictures, weights_figure
+from elmokit.report.figures import weights_figure
 from elmokit.report.pages import write_report
+from elmokit.report.pictures import pictures
 from elmokit.reproduce import figure2, gamma
 from elmokit.reproduce.figure2 import learnt_weights
 from elmokit.reproduce.planned_runs import Setup

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import math
 from typing import TYPE_CHECKING, Any
 
-from elmokit.system.extras import require
+from elmokit.report.pictures import new_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from elmokit.reproduce.comparisons import Arm
     from elmokit.reproduce.figure1 import SampleCurve
     from elmokit.reproduce.figure2 import LearntWeights
     from elmokit.reproduce.learning_curves import LearningCurve
 
-PURPOSE = "the picture of a table's figure"
-STYLE = {
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "elmokit",  # the same runs give the same file
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-}
-DOTS_PER_INCH = 150
 PANEL = (4.6, 3.6)  # inches
 PANELS_ACROSS = 3
 CELL = (0.95, 0.62)  # inches
@@ -84,7 +74,7 @@ def weights_figure(found: Sequence[LearntWeights]) -> Any:
     places = list(dict.fromkeys(one.place for one in found))
     widths = [sum(one.place == place for one in found) for place in places]
     layers = max(len(one.weights) for one in found)
-    figure = _figure((1.6 + CELL[0] * sum(widths) + 0.6 * len(places), 1.3 + CELL[1] * layers))
+    figure = new_figure((1.6 + CELL[0] * sum(widths) + 0.6 * len(places), 1.3 + CELL[1] * layers))
     panels = figure.subplots(1, len(places), squeeze=False, width_ratios=widths)[0]
     for axes, place in zip(panels, places, strict=True):
         _draw_weights(axes, [one for one in found if one.place == place], layers=layers)
@@ -92,28 +82,11 @@ def weights_figure(found: Sequence[LearntWeights]) -> Any:
     return figure
 
 
-def pictures(draw: Callable[[], Any]) -> Mapping[str, bytes]:
-    """A figure as the contents of an SVG and of a PNG file, by ending; the same runs give the same SVG."""
-    matplotlib = require("matplotlib", extra="plots", purpose=PURPOSE)
-    contents: dict[str, bytes] = {}
-    with matplotlib.rc_context(STYLE):
-        figure = draw()
-        for ending, metadata in (("svg", {"Date": None, "Creator": "elmokit"}), ("png", {"Software": "elmokit"})):
-            file = io.BytesIO()
-            figure.savefig(file, format=ending, dpi=DOTS_PER_INCH, metadata=metadata)
-            contents[ending] = file.getvalue()
-    return contents
-
-
-def _figure(size: tuple[float, float]) -> Any:
-    return require("matplotlib.figure", extra="plots", purpose=PURPOSE).Figure(figsize=size, layout="constrained")
-
-
 def _panels(number: int) -> tuple[Any, list[Any]]:
     """A figure with so many panels, in rows of at most `PANELS_ACROSS`."""
     across = min(number, PANELS_ACROSS)
     down = math.ceil(number / across)
-    figure = _figure((PANEL[0] * across, PANEL[1] * down))
+    figure = new_figure((PANEL[0] * across, PANEL[1] * down))
     panels = list(figure.subplots(down, across, squeeze=False).flat)
     for axes in panels[number:]:
         axes.set_visible(False)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
 from elmokit.model.elmo import Elmo
 from elmokit.model.model_name import FINGERPRINT_DIGITS
-from elmokit.report.figures import curves_figure, pictures, sample_figure, weights_figure
+from elmokit.report.figures import curves_figure, sample_figure, weights_figure
+from elmokit.report.pictures import pictures
 from elmokit.report.reproduction_page import reproduction_parts
 from elmokit.report.results_page import Section, results_page
 from elmokit.report.runs_section import runs_section

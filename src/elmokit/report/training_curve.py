@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
+from elmokit.report.pictures import new_figure, pictures
 from elmokit.system.extras import require
 
 if TYPE_CHECKING:
@@ -16,15 +16,7 @@ HIGHEST = 1e30  # perplexities above it are drawn there
 MOST_MARKS = 40  # per line
 SIZE = (8.0, 4.8)  # inches
 MARKERS = "oD^sv"
-STYLE = {
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "elmokit",  # the same runs give the same file
-    "font.size": 10,
-    "axes.grid": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": "#d5dae1",
-}
+STYLE = {"axes.grid": True, "grid.color": "#d5dae1"}
 
 
 def check_is_long_enough(history: RunHistory) -> None:
@@ -43,9 +35,8 @@ def training_figure(histories: Sequence[RunHistory]) -> Any:
     """
     for history in histories:
         check_is_long_enough(history)
-    purpose = "the picture of the training curves"
-    ticker = require("matplotlib.ticker", extra="plots", purpose=purpose)
-    figure = require("matplotlib.figure", extra="plots", purpose=purpose).Figure(figsize=SIZE, layout="constrained")
+    ticker = require("matplotlib.ticker", extra="plots", purpose="the picture of the training curves")
+    figure = new_figure(SIZE)
     axes = figure.add_subplot()
     for number, history in enumerate(histories):
         _draw(axes, history, colour=f"C{number % 10}", marker=MARKERS[number % len(MARKERS)])
@@ -63,11 +54,7 @@ def training_figure(histories: Sequence[RunHistory]) -> Any:
 
 def training_curve(histories: Sequence[RunHistory]) -> str:
     """The figure as SVG; the same runs give the same text. Raises ValueError as `training_figure` does."""
-    matplotlib = require("matplotlib", extra="plots", purpose="the picture of the training curves")
-    text = io.StringIO()
-    with matplotlib.rc_context(STYLE):
-        training_figure(histories).savefig(text, format="svg", metadata={"Date": None, "Creator": "elmokit"})
-    return text.getvalue()
+    return pictures(lambda: training_figure(histories), endings=("svg",), style=STYLE)["svg"].decode()
 
 
 def _draw(axes: Any, history: RunHistory, *, colour: str, marker: str) -> None:
