@@ -51,6 +51,12 @@ def test_the_folder_has_the_words_the_log_and_the_settings(shard: Path, tmp_path
     assert json.loads((tmp_path / "run" / "config.json").read_text())["settings"]["negatives"] == 10
 
 
+def test_without_a_frequent_word_nothing_is_trained_or_written(shard: Path, tmp_path: Path):
+    with pytest.raises(ValueError, match=r"no word occurs at least 4 times \(min_count\)"):
+        train_context2vec([shard], tmp_path / "run", [*SETTINGS, "min_count=4"])
+    assert not (tmp_path / "run").exists()
+
+
 def test_an_interrupted_training_ends_with_the_weights_of_one_that_was_not(
     shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

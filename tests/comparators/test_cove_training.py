@@ -72,6 +72,12 @@ def test_a_translation_that_is_empty_is_not_learnt_from(files: list[Path], setti
     assert first == second
 
 
+def test_without_a_frequent_word_nothing_is_trained_or_written(files: list[Path], settings: list[str], tmp_path: Path):
+    with pytest.raises(ValueError, match=r"no word of the translations occurs at least 99 times \(min_count\)"):
+        train_cove(files, tmp_path / "run", [*settings, "min_count=99"])
+    assert not (tmp_path / "run").exists()
+
+
 def test_only_the_most_frequent_words_are_translated(files: list[Path], settings: list[str], tmp_path: Path):
     losses = [train_cove(files, tmp_path / size, [*settings, f"max_size={size}", "epochs=1"])["loss"] for size in "19"]
     assert losses[0] < losses[1]  # one word and the specials are fewer than all

@@ -185,3 +185,9 @@ def test_importing_it_does_no_work():
     """The combining marks of Unicode are looked up when the first text is tokenised."""
     code = "import unicodedata; unicodedata.category = None; import elmokit.text.tokenizer"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.parametrize("text", [None, ["a b"], b"a"])
+def test_what_is_not_a_string_is_refused(text: object):
+    with pytest.raises(ValueError, match="expected a string"):
+        tokenize(text)  # pyright: ignore[reportArgumentType]

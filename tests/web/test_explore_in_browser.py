@@ -168,6 +168,13 @@ def test_similarities_are_cosines_of_the_mixed_vectors(english: Page):
     np.testing.assert_allclose(np.array(cells, float), Elmo.similarity(vectors, vectors), atol=0.006)
 
 
+def test_labels_are_shortened_between_characters(english: Page):
+    english.type(f"{'𝒜' * 15} bank")
+    english.show("similarity")
+    labels = english.page.locator("#panel svg text").all_text_contents()
+    assert labels.count(f"{'𝒜' * 13}…") == 2
+
+
 def test_sliders_change_what_is_shown_and_the_address_restores_it(english: Page):
     before = english.show("contexts")
     english.page.locator("input[data-layer='0']").fill("1")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
     from http.server import ThreadingHTTPServer
 
     from elmokit.cli.verb import Verb
@@ -74,11 +76,23 @@ def _explore(arguments: argparse.Namespace) -> None:
     if arguments.output:
         print(write(arguments.output))
         return
-    with TemporaryDirectory(prefix="elmokit-explore-") as folder:
+    with _ended_by_signals(), TemporaryDirectory(prefix="elmokit-explore-") as folder:
         site = Path(folder) / "site"
         with serve(site, port=arguments.port) as server:  # first, since a port may be taken
             write(site)
             _open(server, in_browser=not arguments.no_browser)
+
+
+@contextmanager
+def _ended_by_signals() -> Generator[None]:
+    """SIGTERM, and SIGHUP when the terminal is closed, end the block as Ctrl-C does: its files are removed."""
+    signals = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    before = [signal.signal(each, signal.default_int_handler) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
 
 
 def _open(server: ThreadingHTTPServer, *, in_browser: bool) -> None:

@@ -142,7 +142,10 @@ def negative_sampling_loss(
 
 
 def _count(shards: Sequence[Path], config: Context2vecConfig) -> tuple[Vocabulary, Float[np.ndarray, " V"]]:
-    """The lower-cased words by falling count, after the specials, and how often each occurs."""
+    """The lower-cased words by falling count, after the specials, and how often each occurs.
+
+    Raises ValueError if no word is frequent enough.
+    """
     counts: Counter[str] = Counter()
     for sentence in SentenceStream(shards, shuffle=False, num_epochs=1):
         counts.update(token.lower() for token in sentence)
@@ -153,6 +156,8 @@ def _count(shards: Sequence[Path], config: Context2vecConfig) -> tuple[Vocabular
         for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         if count >= config.min_count and word not in specials
     ][: config.max_size]
+    if not kept:
+        raise ValueError(f"no word occurs at least {config.min_count} times (min_count)")
     rare = total - sum(count for _, count in kept)
     numbers = [rare, 0, 0, *(count for _, count in kept)]
     return Vocabulary([*specials, *(word for word, _ in kept)]), np.array(numbers, np.float64)

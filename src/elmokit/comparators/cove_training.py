@@ -169,9 +169,12 @@ def _read_pairs(source: Path, target: Path) -> _Pairs:
 
 
 def _target_vocabulary(target: Iterable[Sequence[str]], config: CoveConfig) -> Vocabulary:
+    """The most frequent words of the translations. Raises ValueError if none is frequent enough."""
     counts = Counter(chain.from_iterable(target))
     specials = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
     enough = [token for token, count in counts.items() if count >= config.min_count and token not in specials]
+    if not enough:
+        raise ValueError(f"no word of the translations occurs at least {config.min_count} times (min_count)")
     kept = sorted(enough, key=lambda token: (-counts[token], token))[: config.max_size]
     return Vocabulary([*specials, *sorted(kept)])
 

@@ -64,7 +64,9 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
         ids = torch.from_numpy(padded(tokens_of_each(prompted), self.spelling.rows)).long()
         if ids.shape[1] == 0:
             ids = nn.functional.pad(ids, (0, 0, 0, 1))
-        return {"input_ids": ids, "attention_mask": (ids > 0).any(dim=2).long()}
+        mask = (ids > 0).any(dim=2).long()
+        mask[:, 0] = 1  # the vector of a sentence without tokens is zero, also where pooling looks for a maximum
+        return {"input_ids": ids, "attention_mask": mask}
 
     def forward(self, features: dict[str, Any], **kwargs: object) -> dict[str, Any]:
         """Adds `token_embeddings` (B,T,2D), zero at padding."""

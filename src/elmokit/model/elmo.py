@@ -314,7 +314,13 @@ class Elmo:
 
     @staticmethod
     def similarity(one: Float[np.ndarray, "*N E"], other: Float[np.ndarray, "*M E"]) -> Float[np.ndarray, "..."]:
-        """Cosines (N,M) of N vectors with M vectors; those of a zero vector are 0. A single vector has no axis."""
+        """Cosines (N,M) of N vectors with M vectors; those of a zero vector are 0. A single vector has no axis.
+
+        Raises ValueError for vectors of two widths.
+        """
+        widths = np.shape(one)[-1:], np.shape(other)[-1:]
+        if widths[0] != widths[1]:
+            raise ValueError(f"vectors of shapes {np.shape(one)} and {np.shape(other)}; expected the same width")
         return np.asarray(unit_vectors(one) @ unit_vectors(other).T)
 
     def _stored(self) -> StoredBiLM:

@@ -23,13 +23,19 @@ import re
 import unicodedata
 from functools import cache
 
+from elmokit.system.untrusted import shown
+
 
 def tokenize(text: str) -> list[str]:
     """Tokens of a sentence or of any other text; an empty list for text without visible characters.
 
+    Raises ValueError for anything but a string.
+
     >>> tokenize("I don't think it's $3.50 (5%), Mr. Fox.")
     ['I', 'do', "n't", 'think', 'it', "'s", '$', '3.50', '(', '5', '%', ')', ',', 'Mr.', 'Fox', '.']
     """
+    if not isinstance(text, str):
+        raise ValueError(f"the text is {shown(repr(text))}; expected a string")
     text = _without_invisible(text)
     if _is_korean(text):
         return [match.group() for match in _korean_token().finditer(_KOREAN_RUN.sub(r"\1\1\1", text))]

@@ -50,10 +50,12 @@ def load_vectors(path: str | Path) -> StoredVectors:
     """Open a file of vectors that `elmokit embed` or `save_vectors` wrote, in any layout.
 
     The result is like a list of arrays, each read when it is asked for: `vectors[i]` is the array of sentence i, (T,E)
-    or (L,T,E). Raises FileNotFoundError for a missing file, and ValueError, naming the file and the part of it, for one
-    that holds no vectors or is damaged. Nothing is unpickled, and sizes are checked before memory is allocated.
+    or (L,T,E). Nothing is unpickled, and sizes are checked before memory is allocated. Raises OSError for a missing
+    file or a folder, and ValueError, naming the file and the part of it, for one that holds no vectors or is damaged.
     """
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected a file of vectors")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; expected a file of vectors")
     layout = recognise(path)

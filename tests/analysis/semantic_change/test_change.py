@@ -107,7 +107,8 @@ def test_rare_words_are_named_and_if_all_are_it_is_an_error(tmp_path: Path, elmo
 
 
 def test_settings_that_make_no_sense_are_refused(tmp_path: Path, elmo: Elmo):
-    with pytest.raises(ValueError, match="max_uses is 1; expected at least 2"):
-        ChangeSettings(max_uses=1)
+    for wrong in (1, 2.5, "3"):
+        with pytest.raises(ValueError, match=f"max_uses is {wrong!r}; expected a whole number, at least 2"):
+            ChangeSettings(max_uses=wrong)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="layers is 3; this model has layers 0"):
         compare(elmo, tmp_path, ["watch"], ChangeSettings(layers=3))

@@ -1,4 +1,5 @@
 import unicodedata
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,19 @@ def test_forms_are_spelled_as_the_tokens_of_raw_text():
 def test_a_string_is_not_a_list_of_words():
     with pytest.raises(ValueError, match="the words are the string 'plane'; expected a list of words"):
         parse_words("plane")
+
+
+def test_the_lines_of_a_file_are_the_same_words(tmp_path: Path):
+    path = tmp_path / "words.txt"
+    path.write_bytes(b"mouse mice\r\n\nplane planes\ncat\n")
+    words = {"mouse": ("mouse", "mice"), "plane": ("plane", "planes"), "cat": ("cat",)}
+    with path.open(newline="") as file:
+        assert parse_words(file) == words
+
+
+def test_a_line_that_is_no_string_is_refused():
+    with pytest.raises(ValueError, match=r"line 2 of the words is 1; expected a string"):
+        parse_words(["plane", 1])  # pyright: ignore[reportArgumentType]
 
 
 def test_case_can_be_ignored():

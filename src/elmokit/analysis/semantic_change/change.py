@@ -11,7 +11,7 @@ from elmokit.analysis.semantic_change.distances import Distances, false_discover
 from elmokit.analysis.semantic_change.moved import moved_by
 from elmokit.analysis.semantic_change.uses import SampledUses, TextCorpus, Use, open_corpus, sample_uses
 from elmokit.analysis.semantic_change.words import count_tokens, frequent_words, parse_words
-from elmokit.model.layer_choice import as_layers
+from elmokit.model.layer_choice import as_int, as_layers
 from elmokit.system.batches import batched
 from elmokit.system.progress import progress_bar
 from elmokit.text.lines import is_read_once
@@ -60,8 +60,9 @@ class ChangeSettings:
     def __post_init__(self) -> None:
         at_least = {"max_uses": 2, "min_uses": 2, "max_words": 1, "num_contexts": 0, "resamples": 1, "seed": 0}
         for name, least in at_least.items():
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
+            value = as_int(getattr(self, name))
+            if value is None or value < least:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected a whole number, at least {least}")
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,17 @@ def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bo
     """Words, one per line: `walk`, or a word with all forms that count as its uses: `walk walks walked walking`.
 
     raw_text: spell the forms as the tokenizer spells the tokens of raw text. Blank lines are skipped.
-    Raises ValueError, naming the line, for a form that an earlier line has or that the tokenizer splits; without words;
-    and for a string in place of lines.
+    Raises ValueError, naming the line, for a form that an earlier line has or that the tokenizer splits, and for a line
+    that is not a string; without words; and for a string in place of lines.
     """
     if isinstance(lines, str):
         raise ValueError(f"the words are the string {shown(lines)!r}; expected a list of words")
     words: Forms = {}
     known: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
+        if not isinstance(line, str):
+            raise ValueError(f"line {number} of the words is {shown(repr(line))}; expected a string")
+        line = line.rstrip("\r\n")  # as a file yields it
         distinct: dict[str, str] = {}
         for form in _spelt(line, number) if raw_text else split_tokens(line):
             distinct.setdefault(spelling(form, ignore_case=ignore_case), form)

@@ -15,7 +15,7 @@ export async function similarity({ panel, say, language, call, sentences, mixtur
   const cosines = await call("similarities", { sentences: sentences.slice(0, shown.at(-1).sentence + 1), mixture });
   if (!isCurrent()) return;
   const size = 22;
-  const label = (place) => (place.token.length > 14 ? `${place.token.slice(0, 13)}…` : place.token);
+  const label = (place) => shortened(place.token, 14);
   const margin = 24 + 8 * Math.max(...shown.map((place) => label(place).length));
   const side = margin + size * shown.length + 4;
   const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -118,6 +118,12 @@ export async function map({ panel, say, language, call, sentences, tokens, index
   );
 }
 
+/** A token of at most so many characters, the last of which stands for those that are left out. */
+function shortened(token, most) {
+  const characters = [...token];
+  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : token;
+}
+
 const nameOf = (point, say) => point.sense ?? (point.isOwn ? say("yours") : (point.source ?? say("unknownSense")));
 
 /** Marks that differ in shape as well as in colour. */
@@ -164,7 +170,7 @@ function surprisalBars(results, chosen, say, language, choose) {
   const groups = results.map(({ token, forwardBits, backwardBits }, at) =>
     make("g", { transform: `translate(${at * step + 8} 0)`, class: at === chosen ? "chosen" : false, onclick: () => choose(at) },
       bar(forwardBits, 4, "own"), bar(backwardBits, 32, "bar"),
-      make("text", { x: 30, y: height + 18, "text-anchor": "middle", class: "name", lang: language }, token.length > 10 ? `${token.slice(0, 9)}…` : token)));
+      make("text", { x: 30, y: height + 18, "text-anchor": "middle", class: "name", lang: language }, shortened(token, 10))));
   const width = results.length * step + 16;
   const names = ["forward", "backward"].filter((name) => results[0][`${name}Bits`] !== undefined);
   const swatch = (name) => make("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, make("rect", { width: 14, height: 14, class: name === "forward" ? "own" : "bar" }));
