@@ -76,6 +76,12 @@ def test_each_task_has_a_short_name_in_any_case():
         find_task("nerr")
 
 
+def test_a_task_without_a_short_name_is_named_too(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(TASKS, "parsing", "elmokit.tasks.parsing.task")
+    with pytest.raises(ValueError, match=r"no task 'nothing'; .*sentiment \(sst\), parsing$"):
+        find_task("nothing")
+
+
 def test_help_names_all_tasks_and_all_recipes(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
         _parser().parse_args(["train", "--help"])

@@ -577,6 +577,17 @@ def test_predictions_come_in_the_order_of_the_examples_and_training_goes_on(toy:
     assert predict_all(toy, model, [], batch_size=3) == []
 
 
+def test_a_model_that_cannot_predict_is_in_training_mode_again(toy: Toy):
+    class Refuses(nn.Module):
+        def predict(self, examples: list[Any]) -> list[int]:
+            raise ValueError("too long")
+
+    model: Any = Refuses()
+    with pytest.raises(ValueError, match="too long"):
+        predict_all(toy, model, [toy.from_text("a")], batch_size=3)
+    assert model.training
+
+
 def test_progress_counts_from_the_last_best_epoch():
     config = TrainingConfig(patience=2, max_epochs=10)
     progress = TaskProgress()

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from elmokit.tasks.inputs import EncodedTokens
-from elmokit.tasks.sentiment.config import SentimentConfig
-from elmokit.tasks.sentiment.model import CNNClassifier, SentimentClassifier
+from elmokit.tasks.sentiment.config import CLASSIFIERS, SentimentConfig
+from elmokit.tasks.sentiment.model import NETWORKS, CNNClassifier, SentimentClassifier
 from elmokit.tasks.sentiment.reader import LabelledText
 from elmokit.tasks.sentiment.recipes import paper
 from elmokit.tasks.sentiment.task import build
@@ -114,9 +114,10 @@ def test_refuses_texts_without_one_of_the_labels(classifier: SentimentClassifier
         classifier([LabelledText(["not", "bad"], None)])
 
 
-def test_refuses_an_unknown_classifier(stand_in_inputs):
-    with pytest.raises(ValueError, match="the classifier is 'gru'; expected one of bcn, bilstm, cnn"):
-        build(replace(SMALL, classifier="gru"), stand_in_inputs(["a"]), LABELS)
+def test_refuses_an_unknown_classifier_and_empty_filters():
+    assert tuple(NETWORKS) == CLASSIFIERS
+    with pytest.raises(ValueError, match="classifier is 'gru'; expected one of bcn, bilstm, cnn"):
+        replace(SMALL, classifier="gru")
     with pytest.raises(ValueError, match=r"cnn_filters are \(\(0, 8\),\); expected pairs"):
         replace(SMALL, cnn_filters=((0, 8),))
 
