@@ -1,4 +1,7 @@
-"""Trains your own PyTorch model with ELMo inside, saves, loads and copies it. Takes seconds on a CPU."""
+"""Trains your own PyTorch model with ELMo inside, saves, loads and copies it. Takes seconds on a CPU.
+
+Needs `pip install safetensors`.
+"""
 
 import copy
 import tempfile

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from elmokit.layers.packed.linear import Precision
 
-CORE = ("torch", "numpy", "safetensors", "h5py", "tqdm")
+CORE = ("torch", "numpy", "h5py", "tqdm", "jinja2")
+"""The packages that elmokit depends on, as in pyproject.toml."""
 TORCH_AT_LEAST = (2, 10)  # older ones run code hidden in crafted weights (CVE-2026-24747)
 
 
