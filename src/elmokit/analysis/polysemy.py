@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from elmokit.analysis.geometry import cosines
+from elmokit.analysis.geometry import TIE, cosines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 Floats = NDArray[np.float64]
-
-TIE = 1e-6
-"""Cosines that differ by no more than this count as equal, because float32 vectors are not more exact."""
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ def study_senses(
     return SenseStudy(
         model=model,
         num_parameters=elmo.config.num_parameters,
-        dim=elmo.config.output_dim,
+        dim=elmo.dim,
         occurrences=occurrences,
         measured=measure_senses(encoded, occurrences),
         planes=[_plane(word, occurrences, targets) for word in words],

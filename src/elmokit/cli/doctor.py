@@ -129,7 +129,7 @@ def _read(folder: Path) -> str:
 
     elmo = Elmo.from_pretrained(folder, device="cpu")
     width = elmo.encode("1 2", layers="top").shape[1]
-    return f"{elmo.config.num_parameters:,} parameters, {elmo.config.num_layers + 1} layers of width {width}"
+    return f"{elmo.config.num_parameters:,} parameters, {elmo.num_layers} layers of width {width}"
 
 
 def _processor_flags() -> set[str]:
