@@ -163,7 +163,7 @@ def test_each_sentence_is_a_new_one_tokenised_as_ours_with_the_word_in_it_once(
 @pytest.mark.parametrize("where", ["sentence", "neighbour"])
 @pytest.mark.parametrize("word", [*words_of(THE_LIST), *words_of(KOREAN)])
 def test_no_other_word_gives_the_sense_away(word: str, where: str):
-    """A rule on one word, in the sentence or beside the target, is right in three of four at best.
+    """A rule on one word, in the sentence or next to the target, is right in three of four at best.
 
     Of Korean also a rule on a word's first two syllables, which it keeps when it is inflected.
     """

@@ -67,7 +67,7 @@ def test_predicts_the_most_probable_label_without_looking_at_the_given_one(class
 
 
 @pytest.mark.parametrize("classifier", ["bcn", "bilstm"], indirect=True)
-def test_what_is_for_the_output_is_read_by_a_second_encoder_beside_the_first(classifier: SentimentClassifier):
+def test_what_is_for_the_output_is_read_by_a_second_encoder_next_to_the_first(classifier: SentimentClassifier):
     encoder, vectors = classifier.network.encoder, classifier.inputs([["not", "bad"]])
     encoded = encoder(vectors)
     assert encoded.shape == (1, 2, 16 + 16)
