@@ -43,7 +43,7 @@ def test_a_task_without_a_korean_recipe_takes_the_korean_bilm_and_says_so(
 ):
     config, _ = config_and_data(find_task("nli"), pairs(tmp_path), None, [])
     assert config == task_recipe("nli", "cpu", ["elmo.model=mini-ko"])
-    assert "those of mini-ko, unless --model says otherwise; entailment has no Korean recipe" in capsys.readouterr().err
+    assert "those of mini-ko, unless --model, or elmo.model=M, says otherwise; entailment" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("setting", ["elmo=none", "elmo.model=other"])

@@ -669,7 +669,7 @@ def test_there_must_be_a_test_file_to_be_scored(toy: Toy, toy_data: Path, tmp_pa
     with pytest.raises(ValueError, match="the data have no test file to score"):
         train(toy, data, run_dir=tmp_path / "run", config=config, test=True, device="cpu")
     run_dir = train(toy, data, run_dir=tmp_path / "run", config=config, device="cpu")
-    with pytest.raises(ValueError, match="the data have no test file to score; elmokit evaluate"):
+    with pytest.raises(ValueError, match="the data have no test file to score; `elmokit evaluate`, or `load_task`,"):
         resume_task(run_dir, task=toy, test=True, device="cpu")
 
 

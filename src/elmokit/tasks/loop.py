@@ -163,7 +163,7 @@ class Training(Generic[E, P]):
             return
         if from_start:
             raise ValueError(
-                f"{self.run_dir / CHECKPOINT_FILE} can be read: leave out --from-start to continue from it"
+                f"{self.run_dir / CHECKPOINT_FILE} can be read: leave out --from-start, or from_start=True, to continue"
             )
         self.progress = checkpoint.progress
         self.model.load_state_dict(checkpoint.weights)
@@ -328,7 +328,7 @@ def nothing_changed() -> Generator[None]:
     except (ValueError, OSError) as error:
         raise ValueError(
             f"{error}. Nothing was changed; put back a copy of the file, or train again from the first epoch with "
-            "--from-start"
+            "--from-start, or from_start=True"
         ) from error
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
     from elmokit.tasks.task import Task
 
+GIVE_DEV = "give a development file: --dev FILE, or data=Splits(train=..., dev=...)"
+
 Sentences = list[tuple[str, ...]]
 
 
@@ -95,13 +97,12 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
     if not 0 < len(apart) < len(groups):
         raise ValueError(
             f"{count(len(groups), 'document')} {'is' if len(groups) == 1 else 'are'} too few to set apart {share:.0%} "
-            "of them as the development set; give a development file (--dev FILE)"
+            f"of them as the development set; {GIVE_DEV}"
         )
     train_examples = [example for example in train.examples if group(example) not in apart]
     if not train_examples:
         raise ValueError(
-            "all examples to train on are in the documents that are set apart as the development set; give a "
-            "development file (--dev FILE)"
+            f"all examples to train on are in the documents that are set apart as the development set; {GIVE_DEV}"
         )
     dev_examples = [example for example in dev.examples if group(example) in apart]
     return Reading(train_examples, train.skipped), Reading(dev_examples)
@@ -109,16 +110,18 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
 
 def report_foreign_labels(task: Task[E, P], examples: Iterable[E], known: Iterable[str], *, name: str) -> None:
     """Report on stderr, which calls the examples `name`, if they have labels but none of those that the model knows."""
-    found, learnt = (
-        sorted({re.sub("^[BILU]-", "", symbol) for symbol in symbols if symbol != "O"})
-        for symbols in (task.symbols(examples), known)
-    )
+    found, learnt = sorted(label_names(task.symbols(examples))), sorted(label_names(known))
     if task.symbols_are_labels and found and learnt and not {*found} & {*learnt}:
         print(
             f"{name} has the labels {listed(found)}, and the model knows {listed(learnt)}: none in common, so nothing "
             "can be right",
             file=sys.stderr,
         )
+
+
+def label_names(symbols: Iterable[str]) -> list[str]:
+    """The labels of a task's symbols, each once, in their order: tags lose their prefix, and `O` is not a label."""
+    return list(dict.fromkeys(re.sub("^[BILU]-", "", symbol) for symbol in symbols if symbol != "O"))
 
 
 def _own_sentences(task: Task[E, P], example: E) -> Hashable:

@@ -88,7 +88,7 @@ def train(
     with new_run(run_dir, remains=remains, files=(METRICS_NAME, WORDS_FILE, VECTORS_FILE)):
         splits = _found(task, data)
         if test and not splits.test:
-            raise ValueError(f"{NO_TEST_FILE}; name one, or train without scoring the test set (--test)")
+            raise ValueError(f"{NO_TEST_FILE}; name one, or leave out --test, or test=True")
         config, examples = config_and_data(task, splits, config, settings)
         symbols = task.symbols(examples.train)
         report_foreign_labels(task, examples.dev, symbols, name="the development set")
@@ -144,7 +144,7 @@ def resume_task(
         record = _moved(record, task, data, elmo_model)
         with nullcontext() if data is not None else named_by(run_dir, if_moved=IF_DATA_MOVED):
             if test and not record.splits.test:
-                raise ValueError(f"{NO_TEST_FILE}; elmokit evaluate scores other files")
+                raise ValueError(f"{NO_TEST_FILE}; `elmokit evaluate`, or `load_task`, scores other files")
             examples = read_data(task, record.splits, record.config)
             _check_is_unchanged(task, record, examples)
         with nullcontext() if elmo_model is not None else named_by(run_dir, if_moved=IF_MODEL_MOVED):
