@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from elmokit.model.bilm import BiLM
     from elmokit.model.frozen_layers import FrozenLayers
     from elmokit.tasks.config import ElmoInput, InputConfig
+    from elmokit.tasks.run_folder import TaskRecord
 
     Sentences = Sequence[Sequence[str]]
 
@@ -62,6 +63,16 @@ def read_elmo(
     if config.train:
         return load_bilm(config.model)[0]
     return Activations(Elmo.from_pretrained(config.model, device=device), folder=cache)
+
+
+def check_elmo(record: TaskRecord, elmo: FrozenLayers | BiLM | None, run_dir: Path) -> None:
+    """Raise ValueError if the biLM is not the one that the task was trained with."""
+    frozen = frozen_layers(elmo)
+    if frozen is not None and (found := frozen.fingerprint()) != record.fingerprint:
+        raise ValueError(
+            f"{run_dir} was trained with the biLM of fingerprint {record.fingerprint}; the one given has {found}, so "
+            "its vectors are different; give the biLM of the training"
+        )
 
 
 def frozen_layers(elmo: FrozenLayers | BiLM | None) -> FrozenLayers | None:
