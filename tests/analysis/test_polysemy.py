@@ -15,8 +15,8 @@ from elmokit.analysis.polysemy import (
     measure_senses,
     nearest_hits,
     num_triples,
+    occurrence_vectors,
     rate,
-    target_vectors,
     triple_hits,
 )
 from elmokit.text.tokenizer import tokenize
@@ -97,7 +97,7 @@ def test_chance_is_the_share_of_the_others_that_have_the_sense():
 def test_vectors_of_the_word_and_of_its_context():
     one, other = occurrence("river", index=1), occurrence("money", index=0)
     encoded = [np.arange(12, dtype=np.float32).reshape(2, 3, 2), np.arange(8, dtype=np.float32).reshape(2, 2, 2)]
-    assert target_vectors(encoded, [one, other]).tolist() == [[[2, 3], [0, 1]], [[8, 9], [4, 5]]]
+    assert occurrence_vectors(encoded, [one, other]).tolist() == [[[2, 3], [0, 1]], [[8, 9], [4, 5]]]
     assert context_bags(encoded, [one, other]).tolist() == [[2, 3], [2, 3]]  # (0, 1) and (4, 5) of layer 0; (2, 3)
     alone = Occurrence("bank", "noun/noun", "river", 0, ("bank",))
     assert context_bags([np.ones((1, 1, 2), dtype=np.float32)], [alone]).tolist() == [[0, 0]]

@@ -14,7 +14,7 @@ from torch import nn
 from elmokit.runs.training import DivergenceError
 from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import InputConfig, TrainingConfig
-from elmokit.tasks.loop import Training
+from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.task import Task
 
 Toy = Task[Any, Any]
@@ -43,13 +43,15 @@ class Lone(nn.Module):
         return [self.weight[0].item()] * len(examples)
 
 
-def lone_training(toy: Toy, tmp_path: Path, scores: list[float], *, gradient: float = 1.0, **settings: Any) -> Training:
+def lone_training(
+    toy: Toy, tmp_path: Path, scores: list[float], *, gradient: float = 1.0, **settings: Any
+) -> TaskTraining:
     """Steps of plain gradient descent; each epoch is one step, and ends with the next of the scores."""
     rest = iter(scores)
     config = TrainingConfig(**({"optimizer": "sgd", "learning_rate": 1.0, "max_epochs": len(scores)} | settings))
     task = replace(toy, score=lambda examples, made: {"accuracy": next(rest)}, sentences=lambda example: [["a"]])
     model: Any = Lone(gradient)
-    return Training(task, config, model, train=[0], dev=[0], run_dir=tmp_path)
+    return TaskTraining(task, config, model, train=[0], dev=[0], run_dir=tmp_path)
 
 
 def test_training_ends_when_patience_does(toy: Toy, tmp_path: Path):

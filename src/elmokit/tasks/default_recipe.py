@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.model.bundled import bundled_models
 from elmokit.tasks.config import with_settings
-from elmokit.tasks.reading import TaskData, read_data
+from elmokit.tasks.reading import TaskExamples, read_data
 from elmokit.tasks.task import E, P, Task, recipe_config
 from elmokit.text.scripts import script_counts
 
@@ -28,7 +28,7 @@ DEV_SHARE = 0.1
 
 def config_and_data(
     task: Task[E, P], splits: Splits, config: TaskConfig | None, settings: Sequence[str]
-) -> tuple[TaskConfig, TaskData[E]]:
+) -> tuple[TaskConfig, TaskExamples[E]]:
     """The config to train with, and the examples as it reads them. Without a config it is a recipe, with `settings`.
 
     That is `cpu`; for training data that is mostly in Hangul it is `cpu-ko`, or, for a task that has no such recipe,

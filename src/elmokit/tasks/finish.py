@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from torch import nn
 
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.loop import Training
-    from elmokit.tasks.reading import TaskData
+    from elmokit.tasks.loop import TaskTraining
+    from elmokit.tasks.reading import TaskExamples
     from elmokit.tasks.run_folder import TaskRecord
     from elmokit.tasks.task import Task
     from elmokit.tasks.task_model import TaskModel
 
 
-def finish(loop: Training[E, P], record: TaskRecord, examples: TaskData[E]) -> None:
+def finish(loop: TaskTraining[E, P], record: TaskRecord, examples: TaskExamples[E]) -> None:
     """Train to the end, and log the scores of the best weights, unless the log has them already."""
     done_before = loop.progress.finished(loop.config)
     metrics = loop.run_dir / METRICS_NAME
@@ -45,7 +45,7 @@ def finish(loop: Training[E, P], record: TaskRecord, examples: TaskData[E]) -> N
         append_json_line(metrics, result)
 
 
-def _result(loop: Training[E, P], examples: TaskData[E]) -> dict[str, object]:
+def _result(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> dict[str, object]:
     """The last line of the log; the loop's model has the weights of the best epoch."""
     task, model, progress, batch_size = loop.task, loop.model, loop.progress, loop.config.batch_size
     return {

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.task_model import TaskModel
 
 
-class Training(Generic[E, P]):
+class TaskTraining(Generic[E, P]):
     """A run in progress: `load` continues from the checkpoint in its folder, `run` trains to the end."""
 
     def __init__(

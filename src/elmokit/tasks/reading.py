@@ -28,7 +28,7 @@ Sentences = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class TaskData(Generic[E]):
+class TaskExamples(Generic[E]):
     """The examples of a data set; `test` has those of each file by its name."""
 
     train: list[E]
@@ -38,7 +38,7 @@ class TaskData(Generic[E]):
     """For each split, or test file, the number of examples, and of skipped ones by reason."""
 
 
-def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskData[E]:
+def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskExamples[E]:
     """Read all files, and choose the training examples to use. Raises ValueError for a split without examples."""
     if config.training.dev_share:
         train, dev = _set_apart(task, (*splits.train, *splits.dev), config)
@@ -57,7 +57,7 @@ def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskData[
     used = _used(train.examples, config.training)
     if len(used) < len(train.examples):
         counts["train"]["used"] = len(used)
-    return TaskData(used, dev.examples, {name: reading.examples for name, reading in test.items()}, counts)
+    return TaskExamples(used, dev.examples, {name: reading.examples for name, reading in test.items()}, counts)
 
 
 def read_files(
@@ -140,7 +140,7 @@ def _used(examples: list[E], config: TrainingConfig) -> list[E]:
     return examples
 
 
-def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Sentences]:
+def sentences_of(task: Task[E, P], data: TaskExamples[E]) -> tuple[Sentences, Sentences]:
     """The distinct sentences of the training set, and those of the other sets that are not in it."""
     held_out = [example for part in (data.dev, *data.test.values()) for example in part]
     training = {tuple(sentence): None for example in data.train for sentence in task.sentences(example)}
@@ -148,7 +148,7 @@ def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Senten
     return list(training), [sentence for sentence in others if sentence not in training]
 
 
-def digest(task: Task[E, P], data: TaskData[E]) -> str:
+def digest(task: Task[E, P], data: TaskExamples[E]) -> str:
     """A SHA-256 (hex) of the sentences of the training and development sets in their order, and of their labels' names.
 
     A sentence that has another of these labels gives the same.

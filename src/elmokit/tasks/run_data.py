@@ -14,7 +14,7 @@ from elmokit.tasks.task import E, P
 from elmokit.text.lines import is_read_once
 
 if TYPE_CHECKING:
-    from elmokit.tasks.reading import TaskData
+    from elmokit.tasks.reading import TaskExamples
     from elmokit.tasks.run_folder import TaskRecord
     from elmokit.tasks.task import Task
 
@@ -42,7 +42,7 @@ def moved(
     return record if elmo_model is None else with_elmo_model(record, absolute_model(str(elmo_model)))
 
 
-def check_is_unchanged(task: Task[E, P], record: TaskRecord, examples: TaskData[E]) -> None:
+def check_is_unchanged(task: Task[E, P], record: TaskRecord, examples: TaskExamples[E]) -> None:
     """Raise ValueError if the sentences are not those that the run began with, as far as it has recorded them."""
     if record.digest not in (None, digest(task, examples)):
         before, now = (counts.get("train", {}).get("examples", 0) for counts in (record.counts, examples.counts))

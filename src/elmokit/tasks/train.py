@@ -16,8 +16,8 @@ from elmokit.tasks.checkpoint import MODEL_PREFIX, nothing_changed
 from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.default_recipe import config_and_data
 from elmokit.tasks.finish import finish
-from elmokit.tasks.loop import Training
-from elmokit.tasks.reading import TaskData, dev_in_use, digest, read_data, report_foreign_labels, sentences_of
+from elmokit.tasks.loop import TaskTraining
+from elmokit.tasks.reading import TaskExamples, dev_in_use, digest, read_data, report_foreign_labels, sentences_of
 from elmokit.tasks.resources import check_elmo, frozen_layers, read_elmo, read_words, with_word_dim
 from elmokit.tasks.run_data import absolute_model, absolute_splits, check_is_unchanged, find_data, moved
 from elmokit.tasks.run_folder import (
@@ -163,13 +163,13 @@ def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:
 def _new_loop(
     task: Task[E, P],
     record: TaskRecord,
-    examples: TaskData[E],
+    examples: TaskExamples[E],
     words: WordTable | None,
     elmo: FrozenLayers | BiLM | None,
     *,
     run_dir: Path,
     device: str | torch.device | None,
-) -> Training[E, P]:
+) -> TaskTraining[E, P]:
     """A loop at its start; the layers of all sentences are computed here."""
     if (frozen := frozen_layers(elmo)) is not None:
         training, others = sentences_of(task, examples)
@@ -178,7 +178,7 @@ def _new_loop(
     model.inputs.measure_scales(_for_scales(task, examples.train))
     config = record.config.training
     dev = dev_in_use(examples.dev, config)
-    return Training(task, config, model, train=examples.train, dev=dev, run_dir=run_dir)
+    return TaskTraining(task, config, model, train=examples.train, dev=dev, run_dir=run_dir)
 
 
 def _for_scales(task: Task[E, P], examples: Sequence[E]) -> list[Sequence[str]]:
