@@ -1,7 +1,4 @@
-"""Trains your own PyTorch model with ELMo inside, saves, loads and copies it. Takes seconds on a CPU.
-
-Needs `pip install safetensors`.
-"""
+"""Trains your own PyTorch model with ELMo inside, saves, loads and copies it. Takes seconds on a CPU."""
 
 import copy
 import tempfile
@@ -9,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save_file  # pip install safetensors
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
