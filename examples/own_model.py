@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save_file  # pip install safetensors
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 

@@ -15,7 +15,7 @@ from elmokit.pretraining.run import Run
 from elmokit.pretraining.train import pretrain, resume_pretraining
 from elmokit.report.pages import write_report
 from elmokit.tasks.config import ElmoInput, InputConfig, Splits, TaskConfig, TrainingConfig
-from elmokit.tasks.loop import Training
+from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.named_entities.task import TASK
 from elmokit.tasks.saved import load_task
 from elmokit.tasks.train import resume_task, train
@@ -80,7 +80,7 @@ def _resume_pretraining(folder: Path) -> None:
 
 
 def _resume_task(folder: Path) -> None:
-    with patch.object(Training, "run", lambda self: self.progress):
+    with patch.object(TaskTraining, "run", lambda self: self.progress):
         resume_task(folder, device="cpu")
 
 

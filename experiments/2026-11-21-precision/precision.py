@@ -18,7 +18,7 @@ import torch
 
 from elmokit.analysis.homonyms import measure_homonyms, read_homonyms
 from elmokit.analysis.polysemes import read_polysemes
-from elmokit.analysis.polysemy import Measured, measure_senses
+from elmokit.analysis.polysemy import SenseRates, measure_senses
 from elmokit.model.elmo import Elmo
 
 PRECISIONS = ("float32", "bfloat16", "int8")
@@ -44,7 +44,7 @@ def main() -> None:
     print(json.dumps(results, indent=2, ensure_ascii=False))
 
 
-def _rates(measured: list[Measured]) -> dict[str, float]:
+def _rates(measured: list[SenseRates]) -> dict[str, float]:
     """Nearest-neighbour rate of each kind of vector, in percent."""
     return {vectors.name: round(100 * vectors.nearest_rate().share, 2) for vectors in measured}
 

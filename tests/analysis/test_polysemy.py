@@ -15,8 +15,8 @@ from elmokit.analysis.polysemy import (
     measure_senses,
     nearest_hits,
     num_triples,
+    occurrence_vectors,
     rate,
-    target_vectors,
     triple_hits,
 )
 from elmokit.text.tokenizer import tokenize
@@ -97,7 +97,7 @@ def test_chance_is_the_share_of_the_others_that_have_the_sense():
 def test_vectors_of_the_word_and_of_its_context():
     one, other = occurrence("river", index=1), occurrence("money", index=0)
     encoded = [np.arange(12, dtype=np.float32).reshape(2, 3, 2), np.arange(8, dtype=np.float32).reshape(2, 2, 2)]
-    assert target_vectors(encoded, [one, other]).tolist() == [[[2, 3], [0, 1]], [[8, 9], [4, 5]]]
+    assert occurrence_vectors(encoded, [one, other]).tolist() == [[[2, 3], [0, 1]], [[8, 9], [4, 5]]]
     assert context_bags(encoded, [one, other]).tolist() == [[2, 3], [2, 3]]  # (0, 1) and (4, 5) of layer 0; (2, 3)
     alone = Occurrence("bank", "noun/noun", "river", 0, ("bank",))
     assert context_bags([np.ones((1, 1, 2), dtype=np.float32)], [alone]).tolist() == [[0, 0]]
@@ -163,7 +163,7 @@ def test_each_sentence_is_a_new_one_tokenised_as_ours_with_the_word_in_it_once(
 @pytest.mark.parametrize("where", ["sentence", "neighbour"])
 @pytest.mark.parametrize("word", [*words_of(THE_LIST), *words_of(KOREAN)])
 def test_no_other_word_gives_the_sense_away(word: str, where: str):
-    """A rule on one word, in the sentence or beside the target, is right in three of four at best.
+    """A rule on one word, in the sentence or next to the target, is right in three of four at best.
 
     Of Korean also a rule on a word's first two syllables, which it keeps when it is inflected.
     """

@@ -1,4 +1,4 @@
-"""Tagged sentences from two layouts; what is no word is left out, and a different number of columns refused."""
+"""Tagged sentences from two layouts; what is not a word is left out, and a different number of columns refused."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmokit.analysis.word_in_context import best_threshold, read_kobest_wic, read_wic, score_pairs
+from elmokit.analysis.word_in_context import best_threshold, read_kobest_wic, read_wic, score_wic
 from toy_senses import CueLayers
 
 ROWS = "bank\tN\t1-1\tthe bank loans\ta bank loans\nbank\tN\t0-1\tbank flooded\tmy bank loans\n"
@@ -68,6 +68,6 @@ def test_the_threshold_lies_between_the_pairs_that_it_parts():
 
 def test_layers_that_know_the_context_are_right(tmp_path: Path):
     pairs = wic(tmp_path) * 3
-    scores = score_pairs(CueLayers(), train=pairs, dev=pairs, test=pairs[:2])
+    scores = score_wic(CueLayers(), train=pairs, dev=pairs, test=pairs[:2])
     assert (scores["layer 2"].train, scores["layer 2"].test, scores["layer 2"].hits) == (100, 100, (True, True))
     assert scores["layer 0"].dev == 50

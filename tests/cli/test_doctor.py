@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,12 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatc
     assert finding.healthy is False and finding.text == "is not installed: pip install h5py"
     assert found("GPU") == []  # what follows would import it
     assert main(["doctor"]) == 1
+
+
+def test_all_packages_that_elmokit_depends_on_are_looked_at():
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    dependencies = tomllib.loads(text)["project"]["dependencies"]
+    assert list(doctor.CORE) == [dependency.partition(">=")[0] for dependency in dependencies]
 
 
 def test_a_torch_that_reads_weights_unsafely_fails(monkeypatch: pytest.MonkeyPatch):

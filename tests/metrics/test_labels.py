@@ -16,8 +16,6 @@ def test_three_labels_counted_by_hand():
     }
     assert score.accuracy == Accuracy(correct=3, total=5)
     assert score.micro.f1 == pytest.approx(score.accuracy.percent)
-    assert score.macro_precision == pytest.approx(100 * (1 / 2 + 0 + 2 / 3) / 3)
-    assert score.macro_recall == pytest.approx(100 * (1 + 0 + 2 / 3) / 3)
     assert score.macro_f1 == pytest.approx(100 * (2 / 3 + 0 + 2 / 3) / 3)
 
 
@@ -41,7 +39,7 @@ def test_refuses_unequal_numbers():
 
 
 def test_as_scikit_learn_has_it():
-    metrics = pytest.importorskip("sklearn.metrics", reason="the oracle of the averages is scikit-learn")
+    metrics = pytest.importorskip("sklearn.metrics", reason="the oracle of the average is scikit-learn")
     score = score_labels(gold=GOLD, predicted=PREDICTED)
-    expected = metrics.precision_recall_fscore_support(GOLD, PREDICTED, average="macro", zero_division=0)[:3]
-    assert (score.macro_precision, score.macro_recall, score.macro_f1) == pytest.approx([100 * x for x in expected])
+    expected = metrics.f1_score(GOLD, PREDICTED, average="macro", zero_division=0)
+    assert score.macro_f1 == pytest.approx(100 * expected)

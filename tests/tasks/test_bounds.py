@@ -13,6 +13,7 @@ from elmokit.tasks.all_tasks import task_recipe
         ("coref", "spans_per_word=0", "spans_per_word is 0.0; it must be positive"),
         ("nli", "projection_dim=-1", "projection_dim is -1; expected at least 1"),
         ("qa", "max_answer_tokens=0", "max_answer_tokens is 0; expected at least 1"),
+        ("sst", "classifier=gru", "classifier is 'gru'; expected one of bcn, bilstm, cnn"),
         ("sst", "maxout_dims=[8,0]", r"maxout_dims is \(8, 0\); expected at least 1"),
         ("sst", "maxout_dims=[8,8,8]", "has 3 entries; expected at most 2"),
         ("sst", "output_dropout_rates=[0.2,1]", r"output_dropout_rates is \(0.2, 1.0\); expected at least 0"),

@@ -7,7 +7,7 @@ import pytest
 from elmokit.tasks.all_tasks import TASKS, find_task, task_recipe
 from elmokit.tasks.config import TrainingConfig
 from elmokit.tasks.convergence import until_converged
-from elmokit.tasks.loop import TaskProgress
+from elmokit.tasks.progress import TaskProgress
 
 
 def test_the_schedule_gives_way_to_patience_and_the_rest_stays():

@@ -43,7 +43,7 @@ def test_a_task_without_a_korean_recipe_takes_the_korean_bilm_and_says_so(
 ):
     config, _ = config_and_data(find_task("nli"), pairs(tmp_path), None, [])
     assert config == task_recipe("nli", "cpu", ["elmo.model=mini-ko"])
-    assert "those of mini-ko, unless --model says otherwise; entailment has no Korean recipe" in capsys.readouterr().err
+    assert "those of mini-ko, unless --model, or elmo.model=M, says otherwise; entailment" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("setting", ["elmo=none", "elmo.model=other"])
@@ -74,6 +74,12 @@ def test_each_task_has_a_short_name_in_any_case():
     assert find_task("named_entities").name == "named-entities"
     with pytest.raises(ValueError, match=r"no task 'nerr'; did you mean ner\? the tasks are named-entities \(ner\), "):
         find_task("nerr")
+
+
+def test_a_task_without_a_short_name_is_named_too(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(TASKS, "parsing", "elmokit.tasks.parsing.task")
+    with pytest.raises(ValueError, match=r"no task 'nothing'; .*sentiment \(sst\), parsing$"):
+        find_task("nothing")
 
 
 def test_help_names_all_tasks_and_all_recipes(capsys: pytest.CaptureFixture[str]):

@@ -10,8 +10,8 @@ import torch
 from elmokit.model.elmo import Elmo
 from elmokit.tasks.config import ElmoInput, InputConfig
 from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.resources import new_inputs
 from elmokit.tasks.words import load_word_table, new_word_table, save_word_table
+from task_inputs import new_inputs
 
 TRAINING = [["The", "cat", "sat"], ["the", "dog"]]
 HELD_OUT = [["a", "cat", "ran"]]
@@ -33,7 +33,7 @@ def bilm(tiny_bilms: tuple[Path, Path]) -> str:
 
 
 def make(config: InputConfig, **settings: object) -> TokenInputs:
-    return new_inputs(replace(config, **settings), TRAINING, HELD_OUT, device="cpu").eval()
+    return new_inputs(replace(config, **settings), TRAINING, HELD_OUT)
 
 
 def test_words_of_the_training_set_have_rows_and_others_are_unknown():

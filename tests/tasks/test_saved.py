@@ -250,7 +250,7 @@ def test_a_model_whose_bilm_was_trained_too_keeps_it(
     assert load_task(run_dir, task=toy, device="cpu").evaluate(toy_data / "dev.tsv") == result["dev"]
 
 
-def test_what_is_no_trained_task_is_refused(toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path):
+def test_what_is_not_a_trained_task_is_refused(toy: Toy, run_dir: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
         load_task(tmp_path)
     with pytest.raises(ValueError, match="config.json is of a biLM: `Elmo.from_pretrained` opens it"):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import random
 import re
 import shutil
 from collections import Counter
@@ -20,14 +19,11 @@ from torch import nn
 
 from attacks.limited_disk import files_of_at_most
 from elmokit.runs.training import DivergenceError
-from elmokit.tasks.batching import num_tokens, predict_all, training_batches
+from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import (
-    InputConfig,
     Splits,
-    TrainingConfig,
     with_settings,
 )
-from elmokit.tasks.loop import Clock, TaskProgress, Training, read_progress
 from elmokit.tasks.reading import read_data
 from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.saved import load_task
@@ -251,12 +247,6 @@ def test_a_loss_that_is_not_finite_ends_the_run(run: Run, toy: Toy, tmp_path: Pa
     assert not (tmp_path / "run" / "model.safetensors").exists()
 
 
-def test_a_last_step_that_spoils_the_weights_ends_the_run_before_they_are_kept(toy: Toy, tmp_path: Path):
-    with pytest.raises(DivergenceError, match="epoch 1, step 0: a weight is not finite"):
-        lone_training(toy, tmp_path, [1, 2], gradient=3e38, learning_rate=10.0).run()
-    assert not list(tmp_path.iterdir())
-
-
 def test_files_that_a_resumed_run_would_not_find_are_refused(toy: Toy, toy_data: Path, tmp_path: Path):
     settings: dict[str, Any] = {"run_dir": tmp_path / "run", "config": toy.recipes["cpu"](), "device": "cpu"}
     os.mkfifo(tmp_path / "pipe")
@@ -401,116 +391,6 @@ def test_files_without_examples_are_refused(toy: Toy, toy_data: Path, tmp_path: 
     assert not (tmp_path / "run").exists()
 
 
-class NoPenalty:
-    config = InputConfig()
-
-    def penalty(self) -> torch.Tensor:
-        return torch.zeros(())
-
-
-class Lone(nn.Module):
-    """One weight, whose gradient is what the test says; stands for a task's model."""
-
-    def __init__(self, gradient: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.zeros(2))
-        self.gradient = gradient
-        self.inputs = NoPenalty()
-
-    def forward(self, examples: object) -> torch.Tensor:
-        return self.gradient * self.weight.sum()
-
-    def predict(self, examples: list[Any]) -> list[float]:
-        return [self.weight[0].item()] * len(examples)
-
-
-def lone_training(toy: Toy, tmp_path: Path, scores: list[float], *, gradient: float = 1.0, **settings: Any) -> Training:
-    """Steps of plain gradient descent; each epoch is one step, and ends with the next of the scores."""
-    rest = iter(scores)
-    config = TrainingConfig(**({"optimizer": "sgd", "learning_rate": 1.0, "max_epochs": len(scores)} | settings))
-    task = replace(toy, score=lambda examples, made: {"accuracy": next(rest)}, sentences=lambda example: [["a"]])
-    model: Any = Lone(gradient)
-    return Training(task, config, model, train=[0], dev=[0], run_dir=tmp_path)
-
-
-def test_training_ends_when_patience_does(toy: Toy, tmp_path: Path):
-    progress = lone_training(toy, tmp_path, [10, 30, 30, 20, 25, 99], patience=3).run()
-    assert (progress.epoch, progress.best_epoch, progress.best_score) == (5, 2, 30)
-    best = load_file(tmp_path / "model.safetensors")
-    assert best["weight"].tolist() == [-2, -2]  # of the second epoch
-
-
-def test_patience_does_not_end_training_before_the_least_number_of_steps(toy: Toy, tmp_path: Path):
-    scores = [30, 20, 25, 20, 10, 99]
-    progress = lone_training(toy, tmp_path, scores, patience=2, min_steps=5).run()
-    assert (progress.epoch, progress.step, progress.best_epoch) == (5, 5, 1)
-    config = TrainingConfig(patience=2, min_steps=5, max_epochs=9)
-    assert progress.converged(config)
-    assert not progress.converged(replace(config, min_steps=6))
-
-
-def test_a_small_training_set_is_read_as_often_as_an_epoch_needs(toy: Toy, tmp_path: Path):
-    training = lone_training(toy, tmp_path, [10, 30], min_epoch_steps=3)
-    assert (training.run().step, training.model.get_parameter("weight").tolist()) == (6, [-6, -6])
-    many = lone_training(toy, tmp_path, [1], min_epoch_steps=9, batch_size=2)
-    many.train = list(range(7))
-    epoch = many._batches()
-    assert len(epoch) == 12  # three times all of them, each time in another order
-    passes = [sorted(example for batch in epoch[start : start + 4] for example in batch) for start in (0, 4, 8)]
-    assert passes == [list(range(7))] * 3 and len({str(epoch[start : start + 4]) for start in (0, 4, 8)}) == 3
-
-
-def test_the_rate_is_halved_while_the_score_gets_no_better(toy: Toy, tmp_path: Path):
-    lone_training(toy, tmp_path, [10, 9, 9, 9, 20, 9, 9], patience=9, halve_after=2).run()
-    rates = [line["learning_rate"] for line in lines(tmp_path)]
-    progress = read_progress(tmp_path / "checkpoint.safetensors")
-    assert rates == [1, 1, 1, 0.5, 0.5, 0.5, 0.5]
-    assert progress.rate_factor == 0.25 and progress.epochs_since_halving == 0
-
-
-def test_the_rate_decays_every_so_many_steps(toy: Toy, tmp_path: Path):
-    training = lone_training(toy, tmp_path, [1, 2, 3, 4, 5], decay=0.5, decay_steps=2)
-    training.run()
-    assert training.model.get_parameter("weight").tolist() == [-(1 + 1 + 0.5 + 0.5 + 0.25)] * 2
-
-
-def test_gradients_are_cut_by_norm_or_by_value(toy: Toy, tmp_path: Path):
-    for settings, step in (({"clip_norm": 1.0}, 2**-0.5), ({"clip_value": 0.25}, 0.25), ({}, 8.0)):
-        training = lone_training(toy, tmp_path, [1], gradient=8.0, **settings)
-        training.run()
-        torch.testing.assert_close(training.model.get_parameter("weight").detach(), torch.full((2,), -step))
-
-
-def test_the_moving_average_is_evaluated_and_kept_and_training_goes_on_with_the_weights(toy: Toy, tmp_path: Path):
-    training = lone_training(toy, tmp_path, [1, 2], average_decay=0.15)
-    seen: list[float] = []
-    score = training.task.score
-
-    def note(examples: Any, predictions: Any) -> Any:
-        seen.extend(predictions)
-        return score(examples, predictions)
-
-    training.task = replace(training.task, score=note)
-    training.run()
-    first = 0.1 * 0 + 0.9 * -1  # the decay of the first step is 1 / 10, that of the second 2 / 11, or 0.15 at most
-    second = 0.15 * first + 0.85 * -2
-    assert seen == pytest.approx([first, second])
-    assert load_file(tmp_path / "model.safetensors")["weight"].tolist() == pytest.approx([second] * 2)
-    assert training.model.get_parameter("weight").tolist() == [-2, -2]
-
-
-def test_an_average_without_warm_up_keeps_a_trace_of_the_first_weights(toy: Toy, tmp_path: Path):
-    lone_training(toy, tmp_path, [1], average_decay=0.75, average_warm_up=False).run()
-    assert load_file(tmp_path / "model.safetensors")["weight"].tolist() == [-0.25, -0.25]
-
-
-def test_adadelta_has_the_epsilon_of_the_config(toy: Toy, tmp_path: Path):
-    training = lone_training(toy, tmp_path, [1], optimizer="adadelta", adadelta_epsilon=1e-8)
-    training.run()
-    expected = (1e-8 / (0.05 + 1e-8)) ** 0.5  # the size of Adadelta's first step for a gradient of 1
-    assert training.model.get_parameter("weight").tolist() == pytest.approx([-expected] * 2)
-
-
 def test_weight_decay_may_leave_biases_alone(run: Run):
     settings = ("optimizer=sgd", "learning_rate=1e-6", "weight_decay=1e6", "max_epochs=1")
     both, without = (
@@ -526,64 +406,6 @@ def test_weight_decay_leaves_the_mixes_alone(run: Run):
     tensors = load_file(run("run", *settings) / "model.safetensors")
     assert tensors["inputs.elmo.mixes.0.gamma"].item() == pytest.approx(1, abs=1e-3)
     assert tensors["encode.weight"].abs().max() < 1e-3
-
-
-def test_a_score_that_is_not_a_number_is_an_error(toy: Toy, tmp_path: Path):
-    with pytest.raises(ValueError, match="accuracy of the development set is nan"):
-        lone_training(toy, tmp_path, [math.nan]).run()
-
-
-@pytest.mark.parametrize("optimizer", ["adam", "adamw", "adadelta", "sgd"])
-def test_each_optimiser_goes_on_exactly(toy: Toy, tmp_path: Path, optimizer: str):
-    settings: dict[str, Any] = {"optimizer": optimizer, "learning_rate": 0.1, "patience": 9}
-    whole = lone_training(toy, tmp_path, [1, 2, 3, 4], **settings)
-    whole.run()
-    (tmp_path / "checkpoint.safetensors").unlink()
-    lone_training(toy, tmp_path, [1, 2], **settings).run()
-    rest = lone_training(toy, tmp_path, [3, 4], **settings | {"max_epochs": 4})
-    rest.load()
-    assert rest.progress.epoch == 2
-    rest.run()
-    assert torch.equal(rest.model.get_parameter("weight"), whole.model.get_parameter("weight"))
-
-
-def test_an_epoch_has_every_example_once_in_batches_of_similar_length(toy: Toy):
-    randomness = random.Random(1)
-    examples = [toy.from_json({"tokens": ["a"] * randomness.randint(1, 60)}) for _ in range(203)]
-    epoch = training_batches(toy, examples, size=8, seed="0 0")
-    assert sorted(map(id, (example for batch in epoch for example in batch))) == sorted(map(id, examples))
-    assert sorted(map(len, epoch)) == [3, *[8] * 25]
-    spread = [max(lengths) - min(lengths) for lengths in ([num_tokens(toy, each) for each in batch] for batch in epoch)]
-    assert sum(spread) / len(spread) < 15
-    starts = [num_tokens(toy, batch[0]) for batch in epoch]
-    assert starts != sorted(starts) and starts != sorted(starts, reverse=True)
-    assert (
-        epoch
-        == training_batches(toy, examples, size=8, seed="0 0")
-        != training_batches(toy, examples, size=8, seed="0 1")
-    )
-
-
-def test_predictions_come_in_the_order_of_the_examples_and_training_goes_on(toy: Toy):
-    class Echo(nn.Module):
-        def predict(self, examples: list[Any]) -> list[int]:
-            assert not self.training and not torch.is_grad_enabled() and len(examples) <= 3
-            return [len(example.tokens) for example in examples]
-
-    model: Any = Echo()
-    examples = [toy.from_json({"tokens": ["a"] * length}) for length in (3, 1, 4, 1, 5, 9, 2, 6)]
-    assert predict_all(toy, model, examples, batch_size=3) == [3, 1, 4, 1, 5, 9, 2, 6]
-    assert model.training
-    assert predict_all(toy, model, [], batch_size=3) == []
-
-
-def test_progress_counts_from_the_last_best_epoch():
-    config = TrainingConfig(patience=2, max_epochs=10)
-    progress = TaskProgress()
-    for score in (1.0, 2.0, 2.0):
-        progress = progress.after(score, config=config, step=1, began=Clock.now())
-        assert not progress.finished(config)
-    assert progress.after(1.0, config=config, step=1, began=Clock.now()).finished(config)
 
 
 def test_a_run_records_what_its_mixes_have_learnt(
@@ -658,7 +480,7 @@ def test_there_must_be_a_test_file_to_be_scored(toy: Toy, toy_data: Path, tmp_pa
     with pytest.raises(ValueError, match="the data have no test file to score"):
         train(toy, data, run_dir=tmp_path / "run", config=config, test=True, device="cpu")
     run_dir = train(toy, data, run_dir=tmp_path / "run", config=config, device="cpu")
-    with pytest.raises(ValueError, match="the data have no test file to score; elmokit evaluate"):
+    with pytest.raises(ValueError, match="the data have no test file to score; `elmokit evaluate`, or `load_task`,"):
         resume_task(run_dir, task=toy, test=True, device="cpu")
 
 

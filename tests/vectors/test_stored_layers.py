@@ -11,11 +11,11 @@ from elmokit.model.elmo import Elmo
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import ElmoInput, InputConfig, with_settings
 from elmokit.tasks.reading import task_sentences
-from elmokit.tasks.resources import new_inputs
 from elmokit.tasks.saved import load_task
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.save_vectors import save_vectors
 from elmokit.vectors.stored_layers import StoredLayers
+from task_inputs import new_inputs
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "dog"]]
 
@@ -62,8 +62,7 @@ def test_elmo_out_of_a_file_is_elmo(tiny_bilms: tuple[Path, Path], tmp_path: Pat
         new_inputs(
             InputConfig(word_dim=0, elmo=ElmoInput(position="both", model=str(model), rescale=True)),
             SENTENCES,
-            device="cpu",
-        ).eval()
+        )
         for model in (tiny_bilms[0], tmp_path / "elmo.npy")
     ]
     for inputs in made:

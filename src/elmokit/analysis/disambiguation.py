@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.analysis.geometry import TIE
 from elmokit.analysis.layer_mixes import mixes
 from elmokit.analysis.targets import target_batches
 from elmokit.analysis.wordnet import word_of
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from elmokit.analysis.sense_corpora import SenseCorpus
     from elmokit.analysis.wordnet import SenseInventory, Word
     from elmokit.model.frozen_layers import FrozenLayers
-
-TIE = 1e-6
-"""Cosines that differ by no more than this count as equal, because float32 vectors are not more exact."""
 
 Answers = dict[str, str]
 """A sense key by the name of the instance."""

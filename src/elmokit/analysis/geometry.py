@@ -9,6 +9,9 @@ from elmokit.model.layer_choice import unit_vectors
 
 Floats = NDArray[np.float64]
 
+TIE = 1e-6
+"""Cosines that differ by no more than this count as equal, because float32 vectors are not more exact."""
+
 
 def cosines(vectors: Floats) -> Floats:
     """Cosines (N,N) of every vector with every other; those of a zero vector are 0."""

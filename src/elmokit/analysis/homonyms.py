@@ -20,7 +20,7 @@ from elmokit.text.whole_number import whole_number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from elmokit.analysis.polysemy import Measured
+    from elmokit.analysis.polysemy import SenseRates
     from elmokit.model.elmo import Elmo
 
 MEASUREMENTS = "measurements.json"
@@ -75,7 +75,7 @@ def read_examples(path: str | os.PathLike[str]) -> list[Occurrence]:
     return occurrences
 
 
-def measure_homonyms(elmo: Elmo, train: Sequence[Occurrence], test: Sequence[Occurrence]) -> list[Measured]:
+def measure_homonyms(elmo: Elmo, train: Sequence[Occurrence], test: Sequence[Occurrence]) -> list[SenseRates]:
     """How often the nearest train occurrence of a test occurrence's word has its sense: chance, baselines and layers.
 
     Raises ValueError if the train half lacks a sense of the test half, or has no other sense of that word.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from elmokit.analysis.geometry import cosines
+from elmokit.analysis.geometry import TIE, cosines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 Floats = NDArray[np.float64]
-
-TIE = 1e-6
-"""Cosines that differ by no more than this count as equal, because float32 vectors are not more exact."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Measured:
+class SenseRates:
     """How well one kind of vector does on a list: two numbers from 0 to 1 for each occurrence."""
 
     name: str
@@ -87,14 +84,14 @@ class Measured:
 
 def measure_senses(
     encoded: Sequence[Vectors], occurrences: Sequence[Occurrence], *, num_known: int | None = None
-) -> list[Measured]:
+) -> list[SenseRates]:
     """Rates of chance, two baselines without contextual vectors, every LSTM layer, and the average of all layers.
 
     encoded: one array (L,T,E) for the sentence of each occurrence, as `Elmo.encode(..., layers="all")` returns them.
     num_known: if given, the occurrences after the first `num_known` are judged, and compared only with those;
         otherwise every occurrence is judged, and compared with all others.
     """
-    layers = target_vectors(encoded, occurrences)
+    layers = occurrence_vectors(encoded, occurrences)
     kinds = {
         "static vector": layers[0],
         "bag of context words": context_bags(encoded, occurrences),
@@ -102,7 +99,7 @@ def measure_senses(
         "average": layers.mean(axis=0),
     }
     measured = [
-        Measured(
+        SenseRates(
             name,
             nearest_hits(vectors, occurrences, num_known=num_known),
             triple_hits(vectors, occurrences, num_known=num_known),
@@ -112,7 +109,7 @@ def measure_senses(
     return [chance(occurrences, num_known=num_known), *measured]
 
 
-def target_vectors(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> Floats:
+def occurrence_vectors(encoded: Sequence[Vectors], occurrences: Sequence[Occurrence]) -> Floats:
     """Vectors (L,N,E) of the ambiguous words at every layer; layer 0 is static, the same in every sentence."""
     targets = [array[:, occurrence.index] for array, occurrence in zip(encoded, occurrences, strict=True)]
     return np.stack(targets, axis=1).astype(np.float64)
@@ -156,10 +153,10 @@ def num_triples(occurrences: Sequence[Occurrence]) -> int:
     return sum(int(same.sum()) * int(other.sum()) for _, same, other in _comparisons(occurrences))
 
 
-def chance(occurrences: Sequence[Occurrence], *, num_known: int | None = None) -> Measured:
+def chance(occurrences: Sequence[Occurrence], *, num_known: int | None = None) -> SenseRates:
     """What guessing gets: 7 of 15 nearest neighbours are right if a word has eight sentences for each of two senses."""
     guessed = [float(same.sum() / (same | other).sum()) for _, same, other in _comparisons(occurrences, num_known)]
-    return Measured("chance", np.array(guessed), np.full(len(guessed), 0.5))
+    return SenseRates("chance", np.array(guessed), np.full(len(guessed), 0.5))
 
 
 def rate(hits: Floats, *, guessed: bool = False) -> Rate:

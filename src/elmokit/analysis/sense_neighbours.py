@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.analysis.geometry import TIE
 from elmokit.analysis.layer_mixes import mixes
 from elmokit.analysis.targets import target_vectors
 from elmokit.model.layer_choice import unit_vectors
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from elmokit.analysis.sense_corpora import Instance, SenseCorpus
     from elmokit.model.frozen_layers import FrozenLayers
 
-TIE = 1e-6
 QUERIES_PER_BLOCK = 1024
 
 

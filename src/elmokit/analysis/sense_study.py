@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from elmokit.analysis.homonyms import Recorded
     from elmokit.analysis.neighbours import Context, Word
     from elmokit.analysis.polysemes import Language, Occurrence
-    from elmokit.analysis.polysemy import Measured
+    from elmokit.analysis.polysemy import SenseRates
     from elmokit.model.elmo import Elmo
 
 Floats = NDArray[np.float64]
@@ -80,7 +80,7 @@ class SenseStudy:
     num_parameters: int
     dim: int
     occurrences: list[Occurrence]
-    measured: list[Measured]
+    measured: list[SenseRates]
     planes: list[Plane]
     close_ups: list[CloseUp]
     language: Language = "en"
@@ -89,7 +89,7 @@ class SenseStudy:
     """Rates on homonym_ko, measured when the model was bundled; None if there are none."""
 
     @property
-    def top(self) -> Measured:
+    def top(self) -> SenseRates:
         """The rates of the layer that the planes and close-ups show."""
         return self.measured[-2]
 
@@ -129,7 +129,7 @@ def study_senses(
     return SenseStudy(
         model=model,
         num_parameters=elmo.config.num_parameters,
-        dim=elmo.config.output_dim,
+        dim=elmo.dim,
         occurrences=occurrences,
         measured=measure_senses(encoded, occurrences),
         planes=[_plane(word, occurrences, targets) for word in words],

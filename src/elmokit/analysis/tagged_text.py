@@ -34,7 +34,7 @@ def read_tagged(path: Path) -> list[TaggedSentence]:
 
 
 def read_conllu(path: Path, *, column: int) -> list[TaggedSentence]:
-    """Words and the tags of a column (`UPOS`, `XPOS`) of a CoNLL-U file; ranges and empty nodes are no words.
+    """Words and the tags of a column (`UPOS`, `XPOS`) of a CoNLL-U file; ranges and empty nodes are not words.
 
     Raises ValueError, naming the line, for a different number of columns.
     """

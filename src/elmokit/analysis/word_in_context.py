@@ -94,7 +94,7 @@ def read_kobest_wic(path: Path) -> list[Pair]:
     return pairs
 
 
-def score_pairs(
+def score_wic(
     layers: FrozenLayers, *, train: Sequence[Pair], dev: Sequence[Pair], test: Sequence[Pair]
 ) -> Mapping[str, WordInContextScore]:
     """The threshold with the best accuracy on the training pairs, and what it gets, for each layer and mix."""

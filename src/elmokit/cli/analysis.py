@@ -28,31 +28,24 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="M", help="a bundled model, a folder or an options.json (default: mini-en)")
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
-    parser.add_argument(
-        "--layers", type=layer_choice, default="top", help="top, average, a number, or all (default: top)"
-    )
+    parser.add_argument("--layers", type=layer_choice, help="top, average, a number, or all (default: top)")
     parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
     parser.add_argument("--ignore-case", action="store_true", help="count Plane as a use of plane")
     parser.add_argument(
         "--max-uses",
         type=int,
-        default=200,
         metavar="N",
         help="uses compared per corpus, drawn at random (default: 200)",
     )
     parser.add_argument(
-        "--min-uses", type=int, default=5, metavar="N", help="leave out words with fewer uses in a corpus (default: 5)"
+        "--min-uses", type=int, metavar="N", help="leave out words with fewer uses in a corpus (default: 5)"
     )
+    parser.add_argument("--max-words", type=int, metavar="N", help="without --words: how many (default: 1000)")
     parser.add_argument(
-        "--max-words", type=int, default=1000, metavar="N", help="without --words: how many (default: 1000)"
+        "--contexts", type=int, dest="num_contexts", metavar="N", help="contexts per word and corpus (default: 3)"
     )
-    parser.add_argument(
-        "--contexts", type=int, default=3, metavar="N", help="contexts per word and corpus (default: 3)"
-    )
-    parser.add_argument(
-        "--resamples", type=int, default=1000, metavar="N", help="of intervals and tests (default: 1000)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of what is drawn (default: 0)")
+    parser.add_argument("--resamples", type=int, metavar="N", help="of intervals and tests (default: 1000)")
+    parser.add_argument("--seed", type=int, metavar="N", help="of what is drawn (default: 0)")
     parser.add_argument("-o", "--output", type=Path, metavar="OUT.tsv", help="also write all words as a table")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything as JSON, with the contexts")
 
@@ -77,16 +70,12 @@ def _change(arguments: argparse.Namespace) -> None:
     from elmokit.report.change_tables import change_json, change_rows, change_text
     from elmokit.scoring.surprisal import as_tsv
 
+    names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
+    given = {name: getattr(arguments, name) for name in names}
     settings = ChangeSettings(
-        layers=arguments.layers,
-        max_uses=arguments.max_uses,
-        min_uses=arguments.min_uses,
-        max_words=arguments.max_words,
-        num_contexts=arguments.contexts,
-        resamples=arguments.resamples,
         ignore_case=arguments.ignore_case,
         raw_text=arguments.tokenize,
-        seed=arguments.seed,
+        **{name: value for name, value in given.items() if value is not None},
     )
     with (
         atomic_write(arguments.output) if arguments.output else nullcontext() as table,

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from elmokit.layers.packed.linear import Precision
 
-CORE = ("torch", "numpy", "safetensors", "h5py", "tqdm")
+CORE = ("torch", "numpy", "h5py", "tqdm", "jinja2")
+"""The packages that elmokit depends on, as in pyproject.toml."""
 TORCH_AT_LEAST = (2, 10)  # older ones run code hidden in crafted weights (CVE-2026-24747)
 
 
@@ -128,7 +129,7 @@ def _read(folder: Path) -> str:
 
     elmo = Elmo.from_pretrained(folder, device="cpu")
     width = elmo.encode("1 2", layers="top").shape[1]
-    return f"{elmo.config.num_parameters:,} parameters, {elmo.config.num_layers + 1} layers of width {width}"
+    return f"{elmo.config.num_parameters:,} parameters, {elmo.num_layers} layers of width {width}"
 
 
 def _processor_flags() -> set[str]:

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
-    from elmokit.tasks.all_tasks import SHORT_NAMES
+    from elmokit.tasks.all_tasks import named_tasks
 
-    names = ", ".join(f"{name} ({short})" for short, name in SHORT_NAMES.items())
-    parser.add_argument("task", nargs="?", metavar="TASK", help=f"{names}; short names are in brackets")
+    parser.add_argument("task", nargs="?", metavar="TASK", help=f"{named_tasks()}; short names are in brackets")
     _add_data(parser)
     parser.add_argument(
         "--run", type=Path, dest="run_dir", metavar="DIR", help="output folder of the run (must not exist)"

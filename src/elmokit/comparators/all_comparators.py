@@ -51,9 +51,9 @@ def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) 
     if not model:
         raise ValueError(f"{name} needs a model: {comparator.opens}")
     if comparator.reads_word_vectors and word_vectors is None:
-        raise ValueError(f"{name} reads word vectors: give their file with --word-vectors FILE (word_vectors=...)")
+        raise ValueError(f"{name} reads word vectors: give their file with --word-vectors FILE, or word_vectors=FILE")
     if word_vectors is not None and not comparator.reads_word_vectors:
-        raise ValueError(f"{name} reads no word vectors besides {model}; leave out --word-vectors")
+        raise ValueError(f"{name} reads no word vectors besides {model}; leave out --word-vectors, or word_vectors")
     return comparator.open(model, word_vectors)
 
 

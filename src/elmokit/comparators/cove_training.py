@@ -130,7 +130,10 @@ def train_cove(
     """
     config = change_settings({"training": CoveConfig()}, settings)["training"]
     if not config.word_vectors:
-        raise ValueError("the encoder reads word vectors: give their file with --set word_vectors=FILE")
+        raise ValueError(
+            "the encoder reads word vectors: give their file with --set word_vectors=FILE, or "
+            "settings=['word_vectors=FILE']"
+        )
     if len(files) not in (2, 4):
         raise ValueError(f"{len(files)} files were given; expected SOURCE TARGET, or SOURCE TARGET and a test pair")
     training = _read_pairs(files[0], files[1]).short(config.max_tokens)

@@ -56,7 +56,7 @@ def comparator_run(
     """
     if not resume:
         written = (METRICS_NAME, CHECKPOINT_FILE, result, *others)
-        with new_run(run_dir, files=written, resume_with="the same command and --resume"):
+        with new_run(run_dir, files=written, resume_with="the same command and --resume, or resume=True"):
             start_writing(run_dir)
             write_comparator_config(run_dir, system, config, files=files)
             yield

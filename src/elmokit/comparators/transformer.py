@@ -128,7 +128,8 @@ def open_mean(model: str, word_vectors: Path | None = None) -> SystemLayers:
 def _open(model: str, pieces: Pieces) -> SystemLayers:
     """Read a folder of `save_pretrained`, or a model of the Hub, by its name, that has been downloaded before.
 
-    Raises ValueError without transformers and for a tokenizer that does not know words, OSError for what is no model.
+    Raises ValueError without transformers and for a tokenizer that does not know words, OSError for what is not a
+    model.
     """
     transformers = require("transformers", extra="hf", purpose="opening a transformer")
     safely = {"local_files_only": True, "trust_remote_code": False}

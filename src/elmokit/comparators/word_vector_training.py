@@ -108,7 +108,7 @@ def train_fasttext(
 
 def _refuse(resume: bool) -> None:
     if resume:
-        raise ValueError("a training of word vectors by gensim cannot be resumed; start it again without --resume")
+        raise ValueError("a training of word vectors by gensim cannot be resumed; leave out --resume, or resume=True")
 
 
 def _trained(model: Any, shards: Sequence[Path], config: WordVectorConfig) -> Any:

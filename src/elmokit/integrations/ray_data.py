@@ -77,8 +77,8 @@ def embed_parquet(
 
     The pipeline runs in the Ray that is running, or that RAY_ADDRESS names, or in a local one that ends with it. The
     vectors are those of `embed_file` on the same kind of processor. Raises ValueError, naming file, row group and row,
-    for what is no sentence, after all other blocks, OSError for files that cannot be read or written, and ValueError if
-    Ray is not installed.
+    for what is not a sentence, after all other blocks, OSError for files that cannot be read or written, and ValueError
+    if Ray is not installed.
     """
     ray = require("ray", extra="ray", purpose="embedding with Ray")
     data = require("ray.data", extra="ray", purpose="embedding with Ray")

@@ -51,10 +51,9 @@ def paired_bootstrap(
     *,
     score: Callable[[Counts], float],
     resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> Interval:
-    """The gain of the second system over the first, with the interval of a percentile bootstrap over test items.
+    """The gain of the second system over the first, with the 95 % interval of a percentile bootstrap over items.
 
     first, second: the counts of every test item, for each run of a system (one per seed); all runs have the same items.
     score: turns the sums of the counts into a score; that of a system is the mean over its runs.
@@ -75,7 +74,7 @@ def paired_bootstrap(
     distinct, times = np.array(list(rows), float), np.array(list(rows.values()))
     drawn = np.random.default_rng(seed).multinomial(times.sum(), times / times.sum(), size=resamples)
     gains = [gain(sums) for sums in (drawn @ distinct).tolist()]
-    low, high = np.quantile(gains, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
+    low, high = np.quantile(gains, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
     return Interval(gain((times @ distinct).tolist()), low, high)
 
 

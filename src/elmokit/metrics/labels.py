@@ -1,4 +1,4 @@
-"""One label per instance: accuracy, and precision, recall and F1 per label, averaged over instances or labels."""
+"""One label per instance: accuracy, precision, recall and F1 per label, and the mean F1 of the labels."""
 
 from __future__ import annotations
 
@@ -32,17 +32,9 @@ class LabelScore(Generic[L]):
         return sum(self.by_label.values(), Score())
 
     @property
-    def macro_precision(self) -> float:
-        """Mean over the labels, in percent; likewise `macro_recall` and `macro_f1` (the mean of the labels' F1)."""
-        return _mean([score.precision for score in self.by_label.values()])
-
-    @property
-    def macro_recall(self) -> float:
-        return _mean([score.recall for score in self.by_label.values()])
-
-    @property
     def macro_f1(self) -> float:
-        return _mean([score.f1 for score in self.by_label.values()])
+        """Mean F1 of the labels, in percent; 0 without labels."""
+        return fmean(score.f1 for score in self.by_label.values()) if self.by_label else 0.0
 
     def __add__(self, other: LabelScore[L]) -> LabelScore[L]:
         return LabelScore(by_label=add_by_label(self.by_label, other.by_label))
@@ -59,7 +51,3 @@ def score_labels(*, gold: Sequence[L], predicted: Sequence[L]) -> LabelScore[L]:
         )
     correct = Counter(label for label, guess in zip(gold, predicted, strict=True) if label == guess)
     return LabelScore(by_label=scores_by_label(correct=correct, predicted=Counter(predicted), gold=Counter(gold)))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fmean(values) if values else 0.0

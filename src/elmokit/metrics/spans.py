@@ -145,26 +145,6 @@ def tagging_scheme(sentences: Iterable[Sequence[str]]) -> str:
     return max(legal, key=lambda scheme: legal[scheme])
 
 
-def convert_tags(tags: Sequence[str], *, source: str, target: str) -> list[str]:
-    """The tags of one sentence in another scheme (for the names of schemes see `tags_from_spans`).
-
-    Raises ValueError, naming the position, where the tags are illegal in the source scheme. To accept such tags as
-    conlleval does, read them with `spans_from_tags` and write the spans with `tags_from_spans`.
-    """
-    spans = spans_from_tags(tags)
-    for position, (given, legal) in enumerate(
-        zip(tags, tags_from_spans(spans, num_tokens=len(tags), scheme=source), strict=True)
-    ):
-        if given != legal:
-            before = repr(tags[position - 1]) if position else "the sentence's beginning"
-            after = repr(tags[position + 1]) if position + 1 < len(tags) else "the sentence's end"
-            raise ValueError(
-                f"token {position}: {given!r} between {before} and {after} is illegal in {source}; "
-                f"expected {legal!r} (is it another scheme?)"
-            )
-    return tags_from_spans(spans, num_tokens=len(tags), scheme=target)
-
-
 def _split(tag: str, position: int) -> tuple[str, str]:
     """Prefix and label, split at the first hyphen; spans of a single kind need no label (`B`)."""
     prefix, _, label = tag.partition("-")

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from elmokit.analysis.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE
-from elmokit.analysis.word_in_context import read_wic, score_pairs
+from elmokit.analysis.word_in_context import read_wic, score_wic
 from elmokit.metrics.statistic import Statistic
 from elmokit.reproduce.data_folders import data_folder, glove_file
 from elmokit.reproduce.published import WIC
@@ -54,7 +54,7 @@ def described(parts: Sequence[Sequence[Pair]]) -> str:
 
 def measure_pairs(system: System, *, parts: Sequence[Sequence[Pair]]) -> Measured:
     """Accuracies and test hits of one system."""
-    found = score_pairs(system.layers, train=parts[0], dev=parts[1], test=parts[2])
+    found = score_wic(system.layers, train=parts[0], dev=parts[1], test=parts[2])
     return Measured(
         {row: {"train": each.train, "dev": each.dev, "test": each.test} for row, each in found.items()},
         {row: "".join("1" if hit else "0" for hit in each.hits) for row, each in found.items()},

@@ -45,9 +45,14 @@ def find_task(name: str) -> Task[Any, Any]:
     if known not in TASKS:
         near = difflib.get_close_matches(known, [*TASKS, *SHORT_NAMES], n=1)
         hint = f"did you mean {near[0]}? " if near else ""
-        names = ", ".join(f"{long} ({short})" for short, long in SHORT_NAMES.items())
-        raise ValueError(f"no task {name!r}; {hint}the tasks are {names}")
+        raise ValueError(f"no task {name!r}; {hint}the tasks are {named_tasks()}")
     return importlib.import_module(TASKS[known]).TASK
+
+
+def named_tasks() -> str:
+    """The names of all tasks in one line, each followed by its short name, if it has one."""
+    short_names = {name: f" ({short})" for short, name in SHORT_NAMES.items()}
+    return ", ".join(name + short_names.get(name, "") for name in TASKS)
 
 
 def task_recipe(task: str, name: str = "cpu", settings: Sequence[str] = ()) -> TaskConfig:

@@ -45,13 +45,15 @@ def predict_all(
     model.eval()
     order = sorted(range(len(examples)), key=lambda index: -num_tokens(task, examples[index]))
     predictions: dict[int, P] = {}
-    with torch.no_grad():
-        for group in batched(order, size=batch_size):
-            predicted = model.predict([examples[index] for index in group])
-            predictions.update(zip(group, predicted, strict=True))
-            if when_done is not None:
-                when_done(len(group))
-    model.train(was_training)
+    try:
+        with torch.no_grad():
+            for group in batched(order, size=batch_size):
+                predicted = model.predict([examples[index] for index in group])
+                predictions.update(zip(group, predicted, strict=True))
+                if when_done is not None:
+                    when_done(len(group))
+    finally:
+        model.train(was_training)
     return [predictions[index] for index in range(len(examples))]
 
 

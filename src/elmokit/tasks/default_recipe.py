@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.model.bundled import bundled_models
 from elmokit.tasks.config import with_settings
-from elmokit.tasks.reading import TaskData, read_data
+from elmokit.tasks.reading import TaskExamples, read_data
 from elmokit.tasks.task import E, P, Task, recipe_config
 from elmokit.text.scripts import script_counts
 
@@ -28,7 +28,7 @@ DEV_SHARE = 0.1
 
 def config_and_data(
     task: Task[E, P], splits: Splits, config: TaskConfig | None, settings: Sequence[str]
-) -> tuple[TaskConfig, TaskData[E]]:
+) -> tuple[TaskConfig, TaskExamples[E]]:
     """The config to train with, and the examples as it reads them. Without a config it is a recipe, with `settings`.
 
     That is `cpu`; for training data that is mostly in Hangul it is `cpu-ko`, or, for a task that has no such recipe,
@@ -50,7 +50,10 @@ def config_and_data(
 def _korean_config(task: Task[E, P], settings: Sequence[str]) -> TaskConfig:
     what = "most of the training data is written in Hangul"
     if KOREAN_RECIPE in task.recipes:
-        print(f"{what}: the recipe is {KOREAN_RECIPE} (--recipe {DEFAULT_RECIPE} for another one)", file=sys.stderr)
+        print(
+            f"{what}: the recipe is {KOREAN_RECIPE} (for another one: --recipe {DEFAULT_RECIPE}, or config=...)",
+            file=sys.stderr,
+        )
         return with_settings(recipe_config(task, KOREAN_RECIPE), settings)
     recipe = recipe_config(task, DEFAULT_RECIPE)
     if recipe.inputs.elmo is None or KOREAN_MODEL not in bundled_models():
@@ -58,8 +61,8 @@ def _korean_config(task: Task[E, P], settings: Sequence[str]) -> TaskConfig:
         return with_settings(recipe, settings)
     if with_settings(recipe, settings).inputs.elmo is not None:
         print(
-            f"{what}: ELMo's vectors are those of {KOREAN_MODEL}, unless --model says otherwise; {task.name} has no "
-            f"Korean recipe, so the other settings are those of {DEFAULT_RECIPE}, for English",
+            f"{what}: ELMo's vectors are those of {KOREAN_MODEL}, unless --model, or elmo.model=M, says otherwise; "
+            f"{task.name} has no Korean recipe, so the other settings are those of {DEFAULT_RECIPE}, for English",
             file=sys.stderr,
         )
     return with_settings(recipe, [f"elmo.model={KOREAN_MODEL}", *settings])

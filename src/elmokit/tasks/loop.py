@@ -1,44 +1,29 @@
-"""The supervised loop: epochs of steps, a score on the development set after each epoch, the best weights kept.
-
-`checkpoint.safetensors` is the state after the last epoch: weights, optimiser, moving average, and the progress as
-JSON in its header; a single file, so that it is replaced atomically. Random numbers follow from the seed and the epoch.
-"""
+"""The supervised loop: epochs of steps, a score on the development set after each epoch, the best weights kept."""
 
 from __future__ import annotations
 
-import json
 import math
 import sys
-import time
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Generic
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from elmokit.layers.scalar_mix import ScalarMix, TopLayer
 from elmokit.runs.folder import METRICS_NAME
-from elmokit.runs.metrics_log import append_json_line, read_log
-from elmokit.runs.tensor_files import read_tensors, write_tensors
-from elmokit.runs.training import (
-    DivergenceError,
-    check_tensors,
-    expected_optimizer_tensors,
-    load_optimizer,
-    optimizer_tensors,
-    tensors_under,
-)
-from elmokit.system.json_fields import Fields, parse_json_object
+from elmokit.runs.metrics_log import append_json_line
+from elmokit.runs.tensor_files import write_tensors
+from elmokit.runs.training import DivergenceError, load_optimizer
 from elmokit.system.progress import progress_bar
-from elmokit.system.safetensors import read_layout
 from elmokit.tasks.batching import predict_all, training_batches
-from elmokit.tasks.old_runs import current_tensors
+from elmokit.tasks.checkpoint import nothing_changed, read_checkpoint, write_checkpoint
+from elmokit.tasks.moving_average import MovingAverage
+from elmokit.tasks.optimizer import new_optimizer
+from elmokit.tasks.progress import Clock, TaskProgress
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
 from elmokit.tasks.task import E, P
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from elmokit.tasks.config import TrainingConfig
@@ -46,82 +31,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.task_model import TaskModel
 
 
-MODEL_PREFIX = "model."
-AVERAGE_PREFIX = "average."
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Wall-clock and CPU seconds from an arbitrary start; only differences are meaningful."""
-
-    seconds: float
-    processor_seconds: float
-
-    @classmethod
-    def now(cls) -> Clock:
-        """Read both clocks."""
-        return cls(time.monotonic(), time.process_time())
-
-
-@dataclass(frozen=True)
-class TaskProgress:
-    """How far a run has come, and how well it went."""
-
-    epoch: int = 0
-    """Number of finished epochs."""
-    step: int = 0
-    """Number of optimiser steps so far."""
-    rate_factor: float = 1.0
-    """Factor on the learning rate, from halving it."""
-    epochs_since_halving: int = 0
-    """Epochs without a better score since the best one or the last halving."""
-    best_epoch: int = 0
-    """Number of the epoch with the best score, counted from 1."""
-    best_score: float | None = None
-    """Best score on the development set; None before the first epoch."""
-    seconds: float = 0.0
-    """Wall-clock seconds of training and evaluating."""
-    processor_seconds: float = 0.0
-    """CPU seconds of the same, of all threads; they exclude other programs."""
-
-    def after(self, score: float, *, config: TrainingConfig, step: int, began: Clock) -> TaskProgress:
-        """The progress after one more epoch, which began at `began` and reached that score on the development set."""
-        now = Clock.now()
-        done = replace(
-            self,
-            epoch=self.epoch + 1,
-            step=step,
-            seconds=self.seconds + now.seconds - began.seconds,
-            processor_seconds=self.processor_seconds + now.processor_seconds - began.processor_seconds,
-        )
-        if self.best_score is None or score > self.best_score:
-            return replace(done, best_epoch=done.epoch, best_score=score, epochs_since_halving=0)
-        waited = self.epochs_since_halving + 1
-        if config.halve_after and waited >= config.halve_after:
-            return replace(done, epochs_since_halving=0, rate_factor=self.rate_factor / 2)
-        return replace(done, epochs_since_halving=waited)
-
-    def converged(self, config: TrainingConfig) -> bool:
-        """Whether the score has not improved for `patience` epochs, after at least `min_steps` steps."""
-        return self.epoch - self.best_epoch >= config.patience and self.step >= config.min_steps
-
-    def finished(self, config: TrainingConfig) -> bool:
-        """Whether the last epoch is done, or the run has converged."""
-        return self.epoch >= config.max_epochs or self.converged(config)
-
-
-@dataclass(frozen=True)
-class _Checkpoint:
-    """All of a checkpoint, checked."""
-
-    progress: TaskProgress
-    weights: dict[str, Tensor]
-    """By the names of today."""
-    others: dict[str, Tensor]
-    """Of the optimiser, and the moving average."""
-
-
-class Training(Generic[E, P]):
+class TaskTraining(Generic[E, P]):
     """A run in progress: `load` continues from the checkpoint in its folder, `run` trains to the end."""
 
     def __init__(
@@ -141,10 +51,10 @@ class Training(Generic[E, P]):
         self.dev = dev
         self.run_dir = run_dir
         self.progress = TaskProgress()
-        self.optimizer = _new_optimizer(self.model, config)
+        self.optimizer = new_optimizer(self.model, config)
         self.parameters = [value for value in self.model.parameters() if value.requires_grad]
         self.cuda_devices = list({value.device for value in self.parameters if value.is_cuda})
-        self.average = [value.detach().clone() for value in self.parameters] if config.average_decay else []
+        self.average = MovingAverage(self.parameters, config)
 
     def load(self, *, from_start: bool = False) -> None:
         """Continue after the last finished epoch, if there is one.
@@ -154,7 +64,7 @@ class Training(Generic[E, P]):
         """
         try:
             with nothing_changed():
-                checkpoint = self._read_checkpoint()
+                checkpoint = read_checkpoint(self.run_dir, self.model, self.optimizer, self.average.values)
         except ValueError:
             if from_start:
                 return
@@ -163,13 +73,12 @@ class Training(Generic[E, P]):
             return
         if from_start:
             raise ValueError(
-                f"{self.run_dir / CHECKPOINT_FILE} can be read: leave out --from-start to continue from it"
+                f"{self.run_dir / CHECKPOINT_FILE} can be read: leave out --from-start, or from_start=True, to continue"
             )
         self.progress = checkpoint.progress
         self.model.load_state_dict(checkpoint.weights)
-        load_optimizer(self.optimizer, checkpoint.others)
-        average = tensors_under(AVERAGE_PREFIX, checkpoint.others)
-        self.average = [average[str(index)].to(old.device) for index, old in enumerate(self.average)]
+        load_optimizer(self.optimizer, checkpoint.optimizer)
+        self.average.restore(checkpoint.average)
 
     def run(self) -> TaskProgress:
         """Train until the last epoch, or until patience runs out."""
@@ -183,7 +92,7 @@ class Training(Generic[E, P]):
             if self.progress.best_epoch == self.progress.epoch:
                 self._save_best()
             self._log(loss, rate, scores)
-            self._save_checkpoint()
+            write_checkpoint(self.run_dir, self.progress, self.model, self.optimizer, self.average.values)
         return self.progress
 
     def _one_epoch(self) -> tuple[float, int]:
@@ -233,25 +142,15 @@ class Training(Generic[E, P]):
         for group in self.optimizer.param_groups:
             group["lr"] = self._learning_rate(step)
         self.optimizer.step()
-        self._update_average(step)
+        self.average.update(step)
         return value
 
     def _learning_rate(self, step: int) -> float:
         config = self.config
         return config.learning_rate * self.progress.rate_factor * config.decay ** (step // config.decay_steps)
 
-    @torch.no_grad()
-    def _update_average(self, step: int) -> None:
-        """With the warm-up, the decay grows with the steps, like TensorFlow's with `num_updates`."""
-        if self.average:
-            decay = self.config.average_decay
-            if self.config.average_warm_up:
-                decay = min(decay, (1 + step) / (10 + step))
-            for average, parameter in zip(self.average, self.parameters, strict=True):
-                average.lerp_(parameter, 1 - decay)
-
     def _evaluate(self) -> Mapping[str, float]:
-        with _Swapped(self.parameters, self.average):
+        with self.average.in_place_of_the_weights():
             predictions = predict_all(self.task, self.model, self.dev, batch_size=self.config.batch_size)
         scores = self.task.score(self.dev, predictions)
         if not math.isfinite(scores[self.task.metric]):
@@ -259,40 +158,8 @@ class Training(Generic[E, P]):
         return scores
 
     def _save_best(self) -> None:
-        with _Swapped(self.parameters, self.average):
+        with self.average.in_place_of_the_weights():
             write_tensors(self.run_dir / BEST_FILE, self.model.state_dict())
-
-    def _read_checkpoint(self) -> _Checkpoint | None:
-        """All of it, checked; None of a run that was stopped in its first epoch.
-
-        FormatError, a ValueError, and OSError name the file that is damaged or gone.
-        """
-        path = self.run_dir / CHECKPOINT_FILE
-        if not path.exists():
-            if _last_logged_epoch(self.run_dir / METRICS_NAME) > 1:  # an epoch is logged before its checkpoint
-                raise FileNotFoundError(f"{path} is missing, and the run has finished more than one epoch")
-            return None
-        progress = read_progress(path)
-        tensors = read_tensors(path).tensors
-        others = {name: tensor for name, tensor in tensors.items() if not name.startswith(MODEL_PREFIX)}
-        weights = self._checked_weights(path, tensors_under(MODEL_PREFIX, tensors))
-        average = {f"{AVERAGE_PREFIX}{index}": tensor for index, tensor in enumerate(self.average)}
-        check_tensors(path, others, average | expected_optimizer_tensors((self.optimizer,), others, every=False))
-        if progress.best_epoch:
-            self._checked_weights(self.run_dir / BEST_FILE, read_tensors(self.run_dir / BEST_FILE).tensors)
-        return _Checkpoint(progress, weights, others)
-
-    def _checked_weights(self, path: Path, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        weights = current_tensors(tensors, self.model.inputs.config)
-        check_tensors(path, weights, self.model.state_dict())
-        return weights
-
-    def _save_checkpoint(self) -> None:
-        tensors = {f"{MODEL_PREFIX}{name}": tensor for name, tensor in self.model.state_dict().items()}
-        tensors |= {f"{AVERAGE_PREFIX}{index}": tensor for index, tensor in enumerate(self.average)}
-        tensors |= optimizer_tensors(self.optimizer)
-        progress = {"progress": json.dumps(asdict(self.progress))}
-        write_tensors(self.run_dir / CHECKPOINT_FILE, tensors, metadata=progress)
 
     def _log(self, loss: float, rate: float, scores: Mapping[str, float]) -> None:
         now = self.progress
@@ -318,76 +185,3 @@ class Training(Generic[E, P]):
             f"epoch {self.progress.epoch + 1}, step {step}: {what} is not finite, so training has diverged; start "
             "another run with a lower learning_rate, or clip the gradient (clip_norm)"
         )
-
-
-@contextmanager
-def nothing_changed() -> Generator[None]:
-    """Errors of files that a run is to be continued from say that nothing was changed, and what can be done."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        raise ValueError(
-            f"{error}. Nothing was changed; put back a copy of the file, or train again from the first epoch with "
-            "--from-start"
-        ) from error
-
-
-def _last_logged_epoch(log: Path) -> int:
-    """0 if there is none. Raises FormatError for a line without an epoch."""
-    lines = enumerate(read_log(log).records, start=1)
-    return max((Fields(f"{log}, line {number}", record).integer("epoch") for number, record in lines), default=0)
-
-
-def read_progress(path: Path) -> TaskProgress:
-    """Read the progress from a checkpoint's header. Raises FileNotFoundError, and FormatError for a damaged one."""
-    metadata = Fields(path, read_layout(path).metadata)
-    fields = Fields(path, parse_json_object(metadata.text("progress"), where=path), prefix="progress.")
-    return TaskProgress(
-        epoch=fields.integer("epoch"),
-        step=fields.integer("step"),
-        rate_factor=fields.number("rate_factor"),
-        epochs_since_halving=fields.integer("epochs_since_halving"),
-        best_epoch=fields.integer("best_epoch"),
-        best_score=None if fields.value("best_score") is None else fields.number("best_score", least=-math.inf),
-        seconds=fields.number("seconds"),
-        processor_seconds=fields.number("processor_seconds") if "processor_seconds" in fields else 0.0,
-    )
-
-
-class _Swapped:
-    """Swaps the weights with their moving average for a while; does nothing if there is no average."""
-
-    def __init__(self, parameters: list[nn.Parameter], average: list[Tensor]) -> None:
-        self.pairs = list(zip(parameters, average, strict=bool(average)))
-
-    def __enter__(self) -> None:
-        self._swap()
-
-    def __exit__(self, *error: object) -> None:
-        self._swap()
-
-    @torch.no_grad()
-    def _swap(self) -> None:
-        for parameter, average in self.pairs:
-            kept = parameter.clone()
-            parameter.copy_(average)
-            average.copy_(kept)
-
-
-def _new_optimizer(module: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
-    undecayed = {
-        id(value) for part in module.modules() if isinstance(part, ScalarMix | TopLayer) for value in part.parameters()
-    }
-    if not config.decay_biases:
-        undecayed |= {id(value) for value in module.parameters() if value.ndim < 2}
-    trained = [value for value in module.parameters() if value.requires_grad]
-    groups: list[dict[str, Any]] = [
-        {"params": [value for value in trained if id(value) not in undecayed], "weight_decay": config.weight_decay},
-        {"params": [value for value in trained if id(value) in undecayed], "weight_decay": 0.0},
-    ]
-    if config.optimizer == "adadelta":
-        return torch.optim.Adadelta(groups, lr=config.learning_rate, rho=0.95, eps=config.adadelta_epsilon)
-    if config.optimizer == "sgd":
-        return torch.optim.SGD(groups, lr=config.learning_rate)
-    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
-    return kind(groups, lr=config.learning_rate, fused=True)

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
     from elmokit.tasks.task import Task
 
+GIVE_DEV = "give a development file: --dev FILE, or data=Splits(train=..., dev=...)"
+
 Sentences = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class TaskData(Generic[E]):
+class TaskExamples(Generic[E]):
     """The examples of a data set; `test` has those of each file by its name."""
 
     train: list[E]
@@ -36,7 +38,7 @@ class TaskData(Generic[E]):
     """For each split, or test file, the number of examples, and of skipped ones by reason."""
 
 
-def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskData[E]:
+def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskExamples[E]:
     """Read all files, and choose the training examples to use. Raises ValueError for a split without examples."""
     if config.training.dev_share:
         train, dev = _set_apart(task, (*splits.train, *splits.dev), config)
@@ -55,7 +57,7 @@ def read_data(task: Task[E, P], splits: Splits, config: TaskConfig) -> TaskData[
     used = _used(train.examples, config.training)
     if len(used) < len(train.examples):
         counts["train"]["used"] = len(used)
-    return TaskData(used, dev.examples, {name: reading.examples for name, reading in test.items()}, counts)
+    return TaskExamples(used, dev.examples, {name: reading.examples for name, reading in test.items()}, counts)
 
 
 def read_files(
@@ -95,13 +97,12 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
     if not 0 < len(apart) < len(groups):
         raise ValueError(
             f"{count(len(groups), 'document')} {'is' if len(groups) == 1 else 'are'} too few to set apart {share:.0%} "
-            "of them as the development set; give a development file (--dev FILE)"
+            f"of them as the development set; {GIVE_DEV}"
         )
     train_examples = [example for example in train.examples if group(example) not in apart]
     if not train_examples:
         raise ValueError(
-            "all examples to train on are in the documents that are set apart as the development set; give a "
-            "development file (--dev FILE)"
+            f"all examples to train on are in the documents that are set apart as the development set; {GIVE_DEV}"
         )
     dev_examples = [example for example in dev.examples if group(example) in apart]
     return Reading(train_examples, train.skipped), Reading(dev_examples)
@@ -109,16 +110,18 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
 
 def report_foreign_labels(task: Task[E, P], examples: Iterable[E], known: Iterable[str], *, name: str) -> None:
     """Report on stderr, which calls the examples `name`, if they have labels but none of those that the model knows."""
-    found, learnt = (
-        sorted({re.sub("^[BILU]-", "", symbol) for symbol in symbols if symbol != "O"})
-        for symbols in (task.symbols(examples), known)
-    )
+    found, learnt = sorted(label_names(task.symbols(examples))), sorted(label_names(known))
     if task.symbols_are_labels and found and learnt and not {*found} & {*learnt}:
         print(
             f"{name} has the labels {listed(found)}, and the model knows {listed(learnt)}: none in common, so nothing "
             "can be right",
             file=sys.stderr,
         )
+
+
+def label_names(symbols: Iterable[str]) -> list[str]:
+    """The labels of a task's symbols, each once, in their order: tags lose their prefix, and `O` is not a label."""
+    return list(dict.fromkeys(re.sub("^[BILU]-", "", symbol) for symbol in symbols if symbol != "O"))
 
 
 def _own_sentences(task: Task[E, P], example: E) -> Hashable:
@@ -137,7 +140,7 @@ def _used(examples: list[E], config: TrainingConfig) -> list[E]:
     return examples
 
 
-def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Sentences]:
+def sentences_of(task: Task[E, P], data: TaskExamples[E]) -> tuple[Sentences, Sentences]:
     """The distinct sentences of the training set, and those of the other sets that are not in it."""
     held_out = [example for part in (data.dev, *data.test.values()) for example in part]
     training = {tuple(sentence): None for example in data.train for sentence in task.sentences(example)}
@@ -145,7 +148,7 @@ def sentences_of(task: Task[E, P], data: TaskData[E]) -> tuple[Sentences, Senten
     return list(training), [sentence for sentence in others if sentence not in training]
 
 
-def digest(task: Task[E, P], data: TaskData[E]) -> str:
+def digest(task: Task[E, P], data: TaskExamples[E]) -> str:
     """A SHA-256 (hex) of the sentences of the training and development sets in their order, and of their labels' names.
 
     A sentence that has another of these labels gives the same.

@@ -1,15 +1,13 @@
-"""Opens the files of a task's inputs: word vectors, a biLM and the cache of its activations -> `TokenInputs`."""
+"""Opens the files of a task's inputs: word vectors, a biLM and the cache of its activations."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import torch
 from torch import nn
 
 from elmokit.model.elmo import Elmo, load_bilm
-from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.words import WordTable, new_word_table
 from elmokit.vectors.cache import Activations
 from elmokit.vectors.files import recognise
@@ -19,34 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import torch
+
     from elmokit.model.bilm import BiLM
     from elmokit.model.frozen_layers import FrozenLayers
     from elmokit.tasks.config import ElmoInput, InputConfig
+    from elmokit.tasks.run_folder import TaskRecord
 
     Sentences = Sequence[Sequence[str]]
-
-
-def new_inputs(
-    config: InputConfig,
-    training: Sentences,
-    others: Sentences = (),
-    *,
-    seed: int = 0,
-    cache: Path | None = None,
-    device: str | torch.device | None = None,
-) -> TokenInputs:
-    """Inputs with fresh weights for the training set's words. They are on the CPU; a frozen biLM runs on `device`.
-
-    others: sentences of the development and test sets (see `new_word_table`).
-    cache: folder of the activations of frozen biLMs (`default_cache()`); None computes them again.
-    """
-    words = read_words(config, training, others, seed=seed)
-    elmo = read_elmo(config.elmo, cache=cache, device=device)
-    if (frozen := frozen_layers(elmo)) is not None:
-        frozen.add([*training, *others])
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return TokenInputs(config, words=words, elmo=elmo)
 
 
 def read_words(config: InputConfig, training: Sentences, others: Sentences, *, seed: int) -> WordTable | None:
@@ -85,6 +63,16 @@ def read_elmo(
     if config.train:
         return load_bilm(config.model)[0]
     return Activations(Elmo.from_pretrained(config.model, device=device), folder=cache)
+
+
+def check_elmo(record: TaskRecord, elmo: FrozenLayers | BiLM | None, run_dir: Path) -> None:
+    """Raise ValueError if the biLM is not the one that the task was trained with."""
+    frozen = frozen_layers(elmo)
+    if frozen is not None and (found := frozen.fingerprint()) != record.fingerprint:
+        raise ValueError(
+            f"{run_dir} was trained with the biLM of fingerprint {record.fingerprint}; the one given has {found}, so "
+            "its vectors are different; give the biLM of the training"
+        )
 
 
 def frozen_layers(elmo: FrozenLayers | BiLM | None) -> FrozenLayers | None:

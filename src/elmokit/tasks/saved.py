@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -17,11 +16,10 @@ from elmokit.system.untrusted import shown
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.prediction import shortened
-from elmokit.tasks.reading import read_files, report_foreign_labels
-from elmokit.tasks.resources import read_elmo
+from elmokit.tasks.reading import label_names, read_files, report_foreign_labels
+from elmokit.tasks.resources import check_elmo, read_elmo
 from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, named_by, read_record, with_elmo_model
-from elmokit.tasks.train import check_elmo, new_model
-from elmokit.tasks.weights import check_shapes, read_weights
+from elmokit.tasks.weights import check_shapes, new_model, read_weights
 from elmokit.tasks.words import load_word_table
 from elmokit.text.lines import STDIN, read_lines
 
@@ -50,9 +48,7 @@ class TrainedTask:
     def __repr__(self) -> str:
         elmo = self.record.config.inputs.elmo
         reads = "without ELMo" if elmo is None else f"with {shortened(elmo.model)} at {elmo.position}"
-        labels = ", ".join(
-            dict.fromkeys(re.sub("^[BILU]-", "", symbol) for symbol in self.record.symbols if symbol != "O")
-        )
+        labels = ", ".join(label_names(self.record.symbols))
         return f"<TrainedTask {self.task.name} {reads}{labels and f': {labels}'}>"
 
     def predict(self, value: object) -> Any:
@@ -153,8 +149,8 @@ class TrainedTask:
         if suffix == ".txt" and not self._is_of_known_data(path):
             if self._reads_as_data(path):
                 raise ValueError(
-                    f"{path} is named as raw text is, but reads as data of {self.task.name}; say which it is with "
-                    "--input-kind data or --input-kind text"
+                    f"{path} is named as raw text is, but reads as data of {self.task.name}; say which it is: "
+                    "--input-kind data or text, or kind='data' or 'text'"
                 )
             return "text"
         return "json" if suffix == ".jsonl" else "data"

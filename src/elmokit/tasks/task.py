@@ -100,7 +100,8 @@ def check_folder(folder: Path, *, task_name: str) -> None:
     """Raise FileNotFoundError if there is no such folder, and NotADirectoryError if it is a file."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(
-            f"{folder} is a file; expected a folder with the files of {task_name} (to train on a file: --train FILE)"
+            f"{folder} is a file; expected a folder with the files of {task_name} (to train on a file: --train FILE, "
+            "or data=Splits(train=...))"
         )
     if not folder.is_dir():
         raise FileNotFoundError(f"{folder}: there is no such folder; expected one with the files of {task_name}")

@@ -1,4 +1,4 @@
-"""Weights of a task's model on disk: compared with what the run's config builds before any memory is taken for it."""
+"""Weights of a task's model: fresh ones, and those on disk, checked before memory is taken for them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from elmokit.layers.devices import find_device
 from elmokit.layers.meta_device import on_meta_device
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.safetensors import read_layout
 from elmokit.system.untrusted import FormatError
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.old_runs import current_tensors
+from elmokit.tasks.task import E, P
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +24,28 @@ if TYPE_CHECKING:
     from elmokit.model.frozen_layers import FrozenLayers
     from elmokit.tasks.run_folder import TaskRecord
     from elmokit.tasks.task import Task
+    from elmokit.tasks.task_model import TaskModel
     from elmokit.tasks.words import WordTable
+
+
+def new_model(
+    task: Task[E, P],
+    record: TaskRecord,
+    words: WordTable | None,
+    elmo: FrozenLayers | BiLM | None,
+    *,
+    device: str | torch.device | None,
+) -> TaskModel:
+    """A model with fresh weights from the seed, which is set again after the inputs.
+
+    So the rest of the model starts as similarly as it can with ELMo and without.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(record.config.training.seed)
+        inputs = TokenInputs(record.config.inputs, words=words, elmo=elmo)
+        torch.manual_seed(record.config.training.seed)
+        model = task.build(record.config.model, inputs, record.symbols)
+    return model.to(find_device(device))
 
 
 def check_shapes(

@@ -5,7 +5,7 @@ import pytest
 
 from elmokit import Elmo
 from elmokit.analysis.polysemes import read_polysemes
-from elmokit.analysis.polysemy import target_vectors
+from elmokit.analysis.polysemy import occurrence_vectors
 from elmokit.analysis.semantic_change.constructed import construct_change, score_measures
 
 OCCURRENCES = read_polysemes()
@@ -33,7 +33,7 @@ def test_vectors_that_are_the_sense_find_the_change_and_random_ones_do_not():
 def test_the_bundled_model_finds_constructed_change_in_its_top_layer():
     elmo = Elmo.from_pretrained("mini-en")
     encoded = elmo.encode([list(one.tokens) for one in OCCURRENCES], layers="all")
-    vectors = target_vectors(encoded, OCCURRENCES)
+    vectors = occurrence_vectors(encoded, OCCURRENCES)
     top, tokens = (score_measures(vectors[layer], OCCURRENCES, num_constructions=20) for layer in (2, 0))
     assert top["excess"].spearman.mean > 0.65 and top["excess"].area.mean > 0.95
     assert top["PRT"].area.mean > 0.9

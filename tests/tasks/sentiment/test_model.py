@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from elmokit.tasks.inputs import EncodedTokens
-from elmokit.tasks.sentiment.config import SentimentConfig
-from elmokit.tasks.sentiment.model import CNNClassifier, SentimentClassifier
+from elmokit.tasks.sentiment.config import CLASSIFIERS, SentimentConfig
+from elmokit.tasks.sentiment.model import NETWORKS, CNNClassifier, SentimentClassifier
 from elmokit.tasks.sentiment.reader import LabelledText
 from elmokit.tasks.sentiment.recipes import paper
 from elmokit.tasks.sentiment.task import build
@@ -67,7 +67,7 @@ def test_predicts_the_most_probable_label_without_looking_at_the_given_one(class
 
 
 @pytest.mark.parametrize("classifier", ["bcn", "bilstm"], indirect=True)
-def test_what_is_for_the_output_is_read_by_a_second_encoder_beside_the_first(classifier: SentimentClassifier):
+def test_what_is_for_the_output_is_read_by_a_second_encoder_next_to_the_first(classifier: SentimentClassifier):
     encoder, vectors = classifier.network.encoder, classifier.inputs([["not", "bad"]])
     encoded = encoder(vectors)
     assert encoded.shape == (1, 2, 16 + 16)
@@ -114,9 +114,10 @@ def test_refuses_texts_without_one_of_the_labels(classifier: SentimentClassifier
         classifier([LabelledText(["not", "bad"], None)])
 
 
-def test_refuses_an_unknown_classifier(stand_in_inputs):
-    with pytest.raises(ValueError, match="the classifier is 'gru'; expected one of bcn, bilstm, cnn"):
-        build(replace(SMALL, classifier="gru"), stand_in_inputs(["a"]), LABELS)
+def test_refuses_an_unknown_classifier_and_empty_filters():
+    assert tuple(NETWORKS) == CLASSIFIERS
+    with pytest.raises(ValueError, match="classifier is 'gru'; expected one of bcn, bilstm, cnn"):
+        replace(SMALL, classifier="gru")
     with pytest.raises(ValueError, match=r"cnn_filters are \(\(0, 8\),\); expected pairs"):
         replace(SMALL, cnn_filters=((0, 8),))
 

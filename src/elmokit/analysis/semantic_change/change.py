@@ -175,10 +175,10 @@ def _measure(
     elmo: Elmo, layers: Layers, words: Sequence[str], sides: Sequence[_Side], settings: ChangeSettings
 ) -> list[list[WordChange]]:
     """The changes of all words, for each layer. Words are compared in groups, so that their vectors fit into memory."""
-    names = [str(number) for number in range(elmo.config.num_layers + 1)] if layers == "all" else [str(layers)]
+    names = [str(number) for number in range(elmo.num_layers)] if layers == "all" else [str(layers)]
     found: list[list[WordChange]] = [[] for _ in names]
     most = REDISTRIBUTIONS_PER_WORD * len(words)
-    num_bytes = 2 * settings.max_uses * len(names) * elmo.config.output_dim * np.dtype(np.float32).itemsize
+    num_bytes = 2 * settings.max_uses * len(names) * elmo.dim * np.dtype(np.float32).itemsize
     with progress_bar(unit="word", total=len(words)) as bar:
         for group in batched(words, size=max(VECTOR_BYTES // num_bytes, 1)):
             vectors = [_vectors(elmo, layers, group, side) for side in sides]
@@ -196,10 +196,8 @@ def _vectors(elmo: Elmo, layers: Layers, words: Sequence[str], side: _Side) -> d
     for word in words:
         for place, use in enumerate(side.sampled[word].uses):
             wanted.setdefault((use.file, use.line), []).append((word, place, use))
-    depth = elmo.config.num_layers + 1 if layers == "all" else 1
-    found = {
-        word: np.empty((depth, len(side.sampled[word].uses), elmo.config.output_dim), np.float32) for word in words
-    }
+    depth = elmo.num_layers if layers == "all" else 1
+    found = {word: np.empty((depth, len(side.sampled[word].uses), elmo.dim), np.float32) for word in words}
     for uses in batched(wanted.values(), size=SENTENCES_AT_ONCE):
         sentences = [side.corpus.split(of_sentence[0][2].sentence) for of_sentence in uses]
         arrays = elmo.encode(sentences, layers=layers, show_progress_bar=False)

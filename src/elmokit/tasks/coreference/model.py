@@ -19,6 +19,7 @@ from elmokit.layers.spans import (
     prune_spans,
 )
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre
+from elmokit.tasks.glorot import glorot
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class CoreferenceResolver(TaskModel):
             dropout_rate=config.dropout_rate,
         )
         span_dim = 2 * encoded_dim + config.feature_dim + inputs.input_dim
-        self.score_mention = nn.Sequential(_linear(span_dim, config.scorer_dim), *_rest_of_scorer(config))
+        self.score_mention = nn.Sequential(glorot(nn.Linear(span_dim, config.scorer_dim)), *_rest_of_scorer(config))
         self.score_pair = PairScorer(config, span_dim=span_dim, num_genres=len(self.genre_ids))
 
     def forward(self, examples: Sequence[CoreferenceDocument]) -> Float[Tensor, ""]:
@@ -127,7 +128,7 @@ class PairScorer(nn.Module):
             nn.init.xavier_uniform_(embedding.weight)  # TensorFlow's default, as Lee et al.'s code
         nn.init.zeros_(self.genres.weight.detach()[0])  # an unknown genre, which never occurs in training
         self.dropout = nn.Dropout(config.dropout_rate)
-        self.first_layer = _linear(3 * span_dim + 3 * config.feature_dim, config.scorer_dim)
+        self.first_layer = glorot(nn.Linear(3 * span_dim + 3 * config.feature_dim, config.scorer_dim))
         self.rest = nn.Sequential(*_rest_of_scorer(config))
 
     def forward(
@@ -220,21 +221,13 @@ def part_of(document: CoreferenceDocument, *, start: int, num_sentences: int) ->
     )
 
 
-def _linear(input_dim: int, output_dim: int) -> nn.Linear:
-    """Glorot-uniform weights, as in Lee et al.'s code; biases are zero, but random in that code."""
-    linear = nn.Linear(input_dim, output_dim)
-    nn.init.xavier_uniform_(linear.weight)
-    nn.init.zeros_(linear.bias)
-    return linear
-
-
 def _rest_of_scorer(config: CoreferenceConfig) -> list[nn.Module]:
-    """The scorer's layers after the first of two hidden ones."""
+    """The scorer's layers after the first of two hidden ones. Biases start at zero; in Lee et al.'s code, at random."""
     return [
         nn.ReLU(),
         nn.Dropout(config.dropout_rate),
-        _linear(config.scorer_dim, config.scorer_dim),
+        glorot(nn.Linear(config.scorer_dim, config.scorer_dim)),
         nn.ReLU(),
         nn.Dropout(config.dropout_rate),
-        _linear(config.scorer_dim, 1),
+        glorot(nn.Linear(config.scorer_dim, 1)),
     ]

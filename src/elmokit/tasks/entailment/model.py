@@ -14,6 +14,7 @@ from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.encoder import BiLSTM
 from elmokit.layers.pooling import masked_max, masked_mean
 from elmokit.system.untrusted import quoted
+from elmokit.tasks.glorot import glorot
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
@@ -52,8 +53,7 @@ class EntailmentClassifier(TaskModel):
         self.hidden = nn.Linear(4 * 2 * config.inference_dim, config.hidden_dim)
         self.score = nn.Linear(config.hidden_dim, len(self.labels))
         for layer in (self.projection, self.hidden, self.score):
-            nn.init.xavier_uniform_(layer.weight)  # as in AllenNLP's esim
-            nn.init.zeros_(layer.bias)
+            glorot(layer)  # as in AllenNLP's esim
 
     def forward(self, examples: Sequence[SentencePair]) -> Float[Tensor, ""]:
         """Mean cross entropy. Raises ValueError for a pair without a label, or with an unknown one."""

@@ -13,6 +13,7 @@ from elmokit.layers.attention import BidirectionalAttention, SelfAttention
 from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.encoder import BiGRU
 from elmokit.system.untrusted import quoted
+from elmokit.tasks.glorot import glorot
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
@@ -46,14 +47,14 @@ class AnswerFinder(TaskModel):
         self.dropout = VariationalDropout(rate=config.dropout_rate)
         self.encoder = BiGRU(input_dim=inputs.input_dim, hidden_dim=dim)
         self.attention = BidirectionalAttention(dim=both + inputs.output_dim)
-        self.attention_dense = _dense(4 * (both + inputs.output_dim), both)
+        self.attention_dense = glorot(nn.Linear(4 * (both + inputs.output_dim), both))  # as in Clark and Gardner's code
         self.self_encoder = BiGRU(input_dim=both, hidden_dim=dim)
         self.self_attention = SelfAttention(dim=both)
-        self.self_dense = _dense(3 * both, both)
+        self.self_dense = glorot(nn.Linear(3 * both, both))
         self.start_encoder = BiGRU(input_dim=both, hidden_dim=dim)
         self.end_encoder = BiGRU(input_dim=2 * both, hidden_dim=dim)
-        self.start_score = _dense(both, 1, bias=False)  # a bias would cancel in the softmax
-        self.end_score = _dense(both, 1, bias=False)
+        self.start_score = glorot(nn.Linear(both, 1, bias=False))  # a bias would cancel in the softmax
+        self.end_score = glorot(nn.Linear(both, 1, bias=False))
 
     def forward(self, examples: Sequence[Question]) -> Float[Tensor, ""]:
         """Mean cross entropy of the first token plus that of the last token, for the first answer that tokens cover.
@@ -114,15 +115,6 @@ def best_spans(start: Float[Tensor, "B T"], end: Float[Tensor, "B T"], *, max_to
         sums[:, : num_tokens - width, width] = start[:, : num_tokens - width] + end[:, width:]
     best = cast("list[int]", sums.flatten(1).argmax(dim=1).tolist())
     return [(index // widths, index // widths + index % widths) for index in best]
-
-
-def _dense(input_dim: int, output_dim: int, *, bias: bool = True) -> nn.Linear:
-    """Glorot-uniform weights and biases of zero, as in Clark and Gardner's code."""
-    layer = nn.Linear(input_dim, output_dim, bias=bias)
-    nn.init.xavier_uniform_(layer.weight)
-    if bias:
-        nn.init.zeros_(layer.bias)
-    return layer
 
 
 def _gold_spans(examples: Sequence[Question]) -> Int[Tensor, "2 B"]:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from elmokit.tasks.bounds import check_bounds
 
+CLASSIFIERS = ("bcn", "bilstm", "cnn")
+"""Names of the networks in `model.NETWORKS`."""
+
 
 @dataclass(frozen=True)
 class SentimentConfig:
@@ -43,6 +46,8 @@ class SentimentConfig:
     layer."""
 
     def __post_init__(self) -> None:
+        if self.classifier not in CLASSIFIERS:
+            raise ValueError(f"classifier is {self.classifier!r}; expected one of {', '.join(CLASSIFIERS)}")
         check_bounds(
             self,
             positive=("projection_dim", "encoder_dim", "integrator_dim", "maxout_dims", "maxout_pool_size"),

@@ -57,7 +57,7 @@ def run(html_path: Path, *, model: str | None = None, output: TextIO | None = No
 
 
 def write_picture(svg_path: Path, *, model: str | None = None) -> None:
-    """Write the README's picture: the occurrences of a few words as points in the plane, and the measured rates."""
+    """Write the README's picture, docs/demo.svg: the occurrences of a few words in the plane, and the rates."""
     with atomic_write(svg_path) as unfinished:
         unfinished.write_text(picture.sense_picture(_study(model)), encoding="utf-8")
 

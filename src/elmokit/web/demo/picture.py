@@ -16,7 +16,7 @@ from elmokit.web.templates import template_environment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elmokit.analysis.polysemy import Measured
+    from elmokit.analysis.polysemy import SenseRates
     from elmokit.analysis.sense_study import Plane, SenseStudy
 
 PANEL = (300, 232)
@@ -103,7 +103,7 @@ def scatter(plane: Plane, study: SenseStudy) -> Scatter:
     return Scatter(plane.word, nearest_share(study, plane.word), senses, marks, _SCATTER_TOP)
 
 
-def bars(measured: Sequence[Measured]) -> Bars:
+def bars(measured: Sequence[SenseRates]) -> Bars:
     """Lay out the rates as a drawing of size `PANEL`; chance, the first of them, is drawn as a line."""
     scale = PANEL[0] - _BARS_LEFT - _BARS_RIGHT
     drawn: list[Bar] = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes, senses_of, words_of
-from elmokit.analysis.polysemy import chance, nearest_hits, target_vectors
+from elmokit.analysis.polysemy import chance, nearest_hits, occurrence_vectors
 from elmokit.system.untrusted import quoted
 from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
@@ -145,7 +145,7 @@ def quantised(
 
 def _rates(occurrences: list[Occurrence], encoded: list[Float32[np.ndarray, "L T E"]]) -> dict[str, object]:
     """How often the nearest neighbour has the same sense, by chance and at each layer, for all words and for each."""
-    targets = target_vectors(encoded, occurrences)
+    targets = occurrence_vectors(encoded, occurrences)
     hits = [chance(occurrences).nearest, *(nearest_hits(layer, occurrences) for layer in targets)]
     overall = [float(of_layer.mean()) for of_layer in hits]
     return {"words": _words(occurrences, hits), "chance": overall[0], "rates": overall[1:]}

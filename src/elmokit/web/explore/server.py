@@ -74,14 +74,14 @@ class _Server(ThreadingHTTPServer):
 def serve(folder: Path, *, port: int = 0) -> ThreadingHTTPServer:
     """A server of the folder's files on 127.0.0.1; `serve_forever()` runs it. Port 0 is any free one.
 
-    The folder need not exist yet. Raises ValueError for a number that is no port, and OSError if the port is taken.
+    The folder need not exist yet. Raises ValueError for a number that is not a port, and OSError if the port is taken.
     """
     if not 0 <= port <= LAST_PORT:
         raise ValueError(f"port {port}; expected 1 to {LAST_PORT}, or 0 for any free one")
     try:
         return _Server((HOST, port), partial(_Handler, directory=str(folder)))
     except OSError as error:
-        raise OSError(f"port {port}: {error.strerror or error}; choose another one, or leave --port out") from error
+        raise OSError(f"port {port}: {error.strerror or error}; choose another one, or 0 for any free one") from error
 
 
 def address(server: ThreadingHTTPServer) -> str:

@@ -51,7 +51,7 @@ def write_site(
 ) -> Path:
     """Write the explorer of a model into a new folder, and return the page, `index.html`.
 
-    corpora: files to search in beside the bundled sample, a sentence per line; `raw_text` tokenises them. A map of a
+    corpora: files to search in next to the bundled sample, one sentence per line; `raw_text` tokenises them. A map of a
         word's occurrences has a colour for each file.
     umap: whether to compute maps by UMAP, too; that takes about a second for each of 200 words at most.
     The site shows the model's own vectors exactly: its weights are stored in float16 only if that loses nothing.

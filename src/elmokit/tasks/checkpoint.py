@@ -1,0 +1,134 @@
+"""The checkpoint of a task's run, `checkpoint.safetensors`: the state after its last epoch.
+
+It has the weights, the optimiser's state and the moving average, and the progress as JSON in its header: a single file,
+so that it is replaced atomically. Random numbers follow from the seed and the epoch.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from elmokit.runs.folder import METRICS_NAME
+from elmokit.runs.metrics_log import read_log
+from elmokit.runs.tensor_files import read_tensors, write_tensors
+from elmokit.runs.training import (
+    check_tensors,
+    expected_optimizer_tensors,
+    optimizer_tensors,
+    tensors_under,
+)
+from elmokit.system.json_fields import Fields, parse_json_object
+from elmokit.system.safetensors import read_layout
+from elmokit.tasks.old_runs import current_tensors
+from elmokit.tasks.progress import TaskProgress
+from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+    from pathlib import Path
+
+    import torch
+    from torch import Tensor
+
+    from elmokit.tasks.task_model import TaskModel
+
+MODEL_PREFIX = "model."
+AVERAGE_PREFIX = "average."
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """All of a checkpoint, checked."""
+
+    progress: TaskProgress
+    weights: dict[str, Tensor]
+    """By the names of today."""
+    average: list[Tensor]
+    """Values of the moving average; empty without one."""
+    optimizer: dict[str, Tensor]
+    """By the names of `optimizer_tensors`."""
+
+
+def write_checkpoint(
+    run_dir: Path,
+    progress: TaskProgress,
+    model: TaskModel,
+    optimizer: torch.optim.Optimizer,
+    average: Sequence[Tensor],
+) -> None:
+    """Replace the checkpoint of a run."""
+    tensors = {f"{MODEL_PREFIX}{name}": tensor for name, tensor in model.state_dict().items()}
+    tensors |= _named(average)
+    tensors |= optimizer_tensors(optimizer)
+    write_tensors(run_dir / CHECKPOINT_FILE, tensors, metadata={"progress": json.dumps(asdict(progress))})
+
+
+def read_checkpoint(
+    run_dir: Path, model: TaskModel, optimizer: torch.optim.Optimizer, average: Sequence[Tensor]
+) -> Checkpoint | None:
+    """All of it, checked; None of a run that was stopped in its first epoch.
+
+    model, optimizer, average: those of the run at its start, to compare names and shapes with.
+    FormatError, a ValueError, and OSError name the file that is damaged or gone.
+    """
+    path = run_dir / CHECKPOINT_FILE
+    if not path.exists():
+        if _last_logged_epoch(run_dir / METRICS_NAME) > 1:  # an epoch is logged before its checkpoint
+            raise FileNotFoundError(f"{path} is missing, and the run has finished more than one epoch")
+        return None
+    progress = read_progress(path)
+    tensors = read_tensors(path).tensors
+    others = {name: tensor for name, tensor in tensors.items() if not name.startswith(MODEL_PREFIX)}
+    weights = _checked_weights(path, tensors_under(MODEL_PREFIX, tensors), model)
+    check_tensors(path, others, _named(average) | expected_optimizer_tensors((optimizer,), others, every=False))
+    if progress.best_epoch:
+        _checked_weights(run_dir / BEST_FILE, read_tensors(run_dir / BEST_FILE).tensors, model)
+    return Checkpoint(progress, weights, [others.pop(name) for name in _named(average)], others)
+
+
+def read_progress(path: Path) -> TaskProgress:
+    """Read the progress from a checkpoint's header. Raises FileNotFoundError, and FormatError for a damaged one."""
+    metadata = Fields(path, read_layout(path).metadata)
+    fields = Fields(path, parse_json_object(metadata.text("progress"), where=path), prefix="progress.")
+    return TaskProgress(
+        epoch=fields.integer("epoch"),
+        step=fields.integer("step"),
+        rate_factor=fields.number("rate_factor"),
+        epochs_since_halving=fields.integer("epochs_since_halving"),
+        best_epoch=fields.integer("best_epoch"),
+        best_score=None if fields.value("best_score") is None else fields.number("best_score", least=-math.inf),
+        seconds=fields.number("seconds"),
+        processor_seconds=fields.number("processor_seconds") if "processor_seconds" in fields else 0.0,
+    )
+
+
+@contextmanager
+def nothing_changed() -> Generator[None]:
+    """Errors of files that a run is to be continued from say that nothing was changed, and what can be done."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise ValueError(
+            f"{error}. Nothing was changed; put back a copy of the file, or train again from the first epoch with "
+            "--from-start, or from_start=True"
+        ) from error
+
+
+def _named(average: Sequence[Tensor]) -> dict[str, Tensor]:
+    return {f"{AVERAGE_PREFIX}{index}": tensor for index, tensor in enumerate(average)}
+
+
+def _checked_weights(path: Path, tensors: Mapping[str, Tensor], model: TaskModel) -> dict[str, Tensor]:
+    weights = current_tensors(tensors, model.inputs.config)
+    check_tensors(path, weights, model.state_dict())
+    return weights
+
+
+def _last_logged_epoch(log: Path) -> int:
+    """0 if there is none. Raises FormatError for a line without an epoch."""
+    lines = enumerate(read_log(log).records, start=1)
+    return max((Fields(f"{log}, line {number}", record).integer("epoch") for number, record in lines), default=0)

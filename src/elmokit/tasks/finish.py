@@ -1,0 +1,86 @@
+"""The end of a task's run: the scores of its best weights, the last line of its log."""
+
+from __future__ import annotations
+
+import platform
+from typing import TYPE_CHECKING
+
+import torch
+
+from elmokit.layers.scalar_mix import ScalarMix
+from elmokit.runs.folder import METRICS_NAME
+from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
+from elmokit.runs.tensor_files import read_tensors
+from elmokit.tasks.batching import predict_all
+from elmokit.tasks.old_runs import current_tensors
+from elmokit.tasks.run_folder import BEST_FILE
+from elmokit.tasks.task import E, P
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.loop import TaskTraining
+    from elmokit.tasks.reading import TaskExamples
+    from elmokit.tasks.run_folder import TaskRecord
+    from elmokit.tasks.task import Task
+    from elmokit.tasks.task_model import TaskModel
+
+
+def finish(loop: TaskTraining[E, P], record: TaskRecord, examples: TaskExamples[E]) -> None:
+    """Train to the end, and log the scores of the best weights, unless the log has them already."""
+    done_before = loop.progress.finished(loop.config)
+    metrics = loop.run_dir / METRICS_NAME
+    last_epoch = loop.progress.epoch
+    keep_records(
+        metrics, lambda record: record.integer("epoch") <= last_epoch and (done_before or "result" not in record)
+    )
+    loop.run()
+    results = [record for record in read_log(metrics).records if "result" in record]
+    if not results or (examples.test and not results[-1].get("test")):
+        model = loop.model
+        model.load_state_dict(current_tensors(read_tensors(loop.run_dir / BEST_FILE).tensors, record.config.inputs))
+        result = _result(loop, examples)
+        keep_records(metrics, lambda record: "result" not in record)
+        append_json_line(metrics, result)
+
+
+def _result(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> dict[str, object]:
+    """The last line of the log; the loop's model has the weights of the best epoch."""
+    task, model, progress, batch_size = loop.task, loop.model, loop.progress, loop.config.batch_size
+    return {
+        "epoch": progress.epoch,
+        "best_epoch": progress.best_epoch,
+        "result": True,
+        "converged": progress.converged(loop.config),
+        "dev": _scores(task, model, examples.dev, batch_size),
+        "test": {name: _scores(task, model, part, batch_size) for name, part in examples.test.items()},
+        "mixes": _mixes(model.inputs),
+        "seconds": round(progress.seconds, 1),
+        "processor_seconds": round(progress.processor_seconds, 1),
+        "machine": _machine(model),
+    }
+
+
+def _scores(task: Task[E, P], model: TaskModel, examples: list[E], batch_size: int) -> dict[str, float]:
+    return dict(task.score(examples, predict_all(task, model, examples, batch_size=batch_size)))
+
+
+def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:
+    """What ELMo's mixes at the input and at the output have learnt: weights after the softmax, lowest layer first."""
+    learnt: dict[str, dict[str, object]] = {}
+    for position, mix in inputs.mixes().items():
+        learnt[position] = {"gamma": round(mix.gamma.item(), 6)}
+        if isinstance(mix, ScalarMix):
+            learnt[position]["weights"] = [round(weight.item(), 6) for weight in mix.weights.softmax(dim=0)]
+    return learnt
+
+
+def _machine(module: nn.Module) -> str:
+    """The hardware that a run has used at its end, to which its times refer."""
+    device = next(module.parameters()).device
+    if device.type == "cuda":
+        name = torch.cuda.get_device_name(device)
+    else:
+        name = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads"
+    return f"{name}, torch {torch.__version__}"
