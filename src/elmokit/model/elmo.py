@@ -16,7 +16,7 @@ from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.model import hub
 from elmokit.model.bilm import BiLM
-from elmokit.model.bundled import DEFAULT_MODEL, lasting_paths, resolve_model
+from elmokit.model.bundled import DEFAULT_MODEL, lasting_paths
 from elmokit.model.encoded_sentence import EncodedSentence
 from elmokit.model.formats.format import WriteSettings
 from elmokit.model.formats.hugging_face import card_of, write_repository
@@ -105,9 +105,9 @@ class Elmo:
             self.name = str(model)
             """The name or path that it was loaded from; None if it was made from a biLM."""
             self._source = source = lasting_paths(model, weights)
-            bilm, self.vocabulary = load_bilm(*source)
+            bilm, _, self.vocabulary = read_bilm(*source)
             self._loaded = LoadedBiLM(bilm.to(on_device).requires_grad_(False), precision=precision)
-            self._loaded.can_read_again(lambda: load_bilm(*source)[0], name=self.name)
+            self._loaded.can_read_again(lambda: read_bilm(*source)[0], name=self.name)
         self._softmax = softmax
         self._warnings = TextWarnings(
             spelling=self._loaded.spelling,
@@ -397,9 +397,8 @@ class Elmo:
     def surprisal_model(self) -> SurprisalModel:
         """What computes `surprisal`, one sentence after the other, for text that does not fit into memory."""
         if self._softmax is None and self._source is not None:
-            bilm, softmax = load_softmax(*self._source)
+            bilm, self._softmax, _ = read_bilm(*self._source, with_softmax=True)
             self._loaded.check_is_same(bilm)
-            self._softmax = softmax
         if self._softmax is None or self.vocabulary is None:
             missing = "softmax" if self._softmax is None else "vocabulary"
             raise ValueError(f"the model has no {missing}; surprisal needs those that it was trained with")
@@ -419,17 +418,3 @@ class Elmo:
 
     def _tensor(self, array: Array) -> Tensor:
         return torch.from_numpy(array).to(self.device)
-
-
-def load_bilm(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[BiLM, Vocabulary | None]:
-    """The biLM, and the vocabulary if there is one, of a bundled model, a folder or an options/weights pair."""
-    bilm, _, vocabulary = read_bilm(resolve_model(name_or_path) if weights is None else name_or_path, weights)
-    return bilm, vocabulary
-
-
-def load_softmax(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[BiLM, Softmax]:
-    """The softmax of a model, and its biLM. Raises ValueError if it has none, and the errors of `load_bilm`."""
-    path = resolve_model(name_or_path) if weights is None else name_or_path
-    bilm, softmax, _ = read_bilm(path, weights, with_softmax=True)
-    assert softmax is not None
-    return bilm, softmax

@@ -12,7 +12,7 @@ from torch.nn import functional
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.scalar_mix import ScalarMix, TopLayer, normalise_layers
 from elmokit.model.bundled import DEFAULT_MODEL
-from elmokit.model.elmo import load_bilm
+from elmokit.model.formats.read import read_bilm
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, padded
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class ElmoEmbedding(nn.Module):
         requires_grad: bool = False,
     ) -> ElmoEmbedding:
         """Load a model as `Elmo.from_pretrained` does; the other arguments are those of the constructor."""
-        bilm, _ = load_bilm(name_or_path, weights)
+        bilm, _, _ = read_bilm(name_or_path, weights)
         return cls(
             bilm,
             num_mixes=num_mixes,
