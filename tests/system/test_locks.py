@@ -158,9 +158,11 @@ def test_the_lock_of_another_user_keeps_others_out_and_is_left_there():
         else:
             Path(shared, ".out.h5.lock").chmod(0o444)
         try:
-            with pytest.raises(InUseError, match=r"out\.h5: the lock belongs to another user; wait until"):
-                with lock(Path(shared, "out.h5")):
-                    pytest.fail("both hold it")
+            with (
+                pytest.raises(InUseError, match=r"out\.h5: the lock belongs to another user; wait until"),
+                lock(Path(shared, "out.h5")),
+            ):
+                pytest.fail("both hold it")
         finally:
             if is_root:
                 os.seteuid(0)

@@ -239,9 +239,9 @@ def test_damage_in_chunks_names_the_file(path: Path, monkeypatch: pytest.MonkeyP
     content = gzip.compress(b"text" * 9)[:-9]
     path.write_bytes(content)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content))))
-    for given, name in ((path, r"shard\.txt"), ("-", "^standard input")):
+    for file, name in ((path, r"shard\.txt"), ("-", "^standard input")):
         with pytest.raises(ValueError, match=rf"{name}: the compressed file is truncated or damaged \("):
-            list(read_chunks(given))
+            list(read_chunks(file))
 
 
 def test_a_missing_file_is_an_error(path: Path):

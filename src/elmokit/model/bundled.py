@@ -1,4 +1,5 @@
-"""Names of models, for every function that takes one: bundled ones, which ship inside the package, addresses on the Hugging Face Hub, or paths on disk.
+"""Names of models, for every function that takes one: of bundled models, which ship inside the package, addresses on
+the Hugging Face Hub, or paths on disk.
 
 This file does not import torch.
 """

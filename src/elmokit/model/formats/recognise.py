@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def recognise(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Format:
     """The format of a folder, of a file in a folder, of a pair of files (in either order), or of an archive of them.
 
-    Raises the errors of `resolve_model` if there is no such model, and FormatError if they are not a model, which says what they
-    are instead and what to do with them.
+    Raises the errors of `resolve_model` if there is no such model, and FormatError if the files are not a model, which
+    says what they are instead and what to do with them.
     """
     with opened(ModelFiles(path, weights), formats) as (known, _):
         return known
