@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic
 import torch
 from torch import Tensor, nn
 
-from elmokit.layers.scalar_mix import ScalarMix, TopLayer
+from elmokit.layers.scalar_mix import ScalarMix, SingleLayer
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.tensor_files import read_tensors, write_tensors
@@ -376,7 +376,10 @@ class _Swapped:
 
 def _new_optimizer(module: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
     undecayed = {
-        id(value) for part in module.modules() if isinstance(part, ScalarMix | TopLayer) for value in part.parameters()
+        id(value)
+        for part in module.modules()
+        if isinstance(part, ScalarMix | SingleLayer)
+        for value in part.parameters()
     }
     if not config.decay_biases:
         undecayed |= {id(value) for value in module.parameters() if value.ndim < 2}
