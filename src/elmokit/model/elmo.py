@@ -317,32 +317,6 @@ class Elmo:
         """Cosines (N,M) of N vectors with M vectors; those of a zero vector are 0. A single vector has no axis."""
         return np.asarray(unit_vectors(one) @ unit_vectors(other).T)
 
-    def _stored(self) -> StoredBiLM:
-        return to_stored(self._loaded.module(), vocabulary=self.vocabulary)
-
-    def _vectors(
-        self,
-        sentences: list[list[str]],
-        layers: Layers,
-        pooling: Pooling | None,
-        *,
-        batch_size: int,
-        show_progress_bar: bool | None,
-    ) -> list[Array]:
-        size = as_int(batch_size)
-        if size is None or size < 1:
-            raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
-        packed = self._loaded.packed()
-        vectors: list[Array] = [np.empty(0, np.float32)] * len(sentences)
-        with progress_bar(unit="sentence", total=len(sentences), show=show_progress_bar) as bar:
-            for batch in batches_by_length([len(sentence) for sentence in sentences], batch_size=size):
-                group = [sentences[index] for index in batch]
-                activations, _ = packed.read(group, depth=self._depth(layers))
-                for index, array in zip(batch, split(select(activations, layers), group), strict=True):
-                    vectors[index] = array.copy() if pooling is None else pool(array, pooling)
-                bar.update(len(batch))
-        return vectors
-
     def encode_streams(
         self, streams: Iterable[Iterable[Sentence]], *, layers: Layers = DEFAULT_LAYERS
     ) -> list[list[Array]]:
@@ -407,6 +381,32 @@ class Elmo:
     def forget_tokens(self) -> None:
         """Drop the token representations that are cached between calls. They only save time."""
         self._loaded.packed().token_cache.forget()
+
+    def _stored(self) -> StoredBiLM:
+        return to_stored(self._loaded.module(), vocabulary=self.vocabulary)
+
+    def _vectors(
+        self,
+        sentences: list[list[str]],
+        layers: Layers,
+        pooling: Pooling | None,
+        *,
+        batch_size: int,
+        show_progress_bar: bool | None,
+    ) -> list[Array]:
+        size = as_int(batch_size)
+        if size is None or size < 1:
+            raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
+        packed = self._loaded.packed()
+        vectors: list[Array] = [np.empty(0, np.float32)] * len(sentences)
+        with progress_bar(unit="sentence", total=len(sentences), show=show_progress_bar) as bar:
+            for batch in batches_by_length([len(sentence) for sentence in sentences], batch_size=size):
+                group = [sentences[index] for index in batch]
+                activations, _ = packed.read(group, depth=self._depth(layers))
+                for index, array in zip(batch, split(select(activations, layers), group), strict=True):
+                    vectors[index] = array.copy() if pooling is None else pool(array, pooling)
+                bar.update(len(batch))
+        return vectors
 
     def _depth(self, layers: Layers) -> int:
         """Number of the highest layer that is needed."""

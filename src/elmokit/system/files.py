@@ -54,7 +54,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
 
 
 def check_is_not_input(written: Path | None, *inputs: str | os.PathLike[str]) -> None:
-    """Raise ValueError if a file of the output would be written over one of the inputs; None is no file."""
+    """Raise ValueError if the output, unless it is None, would be written over one of the inputs."""
     for path in inputs:
         if written is not None and written.exists() and os.path.exists(path) and written.samefile(path):
             raise ValueError(f"{os.fspath(path)} would be replaced by the output; give the output another name")

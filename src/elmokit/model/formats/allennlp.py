@@ -76,6 +76,14 @@ class _Weights:
         return found
 
 
+def _lstm(prefix: str) -> str:
+    return f"{prefix}_elmo_lstm._elmo_lstm."
+
+
+def _projection(prefix: str) -> str:
+    return f"{prefix}_elmo_lstm._token_embedder._projection."
+
+
 def _names(prefix: str) -> CharacterNames:
     embedder = f"{prefix}_elmo_lstm._token_embedder."
     return CharacterNames(
@@ -102,7 +110,7 @@ def _weights(files: ModelFiles) -> _Weights:
     assert file is not None
     prefix = _prefix(file)
     names, shapes = _names(prefix), file.shapes()
-    lstm, projection = f"{prefix}_elmo_lstm._elmo_lstm.", f"{prefix}_elmo_lstm._token_embedder._projection."
+    lstm, projection = _lstm(prefix), _projection(prefix)
     sizes = sizes_of(file.path, shapes, names, lstm=lstm)
     _, character_dim = (*shapes[names.embedding], 0, 0)[:2]
     num_filters = sizes.num_filters
@@ -150,14 +158,14 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     if with_softmax:
         raise FormatError(file.path, "has no softmax (perplexity and fine-tuning need it): AllenNLP does not keep it")
     embedding = file.read(weights.names.embedding).copy()
-    embedding[0] = 0.0  # fine-tuning leaves it at zero, because no token reads it
-    projection = f"{weights.prefix}_elmo_lstm._token_embedder._projection."
+    embedding[0] = 0.0  # no token reads it; the file may hold anything there
+    projection = _projection(weights.prefix)
     tensors = {
         PADDING_TOKEN: embedding,
         **characters_to_native(sizes, weights.names, file.read, prefix="char_encoder."),
         "char_encoder.projection.weight": file.read(f"{projection}weight"),
         "char_encoder.projection.bias": file.read(f"{projection}bias"),
-        **lstms_to_native(sizes, file.read, lstm=f"{weights.prefix}_elmo_lstm._elmo_lstm."),
+        **lstms_to_native(sizes, file.read, lstm=_lstm(weights.prefix)),
     }
     training = {} if weights.options is None else weights.options.training
     return StoredBiLM(

@@ -216,7 +216,7 @@ def _read_architecture(path: Path) -> tuple[_Architecture, dict[str, int]]:
     architecture = _Architecture(
         activation=tokens.text("activation") if "activation" in tokens else "relu",
         max_characters_per_token=limit,
-        cell_clip=encoder.number_or_none("cell_clip", most=MAX_CLIP) or None,  # 0 is no clipping
+        cell_clip=encoder.number_or_none("cell_clip", most=MAX_CLIP) or None,  # 0 means that nothing is clipped
         projection_clip=encoder.number_or_none("proj_clip", most=MAX_CLIP) or None,
     )
     said = {"projection_dim": encoder.integer("projection_dim"), "lstm_dim": encoder.integer("dim")}
