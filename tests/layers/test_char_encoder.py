@@ -9,7 +9,8 @@ import torch
 
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.highway import Highway
-from elmokit.text.characters import PADDING_ID, character_ids
+from elmokit.text.character_numbers import PADDING_ID
+from elmokit.text.characters import character_ids
 
 LETTERS = [chr(code) for code in range(33, 127)]
 FILTERS = [(1, 4), (2, 5), (7, 6)]

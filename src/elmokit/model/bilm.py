@@ -14,7 +14,7 @@ from elmokit.layers.lookup_encoder import LookupEncoder
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
 from elmokit.model.config import BiLMConfig
-from elmokit.text.characters import NUM_CHARACTERS, PADDING_ID
+from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
 from elmokit.text.spelling import ByteSpelling, DictionarySpelling, Spelling
 
 if TYPE_CHECKING:

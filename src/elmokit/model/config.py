@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
-from elmokit.text.characters import NUM_CHARACTERS, SHIFT
+from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 ACTIVATIONS = ("relu", "tanh")
 

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.model.embedding import ElmoEmbedding
 from elmokit.tasks.words import WordEmbedding
-from elmokit.text.characters import NUM_CHARACTERS, PADDING_ID, character_ids
+from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
+from elmokit.text.characters import character_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,6 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.text.character_numbers import (
+    BEGIN_SENTENCE_CHARACTER,
+    BEGIN_WORD_CHARACTER,
+    END_SENTENCE_CHARACTER,
+    END_WORD_CHARACTER,
+    PADDING_ID,
+    SHIFT,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -23,18 +32,6 @@ if TYPE_CHECKING:
 BEGIN_SENTENCE = "<S>"
 END_SENTENCE = "</S>"
 
-BEGIN_SENTENCE_CHARACTER = 256  # ids 0..255 are the bytes
-END_SENTENCE_CHARACTER = 257
-BEGIN_WORD_CHARACTER = 258
-END_WORD_CHARACTER = 259
-PADDING_CHARACTER = 260
-NUM_CHARACTERS = 262
-"""Number of ids in the arrays: 0 for the padding token, then the 261 ids above, shifted by one."""
-
-SHIFT = 1
-"""What is added to every id in the arrays, also to numbers in dictionaries (`text/spelling.py`)."""
-PADDING_ID = PADDING_CHARACTER + SHIFT
-"""The padding character as the arrays have it: it fills a token's row after the end of the word."""
 _SENTENCE_BOUNDARIES = {BEGIN_SENTENCE: BEGIN_SENTENCE_CHARACTER, END_SENTENCE: END_SENTENCE_CHARACTER}
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, SHIFT, character_ids, num_truncated
+from elmokit.text.character_numbers import SHIFT
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids, num_truncated
 from elmokit.text.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:

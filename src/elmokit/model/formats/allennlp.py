@@ -29,7 +29,7 @@ from elmokit.model.formats.torch_layout import (
     sizes_of,
 )
 from elmokit.system.untrusted import FormatError, count, listed
-from elmokit.text.characters import NUM_CHARACTERS
+from elmokit.text.character_numbers import NUM_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.model.formats.stored import PADDING_TOKEN, Array, below_padding
-from elmokit.text.characters import NUM_CHARACTERS, SHIFT
+from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
