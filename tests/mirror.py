@@ -48,6 +48,7 @@ TESTED_THROUGH = {
     "tasks/*/config.py": ("tasks/test_train.py", "data; its checks are those of the recipes"),
     "tasks/*/recipes.py": ("tasks/test_train.py", "data, with its sources"),
     "tasks/*.py": ("tasks/test_train.py", "parts of a run are tested by runs of a toy task"),
+    "text/character_numbers.py": ("text/test_characters.py", "the ids of characters are within them"),
     "text/fasta.py": ("vectors/test_proteins.py", "proteins are read to be embedded"),
     "vectors/*.py": ("vectors/test_embed_file.py", "each layout is written and read with every choice of layers"),
     "web/explore/*.py": ("web/test_explore.py", "the parts of one site"),

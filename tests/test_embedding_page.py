@@ -25,4 +25,4 @@ def test_its_code_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.Mo
 def test_its_table_has_every_argument():
     documented = set(re.findall(r"^\| `(\w+)` \|", PAGE, flags=re.MULTILINE))
     arguments = set(inspect.signature(ElmoEmbedding.from_pretrained).parameters)
-    assert documented == arguments - {"name_or_path", "weights", "top_layer_only"}
+    assert documented == arguments - {"name_or_path", "weights"}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 import torch
 
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.highway import Highway
-from elmokit.text.characters import PADDING_ID, character_ids
+from elmokit.text.character_numbers import PADDING_ID
+from elmokit.text.characters import character_ids
 
+LETTERS = [chr(code) for code in range(33, 127)]
 FILTERS = [(1, 4), (2, 5), (7, 6)]
 
 
@@ -39,10 +43,12 @@ def test_equals_convolution_over_all_fifty_positions(activation: str) -> None:
     torch.testing.assert_close(layer(tokens), expected, rtol=0, atol=1e-6)
 
 
-def test_its_gradients_are_those_of_the_full_convolution() -> None:
-    tokens = ids("a", "bc", "word", "x" * 45, "y" * 60)
+@pytest.mark.parametrize("size", [50, 300, 600])
+def test_its_gradients_are_those_of_the_full_convolution(size: int) -> None:
+    words = ["a", "bc", "word", "x" * 45, "y" * 60, "".join(random.Random(1).choices(LETTERS, k=600))]
+    tokens = torch.from_numpy(character_ids(words, max_characters_per_token=size))
     layer = encoder(num_highway_layers=0, projection_dim=15).double()
-    weights = torch.randn(5, 15, dtype=torch.float64)
+    weights = torch.randn(len(words), 15, dtype=torch.float64)
     (layer._pool(tokens) * weights).sum().backward()
     got = [parameter.grad.clone() for parameter in layer.parameters() if parameter.grad is not None]
     layer.zero_grad()
@@ -53,6 +59,16 @@ def test_its_gradients_are_those_of_the_full_convolution() -> None:
     assert len(got) == len(expected) == 7
     for one, other in zip(got, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+
+
+def test_infinite_weights_give_gradients_and_no_index_out_of_bounds() -> None:
+    """So that training ends with the error of a divergence."""
+    layer = encoder()
+    with torch.no_grad():
+        layer.embedding.weight[1:] = torch.tensor([torch.inf, -torch.inf, 1.0])
+    layer(ids("a", "word")).sum().backward()
+    assert layer.embedding.weight.grad is not None
+    assert not layer.embedding.weight.grad.isfinite().all()
 
 
 def test_a_token_alone_equals_itself_in_any_company() -> None:

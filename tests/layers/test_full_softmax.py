@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from elmokit.layers import full_softmax as module
-from elmokit.layers import sampled_softmax
-from elmokit.layers.full_softmax import SoftmaxDetails, full_softmax_predictions
+from elmokit.layers.full_softmax import SoftmaxDetails, full_softmax_losses, full_softmax_predictions
 from elmokit.layers.sampled_softmax import Softmax
 
 ALL = SoftmaxDetails(ranks=True, entropies=True, num_likeliest=3)
@@ -20,7 +19,7 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     if request.param == "in blocks":
         monkeypatch.setattr(module, "CONTEXTS_AT_ONCE", 2)
         monkeypatch.setattr(module, "TARGETS_AT_ONCE", 2)
-        monkeypatch.setattr(sampled_softmax, "COLUMNS_AT_ONCE", 4)
+        monkeypatch.setattr(module, "COLUMNS_AT_ONCE", 4)
     yield
 
 
@@ -73,3 +72,10 @@ def test_numbers_of_likeliest_tokens_that_do_not_exist_are_refused() -> None:
             targets=one,
             details=SoftmaxDetails(num_likeliest=5),
         )
+
+
+def test_full_losses_are_cross_entropy(blocks: None) -> None:
+    softmax = Softmax(num_tokens=11, dim=4)
+    hidden, targets = torch.randn(5, 4), torch.randint(0, 11, (5,))
+    expected = torch.nn.functional.cross_entropy(softmax(hidden), targets, reduction="none").detach()
+    torch.testing.assert_close(full_softmax_losses(hidden, softmax, targets=targets), expected)

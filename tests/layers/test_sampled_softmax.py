@@ -11,7 +11,6 @@ from elmokit.layers.sampled_softmax import (
     Negatives,
     Softmax,
     draw_negatives,
-    full_softmax_losses,
     log_expected_count,
     log_uniform_probability,
     sampled_softmax_loss,
@@ -82,13 +81,3 @@ def test_the_loss_and_its_gradients_are_the_definition() -> None:
         torch.autograd.grad(loss * 3.0, wanted), torch.autograd.grad(expected * 3.0, wanted), strict=True
     ):
         torch.testing.assert_close(got, want, rtol=0, atol=1e-12)
-
-
-def test_full_losses_are_cross_entropy_and_blocks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    softmax = Softmax(num_tokens=V, dim=D)
-    hidden, targets = torch.randn(N, D), torch.randint(0, V, (N,))
-    expected = torch.nn.functional.cross_entropy(softmax(hidden), targets, reduction="none").detach()
-    torch.testing.assert_close(full_softmax_losses(hidden, softmax, targets=targets), expected)
-    monkeypatch.setattr("elmokit.layers.sampled_softmax.ROWS_AT_ONCE", 2)
-    monkeypatch.setattr("elmokit.layers.sampled_softmax.COLUMNS_AT_ONCE", 7)
-    torch.testing.assert_close(full_softmax_losses(hidden, softmax, targets=targets), expected)

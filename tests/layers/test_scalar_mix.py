@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from elmokit.layers.scalar_mix import ScalarMix, TopLayer, normalise_layers
+from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers
 
 
 def random_layers(num_layers: int = 3) -> torch.Tensor:
@@ -48,8 +48,8 @@ def test_refuses_another_number_of_layers():
         ScalarMix(num_layers=0)
 
 
-def test_the_top_layer_is_the_last_one_times_gamma():
-    top = TopLayer()
+def test_a_single_layer_is_the_last_one_times_gamma():
+    top = SingleLayer()
     with torch.no_grad():
         top.gamma.fill_(0.5)
     torch.testing.assert_close(top(random_layers()), 0.5 * random_layers()[-1])

@@ -93,11 +93,11 @@ def test_the_penalty_sums_over_the_mixes():
         scalar_mix(embedding, 0).weights.fill_(1.0)
         scalar_mix(embedding, 1).weights.fill_(2.0)
     assert embedding.penalty().item() == 3 * 1 + 3 * 4
-    assert ElmoEmbedding(random_bilm(BILM_CONFIG), top_layer_only=True).penalty().item() == 0
+    assert ElmoEmbedding(random_bilm(BILM_CONFIG), layers="top").penalty().item() == 0
 
 
 def test_the_top_layer_only():
-    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), top_layer_only=True, dropout_rate=0.0)
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), layers="top", dropout_rate=0.0)
     top = Elmo(embedding.bilm).encode([SENTENCES[0]], layers="top")[0]
     torch.testing.assert_close(embedding(SENTENCES[:1]).mixes[0][0], torch.from_numpy(top), atol=2e-6, rtol=0)
 

@@ -13,9 +13,13 @@ KOREAN = [["나는", "학교에", "갔다", "."], ["밥을", "먹었다", "."]]
 
 def test_text_that_a_model_has_not_read_is_noticed_once_and_the_better_model_named():
     english, korean = Elmo("mini-en"), Elmo("mini-ko")
-    with pytest.warns(UserWarning, match="written in Hangul, of which mini-en has read almost nothing; mini-ko has"):
+    with pytest.warns(
+        UserWarning, match="written in Hangul, of which mini-en has read almost nothing; use mini-ko, which"
+    ):
         english.encode(KOREAN)
-    with pytest.warns(UserWarning, match="written in Latin, of which mini-ko has read almost nothing; mini-en has"):
+    with pytest.warns(
+        UserWarning, match="written in Latin, of which mini-ko has read almost nothing; use mini-en, which"
+    ):
         korean.encode(["I sat on the bank of the river."])
     english.encode(KOREAN)  # warnings are errors in these tests
     korean.encode(KOREAN)
@@ -25,6 +29,8 @@ def test_text_that_a_model_has_not_read_is_noticed_once_and_the_better_model_nam
 def test_scripts_that_no_bundled_model_has_read_need_training():
     with pytest.warns(UserWarning, match="written in Cyrillic, .* train a model on such text"):
         Elmo("mini-en").encode([["Привет", ",", "мир"]])
+    with pytest.warns(UserWarning, match="written in Chinese characters, .* train a model on such text"):
+        Elmo("mini-en").encode([["我", "在", "河岸"]])
 
 
 def test_without_a_vocabulary_nothing_is_known():
@@ -38,4 +44,6 @@ def test_the_warning_points_at_the_caller():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         Elmo("mini-en").encode(KOREAN)
-    assert [warning.filename for warning in caught] == [__file__]
+        Elmo("mini-en").encode_sentences(KOREAN)
+        Elmo("mini-en").surprisal(KOREAN)
+    assert [warning.filename for warning in caught] == [__file__] * 3

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from elmokit.cli.main import main
-from elmokit.layers.sampled_softmax import Softmax, full_softmax_losses
+from elmokit.layers.full_softmax import full_softmax_losses
+from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.model.formats.native import write_native

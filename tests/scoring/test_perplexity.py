@@ -116,7 +116,7 @@ def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, 
     write_native(tmp_path / "model", stored)
     report = perplexity(str(tmp_path / "model"), [text]).text()
     assert "forward" in report and "19 predictions per direction, 2 of UNK (10.53%)" in report
-    write_native(tmp_path / "bare", stored, include_softmax=False)
+    write_native(tmp_path / "bare", stored.without_softmax())
     with pytest.raises(ValueError, match="softmax"):
         perplexity(str(tmp_path / "bare"), [text])
 

@@ -104,6 +104,13 @@ def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path:
         path.chmod(0o640)
 
 
+def test_the_umask_of_the_process_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Between two calls of it, another thread would make files that everybody may write to."""
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask was changed"))
+    with atomic_write(tmp_path / "result.txt") as unfinished:
+        unfinished.write_text("text")
+
+
 def test_a_read_only_place_is_refused_at_once_and_by_its_own_name(tmp_path: Path):
     folder = tmp_path / "read-only"
     folder.mkdir(mode=0o555)

@@ -10,11 +10,14 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from elmokit.system import locks
 from elmokit.system.locks import InUseError, lock
+
+NOBODY = 65534
 
 HOLD = """
 import sys, time
@@ -28,6 +31,7 @@ with lock(sys.argv[1]):
 COUNT = """
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from elmokit.system.locks import InUseError, lock
 
 counter = Path(sys.argv[1])
@@ -131,6 +135,56 @@ def test_a_file_system_without_locks_is_warned_about(tmp_path: Path, monkeypatch
     ):
         pass
     assert os.listdir(tmp_path) == []
+
+
+def test_a_file_system_without_locks_keeps_a_file_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def unsupported(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    (tmp_path / ".run.lock").touch()
+    with pytest.warns(UserWarning, match="run cannot be locked"), lock(tmp_path / "run"):
+        pass
+    assert os.listdir(tmp_path) == [".run.lock"]
+
+
+def test_the_lock_of_another_user_keeps_others_out_and_is_left_there():
+    """In a folder that everybody may write to, which pytest's own are not. Root becomes nobody."""
+    with TemporaryDirectory() as shared, lock(Path(shared, "out.h5")):
+        os.chmod(shared, 0o777)
+        is_root = os.geteuid() == 0
+        if is_root:
+            os.seteuid(NOBODY)
+        else:
+            Path(shared, ".out.h5.lock").chmod(0o444)
+        try:
+            with (
+                pytest.raises(InUseError, match=r"out\.h5: the lock belongs to another user; wait until"),
+                lock(Path(shared, "out.h5")),
+            ):
+                pytest.fail("both hold it")
+        finally:
+            if is_root:
+                os.seteuid(0)
+        assert os.listdir(shared) == [".out.h5.lock"]
+
+
+def test_a_folder_that_cannot_be_written_to_is_warned_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refused(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refused)
+    with pytest.warns(UserWarning, match=r"run cannot be locked \(Permission denied\)"), lock(tmp_path / "run"):
+        pass
+
+
+def test_a_link_in_place_of_a_lock_is_not_followed(tmp_path: Path):
+    (tmp_path / "other").write_text("kept")
+    (tmp_path / ".run.lock").symlink_to("other")
+    with pytest.raises(OSError) as refused, lock(tmp_path / "run"):
+        pytest.fail("it is not a lock")
+    assert refused.value.errno == errno.ELOOP
+    assert (tmp_path / "other").read_text() == "kept"
 
 
 def test_a_full_disk_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elmokit.text.character_numbers import NUM_CHARACTERS
 from elmokit.text.characters import (
-    NUM_CHARACTERS,
     batch_character_ids,
     character_ids,
     encode_token,

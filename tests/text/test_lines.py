@@ -1,3 +1,4 @@
+import errno
 import gzip
 import io
 import lzma
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from attacks.limited_child import Call, run_limited
 from attacks.outcome import Outcome
-from elmokit.text.lines import check_inputs, lines_and_first, read_lines
+from elmokit.text.lines import check_inputs, lines_and_first, read_chunks, read_lines
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0\ufeff"))
 COMPRESSIONS = pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
@@ -199,6 +200,48 @@ def test_a_file_of_another_compression_is_to_be_unpacked(path: Path, head: bytes
     path.write_bytes(head)
     with pytest.raises(ValueError, match=f"^{path} is a {kind} file; expected plain text, .gz or .xz: unpack"):
         list(read_lines(path))
+
+
+class BrokenDisk(io.RawIOBase):
+    """Its first bytes can be read."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        if not self.content:
+            raise OSError(errno.EIO, "Input/output error")
+        size = len(self.content)
+        buffer[:size], self.content = self.content, b""
+        return size
+
+
+@pytest.mark.parametrize("content", [b"", b"line\n"])
+def test_a_disk_that_fails_is_an_error_that_names_the_file(monkeypatch: pytest.MonkeyPatch, content: bytes):
+    for read in (read_lines, read_chunks):
+        stdin = io.BufferedReader(BrokenDisk(content))
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))
+        with pytest.raises(OSError, match="^standard input: reading failed.*: Input/output error$"):
+            list(read("-"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a file that opens but cannot be read")
+def test_a_file_that_cannot_be_read_is_named():
+    for read in (read_lines, read_chunks, check_inputs):
+        with pytest.raises(OSError, match="^/proc/self/mem: reading failed: Input/output error$"):
+            list(read("/proc/self/mem") or ())
+
+
+def test_damage_in_chunks_names_the_file(path: Path, monkeypatch: pytest.MonkeyPatch):
+    content = gzip.compress(b"text" * 9)[:-9]
+    path.write_bytes(content)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content))))
+    for file, name in ((path, r"shard\.txt"), ("-", "^standard input")):
+        with pytest.raises(ValueError, match=rf"{name}: the compressed file is truncated or damaged \("):
+            list(read_chunks(file))
 
 
 def test_a_missing_file_is_an_error(path: Path):

@@ -46,11 +46,10 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
 
 def _convert(arguments: argparse.Namespace) -> None:
     """Convert a model to another format; the weights keep their values."""
-    from elmokit.model.bundled import resolve_model
     from elmokit.model.formats.convert import convert
 
     notes = convert(
-        resolve_model(arguments.source),
+        arguments.source,
         arguments.target,
         to=arguments.to,
         weights=arguments.weights,
@@ -75,9 +74,9 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 def _export(arguments: argparse.Namespace) -> None:
     """Export a model as ONNX and check it in onnxruntime (needs 'elmokit[onnx]'; takes up to a minute)."""
     from elmokit.integrations.onnx_export import export_onnx
-    from elmokit.model.elmo import load_bilm
+    from elmokit.model.formats.read import read_bilm
 
-    bilm, _ = load_bilm(arguments.model, arguments.weights)
+    bilm, _, _ = read_bilm(arguments.model, arguments.weights)
     name = Path(arguments.weights or arguments.model).resolve().name
     exported = export_onnx(bilm, arguments.output, model_name=name)
     largest = exported.largest_activation
@@ -93,10 +92,9 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
 
 def _inspect(arguments: argparse.Namespace) -> int:
     """Describe a model on disk: format, sizes, risks. Does not read the weights or import torch."""
-    from elmokit.model.bundled import resolve_model
     from elmokit.model.formats.inspect import inspect
 
-    inspection = inspect(resolve_model(arguments.path), arguments.weights)
+    inspection = inspect(arguments.path, arguments.weights)
     print(inspection)
     return 1 if inspection.refusals else 0
 

@@ -71,7 +71,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
 
     with atomic_write(arguments.json) if arguments.json else nullcontext() as unfinished:
         table = measure_files(
-            str(resolve_model(arguments.model)),
+            arguments.model,
             arguments.files,
             num_words=arguments.top,
             min_count=arguments.top_min_count,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elmokit.model.elmo import load_bilm
+from elmokit.model.formats.read import read_bilm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ def load_files(options_file: str | Path | None, weight_file: str | Path | None) 
     """
     check_files(options_file, weight_file)
     assert options_file is not None
-    return load_bilm(options_file, weight_file)[0]
+    return read_bilm(options_file, weight_file)[0]
 
 
 def check_files(options_file: str | Path | None, weight_file: str | Path | None) -> None:

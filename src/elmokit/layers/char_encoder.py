@@ -164,9 +164,13 @@ class _ConvolveAndMax(torch.autograd.Function):
 
 
 def _first_equal(responses: Float[Tensor, "N P K"], largest: Float[Tensor, "N K"]) -> Int[Tensor, "N K"]:
-    """First position of the largest response; compares bits as integers, which is 5 times as fast as floats."""
+    """First position of the largest response; compares bits as integers, which is 5 times as fast as floats.
+
+    The last position if none is equal: two NaNs may have different bits.
+    """
     bits = {2: torch.int16, 4: torch.int32, 8: torch.int64}[responses.element_size()]
     num_positions = responses.shape[1]
-    equal = (responses.view(bits) == largest.view(bits)[:, None]).view(torch.uint8)
-    left = torch.arange(num_positions, 0, -1, dtype=torch.uint8, device=equal.device)
-    return num_positions - equal.mul_(left[:, None]).amax(dim=1).long()
+    kind = torch.uint8 if num_positions < 256 else torch.int32
+    equal = (responses.view(bits) == largest.view(bits)[:, None]).view(torch.uint8).to(kind)
+    left = torch.arange(num_positions, 0, -1, dtype=kind, device=equal.device)
+    return (num_positions - equal.mul_(left[:, None]).amax(dim=1).long()).clamp_(max=num_positions - 1)

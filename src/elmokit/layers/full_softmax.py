@@ -1,4 +1,4 @@
-"""The full softmax of distinct contexts: the loss of each target, and how probable, likely or certain the rest was."""
+"""The full softmax: losses of targets, their ranks, and entropies and likeliest tokens of contexts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor
 
-from elmokit.layers.sampled_softmax import Softmax, logit_blocks
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jaxtyping import Float, Int
 
+    from elmokit.layers.sampled_softmax import Softmax
+
 CONTEXTS_AT_ONCE = 256
+COLUMNS_AT_ONCE = 8192  # tokens per block of the vocabulary: such a block stays in the processor's cache
 TARGETS_AT_ONCE = 64  # targets whose logits of the whole vocabulary are in memory for their ranks
 
 
@@ -69,8 +70,7 @@ def full_softmax_predictions(
     for rows, positions in _blocks(contexts, num_contexts=len(hidden)):
         logits, normalisers = _logits(hidden[rows], softmax, keep=details != SoftmaxDetails())
         local, true = contexts[positions] - rows.start, targets[positions]
-        true_logits = (hidden[rows][local] * softmax.weight[true]).sum(dim=1) + softmax.bias[true]
-        result.losses[positions] = normalisers[local] - true_logits
+        result.losses[positions] = normalisers[local] - _true_logits(hidden[rows][local], softmax, true)
         if result.ranks is not None:
             result.ranks[positions] = _ranks(logits, local, true)
         if result.entropies is not None:
@@ -80,6 +80,19 @@ def full_softmax_predictions(
             result.likeliest[0][rows] = ids
             result.likeliest[1][rows] = (values - normalisers[:, None]).exp()
     return result
+
+
+@torch.no_grad()
+def full_softmax_losses(
+    hidden: Float[Tensor, "N D"], softmax: Softmax, *, targets: Int[Tensor, " N"]
+) -> Float[Tensor, " N"]:
+    """Cross-entropy, in nats, of every position over the whole vocabulary, in blocks of rows, without gradients."""
+    losses = hidden.new_empty(len(hidden))
+    for start in range(0, len(hidden), CONTEXTS_AT_ONCE):
+        rows = slice(start, start + CONTEXTS_AT_ONCE)
+        _, normalisers = _logits(hidden[rows], softmax, keep=False)
+        losses[rows] = normalisers - _true_logits(hidden[rows], softmax, targets[rows])
+    return losses
 
 
 def _empty(num_contexts: int, losses: Float[Tensor, " N"], details: SoftmaxDetails) -> SoftmaxPredictions:
@@ -109,11 +122,17 @@ def _logits(
     """Logits of the whole vocabulary (W = V), or no columns unless they are to be kept, and their log-normalisers."""
     kept = hidden.new_empty(len(hidden), len(softmax.bias) if keep else 0)
     normalisers: list[Tensor] = []
-    for columns, logits in logit_blocks(hidden, softmax):
+    for first in range(0, len(softmax.bias), COLUMNS_AT_ONCE):
+        columns = slice(first, first + COLUMNS_AT_ONCE)
+        logits = torch.addmm(softmax.bias[columns], hidden, softmax.weight[columns].t())
         normalisers.append(logits.logsumexp(dim=1))
         if keep:
             kept[:, columns] = logits
     return kept, torch.stack(normalisers).logsumexp(dim=0)
+
+
+def _true_logits(hidden: Float[Tensor, "N D"], softmax: Softmax, targets: Int[Tensor, " N"]) -> Float[Tensor, " N"]:
+    return (hidden * softmax.weight[targets]).sum(dim=1) + softmax.bias[targets]
 
 
 def _ranks(logits: Float[Tensor, "R V"], rows: Int[Tensor, " M"], targets: Int[Tensor, " M"]) -> Int[Tensor, " M"]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
 ROWS_AT_ONCE = 256  # positions whose logits are held in memory together
-COLUMNS_AT_ONCE = 8192  # tokens per block of the full softmax: such a block stays in the processor's cache
 
 
 class Softmax(nn.Module):
@@ -152,25 +151,3 @@ class _LossOverClasses(torch.autograd.Function):
         scale = gradients[0]
         to_hidden, to_true, to_weight, to_offsets = cast("tuple[Tensor, ...]", ctx.saved_tensors)
         return (to_hidden * scale, to_true * scale, to_weight * scale, to_offsets * scale, None, None)
-
-
-def full_softmax_losses(
-    hidden: Float[Tensor, "N D"], softmax: Softmax, *, targets: Int[Tensor, " N"]
-) -> Float[Tensor, " N"]:
-    """Cross-entropy, in nats, of every position over the whole vocabulary, in blocks of rows, without gradients."""
-    losses = hidden.new_empty(len(hidden))
-    with torch.no_grad():
-        for start in range(0, len(hidden), ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
-            true = targets[rows]
-            normalisers = [logits.logsumexp(dim=1) for _, logits in logit_blocks(hidden[rows], softmax)]
-            true_logits = (hidden[rows] * softmax.weight[true]).sum(dim=1) + softmax.bias[true]
-            losses[rows] = torch.stack(normalisers).logsumexp(dim=0) - true_logits
-    return losses
-
-
-def logit_blocks(hidden: Float[Tensor, "N D"], softmax: Softmax) -> Iterator[tuple[slice, Float[Tensor, "N W"]]]:
-    """Logits of the whole vocabulary, W columns at a time, with the columns that they are."""
-    for first in range(0, len(softmax.bias), COLUMNS_AT_ONCE):
-        columns = slice(first, first + COLUMNS_AT_ONCE)
-        yield columns, torch.addmm(softmax.bias[columns], hidden, softmax.weight[columns].t())

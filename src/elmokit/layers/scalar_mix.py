@@ -31,8 +31,8 @@ class ScalarMix(nn.Module):
         return self.weights.square().sum()
 
 
-class TopLayer(nn.Module):
-    """The top layer alone, `gamma * layers[-1]`, as in the paper's ablations and its TagLM baseline."""
+class SingleLayer(nn.Module):
+    """One layer, the last of those given, `gamma * layers[-1]`: the top layer in the paper's ablations and in TagLM."""
 
     def __init__(self) -> None:
         super().__init__()

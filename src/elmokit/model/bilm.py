@@ -13,9 +13,9 @@ from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.lookup_encoder import LookupEncoder
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
-from elmokit.model.config import NUM_CHARACTER_ROWS, BiLMConfig
-from elmokit.text.characters import PADDING_ID
-from elmokit.text.spelling import SHIFT, ByteSpelling, DictionarySpelling, Spelling
+from elmokit.model.config import BiLMConfig
+from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
+from elmokit.text.spelling import ByteSpelling, DictionarySpelling, Spelling
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -128,18 +128,18 @@ def _char_encoder(config: BiLMConfig) -> CharEncoder | LookupEncoder:
     lookup = config.lookup
     if lookup is None:
         return _character_encoder(
-            config, num_characters=NUM_CHARACTER_ROWS, padding_id=PADDING_ID, output_dim=config.projection_dim
+            config, num_characters=NUM_CHARACTERS, padding_id=PADDING_ID, output_dim=config.projection_dim
         )
     characters = None
     if lookup.num_symbols:
         characters = _character_encoder(
             config,
-            num_characters=lookup.num_symbols + SHIFT,
-            padding_id=lookup.padding_symbol + SHIFT,
+            num_characters=lookup.num_symbol_rows,
+            padding_id=lookup.padding_id,
             output_dim=config.num_filters,
         )
     return LookupEncoder(
-        num_words=lookup.num_words + SHIFT if lookup.num_words else 0,
+        num_words=lookup.num_word_rows,
         word_dim=lookup.word_dim,
         characters=characters,
         output_dim=config.projection_dim,

@@ -1,4 +1,5 @@
-"""Names of models: bundled ones, which ship inside the package, addresses on the Hugging Face Hub, or paths on disk.
+"""Names of models, for every function that takes one: of bundled models, which ship inside the package, addresses on
+the Hugging Face Hub, or paths on disk.
 
 This file does not import torch.
 """
@@ -6,6 +7,7 @@ This file does not import torch.
 from __future__ import annotations
 
 import difflib
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -36,8 +38,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
     bundled = bundled_models()
     if isinstance(name_or_path, str) and name_or_path in bundled:
         return bundled[name_or_path]
-    path = Path(name_or_path).expanduser()
-    if path.exists():
+    path = expanded(name_or_path)
+    if os.path.lexists(path):  # what is wrong with a link to nothing is said by what reads it
         return path
     if str(name_or_path).lower() in bundled:
         return bundled[str(name_or_path).lower()]
@@ -49,13 +51,18 @@ def resolve_model(name_or_path: str | Path) -> Path:
     )
 
 
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """The path with the home folder in place of a `~` at its start."""
+    return Path(os.path.expanduser(path))
+
+
 def lasting_paths(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[str | Path, str | Path | None]:
     """What leads to the same model later, for `resolve_model`: a bundled name, a commit of the Hub, absolute paths.
 
     Raises the errors of `resolve_model`.
     """
     if weights is not None:
-        return Path(name_or_path).expanduser().absolute(), Path(weights).expanduser().absolute()
+        return expanded(name_or_path).absolute(), expanded(weights).absolute()
     if hub.is_address(name_or_path):
         return hub.pinned(name_or_path), None
     path = resolve_model(name_or_path)

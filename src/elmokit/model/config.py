@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
-NUM_CHARACTER_ROWS = 262
-"""Rows of the character embedding: 256 bytes, 5 specials, and row 0 for the padding token."""
+from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 ACTIVATIONS = ("relu", "tanh")
 
@@ -36,6 +35,21 @@ class LookupConfig:
             )
         if self.num_symbols and self.padding_symbol >= self.num_symbols:
             raise ValueError(f"lookup.padding_symbol is {self.padding_symbol}, of {self.num_symbols} characters")
+
+    @property
+    def num_word_rows(self) -> int:
+        """Rows of the table of words: one for each, and row 0 for the padding token; 0 without words."""
+        return self.num_words + SHIFT if self.num_words else 0
+
+    @property
+    def num_symbol_rows(self) -> int:
+        """Rows of the table of characters: one for each, and row 0 for the padding token; 0 without characters."""
+        return self.num_symbols + SHIFT if self.num_symbols else 0
+
+    @property
+    def padding_id(self) -> int:
+        """What fills a row of ids after a token's last character; 0 without characters."""
+        return self.padding_symbol + SHIFT if self.num_symbols else 0
 
 
 @dataclass(frozen=True)
@@ -155,14 +169,14 @@ class BiLMConfig:
     def _token_shapes(self) -> dict[str, tuple[int, ...]]:
         """Weights of layer 0."""
         if self.lookup is None:
-            shapes = self._character_shapes("char_encoder", num_rows=NUM_CHARACTER_ROWS)
+            shapes = self._character_shapes("char_encoder", num_rows=NUM_CHARACTERS)
             projects = self.num_filters != self.projection_dim
         else:
             shapes = dict[str, tuple[int, ...]]()
             if self.lookup.num_words:
-                shapes["char_encoder.words.weight"] = (self.lookup.num_words + 1, self.lookup.word_dim)
+                shapes["char_encoder.words.weight"] = (self.lookup.num_word_rows, self.lookup.word_dim)
             if self.reads_characters:
-                shapes |= self._character_shapes("char_encoder.characters", num_rows=self.lookup.num_symbols + 1)
+                shapes |= self._character_shapes("char_encoder.characters", num_rows=self.lookup.num_symbol_rows)
             projects = self.lookup.projects
         if projects:
             shapes["char_encoder.projection.weight"] = (self.projection_dim, self._token_width)

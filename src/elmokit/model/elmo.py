@@ -16,7 +16,7 @@ from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.model import hub
 from elmokit.model.bilm import BiLM
-from elmokit.model.bundled import DEFAULT_MODEL, lasting_paths, resolve_model
+from elmokit.model.bundled import DEFAULT_MODEL, lasting_paths
 from elmokit.model.encoded_sentence import EncodedSentence
 from elmokit.model.formats.format import WriteSettings
 from elmokit.model.formats.hugging_face import card_of, write_repository
@@ -105,9 +105,9 @@ class Elmo:
             self.name = str(model)
             """The name or path that it was loaded from; None if it was made from a biLM."""
             self._source = source = lasting_paths(model, weights)
-            bilm, self.vocabulary = load_bilm(*source)
+            bilm, _, self.vocabulary = read_bilm(*source)
             self._loaded = LoadedBiLM(bilm.to(on_device).requires_grad_(False), precision=precision)
-            self._loaded.can_read_again(lambda: load_bilm(*source)[0], name=self.name)
+            self._loaded.can_read_again(lambda: read_bilm(*source)[0], name=self.name)
         self._softmax = softmax
         self._warnings = TextWarnings(
             spelling=self._loaded.spelling,
@@ -323,32 +323,6 @@ class Elmo:
             raise ValueError(f"vectors of shapes {np.shape(one)} and {np.shape(other)}; expected the same width")
         return np.asarray(unit_vectors(one) @ unit_vectors(other).T)
 
-    def _stored(self) -> StoredBiLM:
-        return to_stored(self._loaded.module(), vocabulary=self.vocabulary)
-
-    def _vectors(
-        self,
-        sentences: list[list[str]],
-        layers: Layers,
-        pooling: Pooling | None,
-        *,
-        batch_size: int,
-        show_progress_bar: bool | None,
-    ) -> list[Array]:
-        size = as_int(batch_size)
-        if size is None or size < 1:
-            raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
-        packed = self._loaded.packed()
-        vectors: list[Array] = [np.empty(0, np.float32)] * len(sentences)
-        with progress_bar(unit="sentence", total=len(sentences), show=show_progress_bar) as bar:
-            for batch in batches_by_length([len(sentence) for sentence in sentences], batch_size=size):
-                group = [sentences[index] for index in batch]
-                activations, _ = packed.read(group, depth=self._depth(layers))
-                for index, array in zip(batch, split(select(activations, layers), group), strict=True):
-                    vectors[index] = array.copy() if pooling is None else pool(array, pooling)
-                bar.update(len(batch))
-        return vectors
-
     def encode_streams(
         self, streams: Iterable[Iterable[Sentence]], *, layers: Layers = DEFAULT_LAYERS
     ) -> list[list[Array]]:
@@ -403,9 +377,8 @@ class Elmo:
     def surprisal_model(self) -> SurprisalModel:
         """What computes `surprisal`, one sentence after the other, for text that does not fit into memory."""
         if self._softmax is None and self._source is not None:
-            bilm, softmax = load_softmax(*self._source)
+            bilm, self._softmax, _ = read_bilm(*self._source, with_softmax=True)
             self._loaded.check_is_same(bilm)
-            self._softmax = softmax
         if self._softmax is None or self.vocabulary is None:
             missing = "softmax" if self._softmax is None else "vocabulary"
             raise ValueError(f"the model has no {missing}; surprisal needs those that it was trained with")
@@ -414,6 +387,32 @@ class Elmo:
     def forget_tokens(self) -> None:
         """Drop the token representations that are cached between calls. They only save time."""
         self._loaded.packed().token_cache.forget()
+
+    def _stored(self) -> StoredBiLM:
+        return to_stored(self._loaded.module(), vocabulary=self.vocabulary)
+
+    def _vectors(
+        self,
+        sentences: list[list[str]],
+        layers: Layers,
+        pooling: Pooling | None,
+        *,
+        batch_size: int,
+        show_progress_bar: bool | None,
+    ) -> list[Array]:
+        size = as_int(batch_size)
+        if size is None or size < 1:
+            raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
+        packed = self._loaded.packed()
+        vectors: list[Array] = [np.empty(0, np.float32)] * len(sentences)
+        with progress_bar(unit="sentence", total=len(sentences), show=show_progress_bar) as bar:
+            for batch in batches_by_length([len(sentence) for sentence in sentences], batch_size=size):
+                group = [sentences[index] for index in batch]
+                activations, _ = packed.read(group, depth=self._depth(layers))
+                for index, array in zip(batch, split(select(activations, layers), group), strict=True):
+                    vectors[index] = array.copy() if pooling is None else pool(array, pooling)
+                bar.update(len(batch))
+        return vectors
 
     def _depth(self, layers: Layers) -> int:
         """Number of the highest layer that is needed."""
@@ -425,17 +424,3 @@ class Elmo:
 
     def _tensor(self, array: Array) -> Tensor:
         return torch.from_numpy(array).to(self.device)
-
-
-def load_bilm(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[BiLM, Vocabulary | None]:
-    """The biLM, and the vocabulary if there is one, of a bundled model, a folder or an options/weights pair."""
-    bilm, _, vocabulary = read_bilm(resolve_model(name_or_path) if weights is None else name_or_path, weights)
-    return bilm, vocabulary
-
-
-def load_softmax(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[BiLM, Softmax]:
-    """The softmax of a model, and its biLM. Raises ValueError if it has none, and the errors of `load_bilm`."""
-    path = resolve_model(name_or_path) if weights is None else name_or_path
-    bilm, softmax, _ = read_bilm(path, weights, with_softmax=True)
-    assert softmax is not None
-    return bilm, softmax

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.masks import sentence_lengths
-from elmokit.layers.scalar_mix import ScalarMix, TopLayer, normalise_layers
+from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers
 from elmokit.model.bundled import DEFAULT_MODEL
-from elmokit.model.elmo import load_bilm
+from elmokit.model.formats.read import read_bilm
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, padded
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ElmoEmbedding(nn.Module):
     dropout_rate: rate of the dropout after each mix.
     layer_norm: whether to normalise each layer over the batch before the mixes, as bilm-tf does (`normalise_layers`).
     layers: "mix" learns a weight for each layer; "top", "average" and the number of a layer (0 is the token
-        representation) learn only gamma. `top_layer_only` is the same as "top".
+        representation) learn only gamma.
     rescale: whether to divide each layer by its root mean square over the training set, which `measure_scales` sets
         once before training. The scales are part of the state.
     penalty_factor: lambda, the factor of `penalty`.
@@ -67,7 +67,6 @@ class ElmoEmbedding(nn.Module):
         num_mixes: int = 1,
         dropout_rate: float = 0.5,
         layer_norm: bool = False,
-        top_layer_only: bool = False,
         layers: LayerChoice = "mix",
         rescale: bool = False,
         penalty_factor: float = 1.0,
@@ -91,12 +90,12 @@ class ElmoEmbedding(nn.Module):
             self.output_dim, num_layers = bilm.dim, bilm.num_layers
         self.trains_bilm = requires_grad
         self.encode_distinct = encode_distinct
-        self.layers = _checked_choice("top" if top_layer_only else layers, num_layers=num_layers)
+        self.layers = _checked_choice(layers, num_layers=num_layers)
         self.layer_norm = layer_norm
         self.penalty_factor = penalty_factor
         self.dropout = nn.Dropout(dropout_rate)
         self.mixes = nn.ModuleList(
-            ScalarMix(num_layers=num_layers) if self.layers == "mix" else TopLayer() for _ in range(num_mixes)
+            ScalarMix(num_layers=num_layers) if self.layers == "mix" else SingleLayer() for _ in range(num_mixes)
         )
         self.register_buffer("scales", torch.ones(num_layers) if rescale else None)
         self.register_buffer("boundaries", boundaries, persistent=False)
@@ -111,20 +110,21 @@ class ElmoEmbedding(nn.Module):
         num_mixes: int = 1,
         dropout_rate: float = 0.5,
         layer_norm: bool = False,
-        top_layer_only: bool = False,
         layers: LayerChoice = "mix",
         rescale: bool = False,
         penalty_factor: float = 1.0,
         requires_grad: bool = False,
     ) -> ElmoEmbedding:
-        """Load a model as `Elmo.from_pretrained` does; the other arguments are those of the constructor."""
-        bilm, _ = load_bilm(name_or_path, weights)
+        """Load a model as `Elmo.from_pretrained` does; the other arguments are those of the constructor.
+
+        A token that occurs several times in a batch is encoded once (`encode_distinct`).
+        """
+        bilm, _, _ = read_bilm(name_or_path, weights)
         return cls(
             bilm,
             num_mixes=num_mixes,
             dropout_rate=dropout_rate,
             layer_norm=layer_norm,
-            top_layer_only=top_layer_only,
             layers=layers,
             rescale=rescale,
             penalty_factor=penalty_factor,
@@ -160,7 +160,7 @@ class ElmoEmbedding(nn.Module):
 
         The lambdas of the paper are from 0.001 to 1. Mixes without weights have no penalty.
         """
-        mixes = cast("Iterable[ScalarMix | TopLayer]", self.mixes)
+        mixes = cast("Iterable[ScalarMix | SingleLayer]", self.mixes)
         return self.penalty_factor * torch.stack([mix.penalty() for mix in mixes]).sum()
 
     @torch.no_grad()

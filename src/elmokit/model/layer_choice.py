@@ -45,7 +45,10 @@ def as_int(value: object) -> int | None:
 
 
 def select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float32[np.ndarray, "*L N E"]:
-    """The chosen layers, as an array on the CPU."""
+    """The chosen layers, as an array on the CPU.
+
+    activations: layers 0 to the highest that is needed: for a number, the layer of that number is the last.
+    """
     if which == "all":
         selected = torch.stack(activations)
     elif which == "average":

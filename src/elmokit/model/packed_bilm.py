@@ -24,8 +24,9 @@ from elmokit.layers.parallel import run_in_parallel
 from elmokit.layers.projected_lstm import FORGET_BIAS
 from elmokit.model.token_cache import TokenCache
 from elmokit.system.memory import give_back_freed_memory
-from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, PADDING_ID
-from elmokit.text.spelling import SHIFT, ByteSpelling, Spelling
+from elmokit.text.character_numbers import PADDING_ID
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.spelling import ByteSpelling, Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,10 +62,6 @@ class PackedBiLM:
         directions = ("forward_lstm", "backward_lstm")[: config.num_directions]
         self.lstms = [_lstm(config, weights, name, make_kernel) for name in directions]
         self._after_boundary = self._read_boundaries()
-
-    def encode_tokens(self, character_ids: Int[Tensor, "N C"]) -> Float[Tensor, "N D"]:
-        """Context-independent representations (N,D) of N tokens: layer 0 of the biLM."""
-        return self.char_encoder(character_ids)
 
     @torch.inference_mode()
     def read(
@@ -182,7 +179,7 @@ def _token_encoder(
         )
     characters = None
     if lookup.num_symbols:
-        prefix, padding_id = "char_encoder.characters", lookup.padding_symbol + SHIFT
+        prefix, padding_id = "char_encoder.characters", lookup.padding_id
         characters = _char_encoder(config, weights, make_kernel, prefix=prefix, projection=None, padding_id=padding_id)
     return PackedLookupEncoder(
         words=weights.pop("char_encoder.words.weight") if lookup.num_words else None,

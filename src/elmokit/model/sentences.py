@@ -23,7 +23,7 @@ def tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
     """Tokens of each sentence: strings are tokenised, lists of tokens are used unchanged.
 
     Raises ValueError, with the index and the type, for what is neither, such as a missing value (None, NaN), and for
-    what has no order or whose items are no sentences: a set, a dict, bytes, a table.
+    what has no order or whose items are not sentences: a set, a dict, bytes, a table.
     """
     result: list[list[str]] = []
     for number, sentence in enumerate(_items(sentences, "the sentences are", "a list of sentences")):

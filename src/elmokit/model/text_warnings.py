@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import warnings
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.text.scripts import script_counts
@@ -26,7 +29,8 @@ words."""
 BUNDLED_SCRIPTS = {"mini-en": "LATIN", "mini-ko": "HANGUL"}
 """The script that each bundled model has read most."""
 
-_STACK_LEVEL = 4  # the call of `encode` or `encode_streams`
+_NAMES = {"CJK": "Chinese characters"}
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 class TextWarnings:
@@ -46,7 +50,7 @@ class TextWarnings:
     def _once(self, topic: str, message: Callable[[], str | None]) -> None:
         if topic not in self._warned and (text := message()) is not None:
             self._warned.add(topic)
-            warnings.warn(f"{text} (this warning is shown once)", stacklevel=_STACK_LEVEL)
+            warnings.warn(f"{text} (this warning is shown once)", stacklevel=_level_of_the_caller())
 
     def _cut_tokens(self, sentences: Sequence[list[str]]) -> str | None:
         """A limit of 48 bytes is only 16 Korean syllables."""
@@ -62,9 +66,9 @@ class TextWarnings:
         script = unread_script(self._vocabulary, sentences)
         if script is None:
             return None
+        shown = _NAMES.get(script, script.title())
         return (
-            f"most of this text is written in {script.title()}, of which {self._name} has read almost nothing; "
-            f"{advice(script)}"
+            f"most of this text is written in {shown}, of which {self._name} has read almost nothing; {advice(script)}"
         )
 
 
@@ -91,4 +95,12 @@ def _letters_of(tokens: tuple[str, ...]) -> Counter[str]:
 def advice(script: str) -> str:
     """What to do about a script that a model has not read."""
     better = [name for name, most_read in BUNDLED_SCRIPTS.items() if most_read == script]
-    return f"{better[0]} has" if better else "train a model on such text (docs/pretraining.md)"
+    return f"use {better[0]}, which was trained on it" if better else "train a model on such text (docs/pretraining.md)"
+
+
+def _level_of_the_caller() -> int:
+    """How far up the stack the call from outside elmokit is, as `warnings.warn` counts for whoever calls this."""
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level

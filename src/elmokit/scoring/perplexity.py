@@ -19,8 +19,9 @@ from torch import Tensor, nn
 
 from elmokit.corpus.batches import Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
+from elmokit.layers.full_softmax import full_softmax_losses
 from elmokit.layers.projected_lstm import LSTMState
-from elmokit.layers.sampled_softmax import Softmax, full_softmax_losses
+from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.formats.read import read_bilm
 from elmokit.model.sentences import batches_by_length

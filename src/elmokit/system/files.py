@@ -37,7 +37,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Generator[Path]:
     with temporary_folder(target, named=path) as folder:
         unfinished = folder / target.name
         yield unfinished
-        unfinished.chmod(_mode(target))
+        unfinished.chmod(_mode(target, folder))
         with unfinished.open("r+b") as file:
             os.fsync(file.fileno())
         unfinished.replace(target)
@@ -54,7 +54,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
 
 
 def check_is_not_input(written: Path | None, *inputs: str | os.PathLike[str]) -> None:
-    """Raise ValueError if a file of the output would be written over one of the inputs; None is no file."""
+    """Raise ValueError if the output, unless it is None, would be written over one of the inputs."""
     for path in inputs:
         if written is not None and written.exists() and os.path.exists(path) and written.samefile(path):
             raise ValueError(f"{os.fspath(path)} would be replaced by the output; give the output another name")
@@ -141,10 +141,11 @@ def _lock(folder: Path) -> int | None:
     return None if sys.platform == "win32" else open_locked(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
 
 
-def _mode(target: Path) -> int:
-    """Permissions of the file that is replaced, or of a new one; some writers' files are readable by the owner only."""
+def _mode(target: Path, new_folder: Path) -> int:
+    """Permissions of the file that is replaced, or else the usual ones of a new file, which are those of a new folder.
+
+    What wrote the file may have made it readable by its owner only. `os.umask` would change the umask of all threads.
+    """
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask
+    return new_folder.stat().st_mode & 0o666

@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 _NOT_POSSIBLE = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.EROFS)
-"""Of file systems without locks, and of folders in which no file can be made."""
+"""Of file systems without locks, and of folders in which no file can be made. A lock that is there but may not be
+opened is somebody else's: `InUseError`."""
 _MAX_HOLDER_BYTES = 200
 _SECONDS_TO_SAY_WHO = 1.0
 """After that the holder of a lock does not say who it is."""
 
 
 class InUseError(OSError):
-    """Another process, or another thread of this one, is writing the same file or folder."""
+    """Another process, or another thread of this one, is writing the same file or folder, or has left its lock."""
 
 
 @contextmanager
@@ -57,8 +58,6 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
             if error.errno is not None:
                 error.filename = name  # nobody knows the other one
             raise
-        with suppress(OSError):
-            path.unlink()
         warnings.warn(
             f"{name} cannot be locked ({error.strerror}); make sure that no other process writes it", stacklevel=3
         )
@@ -101,7 +100,7 @@ def _acquire(path: Path, name: str) -> int:
     latest = time.monotonic() + _SECONDS_TO_SAY_WHO
     while True:  # until nobody releases the lock, and with it the file, while it is being opened here
         try:
-            file = open_locked(path, os.O_RDWR | os.O_CREAT)
+            file = _open(path)
         except BlockingIOError:
             holder = _holder(path)
             if holder or (holder == "" and time.monotonic() > latest):
@@ -113,6 +112,13 @@ def _acquire(path: Path, name: str) -> int:
         except FileNotFoundError:
             if not path.parent.is_dir():
                 raise
+        except PermissionError:
+            if not os.path.lexists(path):
+                raise
+            raise InUseError(
+                f"{name}: the lock belongs to another user; wait until the process of that user has ended, or remove "
+                f"{path} if it was killed"
+            ) from None
         else:
             try:
                 os.ftruncate(file, 0)  # a dead process may have left its name
@@ -122,6 +128,21 @@ def _acquire(path: Path, name: str) -> int:
                 os.close(file)
                 raise
             return file
+
+
+def _open(path: Path) -> int:
+    """Open and lock the file, which is made if there is none; one made here that cannot be locked is removed again."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+        is_new = True
+    except FileExistsError:
+        is_new = False
+    try:
+        return open_locked(path, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError as error:
+        if is_new and error.errno in _NOT_POSSIBLE:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _holder(path: Path) -> str | None:

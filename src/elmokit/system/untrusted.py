@@ -29,7 +29,7 @@ class FormatError(ValueError):
 def leads_out(path: Path) -> bool:
     """Whether the file is a link out of its folder, which could make us read, and quote, any file of the reader's.
 
-    The cache of Hugging Face is no such case: in `snapshots/REVISION/`, and its folders, all files are links into
+    The cache of Hugging Face is not such a case: in `snapshots/REVISION/`, and its folders, all files are links into
     `blobs/`.
     """
     folder, file = path.parent.resolve(), Path(os.path.realpath(path))

@@ -11,14 +11,15 @@ from torch import Tensor, nn
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.model.embedding import ElmoEmbedding
 from elmokit.tasks.words import WordEmbedding
-from elmokit.text.characters import NUM_CHARACTERS, PADDING_ID, character_ids
+from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
+from elmokit.text.characters import character_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from jaxtyping import Bool, Float
 
-    from elmokit.layers.scalar_mix import ScalarMix, TopLayer
+    from elmokit.layers.scalar_mix import ScalarMix, SingleLayer
     from elmokit.model.bilm import BiLM
     from elmokit.model.embedding import LayerChoice
     from elmokit.model.frozen_layers import FrozenLayers
@@ -99,9 +100,9 @@ class TokenInputs(nn.Module):
         """Penalty of ELMo's mixes (`ElmoEmbedding.penalty`), to be added to the loss; zero without ELMo."""
         return cast("Tensor", self._device).new_zeros(()) if self.elmo is None else self.elmo.penalty()
 
-    def mixes(self) -> dict[str, ScalarMix | TopLayer]:
+    def mixes(self) -> dict[str, ScalarMix | SingleLayer]:
         """ELMo's mixes by their position, input or output; empty without ELMo."""
-        mixes = () if self.elmo is None else cast("Iterable[ScalarMix | TopLayer]", self.elmo.mixes)
+        mixes = () if self.elmo is None else cast("Iterable[ScalarMix | SingleLayer]", self.elmo.mixes)
         return dict(zip(self.positions, mixes, strict=True))
 
 
@@ -145,6 +146,6 @@ def _new_embedding(config: ElmoInput, layers: FrozenLayers | BiLM) -> ElmoEmbedd
         requires_grad=config.train,
     )
     if not config.train_gamma:
-        for mix in cast("Iterable[ScalarMix | TopLayer]", embedding.mixes):
+        for mix in cast("Iterable[ScalarMix | SingleLayer]", embedding.mixes):
             mix.gamma.requires_grad_(False)
     return embedding

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from elmokit.layers.scalar_mix import ScalarMix, TopLayer
+from elmokit.layers.scalar_mix import ScalarMix, SingleLayer
 
 if TYPE_CHECKING:
     from torch import nn
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def new_optimizer(module: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
     """The optimiser of the weights that are trained. Mixes do not decay, nor do biases without `decay_biases`."""
     undecayed = {
-        id(value) for part in module.modules() if isinstance(part, ScalarMix | TopLayer) for value in part.parameters()
+        id(value)
+        for part in module.modules()
+        if isinstance(part, ScalarMix | SingleLayer)
+        for value in part.parameters()
     }
     if not config.decay_biases:
         undecayed |= {id(value) for value in module.parameters() if value.ndim < 2}

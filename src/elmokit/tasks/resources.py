@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from elmokit.model.elmo import Elmo, load_bilm
+from elmokit.model.elmo import Elmo
+from elmokit.model.formats.read import read_bilm
 from elmokit.tasks.words import WordTable, new_word_table
 from elmokit.vectors.cache import Activations
 from elmokit.vectors.files import recognise
@@ -61,7 +62,7 @@ def read_elmo(
             )
         return StoredLayers(config.model)
     if config.train:
-        return load_bilm(config.model)[0]
+        return read_bilm(config.model)[0]
     return Activations(Elmo.from_pretrained(config.model, device=device), folder=cache)
 
 

@@ -5,7 +5,7 @@ do not fit are cut off, in the middle of a character if need be. Code points tha
 are dropped, and the empty token is the two boundaries alone. The tokens `<S>` and `</S>` are the sentence boundaries.
 Nothing is normalised here: NFC and NFD spellings of a word are different words (`tokenize` returns NFC).
 
-Arrays hold every id shifted by one, so that a row of zeros is the padding token. No other module adds the one.
+Arrays hold every id shifted by one (`SHIFT`), so that a row of zeros is the padding token.
 """
 
 from __future__ import annotations
@@ -15,6 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.text.character_numbers import (
+    BEGIN_SENTENCE_CHARACTER,
+    BEGIN_WORD_CHARACTER,
+    END_SENTENCE_CHARACTER,
+    END_WORD_CHARACTER,
+    PADDING_ID,
+    SHIFT,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -23,17 +32,6 @@ if TYPE_CHECKING:
 BEGIN_SENTENCE = "<S>"
 END_SENTENCE = "</S>"
 
-BEGIN_SENTENCE_CHARACTER = 256  # ids 0..255 are the bytes
-END_SENTENCE_CHARACTER = 257
-BEGIN_WORD_CHARACTER = 258
-END_WORD_CHARACTER = 259
-PADDING_CHARACTER = 260
-NUM_CHARACTERS = 262
-"""Number of ids in the arrays: 0 for the padding token, then the 261 ids above, shifted by one."""
-
-_SHIFT = 1
-PADDING_ID = PADDING_CHARACTER + _SHIFT
-"""The padding character as the arrays have it: it fills a token's row after the end of the word."""
 _SENTENCE_BOUNDARIES = {BEGIN_SENTENCE: BEGIN_SENTENCE_CHARACTER, END_SENTENCE: END_SENTENCE_CHARACTER}
 
 
@@ -42,7 +40,7 @@ def encode_token(token: str, *, max_characters_per_token: int = 50) -> list[int]
 
     The token 밥 becomes 258, 235, 176, 165, 259, 260, 260, ...
     """
-    return (character_ids([token], max_characters_per_token=max_characters_per_token)[0] - _SHIFT).tolist()
+    return (character_ids([token], max_characters_per_token=max_characters_per_token)[0] - SHIFT).tolist()
 
 
 def character_ids(tokens: Sequence[str], *, max_characters_per_token: int = 50) -> NDArray[np.int32]:
@@ -54,14 +52,14 @@ def character_ids(tokens: Sequence[str], *, max_characters_per_token: int = 50) 
     text = np.array(spellings, dtype=f"S{room}").view(np.uint8).reshape(len(spellings), room)
 
     ids = np.full((len(spellings), max_characters_per_token), PADDING_ID, dtype=np.int32)
-    ids[:, 0] = BEGIN_WORD_CHARACTER + _SHIFT
-    np.add(text, _SHIFT, out=ids[:, 1:-1], where=np.arange(room) < lengths[:, None], dtype=np.int32)
-    ids[np.arange(len(spellings)), lengths + 1] = END_WORD_CHARACTER + _SHIFT
+    ids[:, 0] = BEGIN_WORD_CHARACTER + SHIFT
+    np.add(text, SHIFT, out=ids[:, 1:-1], where=np.arange(room) < lengths[:, None], dtype=np.int32)
+    ids[np.arange(len(spellings)), lengths + 1] = END_WORD_CHARACTER + SHIFT
     for row, token in enumerate(tokens):
         if token in _SENTENCE_BOUNDARIES:
             boundary = [BEGIN_WORD_CHARACTER, _SENTENCE_BOUNDARIES[token], END_WORD_CHARACTER]
             ids[row] = PADDING_ID
-            ids[row, :3] = np.array(boundary) + _SHIFT
+            ids[row, :3] = np.array(boundary) + SHIFT
     return ids
 
 

@@ -45,9 +45,9 @@ def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
     UTF-8, a NUL byte, a line of more than `max_line_bytes`, or a truncated or damaged compressed file. Both name the
     file, and the line if there is one.
     """
-    name = "standard input" if os.fspath(path) == STDIN else os.fspath(path)
+    name = _shown_name(path)
     number = 0
-    with _open(path, name) as stream:
+    with _open(path) as stream:
         try:
             lines = iter(partial(stream.readline, max_line_bytes + 1), b"")  # they are split at b"\n" only
             for number, line in enumerate(lines, start=1):
@@ -81,7 +81,7 @@ def check_inputs(*paths: str | os.PathLike[str]) -> None:
     """Raise the error of `read_lines` for a file that cannot be opened. What can be read only once is left alone."""
     for path in paths:
         if not is_read_once(path):
-            with _open(path, os.fspath(path)):
+            with _open(path):
                 pass
 
 
@@ -101,8 +101,8 @@ def is_pipe(path: str | os.PathLike[str]) -> bool:
 
 def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterator[bytes]:
     """Bytes of a file, decompressed, in chunks of at most `size`. Raises the errors of `read_lines`."""
-    name = os.fspath(path)
-    with _open(path, name) as stream:
+    name = _shown_name(path)
+    with _open(path) as stream:
         try:
             while chunk := stream.read(size):
                 yield chunk
@@ -110,6 +110,12 @@ def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterato
             raise ValueError(
                 f"{name}: the compressed file is truncated or damaged ({_reason(error)}); download it again"
             ) from error
+        except OSError as error:
+            raise OSError(f"{name}: reading failed: {error.strerror or error}") from error
+
+
+def _shown_name(path: str | os.PathLike[str]) -> str:
+    return "standard input" if os.fspath(path) == STDIN else os.fspath(path)
 
 
 def _reason(error: Exception) -> str:
@@ -137,7 +143,8 @@ def _decode(line: bytes, *, number: int, name: str) -> str:
 
 
 @contextmanager
-def _open(path: str | os.PathLike[str], name: str) -> Generator[BinaryIO]:
+def _open(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
+    name = _shown_name(path)
     if os.fspath(path) == STDIN:
         yield _decompressed(cast("BinaryIO", sys.stdin.buffer), name)
         return
@@ -154,7 +161,10 @@ def _open(path: str | os.PathLike[str], name: str) -> Generator[BinaryIO]:
 
 
 def _decompressed(file: BinaryIO, name: str) -> BinaryIO:
-    head = cast("bytes", file.peek(len(XZ_MAGIC)))  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        head = cast("bytes", file.peek(len(XZ_MAGIC)))  # pyright: ignore[reportAttributeAccessIssue]
+    except OSError as error:
+        raise OSError(f"{name}: reading failed: {error.strerror or error}") from error
     if head.startswith(GZIP_MAGIC):
         return cast("BinaryIO", gzip.GzipFile(fileobj=file))
     if head.startswith(XZ_MAGIC):

@@ -1,7 +1,7 @@
 """How a model spells a token: rows of integers, of its bytes or of numbers in the model's own dictionaries.
 
-Every id in a row is shifted by one, so that a row of zeros is the padding token, and the sentence boundaries are the
-tokens `<S>` and `</S>` for every model.
+Every id in a row is shifted by one (`SHIFT`), so that a row of zeros is the padding token, and the sentence boundaries
+are the tokens `<S>` and `</S>` for every model.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from elmokit.text.character_numbers import SHIFT
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids, num_truncated
 from elmokit.text.vocabulary import UNKNOWN
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SHIFT = 1
 _BEGIN_WORD, _END_WORD = "<eow>", "<bow>"  # ELMoForManyLangs reads them in each other's place, also when it trains
 _PADDING_SYMBOL = "<pad>"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.system.files import atomic_write
+from elmokit.system.untrusted import count
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.lines import read_lines
 
@@ -108,6 +109,6 @@ def _check(tokens: list[str], ids: dict[str, int]) -> None:
     missing = [special for special in _SPECIALS if special not in ids]
     if missing:
         raise ValueError(
-            f"the vocabulary of {len(tokens)} tokens lacks {' and '.join(missing)}; "
+            f"the vocabulary of {count(len(tokens), 'token')} lacks {' and '.join(missing)}; "
             f"expected {', '.join(_SPECIALS)} (case-sensitive), one token per line"
         )

@@ -9,7 +9,8 @@ from elmokit.layers.char_encoder import ACTIVATIONS, CharEncoder
 from elmokit.layers.highway import Highway
 from elmokit.layers.packed.char_encoder import PackedCharEncoder, PackedConvolution, PackedHighway
 from elmokit.layers.packed.linear import kernel_for
-from elmokit.text.characters import PADDING_ID, character_ids
+from elmokit.text.character_numbers import PADDING_ID
+from elmokit.text.characters import character_ids
 
 
 @given(width=st.integers(1, 7), length=st.integers(7, 12), seed=st.integers(0, 99))

@@ -257,7 +257,7 @@ def test_a_pipe_in_place_of_a_file_does_not_keep_us_waiting(folder: Path) -> Non
 
 
 def test_a_model_without_its_softmax_says_so(make_stored: Make, folder: Path) -> None:
-    write_native(folder, make_stored(num_tokens=20), include_softmax=False)
+    write_native(folder, make_stored(num_tokens=20).without_softmax())
     assert not read_native(folder).has_softmax
     with pytest.raises(FormatError, match="has no softmax"):
         read_native(folder, with_softmax=True)

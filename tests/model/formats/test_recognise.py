@@ -202,13 +202,27 @@ def test_no_pickle_is_ever_opened(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "executed").exists()
 
 
+def test_models_have_the_names_that_elmo_knows(
+    folder: Path, pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmokit.model.bundled.bundled_models", lambda: {"toy": folder})
+    assert inspect("Toy").path == inspect("toy").path == folder
+    assert recognise("TOY").name == "native"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    at_home = {path: f"~/{path.relative_to(tmp_path)}" for path in (folder, pair)}
+    assert inspect(at_home[folder]).path == folder
+    assert recognise(f"{at_home[pair]}/options.json", f"{at_home[pair]}/weights.hdf5").name == "bilm_tf"
+    with pytest.raises(FileNotFoundError, match="no model '~nobody-here/model'"):
+        recognise("~nobody-here/model")
+
+
 def test_what_is_not_there_is_said(tmp_path: Path, pair: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="nowhere: there is no such file or folder"):
+    with pytest.raises(FileNotFoundError, match="no model '.*nowhere': it is neither a path that exists nor a bundled"):
         recognise(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="nowhere: there is no such file or folder"):
         recognise(pair / "options.json", tmp_path / "nowhere")
-    with pytest.raises(FileNotFoundError, match="nowhere: there is no such file or folder"):
-        inspect(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="no model 'mini_en': .*; did you mean 'mini-en'"):
+        inspect("mini_en")
     (tmp_path / "empty").mkdir()
     with pytest.raises(FormatError, match="is a folder without files; expected a model"):
         recognise(tmp_path / "empty")

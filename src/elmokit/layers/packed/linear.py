@@ -34,7 +34,7 @@ bfloat16: weights in 16 bits (float16 weights and float32 arithmetic where that 
 activations in 8 bits."""
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "int8", "auto")
 
-LARGEST_FLOAT16 = 65504.0
+LARGEST_FLOAT16 = torch.finfo(torch.float16).max
 ROWS_TIMED = 32
 COLUMNS = 512
 TYPICAL_ROWS = 128  # the number of rows that oneDNN's block layout is chosen for
@@ -193,7 +193,10 @@ class Float16:
 
 
 class Int8:
-    """Uses FBGEMM. Each row is scaled to -1..1 separately; one scale per batch would make rows depend on each other."""
+    """Products of int8 numbers by FBGEMM.
+
+    Each row of the inputs is scaled to -1..1 separately: one scale per batch would make rows depend on each other.
+    """
 
     def __init__(self, weight: Tensor, bias: Tensor | None, *, levels: int | None = None) -> None:
         self.levels = levels or _levels(Int8)
@@ -218,7 +221,7 @@ class Int8:
 
 
 class BlockedInt8:
-    """Uses oneDNN."""
+    """Products of int8 numbers by oneDNN, with inputs rounded as in `Int8`."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None, *, levels: int | None = None) -> None:
         self.levels = levels or _levels(BlockedInt8)

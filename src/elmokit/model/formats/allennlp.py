@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.model.config import NUM_CHARACTER_ROWS, BiLMConfig
+from elmokit.model.config import BiLMConfig
 from elmokit.model.formats.containers.torch_files import TorchFile
 from elmokit.model.formats.file_kinds import PICKLES, FileKind, kind_of
 from elmokit.model.formats.format import Format
@@ -29,6 +29,7 @@ from elmokit.model.formats.torch_layout import (
     sizes_of,
 )
 from elmokit.system.untrusted import FormatError, count, listed
+from elmokit.text.character_numbers import NUM_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +76,14 @@ class _Weights:
         return found
 
 
+def _lstm(prefix: str) -> str:
+    return f"{prefix}_elmo_lstm._elmo_lstm."
+
+
+def _projection(prefix: str) -> str:
+    return f"{prefix}_elmo_lstm._token_embedder._projection."
+
+
 def _names(prefix: str) -> CharacterNames:
     embedder = f"{prefix}_elmo_lstm._token_embedder."
     return CharacterNames(
@@ -101,19 +110,18 @@ def _weights(files: ModelFiles) -> _Weights:
     assert file is not None
     prefix = _prefix(file)
     names, shapes = _names(prefix), file.shapes()
-    lstm, projection = f"{prefix}_elmo_lstm._elmo_lstm.", f"{prefix}_elmo_lstm._token_embedder._projection."
+    lstm, projection = _lstm(prefix), _projection(prefix)
     sizes = sizes_of(file.path, shapes, names, lstm=lstm)
-    rows, character_dim = (*shapes[names.embedding], 0, 0)[:2]
+    _, character_dim = (*shapes[names.embedding], 0, 0)[:2]
     num_filters = sizes.num_filters
     if num_filters == sizes.projection_dim:
         raise FormatError(file.path, f"projects {num_filters} filters to as many, which elmokit does not")
     expected = expected_shapes(sizes, names, lstm=lstm, character_dim=character_dim) | {
-        names.embedding: (NUM_CHARACTER_ROWS, character_dim),
+        names.embedding: (NUM_CHARACTERS, character_dim),
         f"{projection}weight": (sizes.projection_dim, num_filters),
         f"{projection}bias": (sizes.projection_dim,),
     }
     check_shapes(file.path, shapes, expected)
-    assert rows == NUM_CHARACTER_ROWS
     options_path = _options_path(files)
     options = None if options_path is None else read_options(options_path)
     return _Weights(file, prefix, sizes, character_dim, options, options_path)
@@ -150,14 +158,14 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     if with_softmax:
         raise FormatError(file.path, "has no softmax (perplexity and fine-tuning need it): AllenNLP does not keep it")
     embedding = file.read(weights.names.embedding).copy()
-    embedding[0] = 0.0  # fine-tuning leaves it at zero, because no token reads it
-    projection = f"{weights.prefix}_elmo_lstm._token_embedder._projection."
+    embedding[0] = 0.0  # no token reads it; the file may hold anything there
+    projection = _projection(weights.prefix)
     tensors = {
         PADDING_TOKEN: embedding,
         **characters_to_native(sizes, weights.names, file.read, prefix="char_encoder."),
         "char_encoder.projection.weight": file.read(f"{projection}weight"),
         "char_encoder.projection.bias": file.read(f"{projection}bias"),
-        **lstms_to_native(sizes, file.read, lstm=f"{weights.prefix}_elmo_lstm._elmo_lstm."),
+        **lstms_to_native(sizes, file.read, lstm=_lstm(weights.prefix)),
     }
     training = {} if weights.options is None else weights.options.training
     return StoredBiLM(

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.model.config import NUM_CHARACTER_ROWS, BiLMConfig
-from elmokit.model.formats.stored import PADDING_TOKEN, Array
+from elmokit.model.formats.stored import PADDING_TOKEN, Array, below_padding
+from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator
+
+    from elmokit.model.config import BiLMConfig
 
 LSTM_ROOTS = ("RNN", "rnn")
 ROOTS = ("char_embed", "CNN", "RNN", "rnn/")
@@ -84,7 +86,7 @@ def _token_shapes(config: BiLMConfig) -> dict[str, tuple[int, ...]]:
     num_filters, dim = config.num_filters, config.projection_dim
     if config.lookup is not None:
         return {WORDS: (config.lookup.num_words, dim)}
-    shapes: dict[str, tuple[int, ...]] = {"char_embed": (NUM_CHARACTER_ROWS - 1, config.character_dim)}
+    shapes: dict[str, tuple[int, ...]] = {"char_embed": (NUM_CHARACTERS - SHIFT, config.character_dim)}
     for index, (width, number) in enumerate(config.filters):
         shapes[f"CNN/W_cnn_{index}"] = (1, width, config.character_dim, number)
         shapes[f"CNN/b_cnn_{index}"] = (number,)
@@ -116,8 +118,8 @@ def to_native(
 
 def _tokens_to_native(config: BiLMConfig, read: Callable[[str], Array]) -> dict[str, Array]:
     if config.lookup is not None:
-        return {"char_encoder.words.weight": _below_padding(read(WORDS))}
-    tensors = {PADDING_TOKEN: _below_padding(read("char_embed"))}
+        return {"char_encoder.words.weight": below_padding(read(WORDS))}
+    tensors = {PADDING_TOKEN: below_padding(read("char_embed"))}
     for index in range(len(config.filters)):
         convolution = f"char_encoder.convolutions.{index}"
         tensors[f"{convolution}.weight"] = np.ascontiguousarray(read(f"CNN/W_cnn_{index}")[0].transpose(2, 1, 0))
@@ -131,11 +133,6 @@ def _tokens_to_native(config: BiLMConfig, read: Callable[[str], Array]) -> dict[
         tensors["char_encoder.projection.weight"] = np.ascontiguousarray(read("CNN_proj/W_proj").T)
         tensors["char_encoder.projection.bias"] = read("CNN_proj/b_proj")
     return tensors
-
-
-def _below_padding(table: Array) -> Array:
-    """The table with a row of zeros above it, for the padding token."""
-    return np.concatenate([np.zeros_like(table[:1]), table])
 
 
 def to_datasets(config: BiLMConfig, tensors: dict[str, Array]) -> Iterator[tuple[str, Array]]:

@@ -71,7 +71,7 @@ ADVICE = {
     FileKind.TAR_GZ: _GIVE_ARCHIVE,
     FileKind.TENSORFLOW_CHECKPOINT: "the .index and .data files of the checkpoint are not with it",
 }
-"""Advice for kinds of files that are not read; a new format that reads one removes its line."""
+"""What to do about a file that is not a model by itself."""
 
 
 def kind_of(path: Path) -> FileKind:

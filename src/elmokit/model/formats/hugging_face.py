@@ -39,7 +39,14 @@ def card_of(stored: StoredBiLM, *, name: str = "this folder") -> str:
 def write_repository(folder: Path, stored: StoredBiLM, settings: WriteSettings, *, card: str) -> None:
     """Write a new folder with all files of a repository. Raises FileExistsError if the folder is not empty."""
     with new_folder(folder) as staging:
-        write_native(staging, stored, dtype=settings.dtype, max_file_bytes=settings.max_file_bytes, card=card)
+        write_native(
+            staging,
+            stored,
+            dtype=settings.dtype,
+            softmax_dtype=settings.softmax_dtype,
+            max_file_bytes=settings.max_file_bytes,
+            card=card,
+        )
         write_text(staging / ATTRIBUTES_NAME, _ATTRIBUTES)
 
 

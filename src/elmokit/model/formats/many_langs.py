@@ -9,15 +9,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.model.formats.containers.torch_files import TorchFile
-from elmokit.model.formats.containers.vocabulary import leads_out
 from elmokit.model.formats.file_kinds import PICKLES, FileKind
 from elmokit.model.formats.format import Format
 from elmokit.model.formats.sizes import MAX_CHARACTERS, MAX_CLIP
-from elmokit.model.formats.stored import Array, StoredBiLM
+from elmokit.model.formats.stored import Array, StoredBiLM, below_padding
 from elmokit.model.formats.torch_layout import (
     CharacterNames,
     Shapes,
@@ -30,7 +27,7 @@ from elmokit.model.formats.torch_layout import (
     sizes_of,
 )
 from elmokit.system.json_fields import Fields, read_json_object
-from elmokit.system.untrusted import FormatError, shown
+from elmokit.system.untrusted import FormatError, leads_out, shown
 from elmokit.text.lines import read_lines
 from elmokit.text.spelling import DictionarySpelling
 
@@ -219,7 +216,7 @@ def _read_architecture(path: Path) -> tuple[_Architecture, dict[str, int]]:
     architecture = _Architecture(
         activation=tokens.text("activation") if "activation" in tokens else "relu",
         max_characters_per_token=limit,
-        cell_clip=encoder.number_or_none("cell_clip", most=MAX_CLIP) or None,  # 0 is no clipping
+        cell_clip=encoder.number_or_none("cell_clip", most=MAX_CLIP) or None,  # 0 means that nothing is clipped
         projection_clip=encoder.number_or_none("proj_clip", most=MAX_CLIP) or None,
     )
     said = {"projection_dim": encoder.integer("projection_dim"), "lstm_dim": encoder.integer("dim")}
@@ -230,13 +227,14 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     model = _model(files)
     if with_softmax:
         raise FormatError(files.folder, "has no softmax (perplexity and fine-tuning need it)")
+    # their padding symbol is a row of its own, and not of zeros
     embedder, encoder, sizes = model.embedder.read, model.encoder.read, model.sizes
     tensors: dict[str, Array] = {}
     if model.spelling.words:
-        tensors["char_encoder.words.weight"] = _below_padding(embedder(_WORDS))
+        tensors["char_encoder.words.weight"] = below_padding(embedder(_WORDS))
     if model.spelling.symbols:
         prefix = "char_encoder.characters."
-        tensors[f"{prefix}embedding.weight"] = _below_padding(embedder(_NAMES.embedding))
+        tensors[f"{prefix}embedding.weight"] = below_padding(embedder(_NAMES.embedding))
         tensors |= characters_to_native(sizes, _NAMES, embedder, prefix=prefix)
     for part in ("weight", "bias"):
         tensors[f"char_encoder.projection.{part}"] = embedder(f"{_PROJECTION}{part}")
@@ -244,11 +242,6 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     stored = StoredBiLM(config=model.config, tensors=tensors, spelling=model.spelling)
     stored.check_spelling(files.folder)
     return stored
-
-
-def _below_padding(table: Array) -> Array:
-    """The table with a row of zeros above it, for the padding token; theirs is a row of its own, and not of zeros."""
-    return np.concatenate([np.zeros_like(table[:1]), table])
 
 
 def _inspect(files: ModelFiles, inspection: Inspection) -> None:

@@ -7,8 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from elmokit.model import hub
-from elmokit.model.bundled import bundled_models
+from elmokit.model.bundled import expanded, resolve_model
 from elmokit.model.formats.file_kinds import ADVICE, ARCHIVES, FileKind, kind_of
 from elmokit.system.json_fields import read_json_object
 from elmokit.system.untrusted import FormatError
@@ -23,17 +22,17 @@ _MAX_LISTED = 8
 class ModelFiles:
     """A path or the name of a model, bundled or on the Hub, and the file of weights given with a path, if any.
 
-    Raises FileNotFoundError if nothing is there, and the errors of `hub.download`.
+    Raises the errors of `resolve_model`, and FileNotFoundError if one of two files is not there.
     """
 
     def __init__(self, path: StrPath, weights: StrPath | None = None) -> None:
-        if weights is None and isinstance(path, str):
-            path = hub.download(path) if hub.is_address(path) else bundled_models().get(path, path)
-        for given in (path, weights):
-            if given is not None and not os.path.lexists(given):
-                raise FileNotFoundError(f"{os.fspath(given)}: there is no such file or folder")
-        self.path = Path(path)
-        self.weights = None if weights is None else Path(weights)
+        if weights is None:
+            self.path, self.weights = resolve_model(path if isinstance(path, str) else Path(path)), None
+            return
+        self.path, self.weights = expanded(path), expanded(weights)
+        for given in (self.path, self.weights):
+            if not os.path.lexists(given):
+                raise FileNotFoundError(f"{given}: there is no such file or folder")
 
     @property
     def is_folder(self) -> bool:

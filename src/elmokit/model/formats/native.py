@@ -151,7 +151,6 @@ def write_native(
     *,
     dtype: str = "float32",
     softmax_dtype: str | None = None,
-    include_softmax: bool = True,
     max_file_bytes: int | None = None,
     card: str | None = None,
 ) -> None:
@@ -166,7 +165,6 @@ def write_native(
     for given, known in ((dtype, DTYPES), (softmax_dtype or dtype, SOFTMAX_DTYPES)):
         if given not in known:
             raise ValueError(f"dtype is {given!r}; expected {' or '.join(known)}")
-    stored = stored if include_softmax else stored.without_softmax()
     stored.check(folder)
     if "float16" in (dtype, softmax_dtype):
         require_float16(folder, stored.tensors)

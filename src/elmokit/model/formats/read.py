@@ -24,9 +24,9 @@ def read_bilm(
 ) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
     """Read a model in any format, in float32 on the CPU, in eval mode; softmax and vocabulary may be None.
 
-    `path` is a folder, a file in a folder, or, with `weights`, the options.json of a pair (also in the other order).
-    Raises FileNotFoundError if there are no such files, and FormatError if they are not a biLM, or have no softmax
-    although `with_softmax` is set.
+    `path` is the name of a model, a folder, a file in a folder, or, with `weights`, the options.json of a pair (also in
+    the other order). Raises the errors of `resolve_model` if there is no such model, and FormatError if it is not a
+    biLM, or has no softmax although `with_softmax` is set.
     """
     return from_stored(read_stored(path, weights, with_softmax=with_softmax))
 

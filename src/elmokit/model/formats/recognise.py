@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def recognise(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Format:
     """The format of a folder, of a file in a folder, of a pair of files (in either order), or of an archive of them.
 
-    Raises FileNotFoundError if there are no such files, and FormatError if they are not a model, which says what they
-    are instead and what to do with them.
+    Raises the errors of `resolve_model` if there is no such model, and FormatError if the files are not a model, which
+    says what they are instead and what to do with them.
     """
     with opened(ModelFiles(path, weights), formats) as (known, _):
         return known
@@ -35,7 +35,7 @@ def read_stored(
     with_softmax: bool | None = False,
     formats: Sequence[Format] = FORMATS,
 ) -> StoredBiLM:
-    """Read a model in any format: a folder, a file in a folder, a pair of files (in either order), or an archive.
+    """Read a model in any format: a name, a folder, a file in one, a pair of files (in either order), or an archive.
 
     with_softmax: True raises FormatError if the model has no softmax, None reads the softmax if there is one, and
         False does not touch it.

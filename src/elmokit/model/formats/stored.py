@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elmokit.system.untrusted import FormatError
-from elmokit.text.spelling import SHIFT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -101,7 +100,7 @@ class StoredBiLM:
         ):
             if bool(numbers) != bool(most) or not all(0 <= number < most for number in numbers.values()):
                 raise FormatError(path, f"the dictionary has other numbers of {what} than 0 to {most - 1}")
-        if spelling.symbols and spelling.padding_id != lookup.padding_symbol + SHIFT:
+        if spelling.padding_id != lookup.padding_id:
             raise FormatError(path, "the dictionary has another number for the padding than the config")
 
     def check_softmax(self, path: Path) -> None:
@@ -119,6 +118,11 @@ def check_padding(path: Path, config: BiLMConfig, tensors: Mapping[str, Array]) 
     for name in config.padding_rows:
         if tensors[name][0].any():
             raise FormatError(path, "row 0 is for padding tokens and must be zeros", part=name)
+
+
+def below_padding(table: Array) -> Array:
+    """The table with a row of zeros above it, for the padding token."""
+    return np.concatenate([np.zeros_like(table[:1]), table])
 
 
 def wrong_shapes(path: Path, config: BiLMConfig, shapes: dict[str, tuple[int, ...]]) -> Iterator[FormatError]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 
 FORGET_BIAS = 1.0
-"""These modules keep in the bias of the forget gate what TensorFlow, and elmokit, add while running."""
+"""What `layers/projected_lstm.py` adds to the forget gate, as TensorFlow does; these modules keep it in the bias."""
 _DIRECTIONS = ("forward", "backward")
 _GATES = [0, 1, 3, 2]  # i, f, g, o -> i, f, o, g
 

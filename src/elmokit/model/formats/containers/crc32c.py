@@ -39,7 +39,7 @@ def crc32c(content: memoryview) -> int:
 
 
 def masked_crc32c(content: memoryview) -> int:
-    """The checksum as LevelDB and TensorFlow store it, so that checksums of checksums are no special case."""
+    """The checksum as LevelDB and TensorFlow store it, so that checksums of checksums are not a special case."""
     plain = crc32c(content)
     return ((plain >> 15 | plain << 17) + 0xA282EAD8) & _MASK
 

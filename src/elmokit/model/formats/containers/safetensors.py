@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DTYPES = {"float32": "F32", "float16": "F16"}
 INT8 = "I8"
-LARGEST_FLOAT16 = 65504.0
+LARGEST_FLOAT16 = float(np.finfo(np.float16).max)
 
 
 def read_header(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES.values())) -> dict[str, TensorEntry]:

@@ -1,0 +1,16 @@
+"""Numbers of the characters of bilm-tf, and the ids that arrays have for them. Free of NumPy, for configs."""
+
+from __future__ import annotations
+
+BEGIN_SENTENCE_CHARACTER = 256  # 0..255 are the bytes
+END_SENTENCE_CHARACTER = 257
+BEGIN_WORD_CHARACTER = 258
+END_WORD_CHARACTER = 259
+PADDING_CHARACTER = 260
+
+SHIFT = 1
+"""What is added to every number to make its id in the arrays, also to numbers in dictionaries (`text/spelling.py`)."""
+PADDING_ID = PADDING_CHARACTER + SHIFT
+"""The padding character as the arrays have it: it fills a token's row after the end of the word."""
+NUM_CHARACTERS = 262
+"""Number of ids in the arrays: 0 for the padding token, then those of the 261 numbers above."""
