@@ -1,4 +1,4 @@
-"""Speed and memory of one optimisation step, beside the same step written in the plain way, in one interleaved run.
+"""Speed and memory of one optimisation step and of the same step written in the plain way, in one interleaved run.
 
     python benchmarks/pretraining.py SHARD VOCABULARY [--recipes mini small] [--rounds 5] [--output FILE]
 
@@ -182,8 +182,8 @@ def plain_loss(bilm: BiLM, softmax: Softmax, config: PretrainingConfig, batch: B
     for index, lstm in enumerate((bilm.forward_lstm, bilm.backward_lstm)):
         assert lstm is not None
         part = batch.directions[index]
-        ids = torch.from_numpy(batch.character_ids[part.words.reshape(-1)]).to(device)
-        steps = plain_encoder(bilm.char_encoder, ids).view(*part.words.shape, -1)
+        ids = torch.from_numpy(batch.character_ids[part.tokens.reshape(-1)]).to(device)
+        steps = plain_encoder(bilm.char_encoder, ids).view(*part.tokens.shape, -1)
         starts = torch.from_numpy(part.starts).to(device)
         hidden = plain_lstm(lstm, steps, starts if config.reset_state else None).flatten(0, 1)
         targets = torch.from_numpy(part.targets).to(device).flatten()

@@ -283,5 +283,5 @@ def _carried(
     for batch in packed_batches(packers, spelling=bilm.spelling):
         tokens = bilm.encode_tokens(torch.from_numpy(batch.character_ids).to(device))
         for index, (lstm, part) in enumerate(zip(lstms, batch.directions, strict=True)):
-            outputs, states[index] = lstm(tokens[torch.from_numpy(part.words).to(device)], states[index])
+            outputs, states[index] = lstm(tokens[torch.from_numpy(part.tokens).to(device)], states[index])
             yield index, outputs[-1].flatten(0, 1), torch.from_numpy(part.targets).flatten().to(device)
