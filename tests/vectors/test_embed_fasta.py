@@ -97,7 +97,7 @@ def test_a_job_that_was_killed_can_be_resumed_to_the_same_bytes(
         patch.setattr(PartialVectors, "append", die)
         with pytest.raises(KeyboardInterrupt):
             embed_fasta(elmo, fasta, output, per_protein=per_protein)
-    with pytest.raises(ValueError, match="add --resume to continue it"):
+    with pytest.raises(ValueError, match="add --resume, or resume=True, to continue it"):
         embed_fasta(elmo, fasta, output, per_protein=per_protein)
     with pytest.raises(ValueError, match="the interrupted job had a different per_protein"):
         embed_fasta(elmo, fasta, output, per_protein=not per_protein, resume=True)

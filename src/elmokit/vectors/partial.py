@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import warnings
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import IO, TYPE_CHECKING
@@ -20,6 +19,7 @@ import numpy as np
 
 from elmokit.system.json_fields import Fields, parse_json_object
 from elmokit.system.untrusted import FormatError, listed
+from elmokit.system.warn import warn_caller
 from elmokit.vectors.stored import FlatVectors
 
 if TYPE_CHECKING:
@@ -171,15 +171,14 @@ class PartialVectors:
         if not resume:
             raise ValueError(
                 f"{self.folder} holds {num_lines:,} lines of an interrupted job; "
-                "add --resume to continue it, or delete the folder to start over"
+                "add --resume, or resume=True, to continue it, or delete the folder to start over"
             )
         self._check_job(lines[0])
         whole = self._whole_blocks(blocks)
         if len(whole) < len(lines) - 1:
-            warnings.warn(
+            warn_caller(
                 f"{self.folder} is damaged after line {whole[-1].lines if whole else 0:,}; what comes after it is "
-                "computed again",
-                stacklevel=2,
+                "computed again"
             )
         self._end = whole[-1] if whole else Block()
         os.truncate(self._vectors, self.num_tokens * self._bytes_per_token)
