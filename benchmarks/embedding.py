@@ -1,4 +1,4 @@
-"""Speed of embedding beside the plain biLM, in one interleaved run; latency, threads, memory and loading time as well.
+"""Speed of embedding, ours and the plain biLM's in one interleaved run; latency, threads, memory and loading time too.
 
     python benchmarks/embedding.py [--sizes original medium small mini-en] [--rounds 3] [--output FILE]
 

@@ -90,9 +90,14 @@ class Preparation:
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}")
         if self.unit == "morphemes" and self.language != "ko":
-            raise ValueError(f"morphemes work only for Korean, but the language is {self.language}; use --language ko")
+            raise ValueError(
+                f"morphemes work only for Korean, but the language is {self.language}; use --language ko, or "
+                "language='ko'"
+            )
         if self.unit == "morphemes" and not self.nfc:
-            raise ValueError("the morpheme analyser needs NFC; remove --no-nfc or use --unit eojeol")
+            raise ValueError(
+                "the morpheme analyser needs NFC; remove --no-nfc, or nfc=False, or use --unit eojeol, or unit='eojeol'"
+            )
         if not 1 <= self.min_tokens <= self.max_tokens:
             raise ValueError(
                 f"min_tokens is {self.min_tokens} and max_tokens {self.max_tokens}; "
@@ -226,7 +231,7 @@ class _Sentences:
             if self.num_documents == 1:
                 raise ValueError(
                     "the raw text is a single document, so no whole document can be held out; separate documents by "
-                    "blank lines, pass several files, or use --held-out 0"
+                    "blank lines, pass several files, or use --held-out 0, or held_out=0"
                 )
         for sentence, records in groupby(self._records, key=lambda record: record[: -len(b"\0") - _ORIGIN.size]):
             num_tokens = sentence.count(b" ") + 1
