@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.text.markdown import markdown_table
@@ -172,12 +170,6 @@ class CorpusManifest:
             f"{_plural(self.held_out_documents, 'whole document')}, in their original order; "
             "no shard contains any of these sentences."
         )
-
-
-def sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _count(parts: list[Source] | list[CorpusFile] | list[Amount]) -> str:

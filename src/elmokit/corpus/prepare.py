@@ -30,10 +30,10 @@ from elmokit.corpus.manifest import (
     CorpusManifest,
     ExcludedText,
     Source,
-    sha256,
 )
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, read_raw_documents, script_share
 from elmokit.model.formats.folder import new_folder
+from elmokit.system.digests import file_digest
 from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import listed, shown
@@ -182,7 +182,7 @@ class _Sentences:
     def __init__(self, how: Preparation, exclusion: Exclusion, records: ExternalSort) -> None:
         reasons = (TOO_SHORT, TOO_LONG, OTHER_SCRIPT, *([EXCLUDED] if how.exclude else []), DUPLICATE, HELD_OUT_TOO)
         self.dropped = {reason: Amount() for reason in reasons}
-        self.excluded = [ExcludedText(path, sha256(Path(path)), Amount()) for path in how.exclude]
+        self.excluded = [ExcludedText(path, file_digest(Path(path), "sha256").hex(), Amount()) for path in how.exclude]
         self.num_documents = 0
         """Number of documents with at least one sentence that passes the filters."""
         self.num_held_out_documents = 0
@@ -217,7 +217,7 @@ class _Sentences:
         return Source(
             path=os.fspath(path),
             bytes=path.stat().st_size,
-            sha256=sha256(path),
+            sha256=file_digest(path, "sha256").hex(),
             documents=num_documents + 1,
             sentences=found.sentences,
             tokens=found.tokens,
@@ -320,7 +320,8 @@ def _write_file(path: Path, first: bytes, lines: Iterator[bytes], *, limit: int)
             size += len(line)
             amount.add(line.count(b" ") + 1)
             line = next(lines, None)
-    return CorpusFile(path.name, amount.sentences, amount.tokens, path.stat().st_size, sha256(path)), line
+    sha256 = file_digest(path, "sha256").hex()
+    return CorpusFile(path.name, amount.sentences, amount.tokens, path.stat().st_size, sha256), line
 
 
 def _nothing_left(found: _Sentences) -> str:
