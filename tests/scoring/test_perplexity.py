@@ -117,8 +117,11 @@ def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, 
     report = perplexity(str(tmp_path / "model"), [text]).text()
     assert "forward" in report and "19 predictions per direction, 2 of UNK (10.53%)" in report
     write_native(tmp_path / "bare", stored, include_softmax=False)
-    with pytest.raises(ValueError, match="softmax"):
+    with pytest.raises(ValueError, match="has no softmax"):
         perplexity(str(tmp_path / "bare"), [text])
+    (tmp_path / "model" / "vocabulary.txt").unlink()
+    with pytest.raises(ValueError, match="model has no vocabulary; perplexity needs the one"):
+        perplexity(str(tmp_path / "model"), [text])
 
 
 def test_a_forward_model_has_no_backward_perplexity(text: Path) -> None:

@@ -145,12 +145,10 @@ def perplexity(
 def read_with_softmax(model: str, *, weights: str | None = None) -> tuple[BiLM, Softmax, Vocabulary]:
     """A stored biLM in eval mode, its softmax and its vocabulary. Raises ValueError when it lacks one of the latter."""
     bilm, softmax, vocabulary = read_bilm(model, weights, with_softmax=True)
-    if softmax is None or vocabulary is None:
-        missing = "softmax" if softmax is None else "vocabulary"
-        raise ValueError(
-            f"{model} has no {missing}; perplexity needs the softmax and the vocabulary that it was trained with"
-        )
-    return bilm.eval(), softmax, vocabulary
+    assert softmax is not None  # or it could not have been read
+    if vocabulary is None:
+        raise ValueError(f"{model} has no vocabulary; perplexity needs the one that it was trained with")
+    return bilm, softmax, vocabulary
 
 
 def bilm_perplexity(
