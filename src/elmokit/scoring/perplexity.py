@@ -73,24 +73,6 @@ class Perplexity:
         """Share, from 0 to 1, of the forward predictions whose target is UNK."""
         return self.num_unknown / self.num_predictions
 
-    def text(self) -> str:
-        """A small table and a line of counts, for the terminal."""
-        rows = [("forward", self.forward)] + ([] if self.backward is None else [("backward", self.backward)])
-        lines = [f"{'':10}{'perplexity':>12}{'without UNK':>14}"]
-        for name, side in rows:
-            lines.append(f"{name:10}{side.perplexity:12.2f}{side.perplexity_without_unknown:14.2f}")
-        lines.append(f"{'mean':10}{self.mean:12.2f}")
-        return "\n".join([*lines, self.counts_text()])
-
-    def counts_text(self) -> str:
-        """One line about what was counted, and how."""
-        sentences = "" if self.num_sentences is None else f"{self.num_sentences:,} sentences, "
-        return (
-            f"{sentences}{self.num_predictions:,} predictions per direction, {self.num_unknown:,} of UNK "
-            f"({self.unknown_rate:.2%}), vocabulary {self.num_tokens_in_vocabulary:,}, "
-            f"{'state carried' if self.carried_state else 'each sentence by itself'}"
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class TokenLosses:
