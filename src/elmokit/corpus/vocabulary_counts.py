@@ -51,15 +51,6 @@ class VocabularySummary:
     def unknown_rate(self) -> float:
         return 1 - self.coverage
 
-    def text(self) -> str:
-        """A summary of a few lines, for the terminal."""
-        return (
-            f"{self.num_sentences:,} sentences, {self.num_tokens:,} tokens, {self.num_types:,} types\n"
-            f"kept {self.num_kept:,} types and {len(SPECIALS)} specials; the rarest has count {self.rarest_count:,}\n"
-            f"coverage {self.coverage:.2%} of the tokens; OOV rate {self.unknown_rate:.2%}\n"
-            f"cut at 50 characters: {self.num_cut_tokens:,} tokens ({self.num_cut_tokens / self.num_tokens:.4%})"
-        )
-
 
 def write_vocabulary(
     shards: Sequence[Path],
