@@ -18,6 +18,8 @@ import platform
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from attacks.outcome import Attempt, Part, Result, by_part, read_results, result_of, write_results
@@ -39,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         results = [_result(part, arguments.seed, range(part.small_count), jobs=1) for part in parts]
     else:
         part = part_named(arguments.part)
-        numbers = range(arguments.first, arguments.first + (arguments.count or part.count))
+        count = part.count if arguments.count is None else arguments.count
+        numbers = range(arguments.first, arguments.first + count)
         results = [_result(part, arguments.seed, numbers, jobs=arguments.jobs)]
     if arguments.output:
         write_results(arguments.output, results)
@@ -90,30 +93,29 @@ def _in_jobs(part: Part, seed: int, numbers: range, *, jobs: int) -> Iterator[At
     if jobs == 1:
         yield from part.attempts(seed, numbers)
         return
-    shares = [numbers[start::jobs] for start in range(jobs)]
-    queue = FORK.SimpleQueue()
-    workers = [FORK.Process(target=_work, args=(part, seed, share, queue)) for share in shares]
-    for worker in workers:
-        worker.start()
-    working = len(workers)
-    while working:
-        attempt = queue.get()
-        if attempt is None:
-            working -= 1
-        else:
-            yield attempt
+    workers: list[BaseProcess] = []
+    readers: list[Connection] = []
+    for start in range(jobs):
+        reader, writer = FORK.Pipe(duplex=False)
+        workers.append(FORK.Process(target=_work, args=(part, seed, numbers[start::jobs], writer)))
+        workers[-1].start()
+        writer.close()  # so that what is read ends with the process, also if it is killed
+        readers.append(reader)
+    while readers:
+        for reader in wait(readers):
+            try:
+                yield reader.recv()
+            except (EOFError, OSError):  # at its end, or in the middle of an attempt
+                readers.remove(reader)
     for worker in workers:
         worker.join()
     if failed := [worker.exitcode for worker in workers if worker.exitcode]:
         raise RuntimeError(f"{len(failed)} of {jobs} processes of {part.name} failed")
 
 
-def _work(part: Part, seed: int, share: range, queue: multiprocessing.SimpleQueue[Attempt | None]) -> None:
-    try:
-        for attempt in part.attempts(seed, share):
-            queue.put(attempt)
-    finally:
-        queue.put(None)
+def _work(part: Part, seed: int, share: range, writer: Connection) -> None:
+    for attempt in part.attempts(seed, share):
+        writer.send(attempt)
 
 
 def _text(result: Result) -> str:

@@ -1,4 +1,4 @@
-"""Speed of embedding beside the plain biLM, in one interleaved run; latency, threads, memory and loading time as well.
+"""Speed of embedding, ours and the plain biLM's in one interleaved run; latency, threads, memory and loading time too.
 
     python benchmarks/embedding.py [--sizes original medium small mini-en] [--rounds 3] [--output FILE]
 
@@ -16,7 +16,6 @@ import argparse
 import json
 import lzma
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -35,6 +34,7 @@ import torch
 from elmokit.integrations.onnx_export import export_onnx
 from elmokit.model.elmo import Elmo
 from elmokit.text.characters import batch_character_ids
+from machine import CPU_INFO, peak_megabytes, processor_name, resident_megabytes
 from plain_bilm import PlainBiLM
 from random_checkpoint import write_random_checkpoint
 
@@ -261,13 +261,13 @@ def alone(folder: str, precision: str, sentences: list[list[str]]) -> dict[str, 
     The memory is that over a process that has embedded a sentence with the bundled model, libraries and all.
     """
     Elmo.from_pretrained().encode([SENTENCE])
-    before = resident_megabytes("VmRSS")
+    before = resident_megabytes()
     began = time.perf_counter()
     elmo = Elmo.from_pretrained(folder, precision=precision)  # type: ignore[arg-type]
     elmo.encode([["a"]])
     loading = time.perf_counter() - began
     vectors = elmo.encode(sentences, layers="all", show_progress_bar=False)
-    peak = resident_megabytes("VmHWM") - before
+    peak = peak_megabytes() - before
     output = sum(array.nbytes for array in vectors) / 1e6
     del vectors
     weights = sum(int(np.prod(shape)) for shape in elmo.config.tensor_shapes().values()) * 4 / 1e6
@@ -288,21 +288,15 @@ def alone(folder: str, precision: str, sentences: list[list[str]]) -> dict[str, 
     }
 
 
-def resident_megabytes(field: str) -> float:
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return int(status.split(f"{field}:")[1].split()[0]) * 1024 / 1e6
-
-
 def weights_name(folder: Path) -> str:
     return next(folder.glob("*.hdf5")).name
 
 
 def processor() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    kinds = [kind for kind in ("avx512_bf16", "avx512_vnni", "avx2") if any(kind in line for line in lines)]
-    return f"{names[0] if names else platform.machine()} ({', '.join(kinds)})"
+    """The name of the processor, and what it has for matrix products."""
+    flags = CPU_INFO.read_text(encoding="utf-8") if CPU_INFO.exists() else ""
+    kinds = [kind for kind in ("avx512_bf16", "avx512_vnni", "avx2") if kind in flags]
+    return f"{processor_name()} ({', '.join(kinds)})"
 
 
 def print_tables(rows: list[Row], processes: dict[str, dict[str, float]]) -> None:

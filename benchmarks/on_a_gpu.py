@@ -131,8 +131,8 @@ def _carry_away(run: Path, target: Path, *, max_bytes: int, log: Path) -> int:
     shutil.rmtree(target, ignore_errors=True)
     types = ["--dtype", "float16", "--softmax-dtype", "int8"]
     code = _run(["-m", "elmokit", "convert", str(run), str(target), *types], deadline=time.monotonic() + 120, log=log)
-    if code:
-        return code
+    if code or not target.is_dir():
+        return code or 1
     shutil.copy(run / "metrics.jsonl", target)
     shutil.copy(run / "config.json", target / "run.json")
     for path in sorted(target.iterdir()):

@@ -1,4 +1,4 @@
-"""Speed and memory of one optimisation step, beside the same step written in the plain way, in one interleaved run.
+"""Speed and memory of one optimisation step and of the same step written in the plain way, in one interleaved run.
 
     python benchmarks/pretraining.py SHARD VOCABULARY [--recipes mini small] [--rounds 5] [--output FILE]
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -32,6 +31,7 @@ from torch.nn import functional
 from elmokit.corpus.batches import Batch, Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.char_encoder import CharEncoder
+from elmokit.layers.devices import find_device
 from elmokit.layers.projected_lstm import ProjectedLSTM
 from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected_count
 from elmokit.model.bilm import BiLM
@@ -40,10 +40,12 @@ from elmokit.pretraining.gradients import LossAndGradients
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run import new_softmax
-from elmokit.pretraining.train import find_device, resolved
+from elmokit.pretraining.train import resolved
 from elmokit.system.memory import keep_freed_memory
+from elmokit.text.characters import PADDING_ID
 from elmokit.text.spelling import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
+from machine import peak_megabytes, processor_name
 
 PLAIN = "plain float32"
 
@@ -76,8 +78,7 @@ def main() -> None:
         step = Bench(name, arguments.shard, arguments.vocabulary).step(variant)
         for number in range(3):
             step(number)
-        status = Path("/proc/self/status").read_text()  # getrusage would count the parent's pages too
-        print(int(status.split("VmHWM:")[1].split()[0]) // 1024)
+        print(round(peak_megabytes()))
         return
     arguments.variants = variants()
     dtypes = [torch.float32, *([torch.bfloat16] if "bfloat16" in arguments.variants else [])]
@@ -87,7 +88,7 @@ def main() -> None:
     if arguments.output:
         record = {
             "command": " ".join(["python", *sys.argv]),
-            "machine": f"{processor()}, {torch.get_num_threads()} threads",
+            "machine": f"{processor_name()}, {torch.get_num_threads()} threads",
             "torch": torch.__version__,
             "peak_gflops": {str(dtype): round(peak / 1e9) for dtype, peak in peaks.items()},
             "rows": [asdict(row) for row in rows],
@@ -99,13 +100,6 @@ def variants() -> list[str]:
     """The plain step and ours; in bfloat16 too, where `precision="auto"` would choose it."""
     chosen = resolved(recipe("mini"), num_tokens=1_000_000, device=find_device(None)).precision
     return [PLAIN, "float32", *(["bfloat16"] if chosen == "bfloat16" else [])]
-
-
-def processor() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
 
 
 class Bench:
@@ -182,8 +176,8 @@ def plain_loss(bilm: BiLM, softmax: Softmax, config: PretrainingConfig, batch: B
     for index, lstm in enumerate((bilm.forward_lstm, bilm.backward_lstm)):
         assert lstm is not None
         part = batch.directions[index]
-        ids = torch.from_numpy(batch.character_ids[part.words.reshape(-1)]).to(device)
-        steps = plain_encoder(bilm.char_encoder, ids).view(*part.words.shape, -1)
+        ids = torch.from_numpy(batch.character_ids[part.tokens.reshape(-1)]).to(device)
+        steps = plain_encoder(bilm.char_encoder, ids).view(*part.tokens.shape, -1)
         starts = torch.from_numpy(part.starts).to(device)
         hidden = plain_lstm(lstm, steps, starts if config.reset_state else None).flatten(0, 1)
         targets = torch.from_numpy(part.targets).to(device).flatten()
@@ -271,7 +265,7 @@ def step_flops(config: PretrainingConfig, batch: Batch) -> float:
         bilm.num_layers * 2 * (2 * bilm.projection_dim * 4 * bilm.lstm_dim + bilm.lstm_dim * bilm.projection_dim)
     )
     per_token += 2 * bilm.projection_dim * (config.num_negatives + 1)
-    lengths = (batch.character_ids != 261).sum(axis=1)
+    lengths = (batch.character_ids != PADDING_ID).sum(axis=1)
     per_position = 2 * bilm.character_dim * sum(width * number for width, number in bilm.filters)
     per_word = 2 * bilm.num_filters * (bilm.num_highway_layers * 2 * bilm.num_filters + bilm.projection_dim)
     encoder = float(lengths.sum()) * per_position + len(lengths) * per_word

@@ -34,6 +34,7 @@ from pathlib import Path
 
 from elmokit.cli.main import main as elmokit
 from elmokit.corpus.stream import BLOCK_LINES, CorpusPosition, SentenceStream
+from machine import peak_megabytes
 
 SHARD_BYTES = 200_000_000
 STEPS_AFTER_RESUMING = 5
@@ -121,7 +122,7 @@ def measure(text: Text, gigabytes: float, *, num_steps: int) -> Row:
 
 
 def resume_at(position: CorpusPosition, checkpoint: Path) -> Peak:
-    """Go on from a checkpoint for a few steps, with both directions at this position."""
+    """Continue from a checkpoint for a few steps, with both directions at this position."""
     path = checkpoint / "training.json"
     record = json.loads(path.read_text(encoding="utf-8"))
     for packer in record["packers"]:
@@ -157,9 +158,8 @@ def peak_of(kind: str, *rest: str) -> Peak:
         code = 0 if sum(1 for _ in SentenceStream(paths, num_epochs=1)) else 1
     if code:
         sys.exit(code)
-    status = Path("/proc/self/status").read_text(encoding="utf-8")  # getrusage would count the parent's pages too
     return Peak(
-        megabytes=round(int(status.split("VmHWM:")[1].split()[0]) / 1024, 1),
+        megabytes=round(peak_megabytes(), 1),
         seconds=round(time.perf_counter() - began[0], 1),
         processor_seconds=round(time.process_time() - began[1], 1),
     )

@@ -79,10 +79,7 @@ def main() -> None:
     parser.add_argument("--earlier", nargs="+", type=Path, default=[], metavar="RUN")
     arguments = parser.parse_args()
     target = BUNDLED / arguments.name
-    if target.exists():
-        shutil.rmtree(target)
-    convert(arguments.run, target, to="native", dtype="float16", softmax_dtype="int8", max_file_bytes=MAX_FILE_BYTES)
-    _forget_local_paths(target / "config.json")
+    _replace_model(arguments.run, target)
 
     log_lines = (arguments.run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     log = [entry for entry in map(json.loads, log_lines) if "loss" in entry]
@@ -112,6 +109,17 @@ def main() -> None:
     card = _card(arguments.name, results, target, arguments.results.name)
     (target / "README.md").write_text(card, encoding="utf-8")
     print(text)
+
+
+def _replace_model(run: Path, target: Path) -> None:
+    """Convert the run next to the model that is there, which goes only when the new one is whole."""
+    new = target.with_name(f"{target.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    convert(run, new, to="native", dtype="float16", softmax_dtype="int8", max_file_bytes=MAX_FILE_BYTES)
+    _forget_local_paths(new / "config.json")
+    if target.exists():
+        shutil.rmtree(target)
+    new.rename(target)
 
 
 def _perplexities(model: Path, heldout: Path, domains: list[str]) -> dict[str, dict[str, Any]]:

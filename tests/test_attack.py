@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import attack
 from attack import main
 from attacks.limited_child import Call, Ending, Limits, RefusedError, WrongError, run_limited
-from attacks.outcome import Outcome, Result, read_results, write_results
+from attacks.outcome import Attempt, Outcome, Part, Result, read_results, write_results
 from attacks.writing_verbs import verbs_not_attacked
 
 ATTACK = Path(__file__).parents[1] / "benchmarks" / "attack.py"
@@ -29,6 +32,31 @@ def test_a_little_of_each_attack_finds_nothing(tmp_path: Path):
     assert done.returncode == 0, done.stdout + done.stderr
     for result in read_results(output):
         assert sum(sum(outcomes.values()) for outcomes in result.counts.values()) > 0, result.part
+
+
+def one_and_then_killed(seed: int, numbers: range) -> Iterator[Attempt]:
+    for number in numbers:
+        if number == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield Attempt(f"number {number}", Outcome.OK)
+
+
+@pytest.mark.timeout(60)
+def test_a_process_that_is_killed_ends_the_part_and_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+    part = Part("toy", "", one_and_then_killed, count=6, small_count=1)
+    seen: list[str] = []
+    with pytest.raises(RuntimeError, match="1 of 2 processes of toy failed"):
+        for attempt in attack._in_jobs(part, 0, range(6), jobs=2):
+            seen.append(attempt.target)
+    assert sorted(seen) == ["number 0", "number 1", "number 2", "number 4"]
+
+
+def test_no_attempts_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    part = Part("text", "", one_and_then_killed, count=6, small_count=1)
+    monkeypatch.setattr(attack, "part_named", lambda _: part)
+    monkeypatch.setattr(os, "environ", dict(os.environ))  # which `main` changes
+    assert main(["text", "--count", "0", "--output", str(tmp_path / "none.json")]) == 0
+    assert all(not outcomes for result in read_results(tmp_path / "none.json") for outcomes in result.counts.values())
 
 
 def hang() -> None:

@@ -79,5 +79,16 @@ def test_time_that_runs_out_is_no_failure(tmp_path: Path):
     assert on_a_gpu.main([*given, "--tests", "tests/text", "--", "tests"]) == 0
 
 
+def test_weights_that_were_not_converted_in_time_are_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    run = tmp_path / "runs" / "mini-flat-en"
+    run.mkdir(parents=True)
+    for name in ("config.json", "metrics.jsonl", "model.safetensors"):
+        (run / name).touch()
+    monkeypatch.setattr(on_a_gpu, "_run", lambda *_, **__: 0)  # as when the time runs out
+    given = ["--output", str(tmp_path / "out"), "--runs", str(tmp_path / "runs"), "--data", str(tmp_path), *CPU]
+    assert on_a_gpu.main([*given, "train"]) == 1
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def lines_of(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()

@@ -168,7 +168,7 @@ def test_no_verb_writes_over_what_it_reads(
 def test_a_vocabulary_never_replaces_a_shard(text: Path, capsys: pytest.CaptureFixture[str]):
     before = text.read_bytes()
     assert run("vocabulary", text, "-o", text) == 2
-    assert "is one of the shards, which the vocabulary would replace" in capsys.readouterr().err
+    assert "would be replaced by the output" in capsys.readouterr().err
     assert text.read_bytes() == before
 
 

@@ -36,8 +36,8 @@ def spelled(batch: Batch, direction: int = 0) -> list[tuple[list[str], list[str]
     words = [known[tuple(row)] for row in batch.character_ids]
     part = batch.directions[direction]
     return [
-        ([words[index] for index in part.words[:, row]], [VOCABULARY.tokens[index] for index in part.targets[:, row]])
-        for row in range(part.words.shape[1])
+        ([words[index] for index in part.tokens[:, row]], [VOCABULARY.tokens[index] for index in part.targets[:, row]])
+        for row in range(part.tokens.shape[1])
     ]
 
 

@@ -173,8 +173,9 @@ def test_the_vocabulary_of_another_text_is_warned_of(tmp_path: Path) -> None:
     (tmp_path / "shard.txt").write_text(TEXT)
     Vocabulary(["<S>", "</S>", "<UNK>", "강", "은행"]).write(tmp_path / "vocabulary.txt")
     files = {"vocabulary_path": tmp_path / "vocabulary.txt", "run_dir": tmp_path / "run"}
-    with pytest.warns(UserWarning, match="100% of the first 16 tokens are not in the vocabulary"):
+    with pytest.warns(UserWarning, match="100% of the first 16 tokens are not in the vocabulary") as given:
         pretrain([tmp_path / "shard.txt"], config=recipe("tiny", [*FAST, "softmax=full"]), **files)
+    assert given[0].filename == __file__
 
 
 def test_the_rate_falls_over_a_share_of_a_run_of_any_length() -> None:
@@ -184,6 +185,11 @@ def test_the_rate_falls_over_a_share_of_a_run_of_any_length() -> None:
         assert config.learning_rate_at(start) == config.learning_rate_at(100) == config.learning_rate
         assert config.learning_rate_at(round(0.9 * num_steps)) == pytest.approx(config.learning_rate / 2)
         assert config.learning_rate_at(num_steps) == 0.0
+
+
+def test_a_share_of_less_than_one_step_is_the_last_step() -> None:
+    config = PretrainingConfig(num_steps=4, schedule="linear", decay_share=0.1, learning_rate=1.0)
+    assert [config.learning_rate_at(step) for step in range(5)] == [1.0, 1.0, 1.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from elmokit.cli.main import main
-from elmokit.pretraining.checkpoints import read_checkpoint
+from elmokit.pretraining.checkpoints import checkpoints, read_checkpoint
 from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import recipe
@@ -135,8 +135,11 @@ DAMAGE: dict[str, tuple[Damage, str]] = {
 def test_a_damaged_checkpoint_is_passed_over_for_the_one_before_and_named(run: Path, whole: Path, kind: str) -> None:
     damage, message = DAMAGE[kind]
     damage(run / "checkpoints" / "step-00000007")
-    with pytest.warns(UserWarning, match=rf"step-00000007 cannot be read \(.*{message}.*going back to step-00000006"):
+    with pytest.warns(
+        UserWarning, match=rf"step-00000007 cannot be read \(.*{message}.*going back to step-00000006"
+    ) as given:
         resume_pretraining(run)
+    assert given[0].filename == __file__
     assert contents_of_run(run) == contents_of_run(whole)
 
 
@@ -200,9 +203,16 @@ def test_a_checkpoint_whose_removal_was_cut_short_goes_when_the_run_is_resumed(r
 
 
 def test_a_checkpoint_that_can_be_read_is_not_thrown_away(run: Path, whole: Path) -> None:
-    with pytest.raises(ValueError, match="step-00000007 can be read: leave out --from-start to continue from it"):
+    with pytest.raises(ValueError, match="step-00000007 can be read: leave out --from-start, or from_start=True, to c"):
         resume_pretraining(run, from_start=True)
     assert contents_of_run(run) == contents_of_run(whole)
+
+
+def test_the_newest_of_many_steps_comes_first(tmp_path: Path) -> None:
+    names = ["step-100000000", "step-99999999", "step-00000007"]
+    for name in (*names, "step-7", "step-00000007-copy"):
+        (tmp_path / "checkpoints" / name).mkdir(parents=True)
+    assert [path.name for path in checkpoints(tmp_path)] == names
 
 
 def test_from_start_is_for_runs_that_are_resumed(capsys: pytest.CaptureFixture[str]) -> None:

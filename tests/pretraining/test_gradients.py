@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from elmokit.corpus.batches import Batch, Targets
+from elmokit.corpus.batches import Batch, DirectionBatch
 from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected_count
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig
@@ -32,9 +32,9 @@ def config() -> PretrainingConfig:
 def random_batch() -> Batch:
     generator = np.random.default_rng(0)
 
-    def direction() -> Targets:
-        return Targets(
-            words=generator.integers(0, len(WORDS), (T, B)),
+    def direction() -> DirectionBatch:
+        return DirectionBatch(
+            tokens=generator.integers(0, len(WORDS), (T, B)),
             targets=generator.integers(0, V, (T, B)),
             starts=generator.random((T, B)) < 0.3,
         )
@@ -54,7 +54,7 @@ def plain_loss(bilm: BiLM, softmax: Softmax, config: PretrainingConfig, batch: B
     for index, lstm in enumerate((bilm.forward_lstm, bilm.backward_lstm)):
         assert lstm is not None
         part = batch.directions[index]
-        inputs = bilm.encode_tokens(torch.from_numpy(batch.character_ids)[torch.from_numpy(part.words).flatten()])
+        inputs = bilm.encode_tokens(torch.from_numpy(batch.character_ids)[torch.from_numpy(part.tokens).flatten()])
         steps = inputs.view(T, B, -1)
         for number, layer in enumerate(lstm.layers):
             h = torch.zeros(B, config.bilm.projection_dim, dtype=torch.float64)

@@ -148,14 +148,17 @@ def test_a_full_disk_leaves_the_checkpoint_before(shard: Path, vocabulary: Path,
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    def poison_after_seven(run: Run) -> None:
-        if run.progress.step == 7:
+    def poison(run: Run) -> None:
+        if run.progress.step in (4, 7):
             torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), float("nan"))
 
     run = tmp_path / "run"
-    with pytest.raises(DivergenceError, match="step 7: the backward loss is not finite"):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=poison_after_seven)
-    assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005"]
+    with pytest.raises(DivergenceError, match="step 4: the backward loss is not finite.*run has no checkpoint yet"):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=poison)
+    resume_pretraining(run, ["num_steps=6"])
+    with pytest.raises(DivergenceError, match="step 7: .*; the last checkpoint in .*run is intact"):
+        resume_pretraining(run, ["num_steps=12"], on_step=poison)
+    assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005", "step-00000006"]
 
 
 def test_a_damaged_checkpoint_is_passed_over_with_a_warning(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
@@ -256,8 +259,9 @@ def test_a_vocabulary_smaller_than_the_negatives_gets_the_full_softmax(
     shard: Path, vocabulary: Path, tmp_path: Path
 ) -> None:
     config = settings("softmax=sampled", "num_negatives=4096", "num_steps=1")
-    with pytest.warns(UserWarning, match="training with the full softmax"):
+    with pytest.warns(UserWarning, match="training with the full softmax") as given:
         run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    assert given[0].filename == __file__
     assert json.loads((run / "config.json").read_text())["pretraining"]["softmax"] == "full"
 
 

@@ -21,6 +21,13 @@ def test_a_config_is_read_back(tmp_path: Path):
     assert "밥" in (tmp_path / "config.json").read_text(encoding="utf-8")
 
 
+def test_a_config_that_could_not_be_read_back_is_not_written(tmp_path: Path):
+    write_config(tmp_path, {"shards": ["a"]}, format="toy", version=3)
+    with pytest.raises(ValueError, match=r"config\.json: would have 4\.7 MiB; at most 4\.0 MiB are read"):
+        write_config(tmp_path, {"shards": ["밥" * 100] * 16_000}, format="toy", version=3)
+    assert read(tmp_path) == {"shards": ["a"]}
+
+
 def test_a_folder_without_a_config_is_not_a_run(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
         read(tmp_path)

@@ -231,11 +231,6 @@ def test_the_command_shows_files_bands_and_words(folder: Path, capsys: pytest.Ca
     assert lines[-2].startswith("Losses are in nats;")
 
 
-def test_one_file_is_shown_as_it_always_was(folder: Path, capsys: pytest.CaptureFixture[str]):
-    assert run(folder / "model", folder / "news.txt") == 0
-    assert capsys.readouterr().out == perplexity(str(folder / "model"), [folder / "news.txt"]).text() + "\n"
-
-
 def test_files_of_one_name_are_told_apart_by_their_folders(folder: Path):
     (folder / "more").mkdir()
     again = folder / "more" / "news.txt"

@@ -114,11 +114,15 @@ def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, 
     bilm, softmax = random_model()
     stored = to_stored(bilm, softmax, VOCABULARY)
     write_native(tmp_path / "model", stored)
-    report = perplexity(str(tmp_path / "model"), [text]).text()
-    assert "forward" in report and "19 predictions per direction, 2 of UNK (10.53%)" in report
+    measured = perplexity(str(tmp_path / "model"), [text])
+    assert measured == bilm_perplexity(bilm, softmax, VOCABULARY, [text])
+    assert (measured.num_predictions, measured.num_unknown) == (19, 2)
     write_native(tmp_path / "bare", stored.without_softmax())
-    with pytest.raises(ValueError, match="softmax"):
+    with pytest.raises(ValueError, match="has no softmax"):
         perplexity(str(tmp_path / "bare"), [text])
+    (tmp_path / "model" / "vocabulary.txt").unlink()
+    with pytest.raises(ValueError, match="model has no vocabulary; perplexity needs the one"):
+        perplexity(str(tmp_path / "model"), [text])
 
 
 def test_a_forward_model_has_no_backward_perplexity(text: Path) -> None:

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from elmokit.system.untrusted import FormatError, quoted, readable_bytes, shown
+from elmokit.system.untrusted import FormatError, count, quoted, readable_bytes, shown
 
 
 def test_a_refusal_names_the_file_its_part_and_why():
@@ -32,3 +32,7 @@ def test_sizes_are_given_in_the_largest_unit_that_fits():
     assert readable_bytes(1536) == "1.5 KiB"
     assert readable_bytes(40 << 30) == "40.0 GiB"
     assert readable_bytes(3 << 40) == "3.0 TiB"
+
+
+def test_a_number_of_things_agrees_with_its_noun():
+    assert [count(number, "file") for number in (0, 1, 2_000)] == ["0 files", "1 file", "2,000 files"]

@@ -9,7 +9,7 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.model.elmo import Elmo
 from elmokit.model.layer_choice import Layers
-from elmokit.vectors import proteins
+from elmokit.vectors import embed_file, proteins
 from elmokit.vectors.embed_fasta import embed_fasta
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.partial import PartialVectors
@@ -97,7 +97,7 @@ def test_a_job_that_was_killed_can_be_resumed_to_the_same_bytes(
         patch.setattr(PartialVectors, "append", die)
         with pytest.raises(KeyboardInterrupt):
             embed_fasta(elmo, fasta, output, per_protein=per_protein)
-    with pytest.raises(ValueError, match="add --resume to continue it"):
+    with pytest.raises(ValueError, match="add --resume, or resume=True, to continue it"):
         embed_fasta(elmo, fasta, output, per_protein=per_protein)
     with pytest.raises(ValueError, match="the interrupted job had a different per_protein"):
         embed_fasta(elmo, fasta, output, per_protein=not per_protein, resume=True)
@@ -109,6 +109,29 @@ def test_a_job_that_was_killed_can_be_resumed_to_the_same_bytes(
     embed_fasta(elmo, fasta, output, per_protein=per_protein, resume=True)
     assert output.read_bytes() == whole.read_bytes()
     assert fasta.with_name("out.names.txt").read_text() == "P1\nsecond\n"
+
+
+def test_the_bytes_of_proteins_that_are_encoded_together_do_not_depend_on_what_was_encoded_before(
+    elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch
+):
+    done: list[str] = []
+    encode = elmo.encode
+    monkeypatch.setattr(proteins, "RESIDUES_AT_ONCE", 5)
+    monkeypatch.setattr(Elmo, "same_in_any_batch", False)
+    monkeypatch.setattr(elmo, "forget_tokens", lambda: done.append("forget"))
+    monkeypatch.setattr(elmo, "encode", lambda *given, **options: done.append("encode") or encode(*given, **options))
+    embed_fasta(elmo, fasta, fasta.with_suffix(".npz"))
+    assert done == ["forget", "encode"] * 2
+
+
+@pytest.mark.parametrize(("per_protein", "size"), [(False, "768 bytes"), (True, "192 bytes")])
+def test_a_disk_that_is_too_small_is_noticed_before_the_work(
+    elmo: Elmo, fasta: Path, monkeypatch: pytest.MonkeyPatch, per_protein: bool, size: str
+):
+    monkeypatch.setattr(embed_file.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 100}))
+    with pytest.raises(OSError, match=rf"proteins\.npz: needs {size} while it is written"):
+        embed_fasta(elmo, fasta, fasta.with_suffix(".npz"), per_protein=per_protein)
+    assert [path.name for path in fasta.parent.iterdir()] == ["proteins.fasta"]
 
 
 def test_the_verb_embeds_fasta(fasta: Path, expected: list[ProteinVectors], capsys: pytest.CaptureFixture[str]):

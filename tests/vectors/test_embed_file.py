@@ -343,7 +343,7 @@ def test_a_job_killed_while_the_output_is_written_only_writes_it_again(
 def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     output = tmp_path / "out.h5"
     killed_while_embedding(text, output, monkeypatch, block=2)
-    with pytest.raises(ValueError, match=r"8 lines of an interrupted job; add --resume to continue it"):
+    with pytest.raises(ValueError, match=r"8 lines of an interrupted job; add --resume, or resume=True, to continue"):
         embed_file(ELMO, text, output, layers="all")
     with pytest.raises(ValueError, match="a different model"):
         embed_file(random_elmo(seed=6), text, output, layers="all", resume=True)

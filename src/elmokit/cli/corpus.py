@@ -67,6 +67,7 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
 def _prepare(arguments: argparse.Namespace) -> None:
     """Turn raw text into a corpus: sentences, tokens, no duplicates, shuffled shards, held-out text."""
     from elmokit.corpus.prepare import Preparation, prepare
+    from elmokit.report.corpus_tables import corpus_text
 
     names = ("min_tokens", "max_tokens", "held_out", "shard_megabytes", "exclude_words")
     given = {name: getattr(arguments, name) for name in names}
@@ -82,7 +83,7 @@ def _prepare(arguments: argparse.Namespace) -> None:
     manifest = prepare(arguments.raw, arguments.output, how)
     for warning in manifest.warnings():
         print(f"elmokit: warning: {warning}", file=sys.stderr)
-    print(manifest.text())
+    print(corpus_text(manifest))
     print(arguments.output)
 
 
@@ -104,11 +105,12 @@ def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
 def _vocabulary(arguments: argparse.Namespace) -> None:
     """Count the tokens of a corpus and write them, most frequent first."""
     from elmokit.corpus.vocabulary_counts import write_vocabulary
+    from elmokit.report.corpus_tables import vocabulary_text
 
     summary = write_vocabulary(
         arguments.shards, arguments.output, min_count=arguments.min_count, max_size=arguments.max_size
     )
-    print(summary.text())
+    print(vocabulary_text(summary))
     print(arguments.output)
 
 

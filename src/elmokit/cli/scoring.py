@@ -67,6 +67,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     check_is_not_input(arguments.json, *arguments.files)
     resolve_model(arguments.model)
 
+    from elmokit.report.scoring_tables import perplexity_text
     from elmokit.scoring.breakdown import measure_files
 
     with atomic_write(arguments.json) if arguments.json else nullcontext() as unfinished:
@@ -80,7 +81,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
         )
         if unfinished:
             unfinished.write_text(table.to_json(), encoding="utf-8")
-    print(table.text(bands=arguments.bands))
+    print(perplexity_text(table, bands=arguments.bands))
 
 
 def _add_surprisal(parser: argparse.ArgumentParser) -> None:
@@ -162,7 +163,8 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
 
 
 def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
-    from elmokit.scoring.minimal_pairs import accuracies, accuracy_text, pair_rows, read_pairs, score_pairs
+    from elmokit.report.scoring_tables import accuracy_text
+    from elmokit.scoring.minimal_pairs import accuracies, pair_rows, read_pairs, score_pairs
     from elmokit.scoring.surprisal import as_tsv
     from elmokit.system.progress import progress_bar
 

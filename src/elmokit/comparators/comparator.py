@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.system.digests import file_digest
 from elmokit.vectors.padded import padded_layers
 
 if TYPE_CHECKING:
@@ -62,8 +63,7 @@ class SystemLayers:
         """A hash of the contents of all files and of the settings."""
         digest = hashlib.blake2b(self._settings.encode(), digest_size=32)
         for path in self._files:
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "blake2b").digest())
+            digest.update(file_digest(path))
         return digest.hexdigest()
 
 

@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Targets:
+class DirectionBatch:
     """One direction of a batch: what each position reads and predicts."""
 
-    words: Int[np.ndarray, "T B"]
-    """Rows of `Batch.character_ids`: the word that each position reads."""
+    tokens: Int[np.ndarray, "T B"]
+    """Rows of `Batch.character_ids`: the token that each position reads."""
     targets: Int[np.ndarray, "T B"]
-    """Token ids: the word that each position predicts."""
+    """Token ids: the token that each position predicts."""
     starts: Bool[np.ndarray, "T B"]
     """Whether a sentence starts at the position."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch: character ids (N,C) of its distinct words, and its directions: forward, then backward unless absent."""
+    """A batch: character ids (N,C) of its distinct tokens, and its directions: forward, then backward unless absent."""
 
     character_ids: Int[np.ndarray, "N C"]
-    directions: tuple[Targets, ...]
+    directions: tuple[DirectionBatch, ...]
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ class Packer:
         """The state from which another packer over the same shards continues, given its position and its rows."""
         return PackerState(self.sentences.position, tuple(self.rows))
 
-    def next(self, distinct: dict[str, int]) -> Targets:
-        """The next (T,B) positions. New words get the next numbers in `distinct`. Raises StopIteration at the end."""
+    def next(self, distinct: dict[str, int]) -> DirectionBatch:
+        """The next (T,B) positions. New tokens get the next numbers in `distinct`. Raises StopIteration at the end."""
         shape = (self.bptt_steps, len(self.own))
-        words = np.empty(shape, dtype=np.int64)
+        inputs = np.empty(shape, dtype=np.int64)
         targets = np.empty(shape, dtype=np.int64)
         starts = np.zeros(shape, dtype=np.bool_)
         for row in range(len(self.rows)):
@@ -98,11 +98,11 @@ class Packer:
                 if column is not None:
                     span = slice(filled, filled + count)
                     starts[filled, column] = new_sentence
-                    words[span, column] = [distinct.setdefault(token, len(distinct)) for token in tokens[:count]]
+                    inputs[span, column] = [distinct.setdefault(token, len(distinct)) for token in tokens[:count]]
                     targets[span, column] = self.vocabulary.ids(tokens[1 : count + 1])
                 self.rows[row] = tokens[count:]
                 filled += count
-        return Targets(words=words, targets=targets, starts=starts)
+        return DirectionBatch(tokens=inputs, targets=targets, starts=starts)
 
     def _next_sentence(self) -> list[str]:
         tokens = [BEGIN_SENTENCE, *next(self.sentences), END_SENTENCE]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.system.untrusted import count
 from elmokit.text.markdown import markdown_table
 
 if TYPE_CHECKING:
@@ -100,18 +99,6 @@ class CorpusManifest:
         record = {"format": "elmokit corpus", "version": 1, **dataclasses.asdict(self)}
         return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
 
-    def text(self) -> str:
-        """A summary of a few lines, for the terminal."""
-        lines = [
-            f"{'read':24}{_count(self.sources)} in {sum(source.documents for source in self.sources):,} documents",
-            *(f"{reason:24}{_count([amount])}" for reason, amount in self.dropped.items() if amount.sentences),
-            f"{'training':24}{_count(self.shards)} in {_plural(len(self.shards), 'shard')}",
-        ]
-        if self.held_out:
-            documents = _plural(self.held_out_documents, "document")
-            lines.append(f"{'held out':24}{_count([self.held_out])} of {documents}")
-        return "\n".join(lines)
-
     def markdown(self) -> str:
         """The text of MANIFEST.md."""
         files = [*self.shards, *([self.held_out] if self.held_out else [])]
@@ -121,7 +108,7 @@ class CorpusManifest:
                 "# Corpus",
                 "",
                 f"{total.sentences:,} sentences, {total.tokens:,} tokens to train on, shuffled, "
-                f"in {_plural(len(self.shards), 'shard')}. {self._about_held_out()}",
+                f"in {count(len(self.shards), 'shard')}. {self._about_held_out()}",
                 "",
                 "One sentence per line, one space between tokens. Record the sources and licences of the texts here.",
                 "",
@@ -169,23 +156,9 @@ class CorpusManifest:
             return "Nothing is held out."
         return (
             f"Held out: {self.held_out.sentences:,} sentences, {self.held_out.tokens:,} tokens of "
-            f"{_plural(self.held_out_documents, 'whole document')}, in their original order; "
+            f"{count(self.held_out_documents, 'whole document')}, in their original order; "
             "no shard contains any of these sentences."
         )
-
-
-def sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _count(parts: list[Source] | list[CorpusFile] | list[Amount]) -> str:
-    return f"{sum(p.sentences for p in parts):>12,} sentences {sum(p.tokens for p in parts):>14,} tokens"
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _table(header: tuple[str, ...], rows: list[tuple[str | int, ...]]) -> str:

@@ -30,10 +30,10 @@ from elmokit.corpus.manifest import (
     CorpusManifest,
     ExcludedText,
     Source,
-    sha256,
 )
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, read_raw_documents, script_share
 from elmokit.model.formats.folder import new_folder
+from elmokit.system.digests import file_digest
 from elmokit.system.files import atomic_write, temporary_folder
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import listed, shown
@@ -90,9 +90,14 @@ class Preparation:
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}")
         if self.unit == "morphemes" and self.language != "ko":
-            raise ValueError(f"morphemes work only for Korean, but the language is {self.language}; use --language ko")
+            raise ValueError(
+                f"morphemes work only for Korean, but the language is {self.language}; use --language ko, or "
+                "language='ko'"
+            )
         if self.unit == "morphemes" and not self.nfc:
-            raise ValueError("the morpheme analyser needs NFC; remove --no-nfc or use --unit eojeol")
+            raise ValueError(
+                "the morpheme analyser needs NFC; remove --no-nfc, or nfc=False, or use --unit eojeol, or unit='eojeol'"
+            )
         if not 1 <= self.min_tokens <= self.max_tokens:
             raise ValueError(
                 f"min_tokens is {self.min_tokens} and max_tokens {self.max_tokens}; "
@@ -177,7 +182,7 @@ class _Sentences:
     def __init__(self, how: Preparation, exclusion: Exclusion, records: ExternalSort) -> None:
         reasons = (TOO_SHORT, TOO_LONG, OTHER_SCRIPT, *([EXCLUDED] if how.exclude else []), DUPLICATE, HELD_OUT_TOO)
         self.dropped = {reason: Amount() for reason in reasons}
-        self.excluded = [ExcludedText(path, sha256(Path(path)), Amount()) for path in how.exclude]
+        self.excluded = [ExcludedText(path, file_digest(Path(path), "sha256").hex(), Amount()) for path in how.exclude]
         self.num_documents = 0
         """Number of documents with at least one sentence that passes the filters."""
         self.num_held_out_documents = 0
@@ -212,7 +217,7 @@ class _Sentences:
         return Source(
             path=os.fspath(path),
             bytes=path.stat().st_size,
-            sha256=sha256(path),
+            sha256=file_digest(path, "sha256").hex(),
             documents=num_documents + 1,
             sentences=found.sentences,
             tokens=found.tokens,
@@ -226,7 +231,7 @@ class _Sentences:
             if self.num_documents == 1:
                 raise ValueError(
                     "the raw text is a single document, so no whole document can be held out; separate documents by "
-                    "blank lines, pass several files, or use --held-out 0"
+                    "blank lines, pass several files, or use --held-out 0, or held_out=0"
                 )
         for sentence, records in groupby(self._records, key=lambda record: record[: -len(b"\0") - _ORIGIN.size]):
             num_tokens = sentence.count(b" ") + 1
@@ -315,7 +320,8 @@ def _write_file(path: Path, first: bytes, lines: Iterator[bytes], *, limit: int)
             size += len(line)
             amount.add(line.count(b" ") + 1)
             line = next(lines, None)
-    return CorpusFile(path.name, amount.sentences, amount.tokens, path.stat().st_size, sha256(path)), line
+    sha256 = file_digest(path, "sha256").hex()
+    return CorpusFile(path.name, amount.sentences, amount.tokens, path.stat().st_size, sha256), line
 
 
 def _nothing_left(found: _Sentences) -> str:

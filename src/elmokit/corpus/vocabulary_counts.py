@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import struct
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.stream import SentenceStream
-from elmokit.system.files import atomic_write, temporary_folder
+from elmokit.system.files import atomic_write, check_is_not_input, temporary_folder
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import FormatError, listed
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.vocabulary import UNKNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 SPECIALS = (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN)
 
@@ -57,15 +51,6 @@ class VocabularySummary:
     def unknown_rate(self) -> float:
         return 1 - self.coverage
 
-    def text(self) -> str:
-        """A summary of a few lines, for the terminal."""
-        return (
-            f"{self.num_sentences:,} sentences, {self.num_tokens:,} tokens, {self.num_types:,} types\n"
-            f"kept {self.num_kept:,} types and {len(SPECIALS)} specials; the rarest has count {self.rarest_count:,}\n"
-            f"coverage {self.coverage:.2%} of the tokens; OOV rate {self.unknown_rate:.2%}\n"
-            f"cut at 50 characters: {self.num_cut_tokens:,} tokens ({self.num_cut_tokens / self.num_tokens:.4%})"
-        )
-
 
 def write_vocabulary(
     shards: Sequence[Path],
@@ -85,10 +70,9 @@ def write_vocabulary(
     The file is written completely or not at all. Raises ValueError for shards without a sentence or not in UTF-8.
     """
     _check(min_count, max_size)
-    for shard in shards:
-        if path.exists() and shard.exists() and path.samefile(shard):
-            raise ValueError(f"{path} is one of the shards, which the vocabulary would replace; give another output")
-    with atomic_write(path) as unfinished, _counted(shards, beside=path, memory_bytes=memory_bytes) as counted:
+    check_is_not_input(path, *shards)
+    with atomic_write(path) as unfinished, temporary_folder(path) as folder:
+        counted = _Counted(shards, folder, memory_bytes=memory_bytes)
         num_kept = num_known_tokens = rarest_count = 0
         with unfinished.open("wb") as file:
             for special in SPECIALS:
@@ -109,30 +93,11 @@ def write_vocabulary(
         )
 
 
-def count_vocabulary(
-    shards: Sequence[Path], *, min_count: int = 1, max_size: int | None = None, memory_bytes: int = MEMORY_BYTES
-) -> dict[str, int]:
-    """The tokens that `write_vocabulary` would write, without the specials, in that order, with their counts.
-
-    While counting, whatever exceeds `memory_bytes` goes to the system's folder for temporary files.
-    """
-    _check(min_count, max_size)
-    beside = Path(tempfile.gettempdir()) / "vocabulary"
-    with _counted(shards, beside=beside, memory_bytes=memory_bytes) as counted:
-        return dict(counted.most_frequent(min_count=min_count, max_size=max_size))
-
-
 def _check(min_count: int, max_size: int | None) -> None:
     if min_count < 1:
         raise ValueError(f"the minimum count is {min_count}; expected at least 1")
     if max_size is not None and max_size <= len(SPECIALS):
         raise ValueError(f"the maximum size is {max_size}; expected more than the {len(SPECIALS)} specials")
-
-
-@contextmanager
-def _counted(shards: Sequence[Path], *, beside: Path, memory_bytes: int) -> Generator[_Counted]:
-    with temporary_folder(beside) as folder:
-        yield _Counted(shards, folder, memory_bytes=memory_bytes)
 
 
 class _Counted:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-import os
-import warnings
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.system.warn import warn_caller
 from elmokit.text.scripts import script_counts
 
 if TYPE_CHECKING:
@@ -30,7 +27,6 @@ BUNDLED_SCRIPTS = {"mini-en": "LATIN", "mini-ko": "HANGUL"}
 """The script that each bundled model has read most."""
 
 _NAMES = {"CJK": "Chinese characters"}
-_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 class TextWarnings:
@@ -50,7 +46,7 @@ class TextWarnings:
     def _once(self, topic: str, message: Callable[[], str | None]) -> None:
         if topic not in self._warned and (text := message()) is not None:
             self._warned.add(topic)
-            warnings.warn(f"{text} (this warning is shown once)", stacklevel=_level_of_the_caller())
+            warn_caller(f"{text} (this warning is shown once)")
 
     def _cut_tokens(self, sentences: Sequence[list[str]]) -> str | None:
         """A limit of 48 bytes is only 16 Korean syllables."""
@@ -96,11 +92,3 @@ def advice(script: str) -> str:
     """What to do about a script that a model has not read."""
     better = [name for name, most_read in BUNDLED_SCRIPTS.items() if most_read == script]
     return f"use {better[0]}, which was trained on it" if better else "train a model on such text (docs/pretraining.md)"
-
-
-def _level_of_the_caller() -> int:
-    """How far up the stack the call from outside elmokit is, as `warnings.warn` counts for whoever calls this."""
-    frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame, level = frame.f_back, level + 1
-    return level

@@ -46,6 +46,7 @@ MAX_PROGRESS_BYTES = 1 << 28
 """Without the rests of the sentences of all streams."""
 MAX_BYTES_PER_STREAM = 6 * MAX_LINE_BYTES
 """The rest of a sentence is at most a line of text, of which JSON writes a byte in up to 6 (`\\u0001`)."""
+_NAME = re.compile(r"step-\d{8,}")
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,6 @@ def remove_older(newest: Path, *, keep: int, keep_every: int = 0) -> None:
             shutil.rmtree(checkpoint)
 
 
-_NAME = re.compile(r"step-\d{8,}")
-
-
 def _name(step: int) -> str:
     return f"step-{step:08d}"
 
@@ -132,7 +130,7 @@ def _step(checkpoint: Path) -> int:
 def checkpoints(run_dir: Path) -> list[Path]:
     """The checkpoints of a run, newest first; copies under other names are left alone."""
     found = (run_dir / "checkpoints").glob("step-*")
-    return sorted((path for path in found if _NAME.fullmatch(path.name)), reverse=True)
+    return sorted((path for path in found if _NAME.fullmatch(path.name)), key=_step, reverse=True)
 
 
 def newest_checkpoint(

@@ -73,8 +73,8 @@ def _read(model: str, weights: str | None, *, needs_softmax: bool) -> tuple[BiLM
     if needs_softmax and (stored.vocabulary is None or not stored.has_softmax):
         missing = "vocabulary" if stored.vocabulary is None else "softmax"
         raise ValueError(
-            f"{model} has no {missing}, so there is no softmax to continue; give --vocabulary FILE to train a new one "
-            "(elmokit vocabulary writes it from the shards)"
+            f"{model} has no {missing}, so there is no softmax to continue; give --vocabulary FILE, or "
+            "vocabulary_path=FILE, to train a new one (elmokit vocabulary writes it from the shards)"
         )
     return from_stored(stored)
 

@@ -1,4 +1,4 @@
-"""Loss and gradients of a batch: the char encoder runs once per distinct word, then each direction on its own.
+"""Loss and gradients of a batch: the char encoder runs once per distinct token, then each direction on its own.
 
 On a CPU each direction runs on a thread with half of the cores: one core for each is faster than two in one product.
 """
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from elmokit.corpus.batches import Batch, Targets
+from elmokit.corpus.batches import Batch, DirectionBatch
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
 from elmokit.layers.sampled_softmax import Negatives, Softmax, draw_negatives, sampled_softmax_loss
 from elmokit.model.bilm import BiLM, BiLMState
@@ -100,18 +100,17 @@ class LossAndGradients:
         self,
         lstm: ProjectedLSTM,
         tokens: Float[Tensor, "N D"],
-        targets: Targets,
+        batch: DirectionBatch,
         state: tuple[LSTMState, ...] | None,
         *,
         seed: int,
     ) -> _DirectionResult:
         generator = torch.Generator(self.device).manual_seed((seed + DROPOUT_SEED) ^ (self.rank << 32))
         leaf = tokens.detach().requires_grad_()
-        words = torch.from_numpy(targets.words).to(self.device)
-        inputs = functional.embedding(words, leaf)
+        inputs = functional.embedding(torch.from_numpy(batch.tokens).to(self.device), leaf)
         carry_mask = None
-        if self.config.reset_state and targets.starts.any():
-            starts = torch.from_numpy(targets.starts).to(self.device)
+        if self.config.reset_state and batch.starts.any():
+            starts = torch.from_numpy(batch.starts).to(self.device)
             carry_mask = (~starts).to(tokens.dtype)[:, :, None]
         masks = [self._dropout_mask(inputs, generator) for _ in lstm.layers] if self.config.dropout_rate else None
         outputs, last = lstm(inputs, state, carry_mask=carry_mask, input_masks=masks, product_dtype=self.dtype)
@@ -119,7 +118,7 @@ class LossAndGradients:
         if self.config.dropout_rate:
             hidden = hidden * self._dropout_mask(hidden, generator)
         hidden = hidden.flatten(0, 1)
-        ids = torch.from_numpy(targets.targets).to(self.device).flatten()
+        ids = torch.from_numpy(batch.targets).to(self.device).flatten()
         if self.config.softmax == "full":
             return self._full(hidden, ids, lstm, leaf, last)
         negatives = draw_negatives(

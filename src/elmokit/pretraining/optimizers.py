@@ -71,7 +71,7 @@ class CombinedOptimizer:
 
 
 def _matrices(bilm: BiLM, *, everywhere: bool) -> list[torch.nn.Parameter]:
-    """The LSTMs' matrices; everywhere, those of the encoder too, but for the embedding, whose rows are characters."""
+    """The LSTMs' matrices; everywhere, those of the encoder too, except the embedding, whose rows are characters."""
     lstms = [lstm for lstm in (bilm.forward_lstm, bilm.backward_lstm) if lstm is not None]
     found = [parameter for lstm in lstms for parameter in lstm.parameters() if parameter.ndim == 2]
     if everywhere:

@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn, cast
@@ -22,6 +21,7 @@ from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.model.formats.native import CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.pretraining.checkpoints import (
     Checkpoint,
+    checkpoints,
     fill,
     newest_checkpoint,
     publish,
@@ -41,6 +41,7 @@ from elmokit.pretraining.run_folder import HELD_OUT_NAME
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import keep_records
 from elmokit.runs.training import DivergenceError
+from elmokit.system.warn import warn_caller
 from elmokit.text.vocabulary import Vocabulary
 
 BEST_DIR = "best"
@@ -106,9 +107,11 @@ class Run:
                 self._check_may_start_again(refused, started_from=started_from, from_start=from_start)
             return None
         if from_start:
-            raise ValueError(f"{checkpoint.path} can be read: leave out --from-start to continue from it")
+            raise ValueError(
+                f"{checkpoint.path} can be read: leave out --from-start, or from_start=True, to continue from it"
+            )
         for path, reason in refused:
-            warnings.warn(f"{path} cannot be read ({reason}); going back to {checkpoint.path.name}", stacklevel=2)
+            warn_caller(f"{path} cannot be read ({reason}); going back to {checkpoint.path.name}")
         publish(checkpoint.path / WEIGHTS_NAME, self.run_dir / WEIGHTS_NAME)  # a kill may have come before that,
         kept = {"keep": self.config.keep_checkpoints, "keep_every": self.config.keep_every}
         remove_older(checkpoint.path, **kept)  # or in the middle of this
@@ -126,7 +129,7 @@ class Run:
             return
         found = "; ".join(f"{path.name} ({reason})" for path, reason in refused) or "there is none"
         if started_from is None:
-            advice = "put back a copy of one, or train again from the first step with --from-start"
+            advice = "put back a copy of one, or train again from the first step with --from-start, or from_start=True"
         else:
             advice = f"put back a copy of one, or fine-tune {started_from} again into another folder"
         raise ValueError(f"{self.run_dir} has no checkpoint that can be read: {found}. Nothing was changed; {advice}")
@@ -214,7 +217,7 @@ class Run:
         if not (all(map(math.isfinite, losses)) and bool(torch.isfinite(norm))):
             raise DivergenceError(
                 f"step {self.progress.step}: {self._not_finite(losses)} is not finite, so training has diverged; "
-                f"the last checkpoint in {self.run_dir} is intact: resume it with a lower learning_rate"
+                f"{self._how_to_continue()}"
             )
         if norm > config.clip_norm:
             torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=True)
@@ -249,6 +252,11 @@ class Run:
                 if parameter.grad is not None and not bool(torch.isfinite(parameter.grad).all()):
                     return f"the gradient of {prefix}{name}"
         return "the norm of the gradient"
+
+    def _how_to_continue(self) -> str:
+        if checkpoints(self.run_dir):
+            return f"the last checkpoint in {self.run_dir} is intact: resume it with a lower learning_rate"
+        return f"{self.run_dir} has no checkpoint yet: resume it with a lower learning_rate, from the first step"
 
     def _evaluation_is_due(self) -> bool:
         every = self.config.evaluate_every

@@ -51,7 +51,7 @@ def check_same_text(record: RunRecord, run_dir: Path) -> None:
         if not shard.is_file():
             raise FileNotFoundError(
                 f"no shard {shard}, which {run_dir} reads; put it back, or say where all of its shards are now: "
-                f"elmokit pretrain --resume {run_dir} SHARD ..."
+                f"elmokit pretrain --resume {run_dir} SHARD ..., or shards=[SHARD, ...]"
             )
     for shard, num_bytes in zip(record.shards, record.shard_bytes, strict=bool(record.shard_bytes)):
         if (found := shard.stat().st_size) != num_bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import time
-import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -31,6 +30,7 @@ from elmokit.pretraining.run_folder import HELD_OUT_NAME, RunRecord, change_reco
 from elmokit.pretraining.shards import check_files, check_same_text, moved_to, with_sizes
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.system.json_fields import Fields
+from elmokit.system.warn import warn_caller
 from elmokit.text.vocabulary import Vocabulary
 
 CUT_SHORT = "step-00000000"
@@ -121,7 +121,9 @@ def _changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingC
 def _check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
     """Raise ValueError, before anything is written, for settings that would fail later, or be useless."""
     if config.patience and not (has_held_out and config.evaluate_every):
-        raise ValueError("patience counts evaluations; give held-out text (--held-out) and evaluate_every=N")
+        raise ValueError(
+            "patience counts evaluations; give held-out text (--held-out FILE, or held_out=[FILE]) and evaluate_every=N"
+        )
     read_again = json.loads(json.dumps(config.to_json()))
     PretrainingConfig.from_json(Fields("the settings", read_again))  # or the run's config.json could not be read
     if config.tensorboard:
@@ -143,7 +145,7 @@ def begin(
     check_files(held_out, "held-out text")
     for path in held_out:
         if any(path.samefile(shard) for shard in record.shards):
-            warnings.warn(f"{path} is a shard as well as held-out text: its perplexity is too low", stacklevel=2)
+            warn_caller(f"{path} is a shard as well as held-out text: its perplexity is too low")
     _check_can_train(record.config, has_held_out=bool(held_out))
     remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
@@ -173,10 +175,9 @@ def _warn_of_unknown_words(shards: Sequence[Path], vocabulary: Vocabulary) -> No
     tokens = [token for sentence in first for token in sentence]
     share = sum(token not in vocabulary for token in tokens) / len(tokens)
     if share > MOST_UNKNOWN:
-        warnings.warn(
+        warn_caller(
             f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
-            "unknown word to the softmax; is it the vocabulary of this text?",
-            stacklevel=3,
+            "unknown word to the softmax; is it the vocabulary of this text?"
         )
 
 
@@ -187,10 +188,9 @@ def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device
     If the vocabulary has no more tokens than negatives are to be drawn, the full softmax is used, with a warning.
     """
     if config.softmax == "sampled" and config.num_negatives >= num_tokens:
-        warnings.warn(
+        warn_caller(
             f"the vocabulary has {num_tokens:,} tokens and num_negatives is {config.num_negatives:,}: "
-            "training with the full softmax",
-            stacklevel=3,
+            "training with the full softmax"
         )
         config = replace(config, softmax="full")
     if config.precision != "auto":

@@ -19,7 +19,7 @@ from elmokit.reproduce.task_texts import write_task_texts
 from elmokit.runs.folder import CONFIG_NAME
 from elmokit.scoring.perplexity import perplexity
 from elmokit.tasks.all_tasks import task_recipe
-from elmokit.vectors.elmo_layers import random_elmo
+from elmokit.vectors.random_elmo import random_elmo
 
 if TYPE_CHECKING:
     from elmokit.reproduce.planned_runs import PlannedModel

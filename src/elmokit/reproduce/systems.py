@@ -12,7 +12,7 @@ from elmokit.model.elmo import Elmo
 from elmokit.model.model_name import model_name
 from elmokit.vectors.cache import Activations
 from elmokit.vectors.cache_folder import default_cache
-from elmokit.vectors.elmo_layers import random_elmo
+from elmokit.vectors.random_elmo import random_elmo
 from elmokit.vectors.stored_layers import StoredLayers
 
 if TYPE_CHECKING:

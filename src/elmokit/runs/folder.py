@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.system.files import atomic_write, remove_leftovers, temporary_folder
-from elmokit.system.json_fields import read_json_object
+from elmokit.system.json_fields import MAX_BYTES, read_json_object
 from elmokit.system.locks import lock
-from elmokit.system.untrusted import refuse_link_out
+from elmokit.system.untrusted import FormatError, readable_bytes, refuse_link_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping
@@ -108,10 +108,17 @@ def _check_is_run(run_dir: Path) -> None:
 
 
 def write_config(run_dir: Path, values: Mapping[str, object], *, format: str, version: int) -> None:
-    """Write config.json atomically. It is written last, so a folder that has one is a complete run."""
+    """Write config.json atomically. It is written last, so a folder that has one is a complete run.
+
+    Raises FormatError, a ValueError, for a config that is too large to be read back.
+    """
     record = {"format": format, "version": version, **values}
-    with atomic_write(run_dir / CONFIG_NAME) as temporary:
-        temporary.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    text = (json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    path = run_dir / CONFIG_NAME
+    if len(text) > MAX_BYTES:
+        raise FormatError(path, f"would have {readable_bytes(len(text))}; at most {readable_bytes(MAX_BYTES)} are read")
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(text)
     (run_dir / STARTING_NAME).unlink(missing_ok=True)
 
 

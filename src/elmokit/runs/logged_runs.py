@@ -101,7 +101,7 @@ def _run_in_folder(folder: Path, log: Path) -> LoggedRun:
         where=str(folder),
         config_where=str(config),
         log_where=str(log),
-        config=dict(read_json_object(config)) if config.is_file() else None,
+        config=read_json_object(config) if config.is_file() else None,
         records=logged.records,
         has_torn_line=logged.has_torn_line,
     )

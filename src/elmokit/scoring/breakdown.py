@@ -23,7 +23,6 @@ from elmokit.scoring.perplexity import (
 from elmokit.system.progress import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.lines import is_read_once
-from elmokit.text.markdown import aligned_table
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:
@@ -89,38 +88,6 @@ class PerplexityTable:
         record = {"format": "elmokit perplexity", "version": 1, **asdict(self)}
         finite: object = json.loads(json.dumps(record), parse_constant=lambda _: None)
         return json.dumps(finite, indent=2, ensure_ascii=False) + "\n"
-
-    def text(self, *, bands: bool = False) -> str:
-        """Tables for the terminal: perplexities, the bands of the whole if requested, and its worst words if any."""
-        parts = [self.whole.perplexity.text() if len(self.files) == 1 else self._text_of_files()]
-        if bands:
-            parts += [f"{name}, by rank in the vocabulary\n{_bands(side)}" for name, side in self.whole.breakdowns()]
-        for name, side in self.whole.breakdowns():
-            if side.worst_words:
-                parts.append(f"{name}, costliest words\n{_words(side)}")
-        if len(parts) > 1:
-            parts.append(
-                "Losses are in nats; perplexity is exp of the mean loss. The share of loss is how much the log\n"
-                "of the perplexity would fall if these words were predicted with certainty."
-            )
-        return "\n\n".join(parts)
-
-    def _text_of_files(self) -> str:
-        directions = [name for name, _ in self.whole.breakdowns()]
-        rows = [["", "predictions", "UNK", *(title for name in directions for title in (name, "without UNK"))]]
-        for text in (*self.files, self.whole):
-            measured = text.perplexity
-            sides = [side for side in (measured.forward, measured.backward) if side is not None]
-            numbers = [number for side in sides for number in (side.perplexity, side.perplexity_without_unknown)]
-            rows.append(
-                [
-                    text.name,
-                    f"{measured.num_predictions:,}",
-                    f"{measured.unknown_rate:.2%}",
-                    *(f"{number:.2f}" for number in numbers),
-                ]
-            )
-        return f"{aligned_table(rows)}\n{self.whole.perplexity.counts_text()}"
 
 
 def measure_files(
@@ -208,36 +175,3 @@ def _cost(direction: TokenLosses, ids: Int[np.ndarray, " N"] | int, *, name: str
         total_loss=total,
         loss_share=total / loss_of_all if loss_of_all else 0.0,
     )
-
-
-def _bands(side: Breakdown) -> str:
-    rows = [["", "predictions", "share", "mean loss", "perplexity", "share of loss"]]
-    for band in side.bands:
-        rows.append(
-            [
-                band.name,
-                f"{band.num_predictions:,}",
-                f"{band.share:.1%}",
-                "-" if band.mean_loss is None else f"{band.mean_loss:.3f}",
-                "-" if band.perplexity is None else f"{band.perplexity:,.2f}",
-                f"{band.loss_share:.1%}",
-            ]
-        )
-    return aligned_table(rows)
-
-
-def _words(side: Breakdown) -> str:
-    """A table of the worst words. The word comes last, since not all characters have the same width."""
-    rows = [["", "predictions", "mean loss", "total loss", "share of loss"]]
-    for number, word in enumerate(side.worst_words, start=1):
-        rows.append(
-            [
-                str(number),
-                f"{word.num_predictions:,}",
-                f"{word.mean_loss:.3f}",
-                f"{word.total_loss:,.1f}",
-                f"{word.loss_share:.2%}",
-            ]
-        )
-    names = ["word", *(word.name for word in side.worst_words)]
-    return "\n".join(f"{line}  {name}" for line, name in zip(aligned_table(rows).splitlines(), names, strict=True))

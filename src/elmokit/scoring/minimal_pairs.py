@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from elmokit.metrics.score import Accuracy
 from elmokit.text.lines import read_lines, split_tokens
-from elmokit.text.markdown import aligned_table
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -67,13 +66,6 @@ def accuracies(scores: Sequence[PairScore]) -> dict[str, Accuracy]:
         name: Accuracy(sum(score.is_right(name) for score in scores), len(scores))
         for name in (scores[0].good if scores else ())
     }
-
-
-def accuracy_text(found: dict[str, Accuracy]) -> str:
-    """A small table for the terminal."""
-    rows = [["", "right", "pairs", "%"]]
-    rows += [[name, f"{one.correct:,}", f"{one.total:,}", f"{one.percent:.2f}"] for name, one in found.items()]
-    return aligned_table(rows)
 
 
 def pair_rows(scores: Sequence[PairScore]) -> Iterator[list[str]]:

@@ -74,24 +74,6 @@ class Perplexity:
         """Share, from 0 to 1, of the forward predictions whose target is UNK."""
         return self.num_unknown / self.num_predictions
 
-    def text(self) -> str:
-        """A small table and a line of counts, for the terminal."""
-        rows = [("forward", self.forward)] + ([] if self.backward is None else [("backward", self.backward)])
-        lines = [f"{'':10}{'perplexity':>12}{'without UNK':>14}"]
-        for name, side in rows:
-            lines.append(f"{name:10}{side.perplexity:12.2f}{side.perplexity_without_unknown:14.2f}")
-        lines.append(f"{'mean':10}{self.mean:12.2f}")
-        return "\n".join([*lines, self.counts_text()])
-
-    def counts_text(self) -> str:
-        """One line about what was counted, and how."""
-        sentences = "" if self.num_sentences is None else f"{self.num_sentences:,} sentences, "
-        return (
-            f"{sentences}{self.num_predictions:,} predictions per direction, {self.num_unknown:,} of UNK "
-            f"({self.unknown_rate:.2%}), vocabulary {self.num_tokens_in_vocabulary:,}, "
-            f"{'state carried' if self.carried_state else 'each sentence by itself'}"
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class TokenLosses:
@@ -146,12 +128,10 @@ def perplexity(
 def read_with_softmax(model: str, *, weights: str | None = None) -> tuple[BiLM, Softmax, Vocabulary]:
     """A stored biLM in eval mode, its softmax and its vocabulary. Raises ValueError when it lacks one of the latter."""
     bilm, softmax, vocabulary = read_bilm(model, weights, with_softmax=True)
-    if softmax is None or vocabulary is None:
-        missing = "softmax" if softmax is None else "vocabulary"
-        raise ValueError(
-            f"{model} has no {missing}; perplexity needs the softmax and the vocabulary that it was trained with"
-        )
-    return bilm.eval(), softmax, vocabulary
+    assert softmax is not None  # or it could not have been read
+    if vocabulary is None:
+        raise ValueError(f"{model} has no vocabulary; perplexity needs the one that it was trained with")
+    return bilm, softmax, vocabulary
 
 
 def bilm_perplexity(
@@ -284,5 +264,5 @@ def _carried(
     for batch in packed_batches(packers, spelling=bilm.spelling):
         tokens = bilm.encode_tokens(torch.from_numpy(batch.character_ids).to(device))
         for index, (lstm, part) in enumerate(zip(lstms, batch.directions, strict=True)):
-            outputs, states[index] = lstm(tokens[torch.from_numpy(part.words).to(device)], states[index])
+            outputs, states[index] = lstm(tokens[torch.from_numpy(part.tokens).to(device)], states[index])
             yield index, outputs[-1].flatten(0, 1), torch.from_numpy(part.targets).flatten().to(device)

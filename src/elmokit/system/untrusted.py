@@ -82,5 +82,5 @@ def listed(names: Iterable[str]) -> str:
 
 
 def count(number: int, thing: str) -> str:
-    """A number with its noun in the singular or plural: `1 file`, `2 files`."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+    """A number with its noun in the singular or plural: `1 file`, `2,000 files`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

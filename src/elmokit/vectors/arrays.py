@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib import format as npy
 
+from elmokit.system.safetensors import rows_in_parts
 from elmokit.system.untrusted import FormatError, readable_bytes, shown
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Shaped
 
 MAGIC = b"\x93NUMPY"
-ROWS_PER_WRITE = 4096
-"""Rows that are copied at once, so that a mapped array is never in memory as a whole."""
 
 _DAMAGE = (ValueError, EOFError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError)
 
@@ -43,19 +42,11 @@ def write_header(file: IO[bytes], dtype: np.dtype[Any] | type[np.generic], shape
     npy.write_array_header_1_0(file, {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape})
 
 
-def write_rows(file: IO[bytes], array: Shaped[np.ndarray, "..."]) -> None:
-    """Write the numbers of an array, without a header."""
-    if array.ndim == 0:
-        file.write(array.tobytes())
-        return
-    for start in range(0, len(array), ROWS_PER_WRITE):
-        file.write(array[start : start + ROWS_PER_WRITE].tobytes())
-
-
 def write_array(file: IO[bytes], array: Shaped[np.ndarray, "..."]) -> None:
     """Write a complete `.npy` file."""
     write_header(file, array.dtype, array.shape)
-    write_rows(file, array)
+    for part in rows_in_parts(array):
+        file.write(part.tobytes())
 
 
 def read_header(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None = None) -> ArrayHeader:

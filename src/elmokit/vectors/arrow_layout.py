@@ -83,12 +83,12 @@ def write_arrow(path: Path, stored: FlatVectors) -> None:
 
 
 def read_parquet(path: Path) -> TableVectors:
-    """Open a Parquet file of vectors. Raises `FormatError` if it is damaged or has no such column."""
+    """Open a Parquet file of vectors. Raises `FormatError` if it is damaged or has no column `vectors`."""
     return TableVectors(ParquetGroups(path))
 
 
 def read_arrow(path: Path) -> TableVectors:
-    """Open an Arrow file of vectors. Raises `FormatError` if it is damaged or has no such column."""
+    """Open an Arrow file of vectors. Raises `FormatError` if it is damaged or has no column `vectors`."""
     return TableVectors(ArrowGroups(path))
 
 

@@ -59,8 +59,8 @@ class Activations:
 
     def __init__(self, elmo: Elmo, *, folder: Path | None, max_bytes: int | None = None) -> None:
         self.elmo = elmo
-        self.num_layers = elmo.config.num_layers + 1
-        self.dim = elmo.config.output_dim
+        self.num_layers = elmo.num_layers
+        self.dim = elmo.dim
         self.max_bytes = cache_limit() if max_bytes is None else max_bytes
         given_folder = folder
         if folder is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-from itertools import islice
+import functools
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,15 @@ from elmokit.system.files import atomic_write, check_is_not_input, check_output
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
 from elmokit.text.fasta import read_fasta
-from elmokit.vectors.embed_file import EmbeddedFile, removed_on_failure
+from elmokit.vectors.embed_file import EmbeddedFile, check_room, removed_on_failure
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.partial import PartialVectors
 from elmokit.vectors.proteins import batches_of_proteins
 from elmokit.vectors.stored import tokens_path
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from jaxtyping import Float32
 
@@ -50,7 +52,8 @@ def embed_fasta(
     per_protein: whether to write the mean over the residues of each protein in place of a vector for each residue.
     resume: whether to continue a job that was killed, as `embed_file` does.
     Raises ValueError, naming file and line, for what is not FASTA, OSError for files that cannot be read or written,
-    and InUseError, an OSError, if another process writes the same output; then no output is left.
+    and InUseError, an OSError, if another process writes the same output; then no output is left. While it runs, the
+    folder of the output needs twice the output's size.
     """
     output = Path(output_path)
     layout = format_to_write(output)
@@ -59,37 +62,22 @@ def embed_fasta(
         check_is_not_input(written, input_path)
     layers = None if layers is None else as_layers(layers, top=elmo.config.num_layers)
     job = {
+        "version": 1,
         "model": elmo.fingerprint(),
         "precision": elmo.precision,
         "layers": "sum" if layers is None else layers,
         "per_protein": per_protein,
     }
     shape = (elmo.num_layers, elmo.dim) if layers == "all" else (elmo.dim,)
-    total = sum(len(sequence) for _, sequence in read_fasta(input_path)) if Path(input_path).is_file() else None
+    lengths = [len(sequence) for _, sequence in read_fasta(input_path)] if Path(input_path).is_file() else None
     with lock(output):
+        if lengths is not None:
+            check_room(output, num_tokens=len(lengths) if per_protein else sum(lengths), shape=shape)
         partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=resume)
-        records = read_fasta(input_path)
-        names: list[str] = []
-        digest = hashlib.blake2b(digest_size=16)
-        with removed_on_failure(partial, output, keep=resume), progress_bar(unit="residue", total=total) as bar:
-            for name, sequence in islice(records, partial.num_lines):
-                digest.update(f">{name}\n{sequence}\n".encode())
-                names.append(name)
-                bar.update(len(sequence))
-            if partial.num_lines and (len(names) < partial.num_lines or digest.hexdigest() != partial.digest):
-                raise ValueError(
-                    f"{input_path}: the first {partial.num_lines:,} proteins are not those that the interrupted job "
-                    f"embedded; give the same file, or delete the folder {partial.folder} to start over"
-                )
-            for group in batches_of_proteins(elmo, records):
-                vectors = [_chosen(protein, layers) for protein in group]
-                if per_protein:
-                    vectors = [array.mean(axis=-2, keepdims=True) for array in vectors]
-                for protein in group:
-                    digest.update(f">{protein.name}\n{protein.sequence}\n".encode())
-                partial.append(vectors, digest=digest.hexdigest())
-                names += [protein.name for protein in group]
-                bar.update(sum(len(protein.sequence) for protein in group))
+        chosen = functools.partial(_chosen, layers=layers, per_protein=per_protein)
+        with removed_on_failure(partial, output, keep=resume):
+            with progress_bar(unit="residue", total=None if lengths is None else sum(lengths)) as bar:
+                names = _embed_proteins(elmo, input_path, partial, chosen, when_done=bar.update)
             if not names:
                 raise ValueError(f"{input_path} has no sequences; expected FASTA, '>NAME' and then a sequence")
             with atomic_write(names_path(output)) as unfinished:
@@ -100,7 +88,41 @@ def embed_fasta(
         return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)
 
 
-def _chosen(protein: ProteinVectors, layers: Layers | None) -> Float32[np.ndarray, "*L T E"]:
+def _embed_proteins(
+    elmo: Elmo,
+    path: str | Path,
+    partial: PartialVectors,
+    chosen: Callable[[ProteinVectors], Float32[np.ndarray, "*L T E"]],
+    *,
+    when_done: Callable[[int], object],
+) -> list[str]:
+    """Embed the proteins that are not finished; returns the names of all.
+
+    chosen: the vectors of a protein that are kept.
+    when_done: called with numbers of residues, finished before or now.
+    """
+    names: list[str] = []
+
+    def noted(name: str, sequence: str) -> str:
+        names.append(name)
+        when_done(len(sequence))
+        return f">{name}\n{sequence}\n"
+
+    records = read_fasta(path)
+    digest = partial.pass_over_finished(itertools.starmap(noted, records), source=str(path), unit="proteins")
+    for group in batches_of_proteins(elmo, records):
+        for protein in group:
+            digest.update(noted(protein.name, protein.sequence).encode())
+        partial.append([chosen(protein) for protein in group], digest=digest.hexdigest())
+    return names
+
+
+def _chosen(protein: ProteinVectors, *, layers: Layers | None, per_protein: bool) -> Float32[np.ndarray, "*L T E"]:
+    vectors = _of_layers(protein, layers)
+    return vectors.mean(axis=-2, keepdims=True) if per_protein else vectors
+
+
+def _of_layers(protein: ProteinVectors, layers: Layers | None) -> Float32[np.ndarray, "*L T E"]:
     if layers is None:
         return protein.residues
     if layers == "all":

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -102,7 +100,7 @@ def embed_file(
         shape = elmo.encode([], layers=layers, pooling="mean").shape[1:]
         num_tokens = _count_tokens(source)
         if num_tokens is not None:
-            _check_room(output, num_bytes=2 * FLOAT.itemsize * num_tokens * math.prod(shape))
+            check_room(output, num_tokens=num_tokens, shape=shape)
         partial = PartialVectors(output.with_name(f"{output.name}.partial"), job=job, shape=shape, resume=resume)
         encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False)
         with (
@@ -134,7 +132,7 @@ def _embed_sentences(
     A block is written while the next block is encoded and the one after that is read.
     """
     sentences = iter(source)
-    digest = _pass_over_finished(sentences, partial, keep, name=source.name)
+    digest = partial.pass_over_finished(_texts(sentences, keep), source=source.name, unit="lines")
     blocks = batched(
         sentences,
         size=BLOCK_LINES,
@@ -165,26 +163,11 @@ def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
             yield block
 
 
-def _pass_over_finished(
-    sentences: Iterator[tuple[str, list[str]]],
-    partial: PartialVectors,
-    keep: Callable[[list[str]], object],
-    *,
-    name: str,
-) -> hashlib.blake2b:
-    """Skip the finished lines; returns the digest of their text, which must be the text that was embedded."""
-    digest = hashlib.blake2b(digest_size=16)
-    num_lines = 0
-    for line, tokens in islice(sentences, partial.num_lines):
-        digest.update(f"{line}\n".encode())
+def _texts(sentences: Iterator[tuple[str, list[str]]], keep: Callable[[list[str]], object]) -> Iterator[str]:
+    """The line of each sentence, whose tokens are kept."""
+    for line, tokens in sentences:
         keep(tokens)
-        num_lines += 1
-    if num_lines < partial.num_lines or (num_lines and digest.hexdigest() != partial.digest):
-        raise ValueError(
-            f"{name}: the first {partial.num_lines:,} lines are not those that the interrupted job embedded; "
-            f"give the same text, or delete the folder {partial.folder} to start over"
-        )
-    return digest
+        yield f"{line}\n"
 
 
 def _check_table(source: SentenceSource, output: Path) -> None:
@@ -231,7 +214,12 @@ def removed_on_failure(partial: PartialVectors, output: Path, *, keep: bool) -> 
         raise
 
 
-def _check_room(output: Path, *, num_bytes: int) -> None:
+def check_room(output: Path, *, num_tokens: int, shape: tuple[int, ...]) -> None:
+    """Raise OSError if the disk has no room for these vectors and, next to them, the partial output.
+
+    shape: of the vectors of one token.
+    """
+    num_bytes = 2 * FLOAT.itemsize * num_tokens * math.prod(shape)
     free = shutil.disk_usage(output.parent).free
     if num_bytes > free:
         raise OSError(

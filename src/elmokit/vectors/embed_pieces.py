@@ -1,7 +1,7 @@
 """A folder of Parquet files -> a folder of Parquet files with vectors, in pieces that any number of processes share.
 
 A piece is a row group of the input, and becomes a file of the output. A file that is there is complete, so that work
-goes on where it stopped, whoever did it. `integrations/ray_data.py` gives the pieces to workers.
+continues where it stopped, whoever did it. `integrations/ray_data.py` gives the pieces to workers.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class EmbeddedPiece:
 def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
     """The row groups of a Parquet file, or of all `*.parquet` in a folder; `NAME.parquet` becomes `NAME-00000.parquet`.
 
-    Raises FileNotFoundError if there is nothing, ValueError for what is no Parquet, and if a piece would replace input.
+    Raises FileNotFoundError if there is nothing, ValueError for a file that is not Parquet, and if a piece would
+    replace input.
     """
     files = sorted(input_path.glob("*.parquet")) if input_path.is_dir() else [input_path]
     if not files:
@@ -83,7 +84,8 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
     """Embed a piece, unless its file is there. All columns of the input are kept next to tokens, offsets and vectors.
 
     The vectors are those of `embed_file`. Memory holds the input's row group and a block of vectors. Raises ValueError,
-    naming file, row group and row, for what is no sentence, and for a file that was made from something else.
+    naming file, row group and row, for a value that is not a sentence, and for a file that was made from something
+    else.
     """
     layers = as_layers(settings.layers, top=elmo.config.num_layers)
     source = ColumnSource.open(piece.input, raw_text=settings.raw_text, column=settings.column)

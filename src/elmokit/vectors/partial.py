@@ -11,18 +11,19 @@ import hashlib
 import json
 import os
 import shutil
-import warnings
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from elmokit.system.json_fields import Fields, parse_json_object
 from elmokit.system.untrusted import FormatError, listed
+from elmokit.system.warn import warn_caller
 from elmokit.vectors.stored import FlatVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from jaxtyping import Float32
@@ -74,6 +75,23 @@ class PartialVectors:
     @property
     def digest(self) -> str:
         return self._end.digest
+
+    def pass_over_finished(self, texts: Iterator[str], *, source: str, unit: str) -> hashlib.blake2b:
+        """Take the text of each finished line; returns the digest of all of them, for the next lines to be added to.
+
+        Raises ValueError, naming the source and the unit that it is counted in, if this text is not what was embedded.
+        """
+        digest = hashlib.blake2b(digest_size=16)
+        num_lines = 0
+        for text in islice(texts, self.num_lines):
+            digest.update(text.encode())
+            num_lines += 1
+        if num_lines < self.num_lines or (num_lines and digest.hexdigest() != self.digest):
+            raise ValueError(
+                f"{source}: the first {self.num_lines:,} {unit} are not those that the interrupted job embedded; "
+                f"give the same text, or delete the folder {self.folder} to start over"
+            )
+        return digest
 
     def append(self, arrays: Sequence[Float32[np.ndarray, "*L T E"]], *, digest: str) -> None:
         """Append the vectors of the next lines, all or none; `digest` is that of the text of all lines so far."""
@@ -153,15 +171,14 @@ class PartialVectors:
         if not resume:
             raise ValueError(
                 f"{self.folder} holds {num_lines:,} lines of an interrupted job; "
-                "add --resume to continue it, or delete the folder to start over"
+                "add --resume, or resume=True, to continue it, or delete the folder to start over"
             )
         self._check_job(lines[0])
         whole = self._whole_blocks(blocks)
         if len(whole) < len(lines) - 1:
-            warnings.warn(
+            warn_caller(
                 f"{self.folder} is damaged after line {whole[-1].lines if whole else 0:,}; what comes after it is "
-                "computed again",
-                stacklevel=2,
+                "computed again"
             )
         self._end = whole[-1] if whole else Block()
         os.truncate(self._vectors, self.num_tokens * self._bytes_per_token)

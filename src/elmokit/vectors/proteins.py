@@ -64,5 +64,7 @@ def batches_of_proteins(elmo: Elmo, records: Iterable[tuple[str, str]]) -> Itera
 
 
 def _encoded(elmo: Elmo, batch: list[tuple[str, str]]) -> list[ProteinVectors]:
+    if not elmo.same_in_any_batch:
+        elmo.forget_tokens()  # so that the bytes of a batch depend on that batch alone
     vectors = elmo.encode([list(sequence) for _, sequence in batch], layers="all", show_progress_bar=False)
     return [ProteinVectors(name, sequence, layers) for (name, sequence), layers in zip(batch, vectors, strict=True)]

@@ -32,7 +32,10 @@ class SentenceSource(Protocol):
         ...
 
     def __iter__(self) -> Iterator[tuple[str, list[str]]]:
-        """The text of each sentence, and its tokens. Raises ValueError, with the place, for what is no sentence."""
+        """The text of each sentence, and its tokens.
+
+        Raises ValueError, with the place, for a value that is not a sentence.
+        """
         ...
 
 
@@ -93,7 +96,9 @@ class ColumnSource:
             raise FormatError(path, f"is of type {of_column}; expected text, or lists of tokens", part=f"column {name}")
         if is_list and raw_text:
             raise FormatError(
-                path, "holds tokens, which cannot be tokenised; leave out --tokenize", part=f"column {name}"
+                path,
+                "holds tokens, which cannot be tokenised; leave out --tokenize, or raw_text=True",
+                part=f"column {name}",
             )
         return cls(groups, name, raw_text, is_list)
 

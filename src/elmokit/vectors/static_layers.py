@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.system.digests import file_digest
 from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
 from elmokit.vectors.padded import padded_layers
 
@@ -51,8 +51,7 @@ class StaticLayers:
 
     def fingerprint(self) -> str:
         """A hash of the file."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+        return file_digest(self.path).hex()[:32]
 
     def _array(self, sentence: Sequence[str]) -> Float32[np.ndarray, "1 T E"]:
         if not sentence:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.system.digests import file_digest
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.padded import padded_layers
 
@@ -64,8 +65,7 @@ class StoredLayers:
         digest = hashlib.blake2b(digest_size=32)
         text_path = self._vectors.text_path  # which a Parquet or Arrow file does not need
         for path in (*self._vectors.files, *([text_path] if text_path.is_file() else [])):
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "blake2b").digest())
+            digest.update(file_digest(path))
         return digest.hexdigest()
 
     def _array(self, sentence: Sequence[str]) -> Float[np.ndarray, "L T E"]:
