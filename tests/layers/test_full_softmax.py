@@ -74,6 +74,21 @@ def test_numbers_of_likeliest_tokens_that_do_not_exist_are_refused() -> None:
         )
 
 
+def test_the_entropy_of_a_confident_prediction_has_six_right_digits() -> None:
+    """Logits far from zero, of a large vocabulary, as trained models have them."""
+    torch.manual_seed(0)
+    softmax, hidden = Softmax(num_tokens=50_000, dim=8), torch.randn(4, 8)
+    with torch.no_grad():
+        softmax.bias -= 15
+        softmax.bias[:2] += 14
+    found = full_softmax_predictions(
+        hidden, softmax, contexts=torch.arange(4), targets=torch.zeros(4, dtype=torch.long), details=ALL
+    )
+    logs = (hidden.double() @ softmax.weight.double().t() + softmax.bias.double()).log_softmax(dim=1).detach()
+    assert found.entropies is not None
+    torch.testing.assert_close(found.entropies.double(), -(logs.exp() * logs).sum(dim=1), rtol=0, atol=2e-5)
+
+
 def test_full_losses_are_cross_entropy(blocks: None) -> None:
     softmax = Softmax(num_tokens=11, dim=4)
     hidden, targets = torch.randn(5, 4), torch.randint(0, 11, (5,))

@@ -294,6 +294,18 @@ def test_the_tokens_of_raw_text_are_next_to_their_vectors(tmp_path: Path, ending
     assert not Path(f"{output}.tokens.txt").exists()
 
 
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_text_of_the_output_s_name_is_not_taken_for_its_sentences(tmp_path: Path, ending: str):
+    (tmp_path / "dev.txt").write_text("a b .\n")
+    (tmp_path / "other.txt").write_text("x y .\n")
+    output = tmp_path / f"dev{ending}"
+    embed_file(ELMO, tmp_path / "other.txt", output)
+    assert load_vectors(output).sentences() == [["x", "y", "."]]
+    embed_file(ELMO, tmp_path / "dev.txt", output)
+    assert load_vectors(output).sentences() == [["a", "b", "."]]
+    assert not Path(f"{output}.tokens.txt").exists()
+
+
 def test_the_tokens_of_a_job_that_was_resumed_are_all_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "raw.txt").write_text("".join(f"Line {number}.\n" for number in range(10)))
     append, blocks = PartialVectors.append, iter(range(2))

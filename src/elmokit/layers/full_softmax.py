@@ -74,7 +74,8 @@ def full_softmax_predictions(
         if result.ranks is not None:
             result.ranks[positions] = _ranks(logits, local, true)
         if result.entropies is not None:
-            result.entropies[rows] = normalisers - (torch.softmax(logits, dim=1) * logits).sum(dim=1)
+            logs = logits - normalisers[:, None]  # a sum of large logits times float32 probabilities has 4 right digits
+            result.entropies[rows] = -(logs.exp() * logs).sum(dim=1)
         if result.likeliest is not None:
             values, ids = logits.topk(details.num_likeliest, dim=1)
             result.likeliest[0][rows] = ids

@@ -64,7 +64,7 @@ def embed_file(
     The input may be a Parquet or Arrow file, whose rows are the sentences. The ending of the output's name decides its
     layout: .h5, .hdf5, .npz, .npy, .safetensors, .parquet, .arrow or .feather. The tokens of raw text are written next
     to it, into `OUTPUT.tokens.txt`: a line for each line, with spaces between tokens; in Parquet and Arrow, into the
-    file itself.
+    file itself. So are other tokens if there is a `NAME.txt` with other text, which would be taken for the sentences.
 
     layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise the top one.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
@@ -84,6 +84,7 @@ def embed_file(
         _check_table(source, output)
     for written in (tokens_path(output), *layout.files(output)):
         check_is_not_input(written, input_path)
+    needs_tokens = raw_text or _has_other_text(output, input_path)
     with lock(output):
         if layers is None:
             layers = layout.default_layers
@@ -105,7 +106,7 @@ def embed_file(
         encode = functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False)
         with (
             removed_on_failure(partial, output, keep=resume),
-            _tokens_file(output, raw_text=raw_text and not layout.holds_text) as keep,
+            _tokens_file(output, is_needed=needs_tokens and not layout.holds_text) as keep,
         ):
             with progress_bar(unit="token", total=num_tokens, done=partial.num_tokens, scale=True) as bar:
                 for num_embedded in _embed_sentences(elmo, encode, source, partial, keep):
@@ -186,15 +187,21 @@ def _count_tokens(source: SentenceSource) -> int | None:
 
 
 @contextmanager
-def _tokens_file(output: Path, *, raw_text: bool) -> Generator[Callable[[list[str]], object]]:
-    """Writes lists of tokens as lines; without raw text, nothing: at the end it removes what an earlier job wrote."""
+def _tokens_file(output: Path, *, is_needed: bool) -> Generator[Callable[[list[str]], object]]:
+    """Writes lists of tokens as lines, or nothing: then it removes at the end what an earlier job wrote."""
     path = tokens_path(output)
-    if not raw_text:
+    if not is_needed:
         yield _keep_nothing
         path.unlink(missing_ok=True)
         return
     with atomic_write(path) as unfinished, unfinished.open("w", encoding="utf-8", newline="") as file:
         yield lambda tokens: file.write(f"{' '.join(tokens)}\n")
+
+
+def _has_other_text(output: Path, input_path: str | Path) -> bool:
+    """Whether there is a `NAME.txt` that readers of the output would take for its sentences, and is not the input."""
+    neighbour, given = output.with_suffix(".txt"), Path(input_path)
+    return neighbour.is_file() and not (given.is_file() and neighbour.samefile(given))
 
 
 def _keep_nothing(tokens: list[str]) -> None:
