@@ -74,7 +74,7 @@ def full_softmax_predictions(
         if result.ranks is not None:
             result.ranks[positions] = _ranks(logits, local, true)
         if result.entropies is not None:
-            logs = logits - normalisers[:, None]  # a sum of large logits times float32 probabilities has 4 right digits
+            logs = logits - normalisers[:, None]  # rounding grows with the logits, which may all be far from zero
             result.entropies[rows] = -(logs.exp() * logs).sum(dim=1)
         if result.likeliest is not None:
             values, ids = logits.topk(details.num_likeliest, dim=1)
