@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
 import json
 import pickle
@@ -19,7 +20,8 @@ from torch.nn import functional
 from elmokit.integrations.allennlp import Elmo, ElmoTokenEmbedder, batch_to_ids
 from elmokit.model.elmo import Elmo as Encoder
 from elmokit.model.formats.containers.hdf5 import open_unseen
-from toy_bilm import random_bilm
+from elmokit.text.characters import batch_character_ids
+from toy_bilm import TINY, random_bilm
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 MODULES = FIXTURES / "formats" / "allennlp"
@@ -198,6 +200,36 @@ def test_cached_words_have_the_same_vectors_and_others_fall_back_to_their_charac
     assert_close(cached["elmo_representations"][0], plain["elmo_representations"][0])
     other = elmo(batch_to_ids([["c", "a"]]), torch.tensor([[3, 1]]))
     assert_close(other["elmo_representations"][0], elmo(batch_to_ids([["c", "a"]]))["elmo_representations"][0])
+
+
+def test_words_are_cut_at_the_number_of_characters_of_the_model():
+    bilm = random_bilm(dataclasses.replace(TINY, max_characters_per_token=10))
+    word, cut = "abcdefghijklmnop", "abcdefgh"
+    ids = torch.from_numpy(batch_character_ids([[word, "b"]], max_characters_per_token=10))
+    elmo = Elmo(None, None, 1, dropout=0.0, scalar_mix_parameters=TOP, module=bilm, vocab_to_cache=["<pad>", word, "b"])
+    expected = Encoder(bilm, device="cpu").encode([[cut, "b"]])[0]
+    assert_close(elmo(ids)["elmo_representations"][0][0], expected)
+    assert_close(elmo(ids, torch.tensor([[1, 2]]))["elmo_representations"][0][0], expected)
+    with pytest.raises(ValueError, match=r"character ids have shape \(1, 2, 50\); expected \(sentences, tokens, 10\)"):
+        elmo(batch_to_ids([[word, "b"]]))
+
+
+def test_the_cache_is_computed_in_blocks(monkeypatch: pytest.MonkeyPatch):
+    bilm = random_bilm()
+    words = [f"word{number}" for number in range(2500)]
+    whole = Elmo(None, None, 1, module=bilm, vocab_to_cache=words[:500]).state_dict()
+    sizes: list[int] = []
+    encode = bilm.encode_tokens
+
+    def encode_block(ids: Tensor) -> Tensor:
+        sizes.append(len(ids))
+        return encode(ids)
+
+    monkeypatch.setattr(bilm, "encode_tokens", encode_block)
+    in_blocks = Elmo(None, None, 1, module=bilm, vocab_to_cache=words).state_dict()
+    assert sizes == [1024, 1024, 452]
+    name = "_elmo_lstm._word_embedding.weight"
+    assert_close(in_blocks[name][:500], whole[name])
 
 
 def test_the_cache_of_their_state_dict_is_read():

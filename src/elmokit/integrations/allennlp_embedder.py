@@ -67,7 +67,8 @@ class ElmoEmbedder:
         check_sentences(sentences)
         if self._reader is None:
             return self._elmo.encode([list(sentence) for sentence in sentences], layers="all")
-        ids = torch.from_numpy(batch_character_ids(sentences)).to(self._elmo.device)
+        width = self._elmo.config.max_characters_per_token
+        ids = torch.from_numpy(batch_character_ids(sentences, max_characters_per_token=width)).to(self._elmo.device)
         with torch.no_grad():
             layers = self._reader(ids)[0].cpu().numpy()
         return [layers[:, row, 1 : 1 + len(sentence)] for row, sentence in enumerate(sentences)]
