@@ -265,9 +265,40 @@ def test_a_state_dict_of_another_size_is_refused_by_name():
     elmo = Elmo(*PAIR, 2)
     with pytest.raises(RuntimeError, match=f"{name} has shape .*; the biLM of this module calls for"):
         elmo.load_state_dict(state | {name: torch.zeros(2, 2)})
+    with pytest.raises(RuntimeError, match=f"{name} has shape"):
+        elmo.load_state_dict({name: torch.zeros(2, 2)}, strict=False)
     del state[name]
-    with pytest.raises(RuntimeError, match=f"{name} is missing"):
+    with pytest.raises(RuntimeError, match=rf'Missing key\(s\) in state_dict: "{name}"\.'):
         elmo.load_state_dict(state)
+
+
+@pytest.mark.parametrize("parts", ["_elmo_lstm._elmo_lstm.", "_token_embedder.char_conv_", "scalar_mix_"])
+def test_parts_of_a_state_dict_are_loaded_and_the_others_reported_and_left_as_they_are(parts: str):
+    state = state_of("elmo_two_mixes.state_dict.th")
+    some = {name: tensor for name, tensor in state.items() if parts in name}
+    elmo = Elmo(None, None, 2, module=random_bilm(Encoder(*PAIR[:1], weights=PAIR[1], device="cpu").config))
+    before = {name: tensor.clone() for name, tensor in elmo.state_dict().items()}
+    report = elmo.load_state_dict(some, strict=False)
+    assert set(report.missing_keys) == state.keys() - some.keys() and not report.unexpected_keys
+    for name, tensor in elmo.state_dict().items():
+        torch.testing.assert_close(tensor, some.get(name, before[name]), rtol=0, atol=1e-6)
+        assert name in some or torch.equal(tensor, before[name])
+
+
+def test_a_state_dict_with_the_names_of_elmokit_is_read():
+    source, elmo = Elmo(*PAIR, 1), Elmo(None, None, 1, module=copy.deepcopy(Elmo(*PAIR, 1)._elmo_lstm.bilm))
+    native = {f"_elmo_lstm.bilm.{name}": tensor for name, tensor in source._elmo_lstm.bilm.state_dict().items()}
+    mixes = {name: tensor for name, tensor in source.state_dict().items() if name.startswith("scalar_mix")}
+    with torch.no_grad():
+        for parameter in elmo.parameters():
+            parameter.zero_()
+    elmo.load_state_dict(native | mixes)
+    assert all(torch.equal(elmo.state_dict()[name], tensor) for name, tensor in source.state_dict().items())
+
+
+def test_a_state_dict_can_keep_its_gradients():
+    state = Elmo(*PAIR, 1, requires_grad=True).state_dict(keep_vars=True)
+    assert state["_elmo_lstm._elmo_lstm.forward_layer_0.state_linearity.bias"].requires_grad
 
 
 def test_copies_and_pickles_give_the_same_vectors():
