@@ -312,11 +312,18 @@ def test_copies_and_pickles_give_the_same_vectors():
 
 @pytest.mark.parametrize("requires_grad", [False, True])
 def test_the_bilm_is_trained_only_if_that_is_asked_for(requires_grad: bool):
-    elmo = Elmo(None, None, 1, requires_grad=requires_grad, module=random_bilm())
+    elmo = Elmo(*PAIR, 1, requires_grad=requires_grad)
     elmo(batch_to_ids([["a", "b"]]))["elmo_representations"][0].sum().backward()
     trained = {name for name, parameter in elmo.named_parameters() if parameter.grad is not None}
     assert {"scalar_mix_0.gamma", "scalar_mix_0.scalar_parameters.2"} <= trained
     assert any(name.startswith("_elmo_lstm") for name in trained) == requires_grad
+
+
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_module_is_trained_as_its_parameters_say(trained: bool):
+    bilm = random_bilm().requires_grad_(trained)
+    Elmo(None, None, 1, requires_grad=not trained, module=bilm)
+    assert all(parameter.requires_grad == trained for parameter in bilm.parameters())
 
 
 def test_a_tagger_on_it_learns_four_sentences_by_heart():
