@@ -55,6 +55,14 @@ def test_a_compressed_vocabulary_is_found_and_of_two_none_is_taken(pair: Path) -
     assert read_stored(pair).vocabulary is None
 
 
+def test_a_damaged_vocabulary_can_be_left_out(pair: Path) -> None:
+    with (pair / "vocabulary.txt").open("a") as file:
+        file.write("\n")
+    with pytest.raises(ValueError, match=r"vocabulary\.txt, line \d+: the token is empty.*: give options and weights"):
+        read_stored(pair)
+    assert read_stored(pair / "options.json", pair / "weights.hdf5").vocabulary is None
+
+
 def test_options_that_are_a_link_out_of_their_folder_must_be_named(pair: Path, tmp_path: Path) -> None:
     options = next(path for path in pair.iterdir() if path.suffix == ".json")
     options.rename(tmp_path / "elsewhere.json")
