@@ -135,6 +135,15 @@ def test_a_smaller_batch_leaves_the_state_of_the_other_rows_and_a_larger_one_add
     assert_close(afresh[0, : len(batches[0][0])], encoder.encode(batches[0])[0])
 
 
+def test_a_token_embedder_can_forget_its_state():
+    embedder = ElmoTokenEmbedder(*PAIR, dropout=0.0, stateful=True)
+    ids = batch_to_ids(SENTENCES)
+    first, second = embedder(ids), embedder(ids)
+    assert not torch.equal(first, second)
+    embedder.reset_states()
+    assert torch.equal(embedder(ids), first)
+
+
 def test_character_ids_are_those_of_bilm_tf_and_zero_at_padding():
     ids = batch_to_ids([["밥"], ["a", "b"]])
     assert ids.shape == (2, 2, 50) and ids.dtype == torch.int64

@@ -39,6 +39,15 @@ def test_with_state_every_published_vector_comes_out():
     assert [layers.shape for layers in embedder.embed_batch(SENTENCES)] == [(3, 3, 32), (3, 0, 32), (3, 1, 32)]
 
 
+def test_the_state_can_be_forgotten():
+    embedder = ElmoEmbedder(*PAIR, stateful=True)
+    first, second = (embedder.embed_sentence(STREAMS[0][0]) for _ in range(2))
+    assert not np.array_equal(first, second)
+    embedder.reset_states()
+    assert np.array_equal(embedder.embed_sentence(STREAMS[0][0]), first)
+    ElmoEmbedder(*PAIR).reset_states()
+
+
 def test_without_state_a_sentence_has_the_vectors_of_encode_in_every_call(embedder: ElmoEmbedder):
     expected = Elmo(*PAIR[:1], weights=PAIR[1], device="cpu").encode(SENTENCES, layers="all")
     in_batches = list(embedder.embed_sentences(iter(SENTENCES), batch_size=2))
@@ -96,10 +105,14 @@ def test_sentences_can_be_the_keys(embedder: ElmoEmbedder, tmp_path: Path):
     embedder.embed_file(["a b\n", "..\n"], tmp_path / "vectors.hdf5", use_sentence_keys=True)
     with open_unseen(tmp_path / "vectors.hdf5") as file:
         assert sorted(file) == ["..", "a b"]
+    with pytest.raises(ValueError, match="holds no vectors; .* perhaps named by sentences: read them with h5py"):
+        load_vectors(tmp_path / "vectors.hdf5")
     for lines, message in (
         (["a/b"], "line 1 has a slash"),
         (["a", "."], "line 2 is a single dot"),
         (["a", "b", "a"], "line 3 is there twice"),
+        (["a\0b", "a"], "line 1 has a NUL"),
+        (["a \ud83d"], "line 1 has half of a character"),
     ):
         with pytest.raises(ValueError, match=f"{message}, so it cannot be a key; use numbers as keys"):
             embedder.embed_file(lines, tmp_path / "other.hdf5", use_sentence_keys=True)

@@ -156,6 +156,10 @@ class ElmoTokenEmbedder(nn.Module):
         """Width of a vector."""
         return self.output_dim
 
+    def reset_states(self) -> None:
+        """Start the next batch from zeros; a module that is not stateful always does."""
+        self._elmo.reset_states()
+
     def forward(self, elmo_tokens: Tensor, word_inputs: Tensor | None = None) -> Tensor:
         """Vectors of the tokens; the arguments are those of `Elmo`. At padding, a projection gives its bias."""
         (vectors,) = self._elmo(elmo_tokens, word_inputs)["elmo_representations"]
