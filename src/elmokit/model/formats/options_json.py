@@ -10,7 +10,6 @@ from elmokit.model.formats.sizes import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_F
 from elmokit.model.formats.stored import StoredBiLM
 from elmokit.system.json_fields import Fields, read_json_object
 from elmokit.system.untrusted import FormatError
-from elmokit.text.characters import NUM_CHARACTERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +30,8 @@ TRAINING_OPTIONS = (
 """Options that do not matter for inference; they are kept as a record of how the model was trained."""
 
 STORED_TRAINING_OPTIONS = "bilm_tf_options"  # the key of these options in `StoredBiLM.pretraining`
+
+_AT_PREDICTION = 262  # characters; a checkpoint says 261, with which bilm-tf trains, and which it then refuses
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def options_of(stored: StoredBiLM) -> dict[str, object]:
             "embedding": {"dim": config.character_dim},
             "filters": [list(pair) for pair in config.filters],
             "max_characters_per_token": config.max_characters_per_token,
-            "n_characters": NUM_CHARACTERS,  # also of a checkpoint, which says 261: bilm-tf refuses that at prediction
+            "n_characters": _AT_PREDICTION,
             "n_highway": config.num_highway_layers,
         },
     }
@@ -134,7 +135,7 @@ def words_instead(*, width: int, num_words: int) -> dict[str, Any]:
 
 def _num_characters(characters: Fields, risks: list[str]) -> int:
     if "n_characters" not in characters:
-        return NUM_CHARACTERS
+        return _AT_PREDICTION
     number = characters.integer("n_characters", least=261, most=262)
     if number == 261:
         risks.append("n_characters is 261, as for training: harmless here, but bilm-tf refuses it at prediction")
