@@ -232,7 +232,7 @@ def test_warnings_and_descriptions_are_escaped_too(
     assert len(error) < 2100
 
 
-def test_what_torch_says_of_a_device_is_one_line_and_any_other_mistake_a_traceback(
+def test_what_a_device_or_memory_lacks_is_one_line_and_any_other_mistake_a_traceback(
     model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     arguments = ("embed", text, "-o", tmp_path / "out.h5", "--model", model)
@@ -244,6 +244,9 @@ def test_what_torch_says_of_a_device_is_one_line_and_any_other_mistake_a_traceba
     error = RuntimeError("CUDA error: out of memory\nCompile with TORCH_USE_CUDA_DSA")
     assert run(*arguments) == 2
     assert capsys.readouterr().err == "elmokit: error: CUDA error: out of memory\n"
+    error = MemoryError()
+    assert run(*arguments) == 2
+    assert capsys.readouterr().err == "elmokit: error: there is not enough memory for this\n"
     error = RuntimeError("a mistake of ours")
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         run(*arguments)

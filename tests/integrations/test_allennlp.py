@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
 import json
 import pickle
@@ -19,7 +20,8 @@ from torch.nn import functional
 from elmokit.integrations.allennlp import Elmo, ElmoTokenEmbedder, batch_to_ids
 from elmokit.model.elmo import Elmo as Encoder
 from elmokit.model.formats.containers.hdf5 import open_unseen
-from toy_bilm import random_bilm
+from elmokit.text.characters import batch_character_ids
+from toy_bilm import TINY, random_bilm
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 MODULES = FIXTURES / "formats" / "allennlp"
@@ -133,6 +135,15 @@ def test_a_smaller_batch_leaves_the_state_of_the_other_rows_and_a_larger_one_add
     assert_close(afresh[0, : len(batches[0][0])], encoder.encode(batches[0])[0])
 
 
+def test_a_token_embedder_can_forget_its_state():
+    embedder = ElmoTokenEmbedder(*PAIR, dropout=0.0, stateful=True)
+    ids = batch_to_ids(SENTENCES)
+    first, second = embedder(ids), embedder(ids)
+    assert not torch.equal(first, second)
+    embedder.reset_states()
+    assert torch.equal(embedder(ids), first)
+
+
 def test_character_ids_are_those_of_bilm_tf_and_zero_at_padding():
     ids = batch_to_ids([["밥"], ["a", "b"]])
     assert ids.shape == (2, 2, 50) and ids.dtype == torch.int64
@@ -200,6 +211,36 @@ def test_cached_words_have_the_same_vectors_and_others_fall_back_to_their_charac
     assert_close(other["elmo_representations"][0], elmo(batch_to_ids([["c", "a"]]))["elmo_representations"][0])
 
 
+def test_words_are_cut_at_the_number_of_characters_of_the_model():
+    bilm = random_bilm(dataclasses.replace(TINY, max_characters_per_token=10))
+    word, cut = "abcdefghijklmnop", "abcdefgh"
+    ids = torch.from_numpy(batch_character_ids([[word, "b"]], max_characters_per_token=10))
+    elmo = Elmo(None, None, 1, dropout=0.0, scalar_mix_parameters=TOP, module=bilm, vocab_to_cache=["<pad>", word, "b"])
+    expected = Encoder(bilm, device="cpu").encode([[cut, "b"]])[0]
+    assert_close(elmo(ids)["elmo_representations"][0][0], expected)
+    assert_close(elmo(ids, torch.tensor([[1, 2]]))["elmo_representations"][0][0], expected)
+    with pytest.raises(ValueError, match=r"character ids have shape \(1, 2, 50\); expected \(sentences, tokens, 10\)"):
+        elmo(batch_to_ids([[word, "b"]]))
+
+
+def test_the_cache_is_computed_in_blocks(monkeypatch: pytest.MonkeyPatch):
+    bilm = random_bilm()
+    words = [f"word{number}" for number in range(2500)]
+    whole = Elmo(None, None, 1, module=bilm, vocab_to_cache=words[:500]).state_dict()
+    sizes: list[int] = []
+    encode = bilm.encode_tokens
+
+    def encode_block(ids: Tensor) -> Tensor:
+        sizes.append(len(ids))
+        return encode(ids)
+
+    monkeypatch.setattr(bilm, "encode_tokens", encode_block)
+    in_blocks = Elmo(None, None, 1, module=bilm, vocab_to_cache=words).state_dict()
+    assert sizes == [1024, 1024, 452]
+    name = "_elmo_lstm._word_embedding.weight"
+    assert_close(in_blocks[name][:500], whole[name])
+
+
 def test_the_cache_of_their_state_dict_is_read():
     elmo = ElmoTokenEmbedder(*PAIR, vocab_to_cache=["<S>", "</S>", "The", "Hello", "나는"], dropout=0.0)
     theirs = state_of("elmo_token_embedder_cached_vocab.state_dict.th")
@@ -233,9 +274,40 @@ def test_a_state_dict_of_another_size_is_refused_by_name():
     elmo = Elmo(*PAIR, 2)
     with pytest.raises(RuntimeError, match=f"{name} has shape .*; the biLM of this module calls for"):
         elmo.load_state_dict(state | {name: torch.zeros(2, 2)})
+    with pytest.raises(RuntimeError, match=f"{name} has shape"):
+        elmo.load_state_dict({name: torch.zeros(2, 2)}, strict=False)
     del state[name]
-    with pytest.raises(RuntimeError, match=f"{name} is missing"):
+    with pytest.raises(RuntimeError, match=rf'Missing key\(s\) in state_dict: "{name}"\.'):
         elmo.load_state_dict(state)
+
+
+@pytest.mark.parametrize("parts", ["_elmo_lstm._elmo_lstm.", "_token_embedder.char_conv_", "scalar_mix_"])
+def test_parts_of_a_state_dict_are_loaded_and_the_others_reported_and_left_as_they_are(parts: str):
+    state = state_of("elmo_two_mixes.state_dict.th")
+    some = {name: tensor for name, tensor in state.items() if parts in name}
+    elmo = Elmo(None, None, 2, module=random_bilm(Encoder(*PAIR[:1], weights=PAIR[1], device="cpu").config))
+    before = {name: tensor.clone() for name, tensor in elmo.state_dict().items()}
+    report = elmo.load_state_dict(some, strict=False)
+    assert set(report.missing_keys) == state.keys() - some.keys() and not report.unexpected_keys
+    for name, tensor in elmo.state_dict().items():
+        torch.testing.assert_close(tensor, some.get(name, before[name]), rtol=0, atol=1e-6)
+        assert name in some or torch.equal(tensor, before[name])
+
+
+def test_a_state_dict_with_the_names_of_elmokit_is_read():
+    source, elmo = Elmo(*PAIR, 1), Elmo(None, None, 1, module=copy.deepcopy(Elmo(*PAIR, 1)._elmo_lstm.bilm))
+    native = {f"_elmo_lstm.bilm.{name}": tensor for name, tensor in source._elmo_lstm.bilm.state_dict().items()}
+    mixes = {name: tensor for name, tensor in source.state_dict().items() if name.startswith("scalar_mix")}
+    with torch.no_grad():
+        for parameter in elmo.parameters():
+            parameter.zero_()
+    elmo.load_state_dict(native | mixes)
+    assert all(torch.equal(elmo.state_dict()[name], tensor) for name, tensor in source.state_dict().items())
+
+
+def test_a_state_dict_can_keep_its_gradients():
+    state = Elmo(*PAIR, 1, requires_grad=True).state_dict(keep_vars=True)
+    assert state["_elmo_lstm._elmo_lstm.forward_layer_0.state_linearity.bias"].requires_grad
 
 
 def test_copies_and_pickles_give_the_same_vectors():
@@ -249,11 +321,18 @@ def test_copies_and_pickles_give_the_same_vectors():
 
 @pytest.mark.parametrize("requires_grad", [False, True])
 def test_the_bilm_is_trained_only_if_that_is_asked_for(requires_grad: bool):
-    elmo = Elmo(None, None, 1, requires_grad=requires_grad, module=random_bilm())
+    elmo = Elmo(*PAIR, 1, requires_grad=requires_grad)
     elmo(batch_to_ids([["a", "b"]]))["elmo_representations"][0].sum().backward()
     trained = {name for name, parameter in elmo.named_parameters() if parameter.grad is not None}
     assert {"scalar_mix_0.gamma", "scalar_mix_0.scalar_parameters.2"} <= trained
     assert any(name.startswith("_elmo_lstm") for name in trained) == requires_grad
+
+
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_module_is_trained_as_its_parameters_say(trained: bool):
+    bilm = random_bilm().requires_grad_(trained)
+    Elmo(None, None, 1, requires_grad=not trained, module=bilm)
+    assert all(parameter.requires_grad == trained for parameter in bilm.parameters())
 
 
 def test_a_tagger_on_it_learns_four_sentences_by_heart():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 from pathlib import Path
@@ -14,6 +15,7 @@ from elmokit.integrations.allennlp import ElmoEmbedder
 from elmokit.model.elmo import Elmo
 from elmokit.model.formats.containers.hdf5 import open_unseen
 from elmokit.vectors.files import load_vectors
+from toy_bilm import TINY, random_bilm
 
 PUBLISHED = Path(__file__).parents[1] / "fixtures" / "allennlp"
 PAIR = (PUBLISHED / "options.json", PUBLISHED / "lm_weights.hdf5")
@@ -37,6 +39,15 @@ def test_with_state_every_published_vector_comes_out():
     assert [layers.shape for layers in embedder.embed_batch(SENTENCES)] == [(3, 3, 32), (3, 0, 32), (3, 1, 32)]
 
 
+def test_the_state_can_be_forgotten():
+    embedder = ElmoEmbedder(*PAIR, stateful=True)
+    first, second = (embedder.embed_sentence(STREAMS[0][0]) for _ in range(2))
+    assert not np.array_equal(first, second)
+    embedder.reset_states()
+    assert np.array_equal(embedder.embed_sentence(STREAMS[0][0]), first)
+    ElmoEmbedder(*PAIR).reset_states()
+
+
 def test_without_state_a_sentence_has_the_vectors_of_encode_in_every_call(embedder: ElmoEmbedder):
     expected = Elmo(*PAIR[:1], weights=PAIR[1], device="cpu").encode(SENTENCES, layers="all")
     in_batches = list(embedder.embed_sentences(iter(SENTENCES), batch_size=2))
@@ -52,6 +63,13 @@ def test_a_batch_in_one_tensor_is_zero_at_padding(embedder: ElmoEmbedder):
     assert mask.tolist() == [[True] * 3, [False] * 3, [True, False, False]]
     assert not (layers * ~mask[:, None, :, None]).any()
     torch.testing.assert_close(layers[2, :, 0], torch.from_numpy(embedder.embed_sentence(["밥"])[:, 0]))
+
+
+def test_with_state_words_are_cut_at_the_number_of_characters_of_the_model(tmp_path: Path):
+    encoder = Elmo(random_bilm(dataclasses.replace(TINY, max_characters_per_token=10)), device="cpu")
+    encoder.save(tmp_path / "model")
+    layers = ElmoEmbedder(tmp_path / "model", stateful=True).embed_sentence(["abcdefghijklmnop", "b"])
+    np.testing.assert_allclose(layers, encoder.encode([["abcdefgh", "b"]], layers="all")[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("stateful", [False, True])
@@ -87,10 +105,14 @@ def test_sentences_can_be_the_keys(embedder: ElmoEmbedder, tmp_path: Path):
     embedder.embed_file(["a b\n", "..\n"], tmp_path / "vectors.hdf5", use_sentence_keys=True)
     with open_unseen(tmp_path / "vectors.hdf5") as file:
         assert sorted(file) == ["..", "a b"]
+    with pytest.raises(ValueError, match="holds no vectors; .* perhaps named by sentences: read them with h5py"):
+        load_vectors(tmp_path / "vectors.hdf5")
     for lines, message in (
         (["a/b"], "line 1 has a slash"),
         (["a", "."], "line 2 is a single dot"),
         (["a", "b", "a"], "line 3 is there twice"),
+        (["a\0b", "a"], "line 1 has a NUL"),
+        (["a \ud83d"], "line 1 has half of a character"),
     ):
         with pytest.raises(ValueError, match=f"{message}, so it cannot be a key; use numbers as keys"):
             embedder.embed_file(lines, tmp_path / "other.hdf5", use_sentence_keys=True)

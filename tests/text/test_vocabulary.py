@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elmokit.text import vocabulary
 from elmokit.text.vocabulary import Vocabulary
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]
@@ -74,6 +75,17 @@ def test_an_empty_file_lacks_all_specials(path: Path):
 def test_bad_lines_are_named(path: Path, content: bytes, message: str):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"vocabulary\.txt, {message}"):
+        Vocabulary.read(path)
+
+
+@pytest.mark.parametrize("bad", ["", "the"])
+def test_nothing_is_read_after_a_bad_line(path: Path, bad: str):
+    def lines(_: Path):
+        yield from ["<S>", "</S>", "<UNK>", "the", bad]
+        pytest.fail("the rest was read too")
+
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(ValueError, match="line 5"):
+        patched.setattr(vocabulary, "read_lines", lines)
         Vocabulary.read(path)
 
 

@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             print(f"\nelmokit: interrupted{arguments.when_interrupted}", file=sys.stderr)
             return INTERRUPTED
-        except (ValueError, OSError, RuntimeError) as error:
+        except (ValueError, OSError, RuntimeError, MemoryError) as error:
             if getattr(arguments, "debug", False) or not _is_refusal(error):
                 raise
             print(f"elmokit: error: {_message(error)}", file=sys.stderr)
@@ -110,6 +110,8 @@ def _message(error: Exception) -> str:
     Of torch's complaints the first line, which is followed by advice to its developers.
     """
     text = str(error).partition("\n")[0] if isinstance(error, RuntimeError) else str(error)
+    if isinstance(error, MemoryError):
+        text = f"there is not enough memory for this: {text}" if text else "there is not enough memory for this"
     if isinstance(error, OSError) and error.strerror and error.errno:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return _one_line(text) or type(error).__name__

@@ -48,7 +48,7 @@ class Elmo(nn.Module):
 
     options_file, weight_file: the released pair; or any model that elmokit opens, or the name of a bundled one, as
         `options_file`, with None as `weight_file`.
-    requires_grad: whether to train the biLM.
+    requires_grad: whether to train the biLM of the files; a `module` keeps what its parameters say.
     do_layer_norm: whether to normalise each layer first, over the whole batch with its sentence boundaries.
     dropout: rate of the dropout after each mix.
     vocab_to_cache: words whose token representations are computed once; `word_inputs` are their indices in this list,
@@ -79,8 +79,7 @@ class Elmo(nn.Module):
         super().__init__()
         if module is not None and (options_file is not None or weight_file is not None):
             raise ValueError("a module and files were given; expected either, with None for the other")
-        bilm = load_files(options_file, weight_file) if module is None else module
-        bilm.requires_grad_(requires_grad)
+        bilm = load_files(options_file, weight_file).requires_grad_(requires_grad) if module is None else module
         self._elmo_lstm = AllenNLPBiLM(bilm, vocab_to_cache=vocab_to_cache, stateful=stateful)
         self._keep_sentence_boundaries = keep_sentence_boundaries
         self._dropout = nn.Dropout(p=dropout)
@@ -156,6 +155,10 @@ class ElmoTokenEmbedder(nn.Module):
     def get_output_dim(self) -> int:
         """Width of a vector."""
         return self.output_dim
+
+    def reset_states(self) -> None:
+        """Start the next batch from zeros; a module that is not stateful always does."""
+        self._elmo.reset_states()
 
     def forward(self, elmo_tokens: Tensor, word_inputs: Tensor | None = None) -> Tensor:
         """Vectors of the tokens; the arguments are those of `Elmo`. At padding, a projection gives its bias."""

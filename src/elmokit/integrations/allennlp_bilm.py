@@ -15,6 +15,7 @@ from elmokit.integrations.allennlp_state_dict import use_names_of_allennlp
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.model.bilm import BiLMState
+from elmokit.system.batches import batched
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
     from elmokit.model.bilm import BiLM
+
+_BLOCK = 1024  # words whose representations are computed at once
 
 
 class AllenNLPBiLM(nn.Module):
@@ -47,14 +50,11 @@ class AllenNLPBiLM(nn.Module):
         self.num_layers = bilm.config.num_layers + 1
         self.stateful = stateful
         self._state: BiLMState | None = None
-        boundaries = torch.from_numpy(character_ids([BEGIN_SENTENCE, END_SENTENCE])).long()
-        self.register_buffer("boundaries", boundaries, persistent=False)
+        self.register_buffer("boundaries", _character_ids(bilm, [BEGIN_SENTENCE, END_SENTENCE]), persistent=False)
         self._word_embedding: nn.Embedding | None = None
         if vocab_to_cache:
-            words = torch.from_numpy(character_ids(list(vocab_to_cache))).long()
-            with torch.no_grad():
-                vectors = bilm.encode_tokens(words.to(bilm.char_encoder.embedding.weight.device))
-                vectors[0] = 0.0
+            vectors = _token_vectors(bilm, vocab_to_cache)
+            vectors[0] = 0.0
             trains = any(parameter.requires_grad for parameter in bilm.parameters())
             self._word_embedding = nn.Embedding.from_pretrained(vectors, freeze=not trains, padding_idx=0)
         use_names_of_allennlp(self)
@@ -70,12 +70,16 @@ class AllenNLPBiLM(nn.Module):
     def forward(
         self, inputs: Int[Tensor, "B T C"], word_ids: Int[Tensor, "B T"] | None = None
     ) -> tuple[Float[Tensor, "L B U E"], Bool[Tensor, "B U"]]:
-        """The layers and the mask (B,T+2). `word_ids`, 0 at padding, replace `inputs` if all are in the cache."""
+        """The layers and the mask (B,T+2). `word_ids`, 0 at padding, replace `inputs` if all are in the cache.
+
+        Raises ValueError for character ids of another width than the model's.
+        """
         words = self._word_embedding
         if words is not None and word_ids is not None and bool((word_ids < words.num_embeddings).all()):
             mask = word_ids > 0
             tokens, bounded = self._cached(words, word_ids, mask)
         else:
+            self.bilm.check_ids(inputs)
             mask = (inputs > 0).any(dim=2)
             tokens, bounded = self._encoded(inputs, mask)
         before = _first_rows(self._state, len(tokens)) if self.stateful and self._state is not None else None
@@ -104,6 +108,17 @@ class AllenNLPBiLM(nn.Module):
         lengths = mask.sum(dim=1, keepdim=True)
         bounded = torch.arange(mask.shape[1] + 2, device=mask.device) < lengths + 2
         return _with_boundaries(tokens, begin, end, mask), bounded
+
+
+def _character_ids(bilm: BiLM, tokens: Sequence[str]) -> Int[Tensor, "N C"]:
+    ids = character_ids(tokens, max_characters_per_token=bilm.config.max_characters_per_token)
+    return torch.from_numpy(ids).long().to(bilm.char_encoder.embedding.weight.device)
+
+
+@torch.no_grad()
+def _token_vectors(bilm: BiLM, words: Sequence[str]) -> Float[Tensor, "N D"]:
+    """Token representations of words, computed in blocks: the char encoder needs some 100 KiB for each."""
+    return torch.cat([bilm.encode_tokens(_character_ids(bilm, block)) for block in batched(words, size=_BLOCK)])
 
 
 def _with_boundaries(tokens: Tensor, begin: Tensor, end: Tensor, mask: Bool[Tensor, "B T"]) -> Tensor:

@@ -54,6 +54,11 @@ class ElmoEmbedder:
         self._elmo = Elmo(options_file, weights=weight_file, device=device)
         self._reader = AllenNLPBiLM(self._elmo.bilm, stateful=True) if stateful else None
 
+    def reset_states(self) -> None:
+        """Start the next batch from zeros; an embedder that is not stateful always does."""
+        if self._reader is not None:
+            self._reader.reset_states()
+
     def embed_sentence(self, sentence: Sequence[str]) -> Float[np.ndarray, "L T E"]:
         """The layers of one sentence. Raises ValueError for a string, which is not a list of tokens."""
         return self.embed_batch([sentence])[0]
@@ -67,7 +72,8 @@ class ElmoEmbedder:
         check_sentences(sentences)
         if self._reader is None:
             return self._elmo.encode([list(sentence) for sentence in sentences], layers="all")
-        ids = torch.from_numpy(batch_character_ids(sentences)).to(self._elmo.device)
+        width = self._elmo.config.max_characters_per_token
+        ids = torch.from_numpy(batch_character_ids(sentences, max_characters_per_token=width)).to(self._elmo.device)
         with torch.no_grad():
             layers = self._reader(ids)[0].cpu().numpy()
         return [layers[:, row, 1 : 1 + len(sentence)] for row, sentence in enumerate(sentences)]
@@ -103,8 +109,8 @@ class ElmoEmbedder:
         input_file: an open file or other lines.
         output_format: "all" layers (L,T,2D), the "top" one, or their "average" (T,2D).
         forget_sentences: leave out the dataset `sentence_to_index`, which has the number of each sentence as JSON.
-        use_sentence_keys: name the datasets by their sentences, not by numbers; none may repeat, have a slash or be
-            a single dot.
+        use_sentence_keys: name the datasets by their sentences, not by numbers; none may repeat, be a single dot, or
+            have a slash, a NUL or half of a character.
 
         Raises ValueError for a blank line, for an unknown format, and for a sentence that cannot be a key.
         """
@@ -129,11 +135,23 @@ class ElmoEmbedder:
 def _sentence_keys(sentences: list[str]) -> list[str]:
     seen: set[str] = set()
     for number, sentence in enumerate(sentences, start=1):
-        if "/" in sentence or sentence == "." or sentence in seen:
-            said = "has a slash" if "/" in sentence else "is a single dot" if sentence == "." else "is there twice"
+        if said := "is there twice" if sentence in seen else _wrong_in_a_key(sentence):
             raise ValueError(f"the sentence of line {number} {said}, so it cannot be a key; use numbers as keys")
         seen.add(sentence)
     return sentences
+
+
+def _wrong_in_a_key(sentence: str) -> str | None:
+    """Why HDF5 has no such name; None if it can have it."""
+    if "/" in sentence:
+        return "has a slash"
+    if sentence == ".":
+        return "is a single dot"
+    if "\0" in sentence:
+        return "has a NUL"
+    if any("\ud800" <= letter <= "\udfff" for letter in sentence):
+        return "has half of a character"
+    return None
 
 
 def _in_format(layers: Float[np.ndarray, "L T E"], output_format: str) -> Array:

@@ -6,25 +6,20 @@ AllenNLP has no counterpart, without a projection or a backward direction, keep 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor
 
-from elmokit.model.formats.torch_layout import (
-    FORGET_BIAS,
-    CharacterNames,
-    Sizes,
-    characters_to_native,
-    expected_shapes,
-    lstms_to_native,
-)
+from elmokit.model.formats.torch_layout import FORGET_BIAS, CharacterNames, Sizes, expected_shapes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch import nn
 
     from elmokit.model.config import BiLMConfig
-    from elmokit.model.formats.stored import Array
 
 _OWN = "bilm."
 _EMBEDDER = "_token_embedder."
@@ -52,9 +47,9 @@ def _has_counterpart(config: BiLMConfig) -> bool:
 
 
 def _on_save(module: nn.Module, state_dict: dict[str, Tensor], prefix: str, _: object) -> None:
-    names = list(_config(module).tensor_shapes())
-    native = {name: state_dict.pop(f"{prefix}{_OWN}{name}") for name in names}
-    state_dict.update({f"{prefix}{name}": tensor for name, tensor in from_native(native, _config(module)).items()})
+    for part in _parts(_config(module)):
+        native = [state_dict.pop(f"{prefix}{_OWN}{name}") for name in part.native]
+        state_dict[prefix + part.name] = _from_native(native, part.kind)
 
 
 def _on_load(
@@ -67,62 +62,88 @@ def _on_load(
     unexpected_keys: list[str],
     error_msgs: list[str],
 ) -> None:
-    if f"{prefix}{_NAMES.embedding}" not in state_dict:
-        return  # torch names what is missing
-    config = _config(module)
-    shapes = _shapes(config)
-    found = {name: tuple(state_dict[prefix + name].shape) for name in shapes if prefix + name in state_dict}
-    if wrong := [name for name, shape in shapes.items() if found.get(name) != shape]:
-        name = wrong[0]
-        said = f"has shape {found[name]}" if name in found else "is missing"
-        error_msgs.append(f"{prefix}{name} {said}; the biLM of this module calls for {shapes[name]}")
-        return
-    theirs = {name: state_dict.pop(prefix + name) for name in shapes}
-    state_dict.update({f"{prefix}{_OWN}{name}": tensor for name, tensor in to_native(theirs, config).items()})
+    """Tensor by tensor; one that is missing, or has another shape, stays as it is, and torch reports it."""
+    shapes = _shapes(_config(module))
+    for part in _parts(_config(module)):
+        name, own = prefix + part.name, [f"{prefix}{_OWN}{native}" for native in part.native]
+        values = [module.get_parameter(_OWN + native).detach() for native in part.native]
+        if name in state_dict:
+            theirs = state_dict.pop(name)
+            if tuple(theirs.shape) == shapes[part.name]:
+                values = _to_native(theirs.detach().float(), part.kind)
+            else:
+                said = f"has shape {tuple(theirs.shape)}; the biLM of this module calls for {shapes[part.name]}"
+                error_msgs.append(f"{name} {said}")
+        elif not all(native in state_dict for native in own):  # which are the names of elmokit
+            missing_keys.append(name)
+        else:
+            continue
+        state_dict.update(zip(own, values, strict=True))
 
 
-def to_native(theirs: dict[str, Tensor], config: BiLMConfig) -> dict[str, Tensor]:
-    """Weights by AllenNLP's names -> weights by the names of `BiLM`."""
-
-    def read(name: str) -> Array:
-        return theirs[name].detach().float().cpu().numpy()
-
-    sizes = _sizes(config)
-    arrays = {
-        "char_encoder.embedding.weight": read(_NAMES.embedding),
-        **characters_to_native(sizes, _NAMES, read, prefix="char_encoder."),
-        "char_encoder.projection.weight": read(f"{_EMBEDDER}_projection.weight"),
-        "char_encoder.projection.bias": read(f"{_EMBEDDER}_projection.bias"),
-        **lstms_to_native(sizes, read, lstm=_LSTM),
-    }
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+_Kind = Literal["same", "highway", "gates", "gates' bias"]
 
 
-def from_native(native: dict[str, Tensor], config: BiLMConfig) -> dict[str, Tensor]:
-    """Weights by the names of `BiLM` -> weights by AllenNLP's names."""
-    theirs = {_NAMES.embedding: native["char_encoder.embedding.weight"]}
+@dataclass(frozen=True)
+class _Part:
+    """A tensor of AllenNLP, and the tensors of `BiLM` that it holds."""
+
+    name: str
+    native: tuple[str, ...]
+    kind: _Kind = "same"
+
+
+def _parts(config: BiLMConfig) -> Iterator[_Part]:
+    yield _Part(_NAMES.embedding, ("char_encoder.embedding.weight",))
     for part in ("weight", "bias"):
         for index in range(len(config.filters)):
-            theirs[f"{_NAMES.convolution}{index}.{part}"] = native[f"char_encoder.convolutions.{index}.{part}"]
+            yield _Part(f"{_NAMES.convolution}{index}.{part}", (f"char_encoder.convolutions.{index}.{part}",))
         for index in range(config.num_highway_layers):
-            highway = f"char_encoder.highways.{index}"
-            carry = -native[f"{highway}.gate.{part}"]  # 1 - sigmoid(x) is sigmoid(-x)
-            theirs[f"{_NAMES.highway}{index}.{part}"] = torch.cat([native[f"{highway}.transform.{part}"], carry])
-        theirs[f"{_EMBEDDER}_projection.{part}"] = native[f"char_encoder.projection.{part}"]
+            ours = f"char_encoder.highways.{index}"
+            native = (f"{ours}.transform.{part}", f"{ours}.gate.{part}")
+            yield _Part(f"{_NAMES.highway}{index}.{part}", native, "highway")
+        yield _Part(f"{_EMBEDDER}_projection.{part}", (f"char_encoder.projection.{part}",))
     for direction in ("forward", "backward"):
         for index in range(config.num_layers):
             layer, ours = f"{_LSTM}{direction}_layer_{index}", f"{direction}_lstm.layers.{index}"
-            theirs[f"{layer}.input_linearity.weight"] = _reordered(native[f"{ours}.input_weight"])
-            theirs[f"{layer}.state_linearity.weight"] = _reordered(native[f"{ours}.recurrent_weight"])
-            bias = _reordered(native[f"{ours}.bias"])
-            bias[config.lstm_dim : 2 * config.lstm_dim] += FORGET_BIAS
-            theirs[f"{layer}.state_linearity.bias"] = bias
-            theirs[f"{layer}.state_projection.weight"] = native[f"{ours}.projection_weight"]
-    return theirs
+            yield _Part(f"{layer}.input_linearity.weight", (f"{ours}.input_weight",), "gates")
+            yield _Part(f"{layer}.state_linearity.weight", (f"{ours}.recurrent_weight",), "gates")
+            yield _Part(f"{layer}.state_linearity.bias", (f"{ours}.bias",), "gates' bias")
+            yield _Part(f"{layer}.state_projection.weight", (f"{ours}.projection_weight",))
+
+
+def _to_native(theirs: Tensor, kind: _Kind) -> list[Tensor]:
+    if kind == "same":
+        return [theirs]
+    if kind == "highway":
+        transform, carry = theirs.chunk(2)
+        return [transform, -carry]  # 1 - sigmoid(x) is sigmoid(-x)
+    gates = _reordered(theirs)
+    if kind == "gates' bias":
+        _of_forget_gate(gates).sub_(FORGET_BIAS)
+    return [gates]
+
+
+def _from_native(native: list[Tensor], kind: _Kind) -> Tensor:
+    if kind == "same":
+        return native[0]
+    if kind == "highway":
+        transform, gate = native
+        return torch.cat([transform, -gate])
+    gates = _reordered(native[0])
+    if kind == "gates' bias":
+        _of_forget_gate(gates).add_(FORGET_BIAS)
+    return gates
+
+
+def _of_forget_gate(bias: Tensor) -> Tensor:
+    """The second of the four blocks, in both layouts."""
+    size = len(bias) // 4
+    return bias[size : 2 * size]
 
 
 def _reordered(gates: Tensor) -> Tensor:
-    """A copy with the blocks of rows i, f, o, g as i, f, g, o."""
+    """A copy with the blocks of rows i, f, o, g as i, f, g, o, or the other way round."""
     return gates.reshape(4, -1, *gates.shape[1:])[[0, 1, 3, 2]].reshape(gates.shape)
 
 

@@ -44,12 +44,16 @@ class Vocabulary:
     def read(cls, path: str | os.PathLike[str]) -> Vocabulary:
         """Read a file of one token per line (plain, gzip or xz). Errors name the file and the line."""
         tokens: list[str] = []
+        seen = {""}
         skipped: int | None = None
         for number, line in enumerate(read_lines(path), start=1):
             if line == _SKIPPED_LINE:
                 skipped = number
-            else:
-                tokens.append(line)
+                continue
+            tokens.append(line)
+            if line in seen:
+                break  # an error, below; a small compressed file can have millions of empty lines
+            seen.add(line)
         try:
             return cls(tokens)
         except _TokenError as error:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from elmokit.model.formats.containers.hdf5 import looks_like_hdf5
 from elmokit.system.untrusted import FormatError
 from elmokit.vectors.arrow_layout import (
     read_arrow,
@@ -60,7 +61,9 @@ def load_vectors(path: str | Path) -> StoredVectors:
         raise FileNotFoundError(f"{path}: there is no such file; expected a file of vectors")
     layout = recognise(path)
     if layout is None:
-        raise FormatError(path, f"holds no vectors; expected a file of `elmokit embed` ({', '.join(BY_ENDING)})")
+        expected = f"holds no vectors; expected a file of `elmokit embed` ({', '.join(BY_ENDING)})"
+        by_name = "; its datasets are not numbered, perhaps named by sentences: read them with h5py"
+        raise FormatError(path, expected + (by_name if looks_like_hdf5(_start(path)) else ""))
     if BY_ENDING.get(path.suffix, layout) is not layout:
         raise FormatError(path, f"has the contents of a {layout.endings[0]} file; rename it")
     return StoredVectors(path, layout)
@@ -71,9 +74,13 @@ def recognise(path: str | Path) -> VectorsFormat | None:
     path = Path(path)
     if not path.is_file():
         return None
-    with path.open("rb") as file:
-        start = file.read(_START_BYTES)
+    start = _start(path)
     return next((layout for layout in FORMATS if layout.recognise(path, start)), None)
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_START_BYTES)
 
 
 def format_to_write(path: Path) -> VectorsFormat:

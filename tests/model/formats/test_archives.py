@@ -63,6 +63,16 @@ def test_files_and_folders_come_out_and_the_only_folder_is_the_root(tmp_path: Pa
         assert contents(tarred(tmp_path / "shell", *shelled, mode=mode)) == files
 
 
+def test_the_folder_that_macos_adds_is_not_looked_at(tmp_path: Path) -> None:
+    folder = FIXTURES / "checkpoints" / "char"
+    files = [(f"model/{path.name}", path.read_bytes()) for path in folder.iterdir()]
+    path = zipped(tmp_path / "macos.zip", *files, ("__MACOSX/model/._options.json", b"\0\5\x16\7"))
+    assert read_stored(path).config == read_stored(folder).config
+    both = zipped(tmp_path / "two.zip", *files, ("another/a.txt", b"1"))
+    with pytest.raises(FormatError, match=r"two\.zip: is a zip archive, and holds only folders: another, model; give"):
+        read_stored(both)
+
+
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()

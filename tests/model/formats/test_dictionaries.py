@@ -149,6 +149,17 @@ def test_a_damaged_dictionary_of_a_native_model_is_refused(
         read_stored(tmp_path / "native")
 
 
+def test_a_dictionary_that_is_too_large_for_the_rows_is_refused_before_it_is_parsed(
+    model: Path, tmp_path: Path
+) -> None:
+    convert(model, tmp_path / "native", to="native")
+    path = tmp_path / "native" / "dictionary.json"
+    path.write_text('{"words": [' + "[]," * 700_000 + "[]]}")
+    with pytest.raises(FormatError, match=r"dictionary\.json: has more than 1\.1 MiB"):
+        read_stored(tmp_path / "native")
+    assert "has more than 1.1 MiB" in str(inspect(tmp_path / "native"))
+
+
 @pytest.mark.parametrize("name", ["word.dic", "config.json", "cnn_50_100_512_4096_sample.json", "token_embedder.pkl"])
 def test_damaged_files_are_read_or_refused(model: Path, name: str) -> None:
     for content in mutants((model / name).read_bytes(), number=12, seed=2):

@@ -55,6 +55,14 @@ def test_a_compressed_vocabulary_is_found_and_of_two_none_is_taken(pair: Path) -
     assert read_stored(pair).vocabulary is None
 
 
+def test_a_damaged_vocabulary_can_be_left_out(pair: Path) -> None:
+    with (pair / "vocabulary.txt").open("a") as file:
+        file.write("\n")
+    with pytest.raises(ValueError, match=r"vocabulary\.txt, line \d+: the token is empty.*: give options and weights"):
+        read_stored(pair)
+    assert read_stored(pair / "options.json", pair / "weights.hdf5").vocabulary is None
+
+
 def test_options_that_are_a_link_out_of_their_folder_must_be_named(pair: Path, tmp_path: Path) -> None:
     options = next(path for path in pair.iterdir() if path.suffix == ".json")
     options.rename(tmp_path / "elsewhere.json")
@@ -135,6 +143,7 @@ OTHER_FILES: dict[str, tuple[bytes, FileKind, str]] = {
         FileKind.TENSORFLOW_CHECKPOINT,
         "the .index and .data files of the checkpoint are not with it",
     ),
+    "SavedModel": (b"\x08\x01\x12\xa2\x03", FileKind.TENSORFLOW_SAVED_MODEL, "modules of TF-Hub are not read"),
     "many langs": (b'{"config_path": "/users/cnn.json"}', FileKind.MANY_LANGS_CONFIG, "ELMoForManyLangs"),
     "AllenNLP config": (b'{"model": {}, "trainer": {}}', FileKind.ALLENNLP_CONFIG, "needs its weights.th"),
     "JSON": (b'{"a": 1}', FileKind.JSON, "expected a model"),
@@ -169,6 +178,10 @@ def test_a_file_of_the_wrong_kind_in_a_pair_is_named(pair: Path, tmp_path: Path)
         recognise(pair / "vocabulary.txt", pair / "weights.hdf5")
     with pytest.raises(FormatError, match=r"weights\.hdf5: is an HDF5 file; expected an options\.json"):
         recognise(pair / "weights.hdf5", pair / "weights.hdf5")
+    with pytest.raises(FormatError, match=r"is a folder; expected an options\.json .*; give the folder alone"):
+        recognise(pair, pair / "weights.hdf5")
+    with pytest.raises(FormatError, match=r"is a folder; expected the HDF5 file .*; give the folder alone"):
+        recognise(pair / "options.json", pair)
 
 
 def test_an_elmoformanylangs_folder_is_explained(tmp_path: Path) -> None:

@@ -36,7 +36,6 @@ def configs(draw: st.DrawFn) -> BiLMConfig:
     return BiLMConfig(
         filters=tuple(filters),
         character_dim=draw(st.integers(1, 5)),
-        num_characters=draw(st.sampled_from([261, 262])),
         max_characters_per_token=draw(st.integers(7, 60)),
         activation=draw(st.sampled_from(["relu", "tanh"])),
         num_highway_layers=draw(st.integers(0, 3)),
@@ -79,7 +78,7 @@ def test_native_to_hdf5_to_native_is_bitwise_for_any_config(
         replace(TINY, num_layers=3),
         replace(TINY, bidirectional=False),
         replace(TINY, bidirectional=False, num_layers=1, num_highway_layers=0, lstm_dim=6),
-        replace(TINY, cell_clip=None, projection_clip=None, activation="tanh", num_characters=261),
+        replace(TINY, cell_clip=None, projection_clip=None, activation="tanh"),
     ],
     ids=str,
 )
@@ -92,6 +91,16 @@ def test_every_shape_that_options_allow_survives_both_formats(
     write_native(tmp_path / "native", stored)
     assert_equal(stored, read_stored(tmp_path / "native"))
     assert read_stored(tmp_path / "native").pretraining == stored.pretraining
+
+
+def test_a_pair_has_the_number_of_characters_that_bilm_tf_wants(
+    make_stored: Make, assert_equal: Equal, tmp_path: Path
+) -> None:
+    stored = make_stored(replace(TINY, num_characters=261))  # as a checkpoint has it
+    write_bilm_tf(tmp_path / "hdf5", stored)
+    assert_equal(replace(stored, config=TINY), read_stored(tmp_path / "hdf5"))
+    write_native(tmp_path / "native", stored)
+    assert_equal(stored, read_stored(tmp_path / "native"))
 
 
 @pytest.mark.parametrize("name", ["bilm_tf", "allennlp"])

@@ -124,6 +124,28 @@ def test_other_pickles_are_refused(tmp_path: Path, content: bytes, reason: str) 
         read_torch_file(tmp_path / "file.pkl")
 
 
+MAGIC = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)
+PAIRS_MANY_TIMES = b"](" + b"]" * 1000 + b"eq\x00" + b"ccollections\nOrderedDict\nq\x01" + b"h\x01h\x00\x85R" * 10_000
+
+
+@pytest.mark.parametrize("content", [b"}" * 500_001, b"(" * 500_001, b"N" + b"\x94" * 500_001, PAIRS_MANY_TIMES])
+def test_a_pickle_of_too_many_steps_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "file.pkl").write_bytes(b"\x80\x04" + content + b"N.")
+    with pytest.raises(FormatError, match="has more than 500,000 steps"):
+        read_torch_file(tmp_path / "file.pkl")
+
+
+@pytest.mark.parametrize(
+    ("head", "reason"), [([1002], "of a version of PyTorch"), ([1001, {"little_endian": False}], "from a machine")]
+)
+def test_nothing_is_read_after_a_version_or_a_machine_that_is_not_supported(
+    tmp_path: Path, head: list[object], reason: str
+) -> None:
+    (tmp_path / "file.pkl").write_bytes(MAGIC + b"".join(pickle.dumps(value, protocol=2) for value in head) + b"R.")
+    with pytest.raises(FormatError, match=f"is {reason} that is not supported"):
+        read_torch_file(tmp_path / "file.pkl")
+
+
 def with_view(path: Path, *, new: bool, **changes: Any) -> Path:
     """A file in which a tensor claims another place in its storage than it has."""
     tensor = torch.arange(6.0)

@@ -25,7 +25,9 @@ from elmokit.system.untrusted import FormatError, shown
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from elmokit.model.config import BiLMConfig
     from elmokit.model.formats.inspection import Inspection
+    from elmokit.text.vocabulary import Vocabulary
 
 OPTIONS_NAME = "options.json"
 WEIGHTS_NAME = "weights.hdf5"
@@ -55,10 +57,21 @@ def read_bilm_tf(pair: Pair) -> StoredBiLM:
     return StoredBiLM(
         config=layout.config,
         tensors=tensors,
-        vocabulary=None if vocabulary is None else read_vocabulary(vocabulary),
+        vocabulary=None if vocabulary is None else _read_vocabulary(vocabulary, layout.config),
         spelling=word_spelling(pair.weights, layout.config, vocabulary),
         pretraining={STORED_TRAINING_OPTIONS: options.training} if options.training else None,
     )
+
+
+def _read_vocabulary(path: Path, config: BiLMConfig) -> Vocabulary:
+    """The vocabulary; the error of a damaged one says how to do without it, if the model can."""
+    try:
+        return read_vocabulary(path)
+    except ValueError as error:
+        if config.lookup is not None:
+            raise
+        advice = "vectors do not need it: give options and weights as two files (--weights) to leave it out"
+        raise ValueError(f"{error}; {advice}") from error
 
 
 def write_bilm_tf(folder: Path, stored: StoredBiLM) -> None:

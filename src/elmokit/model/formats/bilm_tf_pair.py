@@ -79,7 +79,7 @@ def _pair_of(first: Path, second: Path, kinds: dict[Path, FileKind]) -> Pair:
     if kinds[first] is FileKind.BROKEN_JSON:
         read_json_object(first, is_named=True)  # says what is wrong with it
     if kinds[first] is not FileKind.OPTIONS:
-        raise FormatError(first, f"is {kinds[first].value}; expected {FileKind.OPTIONS.value}")
+        raise wrong_kind(first, kinds[first], expected=FileKind.OPTIONS.value)
     if kinds[second] is not FileKind.HDF5:
         raise wrong_kind(second, kinds[second], expected="the HDF5 file of weights that belongs to it")
     return Pair(options=first, weights=second, is_named=True)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 DICTIONARY_NAME = "dictionary.json"
 MAX_BYTES = 256 << 20
 """Largest file; a dictionary of 150,000 words has 4 MB."""
+_BYTES_PER_ROW = 1 << 10
+_SMALL = 1 << 20
 _NAMES = ("begin", "end", "unknown")
 
 
@@ -29,8 +31,13 @@ def write_dictionary(path: Path, spelling: DictionarySpelling) -> None:
 
 
 def read_dictionary(path: Path, config: BiLMConfig) -> DictionarySpelling:
-    """Read and check the file. Raises FormatError, which names it and the field."""
-    fields = Fields(path, read_json_object(path, max_bytes=MAX_BYTES))
+    """Read and check the file. Raises FormatError, which names it and the field, also if it is too large for the rows.
+
+    config: with the rows that the weights have.
+    """
+    assert config.lookup is not None
+    num_rows = config.lookup.num_words + config.lookup.num_symbols
+    fields = Fields(path, read_json_object(path, max_bytes=min(MAX_BYTES, _BYTES_PER_ROW * num_rows + _SMALL)))
     fields.require_known((*_NAMES, "words", "symbols"))
     names = {name: fields.text(name) for name in _NAMES}
     try:

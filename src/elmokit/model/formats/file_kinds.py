@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _HEAD_BYTES = 1024
 _TAR = (257, b"ustar")
 _TENSORFLOW_TABLE = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"  # ends a LevelDB-style table, such as model.ckpt-N.index
+_SAVED_MODEL = b"\x08\x01\x12"  # a protobuf: version 1, then the first graph
 _PICKLE_TEXT = (b"(dp", b"(lp", b"ccopy_reg", b"ccollections", b"cnumpy", b"c__builtin__", b"cbuiltins", b"cposix")
 
 
@@ -46,10 +47,12 @@ class FileKind(Enum):
     XZ = "an xz-compressed file"
     TENSORFLOW_INDEX = "a TensorFlow checkpoint index"
     TENSORFLOW_CHECKPOINT = "a TensorFlow checkpoint list"
+    TENSORFLOW_SAVED_MODEL = "a SavedModel of TensorFlow"
     NUMPY = "a NumPy array"
     TEXT = "a text file"
     EMPTY = "an empty file"
     BINARY = "a binary file of an unknown kind"
+    FOLDER = "a folder"
     NOT_A_FILE = "a device, pipe or dangling link"
 
 
@@ -69,6 +72,8 @@ ADVICE = {
     FileKind.ZIP: _GIVE_ARCHIVE,
     FileKind.TAR: _GIVE_ARCHIVE,
     FileKind.TAR_GZ: _GIVE_ARCHIVE,
+    FileKind.TENSORFLOW_SAVED_MODEL: "modules of TF-Hub are not read; use the released pair, options.json and HDF5",
+    FileKind.FOLDER: "give the folder alone, or the two files",
     FileKind.TENSORFLOW_CHECKPOINT: "the .index and .data files of the checkpoint are not with it",
 }
 """What to do about a file that is not a model by itself."""
@@ -77,7 +82,7 @@ ADVICE = {
 def kind_of(path: Path) -> FileKind:
     """The kind of a file. Raises OSError if it cannot be read."""
     if not path.is_file():
-        return FileKind.NOT_A_FILE
+        return FileKind.FOLDER if path.is_dir() else FileKind.NOT_A_FILE
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
         file.seek(max(0, path.stat().st_size - len(_TENSORFLOW_TABLE)))
@@ -107,6 +112,8 @@ def _by_signature(path: Path, head: bytes) -> FileKind | None:
         return FileKind.TAR
     if head.startswith(XZ_MAGIC):
         return FileKind.XZ
+    if head.startswith(_SAVED_MODEL):
+        return FileKind.TENSORFLOW_SAVED_MODEL
     if head.startswith(b"\x93NUMPY"):
         return FileKind.NUMPY
     return None

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from elmokit.model.bundled import expanded, resolve_model
 from elmokit.model.formats.file_kinds import ADVICE, ARCHIVES, FileKind, kind_of
 from elmokit.system.json_fields import read_json_object
-from elmokit.system.untrusted import FormatError
+from elmokit.system.untrusted import FormatError, listed
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
@@ -75,15 +75,18 @@ class ModelFiles:
             if kind is FileKind.BROKEN_JSON:
                 read_json_object(path)  # raises an error that says what is wrong with it
         if not self.given:
+            folders = sorted(path.name for path in self.path.iterdir())
+            if folders:
+                return FormatError(self.path, f"holds only folders: {listed(folders)}; give the folder of a model")
             return FormatError(self.path, "is a folder without files; expected a model")
         if not self.is_folder:
             path, kind = next(iter(self.given.items()))
             return wrong_kind(path, kind, expected="a model")
-        listed = [f"{path.name} ({kind.value})" for path, kind in list(self.given.items())[:_MAX_LISTED]]
+        found = [f"{path.name} ({kind.value})" for path, kind in list(self.given.items())[:_MAX_LISTED]]
         more = ["..."] if len(self.given) > _MAX_LISTED else []
         advice = [text for text in dict.fromkeys(ADVICE.get(kind) for kind in self.given.values()) if text]
         return FormatError(
-            self.path, "; ".join([f"holds no model that can be read: {', '.join(listed + more)}", *advice])
+            self.path, "; ".join([f"holds no model that can be read: {', '.join(found + more)}", *advice])
         )
 
 

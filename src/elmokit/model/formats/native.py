@@ -225,7 +225,8 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
         inspection.risks.append(f"there is no model card ({CARD_NAME}): data and licence are not known")
     if inspection.config is not None and inspection.config.lookup is not None:
         with inspection.noting_refusals():
-            read_dictionary(folder / DICTIONARY_NAME, inspection.config)
+            if not inspection.refusals:  # the rows of the weights say how large it may be
+                read_dictionary(folder / DICTIONARY_NAME, inspection.config)
             inspection.add_file(folder / DICTIONARY_NAME)
     if (folder / VOCABULARY_NAME).is_file():
         inspection.add_vocabulary(folder / VOCABULARY_NAME)

@@ -31,6 +31,8 @@ TRAINING_OPTIONS = (
 
 STORED_TRAINING_OPTIONS = "bilm_tf_options"  # the key of these options in `StoredBiLM.pretraining`
 
+_AT_PREDICTION = 262  # characters; a checkpoint says 261, with which bilm-tf trains, and which it then refuses
+
 
 @dataclass(frozen=True)
 class Options:
@@ -97,7 +99,7 @@ def options_of(stored: StoredBiLM) -> dict[str, object]:
             "embedding": {"dim": config.character_dim},
             "filters": [list(pair) for pair in config.filters],
             "max_characters_per_token": config.max_characters_per_token,
-            "n_characters": config.num_characters,
+            "n_characters": _AT_PREDICTION,
             "n_highway": config.num_highway_layers,
         },
     }
@@ -133,7 +135,7 @@ def words_instead(*, width: int, num_words: int) -> dict[str, Any]:
 
 def _num_characters(characters: Fields, risks: list[str]) -> int:
     if "n_characters" not in characters:
-        return 262
+        return _AT_PREDICTION
     number = characters.integer("n_characters", least=261, most=262)
     if number == 261:
         risks.append("n_characters is 261, as for training: harmless here, but bilm-tf refuses it at prediction")

@@ -37,3 +37,12 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path: Path, mon
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(TEXT + b"a\n" * 5000))
     with pytest.raises(FormatError, match="unpacks to more than .*; no vocabulary is so large"):
         read_vocabulary(tmp_path / "bomb.gz")
+
+
+def test_more_than_words_can_be_packed_to_is_refused(tmp_path: Path):
+    words = "".join(f"{number:x}\n" for number in range(100_000)).encode()
+    (tmp_path / "words.gz").write_bytes(gzip.compress(TEXT + words))
+    assert len(read_vocabulary(tmp_path / "words.gz")) == 100_004
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(TEXT + b"\n" * (2 << 20)))
+    with pytest.raises(FormatError, match="bomb.gz: unpacks to more than 1.0 MiB"):
+        read_vocabulary(tmp_path / "bomb.gz")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MAX_MEMBERS = 1000
 """Largest number of files and folders in an archive."""
+_OF_MACOS = "__MACOSX"  # a folder that macOS adds to its zips, of icons and the like
 _MAX_NAME_BYTES = 200
 _MAX_DEPTH = 8
 _PIECE_BYTES = 1 << 20
@@ -73,7 +74,7 @@ def unpacked(path: Path) -> Generator[Path]:
 
 
 def _without_shell(folder: Path) -> Path:
-    while len(inside := list(folder.iterdir())) == 1 and inside[0].is_dir():
+    while len(inside := [path for path in folder.iterdir() if path.name != _OF_MACOS]) == 1 and inside[0].is_dir():
         folder = inside[0]
     return folder
 

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-MAX_BYTES = 16 << 20
+MAX_BYTES = 2 << 20
 """Largest pickle; that of a state dict with thousands of tensors has less than 1 MiB."""
+MAX_STEPS = 500_000
+"""Largest number of opcodes and of items put into dicts; a tensor takes about 35, and an empty dict 64 bytes."""
 STORAGES = {
     "FloatStorage": "<f4",
     "DoubleStorage": "<f8",
@@ -80,6 +82,7 @@ def unpickle(path: Path, content: memoryview) -> tuple[object, int]:
     """
     machine = _Machine(path, content[:MAX_BYTES])
     while (opcode := machine.take(1)) != b".":
+        machine.count(1)
         step = _STEPS.get(opcode)
         if step is None:
             raise machine.error(f"has the opcode {opcode!r}, which the state dict of a model does not need")
@@ -96,9 +99,16 @@ class _Machine:
         self.position = 0
         self.stack: list[object] = []
         self.memo: dict[int, object] = {}
+        self.steps = 0
 
     def error(self, reason: str) -> FormatError:
         return FormatError(self.path, f"{reason} (nothing in it was run)", part=f"pickle, byte {self.position}")
+
+    def count(self, steps: int) -> None:
+        """Raise FormatError when the steps so far, with these, are too many."""
+        self.steps += steps
+        if self.steps > MAX_STEPS:
+            raise self.error(f"has more than {MAX_STEPS:,} steps; the state dict of a model has a few thousand")
 
     def take(self, number: int) -> bytes:
         taken = bytes(self.content[self.position : self.position + number])
@@ -163,6 +173,7 @@ def _get(machine: _Machine, index: int) -> None:
 
 def _set_items(machine: _Machine, items: list[object]) -> None:
     target = cast("dict[object, object]", machine.top(dict))
+    machine.count(1 + len(items))  # a list of pairs may be used many times
     if len(items) % 2 or not all(isinstance(key, str | int) for key in items[::2]):
         raise machine.error("is damaged: it has a dict without texts or numbers as keys")
     target.update(zip(items[::2], items[1::2], strict=True))
@@ -212,8 +223,10 @@ def _view(machine: _Machine, storage: object, offset: object, shape: object, str
 
 def _sizes(value: object) -> tuple[int, ...] | None:
     values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (None,)
+    if len(values) > 8:
+        return None
     sizes = tuple(size for size in values if type(size) is int and 0 <= size < 1 << 60)
-    return sizes if len(sizes) == len(values) <= 8 else None
+    return sizes if len(sizes) == len(values) else None
 
 
 def _storage(machine: _Machine) -> None:

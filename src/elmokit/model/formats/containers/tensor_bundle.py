@@ -149,11 +149,15 @@ class _Table:
             raise FormatError(self.path, "is not the index of a checkpoint")
         position = self.handle(footer, 0)[2]  # of the metaindex, which TensorFlow leaves empty
         offset, size, _ = self.handle(footer, position)
-        count = 0
+        count = end = 0
         for number, (_, handle) in enumerate(self.block(offset, size), start=1):
             if number > MAX_ENTRIES:
                 raise FormatError(self.path, f"has more than {MAX_ENTRIES} blocks of names; a biLM has one or two")
-            for item in self.block(*self.handle(handle, 0)[:2]):
+            start, size, _ = self.handle(handle, 0)
+            if start < end:  # or one block could be read thousands of times
+                raise self.damaged("its blocks of names are not one after the other")
+            end = start + size + _TRAILER_BYTES
+            for item in self.block(start, size):
                 count += 1
                 if count > MAX_ENTRIES:
                     raise FormatError(self.path, f"has more than {MAX_ENTRIES} variables; a biLM has a few dozen")

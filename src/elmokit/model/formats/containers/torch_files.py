@@ -134,20 +134,26 @@ def _storages(path: Path, tensors: dict[str, View]) -> dict[str, Storage]:
 
 
 def _read_old(path: Path, content: memoryview) -> TorchFile:
-    position = 0
-    values: list[object] = []
-    for _ in range(5):
-        value, num_bytes = unpickle(path, content[position:])
-        position += num_bytes
-        values.append(value)
-        if values[0] != _OLD_MAGIC:
-            raise FormatError(path, "is a pickle, but not a file of PyTorch (nothing in it was run)")
-    _, version, system, state, keys = values
-    if version != _OLD_VERSION or not isinstance(system, dict) or system.get("little_endian") is not True:
-        raise FormatError(path, "is of a version of PyTorch, or from a machine, that is not supported")
+    magic, position = _unpickle(path, content, 0)
+    if magic != _OLD_MAGIC:
+        raise FormatError(path, "is a pickle, but not a file of PyTorch (nothing in it was run)")
+    version, position = _unpickle(path, content, position)
+    if version != _OLD_VERSION:
+        raise FormatError(path, "is of a version of PyTorch that is not supported")
+    system, position = _unpickle(path, content, position)
+    if not isinstance(system, dict) or system.get("little_endian") is not True:
+        raise FormatError(path, "is from a machine that is not supported")
+    state, position = _unpickle(path, content, position)
     tensors = _state_dict(path, state)
-    positions = _old_positions(path, content, position, keys, _storages(path, tensors))
-    return TorchFile(path, tensors, positions)
+    del state  # what else was in it
+    keys, position = _unpickle(path, content, position)
+    return TorchFile(path, tensors, _old_positions(path, content, position, keys, _storages(path, tensors)))
+
+
+def _unpickle(path: Path, content: memoryview, position: int) -> tuple[object, int]:
+    """The value of the pickle at this position, and the position after it."""
+    value, num_bytes = unpickle(path, content[position:])
+    return value, position + num_bytes
 
 
 def _old_positions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from elmokit.model.formats.containers.weights_file import MAX_EXPANSION, SMALL
 from elmokit.system.untrusted import FormatError, leads_out, readable_bytes, refuse_link_out
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.lines import read_chunks
@@ -32,12 +33,13 @@ def looks_like_vocabulary(path: Path) -> bool:
 def read_vocabulary(path: Path) -> Vocabulary:
     """`Vocabulary.read` after a check of the unpacked size.
 
-    Raises FormatError for a link out of the folder and above 256 MiB.
+    Raises FormatError for a link out of the folder, and above 256 MiB or what words can have been packed from.
     """
     refuse_link_out(path)
+    most = min(MAX_BYTES, MAX_EXPANSION * path.stat().st_size + SMALL)
     num_bytes = 0
     for chunk in read_chunks(path):
         num_bytes += len(chunk)
-        if num_bytes > MAX_BYTES:
-            raise FormatError(path, f"unpacks to more than {readable_bytes(MAX_BYTES)}; no vocabulary is so large")
+        if num_bytes > most:
+            raise FormatError(path, f"unpacks to more than {readable_bytes(most)}; no vocabulary is so large")
     return Vocabulary.read(path)
