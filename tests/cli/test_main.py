@@ -347,4 +347,4 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
     assert run(*arguments) == 2
     assert "no word occurs at least 5 times in both corpora" in capsys.readouterr().err
     assert run(*arguments, "--max-uses", "1") == 2
-    assert "max_uses is 1; expected at least 2" in capsys.readouterr().err
+    assert "max_uses is 1; expected a whole number, at least 2" in capsys.readouterr().err
