@@ -101,10 +101,10 @@ def _open(server: ThreadingHTTPServer, *, in_browser: bool) -> None:
 
     from elmokit.web.explore.server import address
 
-    print(f"{address(server)} (Ctrl-C ends it)", flush=True)
-    if in_browser:
-        webbrowser.open(address(server))
     with suppress(KeyboardInterrupt):
+        print(f"{address(server)} (Ctrl-C ends it)", flush=True)
+        if in_browser:
+            webbrowser.open(address(server))
         server.serve_forever()
 
 
