@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import elmokit
@@ -62,6 +63,12 @@ def test_it_predicts_texts_tokens_json_and_examples(toy: Toy, trained: TrainedTa
     assert trained.predict(toy.from_text("car")).label == "c"
     assert [made.label for made in trained.predict_all(["axe", ["bike"], "unseen word"])[:2]] == ["a", "b"]
     assert trained.predict_all([]) == []
+
+
+@pytest.mark.parametrize("value", [None, 3, np.array(["bear", "with"]), object()])
+def test_what_is_none_of_these_is_refused(trained: TrainedTask, value: object):
+    with pytest.raises(TypeError, match="is not something to predict; expected a text, a list of tokens, .* of toy$"):
+        trained.predict(value)
 
 
 def test_a_string_is_one_text_and_not_one_for_each_letter(trained: TrainedTask):
@@ -198,6 +205,10 @@ def test_a_line_is_named_whatever_its_file_is_called(trained: TrainedTask, tmp_p
     Path("e").write_text('{"tokens": ["cow"]}\n{"words": []}\n')  # a letter of every message
     with pytest.raises(ValueError, match=r"^e, line 2: expected tokens"):
         list(trained.predict_file("e", kind="json"))
+    with Path("e").open() as lines:
+        monkeypatch.setattr("sys.stdin", lines)
+        with pytest.raises(ValueError, match="^standard input, line 2: expected tokens"):
+            list(trained.predict_file("-", kind="json"))
 
 
 def change_model(run_dir: Path, model: str) -> None:

@@ -56,8 +56,8 @@ def finish(
         append_json_line(metrics, result)
     if before and not (examples.test or tested):
         print(
-            f"the test scores of the log were those of other weights (epoch {before[-1].get('best_epoch')}); --test, or "
-            "test=True, scores these",
+            f"the test scores of the log were those of other weights (epoch {before[-1].get('best_epoch')}); --test, "
+            "or test=True, scores these",
             file=sys.stderr,
         )
 

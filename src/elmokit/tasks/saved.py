@@ -56,7 +56,7 @@ class TrainedTask:
 
         Texts are split by `elmokit.tokenize`. The result is the task's own frozen dataclass, for instance a
         `TaggedText` with `text`, `tokens`, `tags` and `entities`; its `to_dict()` is what `elmokit predict` writes as
-        JSON. Raises ValueError if the task needs more than what is given.
+        JSON. Raises ValueError if the task needs more than what is given, and TypeError for anything else.
         """
         return self.predict_all([value])[0]
 
@@ -175,6 +175,13 @@ class TrainedTask:
             return self.task.from_json(cast("Mapping[str, Any]", value))
         if isinstance(value, Sequence):
             return self.task.from_json({"tokens": list(cast("Sequence[str]", value))})
+        try:
+            self.task.sentences(value)
+        except (AttributeError, TypeError):
+            raise TypeError(
+                f"{type(value).__name__} is not something to predict; expected a text, a list of tokens, the fields of "
+                f"a JSON object or an example of {self.task.name}"
+            ) from None
         return value
 
     def _read_data(self, path: str | Path) -> list[Any]:
@@ -182,11 +189,12 @@ class TrainedTask:
 
     def _read_lines(self, path: str | Path, kind: str) -> Iterator[Any]:
         """An example for each line, None for a blank one."""
+        name = "standard input" if str(path) == STDIN else path
         for number, line in enumerate(read_lines(path), start=1):
             if not line.strip():
                 yield None
                 continue
-            where = f"{path}, line {number}"
+            where = f"{name}, line {number}"
             try:
                 yield self._example(parse_json_object(line, where=where) if kind == "json" else line)
             except ValueError as error:
