@@ -200,6 +200,34 @@ def test_raw_text_that_is_not_named_so_is_told_from_data_by_its_kind(trained: Tr
     assert "raw text" not in str(refused.value)
 
 
+@pytest.mark.parametrize("kind", [None, "data"])
+@pytest.mark.parametrize(
+    ("name", "text", "fields"),
+    [
+        ("ner", "Jane\nsang\n\n", "tokens"),
+        ("srl", "Jane\nsang\n\n", "tokens and predicate"),
+        ("nli", "premise\thypothesis\nIt rains.\tIt pours.\n", "premise and hypothesis"),
+        ("sst", "text\nIt rains.\n", "text"),
+    ],
+)
+def test_data_without_labels_are_not_said_to_be_raw_text(
+    trained: TrainedTask, tmp_path: Path, kind: str | None, name: str, text: str, fields: str
+):
+    (tmp_path / "data").write_text(text)
+    task = find_task(name)
+    record = replace(trained.record, config=task.recipes["cpu"]())
+    with pytest.raises(ValueError, match=f"; give data without labels as JSON lines with {fields}$"):
+        list(TrainedTask(task, record, trained.model).predict_file(tmp_path / "data", kind=kind))
+
+
+def test_an_example_without_labels_is_made_into_one_that_asks_for_something(trained: TrainedTask, tmp_path: Path):
+    (tmp_path / "data.tsv").write_text("a\tcow ant\n")
+    task = replace(trained.task, to_predict=lambda example: replace(example, tokens=["bear"]))
+    asked = TrainedTask(task, trained.record, trained.model)
+    assert list(asked.predict_file(tmp_path / "data.tsv")) == ["b\tbear"]
+    assert asked.evaluate(tmp_path / "data.tsv") == {"accuracy": 0}
+
+
 def test_a_line_is_named_whatever_its_file_is_called(trained: TrainedTask, tmp_path: Path, monkeypatch: Any):
     monkeypatch.chdir(tmp_path)
     Path("e").write_text('{"tokens": ["cow"]}\n{"words": []}\n')  # a letter of every message

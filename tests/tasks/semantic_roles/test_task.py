@@ -16,6 +16,7 @@ from elmokit.tasks.semantic_roles.task import (
     score,
     symbols,
     to_blocks,
+    to_predict,
     to_text,
 )
 
@@ -173,6 +174,14 @@ def test_predicates_of_different_texts_are_blocks_of_their_own_with_words_for_le
     tags = {"sat": ["B-A0", "B-V"], "ran": ["O", "B-V"]}
     examples = [(from_text(f"Ann *{verb}*"), tags[verb]) for verb in ("sat", "ran")]
     assert list(to_blocks(examples)) == ["Ann\t-\t(A0*)\nsat\tsat\t(V*)\n", "Ann\t-\t*\nran\tran\t(V*)\n"]
+
+
+def test_the_predicate_of_a_column_without_roles_is_that_of_its_lemma(write):
+    path = write("Ann\t-\t*\nsang\tsing\t*\n\nBob\t-\t(A0*)\nsang\tsing\t*\n")
+    unlabelled, without_v = read(path, SemanticRolesConfig(), False).examples
+    assert unlabelled.predicate is None  # its roles are all missed when it is scored
+    assert (to_predict(unlabelled).predicate, to_predict(without_v)) == (1, without_v)
+    assert [example.predicate for example in read_sentences(path, SemanticRolesConfig()).examples] == [1, None]
 
 
 def test_words_and_lemmas_are_one_cell_each(write):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -57,15 +58,22 @@ def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[Pre
 
 
 def read_sentences(path: Path, config: SemanticRolesConfig) -> Reading[PredicateInSentence]:
-    """Read one example per predicate, and one without a predicate for each sentence that has none."""
+    """Read one example per predicate, as `to_predict` makes it, and one without for each sentence that has none."""
     without = [Proposition(None, [])]
     return Reading(
         [
-            _example(sentence, proposition, number)
+            to_predict(_example(sentence, proposition, number))
             for number, sentence in enumerate(read_role_sentences(path))
             for proposition in sentence.propositions or without
         ]
     )
+
+
+def to_predict(example: PredicateInSentence) -> PredicateInSentence:
+    """The example; where its column has no roles at all, its predicate is the token of its lemma."""
+    if example.predicate is None and example.lemma is not None and not {*example.tags} - {"O"}:
+        return replace(example, predicate=example.lemma.token)
+    return example
 
 
 def sentences(example: PredicateInSentence) -> Sequence[Sequence[str]]:
@@ -209,6 +217,8 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
+    unlabelled_fields="tokens and predicate",
+    to_predict=to_predict,
     group=document_of,
     blocks=TextBlocks(read=read_sentences, to_text=to_blocks),
 )

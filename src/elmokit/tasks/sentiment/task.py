@@ -117,5 +117,6 @@ TASK: Task[LabelledText, Sentiment] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
+    unlabelled_fields="text",
     group=_sentence,
 )
