@@ -47,7 +47,7 @@ def finish(
     )
     loop.run()
     of_these = [result for result in before if _is_of(result, last_epoch, loop.progress.best_epoch)]
-    tested = of_these[-1]["test"] if of_these else {}
+    tested: dict[str, Any] = of_these[-1]["test"] if of_these else {}
     if not _results(metrics) or (examples.test and (new_test_files or not examples.test.keys() <= tested.keys())):
         model = loop.model
         model.load_state_dict(current_tensors(read_tensors(loop.run_dir / BEST_FILE).tensors, record.config.inputs))

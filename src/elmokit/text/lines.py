@@ -25,8 +25,12 @@ CHUNK = 1 << 16
 """Bytes that are read and unpacked at once."""
 GZIP_MAGIC = b"\x1f\x8b"
 XZ_MAGIC = b"\xfd7zXZ\x00"
-_NOT_READ = {b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z"}
-_NOT_READ |= {b"BZh%d1AY" % level: "bzip2" for level in range(1, 10)}
+_NOT_READ = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    **{b"BZh%d1AY" % level: "bzip2" for level in range(1, 10)},
+}
 """First bytes of compressed files that are not read here."""
 MAX_LINE_BYTES = 16 << 20
 """Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
