@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,9 @@ def test_a_full_disk_is_one_line_that_names_the_output(
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith(f"elmokit: error: {out / output}") and last.endswith(TOO_LARGE)
     assert {path.name for path in out.rglob("*") if path.is_file()} <= {".starting"}  # which says that a run began here
+
+
+def test_standard_output_that_cannot_be_written_is_named(capsys: pytest.CaptureFixture[str]):
+    with Path("/dev/full").open("w") as full, redirect_stdout(full):
+        assert main(["doctor"]) == 2
+    assert capsys.readouterr().err.endswith("elmokit: error: standard output: No space left on device\n")

@@ -94,6 +94,18 @@ def test_a_target_that_cannot_be_is_refused_at_once(tmp_path: Path):
     assert sorted(os.listdir(tmp_path)) == ["fifo", "link"]
 
 
+def test_standard_output_is_not_the_name_of_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="- cannot name an output; name a file, or leave out -o"):
+        check_output("-")
+    reader, writer = os.pipe()
+    with pytest.raises(OSError, match="is a device or a pipe"):
+        check_output(f"/dev/fd/{writer}")  # a link to a pipe, as /dev/stdout may be
+    os.close(reader)
+    os.close(writer)
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path: Path):
     path = tmp_path / "result.txt"
     for expected in (0o666 & ~_umask(), 0o640):

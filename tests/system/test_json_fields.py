@@ -115,7 +115,9 @@ def test_refuses_fields_that_are_missing_or_of_another_kind():
         read.require_known(("none", "true"))
 
 
-@pytest.mark.parametrize("value", [[], ["a", ""], ["a b"], ["a\tb"], ["a", 3]])
+@pytest.mark.parametrize("value", [[], ["a", ""], ["a b"], ["a\tb"], ["a\nb"], ["a\r"], ["a", 3]])
 def test_tokens_are_a_list_of_words(value: object):
-    with pytest.raises(FormatError, match="field tokens: is .*; expected a list of words without spaces$"):
+    with pytest.raises(
+        FormatError, match="field tokens: is .*; expected a list of words without spaces and line ends$"
+    ):
         fields(tokens=value).tokens("tokens")

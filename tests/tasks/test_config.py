@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from elmokit.system.json_fields import Fields
 from elmokit.tasks.config import (
     ElmoInput,
     InputConfig,
+    Splits,
     TaskConfig,
     TrainingConfig,
     config_from_json,
@@ -119,3 +121,10 @@ def test_inputs_that_cannot_be_are_refused(settings: dict[str, object], message:
 def test_elmo_inputs_that_cannot_be_are_refused(settings: dict[str, object], message: str):
     with pytest.raises(ValueError, match=message):
         ElmoInput(**settings)  # type: ignore[arg-type]
+
+
+def test_splits_are_tuples_of_paths_whatever_they_are_made_of():
+    file = Path("train.tsv")
+    for files in ("train.tsv", file, ("train.tsv",), [file]):
+        given: Any = files
+        assert Splits(train=given, dev=given) == Splits((file,), (file,))

@@ -59,6 +59,13 @@ def test_a_config_is_left_as_it_is(tmp_path: Path):
         config_and_data(find_task("ner"), ner_splits(tmp_path, KOREAN), config, ["seed=1"])
 
 
+def test_the_config_of_another_task_is_refused(tmp_path: Path):
+    with pytest.raises(
+        ValueError, match="is not of named-entities: its model is a SentimentConfig; expected a NamedEn"
+    ):
+        config_and_data(find_task("ner"), ner_splits(tmp_path, ENGLISH), task_recipe("sentiment"), [])
+
+
 def test_a_korean_recipe_that_reads_fewer_examples_does_so(tmp_path: Path):
     rows = [f"좋은 영화 {number}\t1\n" for number in range(5)]
     (tmp_path / "train.tsv").write_text("text\tlabel\n" + "".join(rows), encoding="utf-8")

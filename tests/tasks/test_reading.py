@@ -9,7 +9,7 @@ import pytest
 
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TrainingConfig, with_settings
-from elmokit.tasks.reading import dev_in_use, digest, read_data
+from elmokit.tasks.reading import dev_in_use, digest, read_data, task_sentences
 from elmokit.tasks.task import Task, recipe_config
 
 Toy = Task[Any, Any]
@@ -68,6 +68,17 @@ def test_phrases_are_set_apart_with_their_sentence_and_only_trained_on(tmp_path:
     assert len(train) == 3 * 5 and all("good3" not in text.tokens for text in train)
 
 
+def test_equal_sentences_of_trees_are_on_one_side_whatever_their_lines_and_files(tmp_path: Path):
+    trees = [f"(3 (2 It) (4 (2 's) (3 good{number})))\n" for number in range(10)]
+    files = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    files[0].write_text("".join([*trees, *trees[3:], *trees[:3]]))
+    files[1].write_text("".join(reversed(trees)) + "(2 new)\n")
+    train, dev = read(find_task("sentiment"), files, "dev_share=0.2", "phrases=true", "min_phrase_tokens=1")
+    assert {text.tokens[-1] for text in dev} == {"good4", "good9"} and len(dev) == 2 * 3
+    assert not {"good4", "good9"} & {token for text in train for token in text.tokens}
+    assert len(train) == 8 * 3 * 5 + 1
+
+
 def test_premises_and_documents_stay_together(tmp_path: Path):
     pairs = [{"sentence1": f"It rains {n // 3}.", "sentence2": f"Ann {n}.", "gold_label": "neutral"} for n in range(12)]
     (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
@@ -81,10 +92,12 @@ def test_premises_and_documents_stay_together(tmp_path: Path):
 
 def test_too_few_documents_are_refused(toy: Toy, tmp_path: Path):
     (tmp_path / "few.tsv").write_text("a\tone\na\ttwo\n")
-    with pytest.raises(ValueError, match="2 documents are too few to set apart 10% of them .* give a development file"):
+    with pytest.raises(
+        ValueError, match="too few documents, or sentences, to set apart 10% .*: 2; give a development file"
+    ):
         read(toy, [tmp_path / "few.tsv"], "dev_share=0.1")
     (tmp_path / "one.tsv").write_text("a\tone\n")
-    with pytest.raises(ValueError, match="1 document is too few to set apart 10%"):
+    with pytest.raises(ValueError, match="too few documents, or sentences, to set apart 10% .*: 1;"):
         read(toy, [tmp_path / "one.tsv"], "dev_share=0.1")
 
 
@@ -92,7 +105,7 @@ def test_documents_without_which_nothing_is_left_to_train_on_are_refused(tmp_pat
     path = tmp_path / "train.conll"
     sentence = "w{0}\t-\t(A0*)\nran\trun\t(V*)\n"
     path.write_text("".join(sentence.format(n) + "x\t-\t*\n" * (n < 9) + "\n" for n in range(10)))
-    with pytest.raises(ValueError, match=r"all examples to train on are in the documents .*: --dev FILE, or data="):
+    with pytest.raises(ValueError, match=r"all examples to train on are in the documents, .*: --dev FILE, or data="):
         read(find_task("semantic-roles"), [path], "dev_share=0.1", "max_train_tokens=2")
 
 
@@ -123,3 +136,11 @@ def test_the_digest_is_of_the_sentences(toy: Toy, tmp_path: Path):
         data = read_data(toy, Splits((tmp_path / "train.tsv",), (tmp_path / "train.tsv",)), config)
         found.append(digest(toy, data))
     assert found[0] == found[1] and len(set(found)) == 3
+
+
+def test_the_sentences_of_a_data_set_are_found_by_names_too(tmp_path: Path):
+    for name in ("train.tsv", "dev.tsv"):
+        (tmp_path / name).write_text(f"text\tlabel\nin {name}\tgood\n")
+    task = find_task("sentiment")
+    config = recipe_config(task, "cpu")
+    assert task_sentences("sst", str(tmp_path), config) == task_sentences(task, tmp_path, config) != []

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import elmokit
@@ -62,6 +63,12 @@ def test_it_predicts_texts_tokens_json_and_examples(toy: Toy, trained: TrainedTa
     assert trained.predict(toy.from_text("car")).label == "c"
     assert [made.label for made in trained.predict_all(["axe", ["bike"], "unseen word"])[:2]] == ["a", "b"]
     assert trained.predict_all([]) == []
+
+
+@pytest.mark.parametrize("value", [None, 3, np.array(["bear", "with"]), object()])
+def test_what_is_none_of_these_is_refused(trained: TrainedTask, value: object):
+    with pytest.raises(TypeError, match="is not something to predict; expected a text, a list of tokens, .* of toy$"):
+        trained.predict(value)
 
 
 def test_a_string_is_one_text_and_not_one_for_each_letter(trained: TrainedTask):
@@ -193,11 +200,43 @@ def test_raw_text_that_is_not_named_so_is_told_from_data_by_its_kind(trained: Tr
     assert "raw text" not in str(refused.value)
 
 
+@pytest.mark.parametrize("kind", [None, "data"])
+@pytest.mark.parametrize(
+    ("name", "text", "fields"),
+    [
+        ("ner", "Jane\nsang\n\n", "tokens"),
+        ("srl", "Jane\nsang\n\n", "tokens and predicate"),
+        ("nli", "premise\thypothesis\nIt rains.\tIt pours.\n", "premise and hypothesis"),
+        ("sst", "text\nIt rains.\n", "text"),
+    ],
+)
+def test_data_without_labels_are_not_said_to_be_raw_text(
+    trained: TrainedTask, tmp_path: Path, kind: str | None, name: str, text: str, fields: str
+):
+    (tmp_path / "data").write_text(text)
+    task = find_task(name)
+    record = replace(trained.record, config=task.recipes["cpu"]())
+    with pytest.raises(ValueError, match=f"; give data without labels as JSON lines with {fields}$"):
+        list(TrainedTask(task, record, trained.model).predict_file(tmp_path / "data", kind=kind))
+
+
+def test_an_example_without_labels_is_made_into_one_that_asks_for_something(trained: TrainedTask, tmp_path: Path):
+    (tmp_path / "data.tsv").write_text("a\tcow ant\n")
+    task = replace(trained.task, to_predict=lambda example: replace(example, tokens=["bear"]))
+    asked = TrainedTask(task, trained.record, trained.model)
+    assert list(asked.predict_file(tmp_path / "data.tsv")) == ["b\tbear"]
+    assert asked.evaluate(tmp_path / "data.tsv") == {"accuracy": 0}
+
+
 def test_a_line_is_named_whatever_its_file_is_called(trained: TrainedTask, tmp_path: Path, monkeypatch: Any):
     monkeypatch.chdir(tmp_path)
     Path("e").write_text('{"tokens": ["cow"]}\n{"words": []}\n')  # a letter of every message
     with pytest.raises(ValueError, match=r"^e, line 2: expected tokens"):
         list(trained.predict_file("e", kind="json"))
+    with Path("e").open() as lines:
+        monkeypatch.setattr("sys.stdin", lines)
+        with pytest.raises(ValueError, match="^standard input, line 2: expected tokens"):
+            list(trained.predict_file("-", kind="json"))
 
 
 def change_model(run_dir: Path, model: str) -> None:

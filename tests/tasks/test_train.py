@@ -93,6 +93,46 @@ def test_the_test_set_is_scored_only_when_that_is_asked_for(run: Run, toy: Toy, 
         assert {name: result[name] for name in ("dev", "test")} == {name: asked[name] for name in ("dev", "test")}
 
 
+def test_a_new_test_file_is_scored_even_if_it_has_the_name_of_the_old_one(toy: Toy, toy_data: Path, tmp_path: Path):
+    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
+    (tmp_path / "new").mkdir()
+    for name in ("other.tsv", "new/test.tsv"):
+        (tmp_path / name).write_text("?\tnothing\na\tApple\nx\tcow\n")
+    train_and_dev = ((toy_data / "train.tsv",), (toy_data / "dev.tsv",))
+    first = Splits(*train_and_dev, test=(toy_data / "test.tsv",))
+    run_dir = train(toy, first, run_dir=tmp_path / "run", config=config, test=True, device="cpu")
+    assert lines(run_dir)[-1]["test"]["test.tsv"]["accuracy"] not in (0, 50)
+    for name in ("new/test.tsv", "other.tsv"):
+        splits = Splits(*train_and_dev, test=(tmp_path / name,))
+        resume_task(run_dir, task=toy, data=splits, test=True, device="cpu")
+        scores = lines(run_dir)[-1]["test"]
+        assert list(scores) == [Path(name).name] and scores[Path(name).name]["accuracy"] in (0, 50)
+    assert read_record(run_dir, toy).splits.test == (tmp_path / "other.tsv",)
+
+
+def test_test_scores_stay_as_long_as_the_weights_do(
+    run: Run, toy: Toy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    made = 0
+
+    def one_score_after_the_other(examples: Any, predictions: Any) -> dict[str, float]:
+        nonlocal made
+        made += 1
+        return {"accuracy": {1: 50.0, 4: 40.0, 6: 60.0}.get(made, 30.0)}
+
+    task = replace(toy, score=one_score_after_the_other)
+    run_dir = run("run", "max_epochs=1", task=task, test=True)  # dev of epoch 1, then the result's dev and test
+    before = lines(run_dir)[-1]["test"]
+    assert before
+    settings: dict[str, Any] = {"task": task, "cache": tmp_path / "cache", "device": "cpu"}
+    resume_task(run_dir, ["max_epochs=2"], **settings)
+    assert (lines(run_dir)[-1]["best_epoch"], lines(run_dir)[-1]["test"]) == (1, before)
+    capsys.readouterr()
+    resume_task(run_dir, ["max_epochs=3"], **settings)
+    assert (lines(run_dir)[-1]["best_epoch"], lines(run_dir)[-1]["test"]) == (3, {})
+    assert "were those of other weights (epoch 1); --test, or test=True, scores these" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, toy: Toy, tmp_path: Path):
     whole = contents(run("whole", *EVERYTHING))
@@ -269,6 +309,21 @@ def test_a_development_set_of_other_labels_is_reported(
         train(toy, splits, run_dir=tmp_path / f"run-{is_reported}", config=config, device="cpu")
         said = "the development set has the labels x, y, and the model knows a, b, c: none in common"
         assert (said in capsys.readouterr().err) == is_reported
+
+
+def test_a_test_set_of_other_labels_is_reported_when_it_is_scored(
+    toy: Toy, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "foreign.tsv").write_text("x\tcow ant\n")
+    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
+    splits = Splits((toy_data / "train.tsv",), (toy_data / "dev.tsv",), (tmp_path / "foreign.tsv",))
+    said = "the test file foreign.tsv has the labels x, and the model knows a, b, c: none in common"
+    for test in (True, False):
+        train(toy, splits, run_dir=tmp_path / f"run-{test}", config=config, test=test, device="cpu")
+        assert (said in capsys.readouterr().err) == test
+    for test in (True, False):
+        resume_task(tmp_path / "run-False", task=toy, test=test, device="cpu")
+        assert (said in capsys.readouterr().err) == test
 
 
 def test_a_run_in_the_home_folder_is_found_by_the_same_name(

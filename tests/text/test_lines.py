@@ -1,3 +1,4 @@
+import bz2
 import errno
 import gzip
 import io
@@ -149,12 +150,21 @@ def test_errors_in_standard_input_say_so(monkeypatch: pytest.MonkeyPatch):
         (b"good\ncut \xeb\xb0", "line 2: byte 0xeb at byte 5 is not UTF-8"),
         (b"good\n\xed\xa0\x80\n", "line 2: byte 0xed at byte 1 is not UTF-8"),  # a lone surrogate
         (b"good\nb\0d\n", "line 2: NUL byte at byte 2"),
-        ("utf-16".encode("utf-16"), "line 1: .*"),
+        ("utf-16".encode("utf-16-le"), "line 1: NUL byte at byte 2"),
     ],
 )
 def test_what_is_no_text_is_named_by_file_and_line(path: Path, compress, content: bytes, message: str):
     path.write_bytes(compress(content))
     with pytest.raises(ValueError, match=rf"shard\.txt, {message}"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
+def test_text_in_utf_16_is_named_so(path: Path, mark: bytes):
+    path.write_bytes(mark + "good\n".encode("utf-16-le" if mark[0] == 0xFF else "utf-16-be"))
+    with pytest.raises(
+        ValueError, match=r"shard\.txt is UTF-16; convert it, for example with iconv -f UTF-16 -t UTF-8"
+    ):
         list(read_lines(path))
 
 
@@ -195,7 +205,10 @@ def test_a_compressed_file_that_asks_for_more_memory_than_there_is_is_an_error(p
     assert ending.said.endswith("damaged after line 0 (it needs more memory than there is); download it again")
 
 
-@pytest.mark.parametrize(("head", "kind"), [(b"\x28\xb5\x2f\xfd\x04", "zstd"), (b"PK\x03\x04\x14", "zip")])
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [(b"\x28\xb5\x2f\xfd\x04", "zstd"), (b"PK\x03\x04\x14", "zip"), (bz2.compress(b"text", 1), "bzip2")],
+)
 def test_a_file_of_another_compression_is_to_be_unpacked(path: Path, head: bytes, kind: str):
     path.write_bytes(head)
     with pytest.raises(ValueError, match=f"^{path} is a {kind} file; expected plain text, .gz or .xz: unpack"):

@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = arguments.run(arguments)
             sys.stdout.flush()
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it ends
+            _discard_output()
             return BROKEN_PIPE
         except KeyboardInterrupt:
             print(f"\nelmokit: interrupted{arguments.when_interrupted}", file=sys.stderr)
@@ -113,8 +113,24 @@ def _message(error: Exception) -> str:
     if isinstance(error, MemoryError):
         text = f"there is not enough memory for this: {text}" if text else "there is not enough memory for this"
     if isinstance(error, OSError) and error.strerror and error.errno:
-        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        name = error.filename or _unwritten()
+        text = f"{name}: {error.strerror}" if name else error.strerror
     return _one_line(text) or type(error).__name__
+
+
+def _unwritten() -> str:
+    """Standard output, if what was printed cannot be written, as on a full disk; else nothing."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _discard_output()
+        return "standard output"
+    return ""
+
+
+def _discard_output() -> None:
+    """Write what was printed nowhere, or Python complains again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line(text: str) -> str:

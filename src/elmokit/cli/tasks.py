@@ -20,7 +20,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", nargs="?", metavar="TASK", help=f"{named_tasks()}; short names are in brackets")
     _add_data(parser)
     parser.add_argument(
-        "--run", type=Path, dest="run_dir", metavar="DIR", help="output folder of the run (must not exist)"
+        "--run", type=Path, dest="run_dir", metavar="DIR", help="output folder of the run (must hold no run)"
     )
     parser.add_argument(
         "--recipe",

@@ -47,7 +47,7 @@ def check_output(path: str | os.PathLike[str]) -> None:
     """Raise OSError if no file can be written at `path`, and remove what a killed process left there.
 
     That is the case when the folder is missing or read-only, or the path is a folder, a device, a pipe or a link to
-    nothing.
+    nothing. Raises ValueError for `-`, which may be meant as standard output.
     """
     with temporary_folder(_real_target(path), named=path):
         pass
@@ -103,13 +103,15 @@ def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = Non
 
 
 def _real_target(path: str | os.PathLike[str]) -> Path:
+    if os.fspath(path) == "-":
+        raise ValueError("- cannot name an output; name a file, or leave out -o of verbs that write to standard output")
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # so is what /dev/stdout links to
+        raise OSError(f"{path} is a device or a pipe; expected the name of a file, which is replaced as a whole")
     target = Path(os.path.realpath(path))
     if os.path.islink(path) and not target.exists():
         raise FileNotFoundError(f"{path} is a link to {target}, which does not exist; remove the link first")
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder; expected the name of a file")
-    if target.exists() and not target.is_file():
-        raise OSError(f"{path} is a device or a pipe; expected the name of a file, which is replaced as a whole")
     return target
 
 

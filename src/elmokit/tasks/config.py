@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.runs.settings import change_settings, check_known, settings_of
@@ -11,7 +12,6 @@ from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from elmokit.system.json_fields import Fields
 
@@ -200,11 +200,20 @@ class TaskConfig:
 
 @dataclass(frozen=True)
 class Splits:
-    """The files of a data set; each split may have several, and `dev` and `test` may be empty."""
+    """The files of a data set; each split may have several, and `dev` and `test` may be empty.
+
+    Made of a single file, or of names, it has tuples of paths all the same.
+    """
 
     train: tuple[Path, ...]
     dev: tuple[Path, ...] = ()
     test: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("train", "dev", "test"):
+            files: Any = getattr(self, name)
+            several = (files,) if isinstance(files, str | Path) else files
+            object.__setattr__(self, name, tuple(map(Path, several)))
 
 
 def with_settings(config: TaskConfig, settings: Sequence[str]) -> TaskConfig:

@@ -36,6 +36,11 @@ def config_and_data(
     """
     if config is not None and settings:
         raise ValueError("settings change the recipe of a task; with a config, change the config (`task_recipe`)")
+    if config is not None and not isinstance(config.model, task.model_config):
+        raise ValueError(
+            f"the config is not of {task.name}: its model is a {type(config.model).__name__}; expected a "
+            f"{task.model_config.__name__} (`task_recipe({task.name!r})` makes one)"
+        )
     chosen = with_settings(recipe_config(task, DEFAULT_RECIPE), settings) if config is None else config
     chosen = _with_development_set(chosen, splits)
     data = read_data(task, splits, chosen)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -17,6 +18,9 @@ from elmokit.tasks.run_folder import BEST_FILE
 from elmokit.tasks.task import E, P
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from torch import nn
 
     from elmokit.tasks.inputs import TokenInputs
@@ -27,34 +31,60 @@ if TYPE_CHECKING:
     from elmokit.tasks.task_model import TaskModel
 
 
-def finish(loop: TaskTraining[E, P], record: TaskRecord, examples: TaskExamples[E]) -> None:
-    """Train to the end, and log the scores of the best weights, unless the log has them already."""
+def finish(
+    loop: TaskTraining[E, P], record: TaskRecord, examples: TaskExamples[E], *, new_test_files: bool = False
+) -> None:
+    """Train to the end, and log the scores of the best weights, unless the log has them already.
+
+    new_test_files: the scores in the log are of other test files, which may have the same names.
+    """
     done_before = loop.progress.finished(loop.config)
     metrics = loop.run_dir / METRICS_NAME
     last_epoch = loop.progress.epoch
+    before = [result for result in _results(metrics) if result.get("test")]
     keep_records(
         metrics, lambda record: record.integer("epoch") <= last_epoch and (done_before or "result" not in record)
     )
     loop.run()
-    results = [record for record in read_log(metrics).records if "result" in record]
-    if not results or (examples.test and not results[-1].get("test")):
+    of_these = [result for result in before if _is_of(result, last_epoch, loop.progress.best_epoch)]
+    tested: dict[str, Any] = of_these[-1]["test"] if of_these else {}
+    if not _results(metrics) or (examples.test and (new_test_files or not examples.test.keys() <= tested.keys())):
         model = loop.model
         model.load_state_dict(current_tensors(read_tensors(loop.run_dir / BEST_FILE).tensors, record.config.inputs))
-        result = _result(loop, examples)
+        result = _result(loop, examples, tested)
         keep_records(metrics, lambda record: "result" not in record)
         append_json_line(metrics, result)
+    if before and not (examples.test or tested):
+        print(
+            f"the test scores of the log were those of other weights (epoch {before[-1].get('best_epoch')}); --test, "
+            "or test=True, scores these",
+            file=sys.stderr,
+        )
 
 
-def _result(loop: TaskTraining[E, P], examples: TaskExamples[E]) -> dict[str, object]:
-    """The last line of the log; the loop's model has the weights of the best epoch."""
+def _results(metrics: Path) -> list[dict[str, Any]]:
+    return [record for record in read_log(metrics).records if "result" in record]
+
+
+def _is_of(result: Mapping[str, Any], last_epoch: int, best_epoch: int) -> bool:
+    """Whether a result was logged after the epoch from which a run continued, with the weights that are still best."""
+    return (result.get("epoch"), result.get("best_epoch")) == (last_epoch, best_epoch)
+
+
+def _result(loop: TaskTraining[E, P], examples: TaskExamples[E], tested: Mapping[str, object]) -> dict[str, object]:
+    """The last line of the log; the loop's model has the weights of the best epoch.
+
+    tested: the scores of these weights that the log has had, for a run whose test files are not scored now.
+    """
     task, model, progress, batch_size = loop.task, loop.model, loop.progress, loop.config.batch_size
+    scores = {name: _scores(task, model, part, batch_size) for name, part in examples.test.items()}
     return {
         "epoch": progress.epoch,
         "best_epoch": progress.best_epoch,
         "result": True,
         "converged": progress.converged(loop.config),
         "dev": _scores(task, model, examples.dev, batch_size),
-        "test": {name: _scores(task, model, part, batch_size) for name, part in examples.test.items()},
+        "test": scores or tested,
         "mixes": _mixes(model.inputs),
         "seconds": round(progress.seconds, 1),
         "processor_seconds": round(progress.processor_seconds, 1),

@@ -10,14 +10,15 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
-from elmokit.system.untrusted import count, listed
+from elmokit.system.untrusted import listed
+from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.task import E, P, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
-    from pathlib import Path
 
     from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
     from elmokit.tasks.task import Task
@@ -96,13 +97,14 @@ def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> t
     apart = {each for index, each in enumerate(groups) if int((index + 1) * share) > int(index * share)}
     if not 0 < len(apart) < len(groups):
         raise ValueError(
-            f"{count(len(groups), 'document')} {'is' if len(groups) == 1 else 'are'} too few to set apart {share:.0%} "
-            f"of them as the development set; {GIVE_DEV}"
+            f"there are too few documents, or sentences, to set apart {share:.0%} of them as the development set: "
+            f"{len(groups)}; {GIVE_DEV}"
         )
     train_examples = [example for example in train.examples if group(example) not in apart]
     if not train_examples:
         raise ValueError(
-            f"all examples to train on are in the documents that are set apart as the development set; {GIVE_DEV}"
+            "all examples to train on are in the documents, or sentences, that are set apart as the development set; "
+            f"{GIVE_DEV}"
         )
     dev_examples = [example for example in dev.examples if group(example) in apart]
     return Reading(train_examples, train.skipped), Reading(dev_examples)
@@ -161,9 +163,10 @@ def digest(task: Task[E, P], data: TaskExamples[E]) -> str:
     return found.hexdigest()
 
 
-def task_sentences(task: Task[E, P], data: Path, config: TaskConfig) -> Sentences:
+def task_sentences(task: Task[E, P] | str, data: str | Path, config: TaskConfig) -> Sentences:
     """Every distinct sentence that a run on a data set's folder needs vectors for, as `StoredLayers` must hold them."""
-    training, others = sentences_of(task, read_data(task, task.find(data), config))
+    task = find_task(task) if isinstance(task, str) else task
+    training, others = sentences_of(task, read_data(task, task.find(Path(data).expanduser()), config))
     return [*training, *others]
 
 

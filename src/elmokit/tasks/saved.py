@@ -21,6 +21,7 @@ from elmokit.tasks.resources import check_elmo, read_elmo
 from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, named_by, read_record, with_elmo_model
 from elmokit.tasks.weights import check_shapes, new_model, read_weights
 from elmokit.tasks.words import load_word_table
+from elmokit.text.corpora.json_lines import UnlabelledError
 from elmokit.text.lines import STDIN, read_lines
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class TrainedTask:
 
         Texts are split by `elmokit.tokenize`. The result is the task's own frozen dataclass, for instance a
         `TaggedText` with `text`, `tokens`, `tags` and `entities`; its `to_dict()` is what `elmokit predict` writes as
-        JSON. Raises ValueError if the task needs more than what is given.
+        JSON. Raises ValueError if the task needs more than what is given, and TypeError for anything else.
         """
         return self.predict_all([value])[0]
 
@@ -80,7 +81,7 @@ class TrainedTask:
         """
         if form not in ("text", "json"):
             raise ValueError(f"form is {form!r}; expected 'text' or 'json'")
-        reading = _if_raw_text() if kind is None else nullcontext()
+        reading = self._advice(if_raw_text=kind is None)
         kind = kind or self._kind_of(Path(path))
         if kind not in INPUT_KINDS:
             raise ValueError(f"kind is {kind!r}; expected one of {', '.join(INPUT_KINDS)}")
@@ -96,6 +97,8 @@ class TrainedTask:
         if kind == "data":
             with reading:
                 examples: Iterable[Any] = self._read_data(path)
+            if self.task.to_predict is not None:
+                examples = [self.task.to_predict(example) for example in examples]
         else:
             examples = self._read_lines(path, kind)
         for pair in self._predictions(examples):
@@ -175,31 +178,43 @@ class TrainedTask:
             return self.task.from_json(cast("Mapping[str, Any]", value))
         if isinstance(value, Sequence):
             return self.task.from_json({"tokens": list(cast("Sequence[str]", value))})
+        try:
+            self.task.sentences(value)
+        except (AttributeError, TypeError):
+            raise TypeError(
+                f"{type(value).__name__} is not something to predict; expected a text, a list of tokens, the fields of "
+                f"a JSON object or an example of {self.task.name}"
+            ) from None
         return value
+
+    @contextmanager
+    def _advice(self, *, if_raw_text: bool) -> Generator[None]:
+        """Errors of data say what to do if they have no labels, or `if_raw_text`, if they were taken for data."""
+        try:
+            yield
+        except UnlabelledError as error:
+            fields = self.task.unlabelled_fields
+            raise ValueError(f"{error}; give data without labels as JSON lines with {fields}") from error
+        except ValueError as error:
+            if not if_raw_text:
+                raise
+            raise ValueError(f"{error}; if this is raw text, say so with --input-kind text, or kind='text'") from error
 
     def _read_data(self, path: str | Path) -> list[Any]:
         return read_files(self.task, [Path(path)], self.record.config.model, name=str(path)).examples
 
     def _read_lines(self, path: str | Path, kind: str) -> Iterator[Any]:
         """An example for each line, None for a blank one."""
+        name = "standard input" if str(path) == STDIN else path
         for number, line in enumerate(read_lines(path), start=1):
             if not line.strip():
                 yield None
                 continue
-            where = f"{path}, line {number}"
+            where = f"{name}, line {number}"
             try:
                 yield self._example(parse_json_object(line, where=where) if kind == "json" else line)
             except ValueError as error:
                 raise ValueError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
-
-
-@contextmanager
-def _if_raw_text() -> Generator[None]:
-    """Errors of a file that was taken for data by its name say what to do if it is raw text."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{error}; if this is raw text, say so with --input-kind text, or kind='text'") from error
 
 
 def load_task(

@@ -73,6 +73,10 @@ class Task(Generic[E, P]):
     one. If a blank line ends a sentence, it is the last line."""
     result: Callable[[E, P], Prediction]
     """Turns an example and its prediction into what users get: a frozen dataclass, or its JSON object."""
+    unlabelled_fields: str = "tokens"
+    """Fields of a JSON object that `from_json` takes, for an error of data without labels."""
+    to_predict: Callable[[E], E] | None = None
+    """Makes an example of a file into one that asks for something, if it has no labels; None if all examples do."""
     symbols_are_labels: bool = True
     """Whether nothing can be right in data with none of the symbols; false for genres."""
     group: Callable[[E], Hashable] | None = None

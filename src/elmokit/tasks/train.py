@@ -11,6 +11,7 @@ import torch
 
 from elmokit.layers.devices import find_device
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
+from elmokit.system.untrusted import shown
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.checkpoint import MODEL_PREFIX, nothing_changed
 from elmokit.tasks.config import Splits, with_settings
@@ -82,6 +83,8 @@ def train(
         config, examples = config_and_data(task, splits, config, settings)
         symbols = task.symbols(examples.train)
         report_foreign_labels(task, examples.dev, symbols, name="the development set")
+        if test:
+            _report_foreign_test_labels(task, examples, symbols)
         training, others = sentences_of(task, examples)
         if (elmo_input := config.inputs.elmo) is not None:
             elmo_input = replace(elmo_input, model=absolute_model(elmo_input.model))
@@ -137,6 +140,8 @@ def resume_task(
                 raise ValueError(f"{NO_TEST_FILE}; `elmokit evaluate`, or `load_task`, scores other files")
             examples = read_data(task, record.splits, record.config)
             check_is_unchanged(task, record, examples)
+        if test:
+            _report_foreign_test_labels(task, examples, record.symbols)
         with nullcontext() if elmo_model is not None else named_by(run_dir, if_moved=IF_MODEL_MOVED):
             elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
         examples = examples if test else replace(examples, test={})
@@ -149,8 +154,13 @@ def resume_task(
         loop.load(from_start=from_start)
         if record != before:
             write_record(run_dir, record)
-        finish(loop, record, examples)
+        finish(loop, record, examples, new_test_files=record.splits.test != before.splits.test)
     return run_dir
+
+
+def _report_foreign_test_labels(task: Task[E, P], examples: TaskExamples[E], known: Sequence[str]) -> None:
+    for name, part in examples.test.items():
+        report_foreign_labels(task, part, known, name=f"the test file {shown(name)}")
 
 
 def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:

@@ -25,12 +25,18 @@ CHUNK = 1 << 16
 """Bytes that are read and unpacked at once."""
 GZIP_MAGIC = b"\x1f\x8b"
 XZ_MAGIC = b"\xfd7zXZ\x00"
-_NOT_READ = {b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7z"}
+_NOT_READ = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    **{b"BZh%d1AY" % level: "bzip2" for level in range(1, 10)},
+}
 """First bytes of compressed files that are not read here."""
 MAX_LINE_BYTES = 16 << 20
 """Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, MemoryError)
 """Errors of files that do not unpack. A header of xz may ask for gigabytes of memory."""
 
@@ -129,6 +135,8 @@ def split_tokens(line: str) -> list[str]:
 
 def _decode(line: bytes, *, number: int, name: str) -> str:
     if number == 1:
+        if line.startswith(_UTF_16_MARKS):
+            raise ValueError(f"{name} is UTF-16; convert it, for example with iconv -f UTF-16 -t UTF-8")
         line = line.removeprefix(BYTE_ORDER_MARK)
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     if b"\0" in line:

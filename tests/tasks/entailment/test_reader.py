@@ -61,6 +61,7 @@ def test_gives_what_was_written(write, pairs: list[SentencePair], in_json: bool)
     ("text", "message"),
     [
         (f"{pair()}\n{pair()[:-1]}", "data, line 2: is not valid JSON: .* at character \\d+"),
+        ("\n", "data has no pairs; expected JSON lines, or a header"),
         (f"{pair()}\n[]", "data, line 2: holds a list; expected an object"),
         (
             pair(gold_label="perhaps"),
@@ -75,7 +76,7 @@ def test_gives_what_was_written(write, pairs: list[SentencePair], in_json: bool)
         ("premise\thypothesis\tlabel\na\tb\n", "data, line 2: 2 tab-separated columns, but 3 in the header"),
         ("premise\thypothesis\tlabel\na\t\tneutral\n", "data, line 2, hypothesis: '' has no tokens"),
         ("premise\thypothesis\na\tb\n", "data, line 1: the header has no column gold_label or label"),
-        ("", "data has no rows"),
+        ("", "data has no pairs; expected JSON lines"),
     ],
 )
 def test_refuses(write, text: str, message: str):

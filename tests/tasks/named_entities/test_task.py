@@ -91,6 +91,8 @@ def test_writes_columns_in_bio_and_entities_in_json():
     assert TASK.to_text(JANE, JANE.tags).splitlines()[:2] == ["Jane B-PER B-PER", "Lee I-PER I-PER"]
     untagged = TaggedSentence(JANE.tokens, [])
     assert TASK.to_text(TaggedSentence(["New York"], ["U-LOC"]), ["U-LOC"]) == "New_York B-LOC B-LOC\n"
+    spaced = TaggedSentence(["Jane"], ["U-given name"])
+    assert TASK.to_text(spaced, spaced.tags) == "Jane B-given_name B-given_name\n"
     assert TASK.to_text(untagged, GUESS) == "Jane B-PER\nLee B-PER\nlives O\nin O\nSeoul B-LOC\n"
     assert TASK.result(untagged, JANE.tags).to_dict() == {
         "text": "Jane Lee lives in Seoul",

@@ -131,6 +131,7 @@ def test_writes_a_line_and_json():
     found = FoundAnswer("Ann\nLee", (1, 2), 0.5)
     assert TASK.to_text(asked, found) == "7\tAnn Lee"
     assert TASK.to_text(Question("", asked.tokens, asked.passage, []), found) == "Ann Lee"
+    assert TASK.to_text(Question("a\nb", asked.tokens, asked.passage, []), found) == "a b\tAnn Lee"
     made = TASK.result(asked, found)
     assert made.to_dict() == {
         "id": "7",

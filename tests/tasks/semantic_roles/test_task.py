@@ -16,6 +16,7 @@ from elmokit.tasks.semantic_roles.task import (
     score,
     symbols,
     to_blocks,
+    to_predict,
     to_text,
 )
 
@@ -86,10 +87,12 @@ def test_a_predicate_is_marked_with_asterisks(line: str):
 
 def test_a_marked_predicate_need_not_be_a_whole_token_of_its_own():
     assert from_text("She *is*n't well.") == PredicateInSentence(["She", "is", "n't", "well", "."], 1, [])
-    assert from_text("*Do not*") == PredicateInSentence(["Do", "not"], 0, [])
+    assert from_text("*don't*") == PredicateInSentence(["do", "n't"], 0, [])
 
 
-@pytest.mark.parametrize("line", ["", "Ann sang", "Ann *sang", "Ann ** sang", "*Ann* *sang*", "Ann * * sang"])
+@pytest.mark.parametrize(
+    "line", ["", "Ann sang", "Ann *sang", "Ann ** sang", "*Ann* *sang*", "Ann * * sang", "Ann *sang it*"]
+)
 def test_refuses_a_line_without_one_marked_predicate(line: str):
     with pytest.raises(ValueError, match="marks no predicate; expected one word between asterisks"):
         from_text(line)
@@ -171,6 +174,20 @@ def test_predicates_of_different_texts_are_blocks_of_their_own_with_words_for_le
     tags = {"sat": ["B-A0", "B-V"], "ran": ["O", "B-V"]}
     examples = [(from_text(f"Ann *{verb}*"), tags[verb]) for verb in ("sat", "ran")]
     assert list(to_blocks(examples)) == ["Ann\t-\t(A0*)\nsat\tsat\t(V*)\n", "Ann\t-\t*\nran\tran\t(V*)\n"]
+
+
+def test_the_predicate_of_a_column_without_roles_is_that_of_its_lemma(write):
+    path = write("Ann\t-\t*\nsang\tsing\t*\n\nBob\t-\t(A0*)\nsang\tsing\t*\n")
+    unlabelled, without_v = read(path, SemanticRolesConfig(), False).examples
+    assert unlabelled.predicate is None  # its roles are all missed when it is scored
+    assert (to_predict(unlabelled).predicate, to_predict(without_v)) == (1, without_v)
+    assert [example.predicate for example in read_sentences(path, SemanticRolesConfig()).examples] == [1, None]
+
+
+def test_words_and_lemmas_are_one_cell_each(write):
+    (example,) = read(write("New York\t-\t(A0*)\ngave\tgive up\t(V*)\n"), SemanticRolesConfig(), False).examples
+    assert to_text(example, example.tags) == "New_York\t-\t(A0*)\ngave\tgive_up\t(V*)\n"
+    assert to_text(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"]) == "-\t_\t(V*)\nc\t-\t*\n"
 
 
 def test_a_lemma_belongs_to_its_example(write):

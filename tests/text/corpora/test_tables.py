@@ -1,5 +1,6 @@
 import pytest
 
+from elmokit.text.corpora.json_lines import UnlabelledError
 from elmokit.text.corpora.tables import table_rows
 
 COLUMNS = [("text", "document"), ("label",)]
@@ -34,6 +35,13 @@ def test_quotes_and_empty_cells_are_text():
 def test_refuses(lines: list[str], message: str):
     with pytest.raises(ValueError, match=message):
         read(*lines)
+
+
+@pytest.mark.parametrize(("header", "is_unlabelled"), [("text", True), ("label", False), ("It rains.", False)])
+def test_a_table_without_labels_is_told_from_what_is_no_table(header: str, is_unlabelled: bool):
+    with pytest.raises(ValueError, match="has no column") as refused:
+        read(header, "a")
+    assert isinstance(refused.value, UnlabelledError) == is_unlabelled
 
 
 def test_spaces_around_a_cell_are_not_of_it():

@@ -45,6 +45,8 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     """
     name = os.fspath(path)
     lines, first = lines_and_first(path)
+    if not first:
+        raise ValueError(f"{name} has no pairs; expected JSON lines, or a header, then lines of tab-separated columns")
     records = _json_records if first.lstrip().startswith("{") else _table_records
     for where, (premise, hypothesis, label) in records(lines, name):
         label = label.lower()

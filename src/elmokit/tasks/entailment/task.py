@@ -124,5 +124,6 @@ TASK: Task[SentencePair, Entailment] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
+    unlabelled_fields="premise and hypothesis",
     group=_premise,
 )

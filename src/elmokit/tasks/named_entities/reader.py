@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from elmokit.metrics.spans import spans_from_tags, tags_from_spans
 from elmokit.system.untrusted import quoted
 from elmokit.text.corpora.columns import column_sentences
+from elmokit.text.corpora.json_lines import UnlabelledError
 from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
 def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:
     row = quoted(" ".join(sentence.rows[0]))
     if sentence.num_columns < 2:
-        raise ValueError(f"{sentence.line(0)}: {row} has one column; expected a token and its tag")
+        raise UnlabelledError(f"{sentence.line(0)}: {row} has one column; expected a token and its tag")
     if sentence.num_columns != first.num_columns:
         raise ValueError(
             f"{sentence.line(0)}: {sentence.num_columns} columns, but {first.num_columns} at {first.line(0)}: {row}"

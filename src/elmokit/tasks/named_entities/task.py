@@ -90,12 +90,12 @@ def from_json(fields: Mapping[str, Any]) -> TaggedSentence:
 def to_text(example: TaggedSentence, prediction: Sequence[str]) -> str:
     """Lines as conlleval reads them: a token, its gold tag if there is one, and the predicted tag, in BIO.
 
-    Spaces separate these columns, so those within a token become `_`.
+    Spaces separate these columns, so those within a token or a tag become `_`.
     """
     tags = [example.tags, prediction] if example.tags else [prediction]
-    tokens = [token.replace(" ", "_") for token in example.tokens]
-    columns = [tokens, *(_in_scheme(each, "BIO") for each in tags)]
-    return "".join(" ".join(row) + "\n" for row in zip(*columns, strict=True))
+    columns = [example.tokens, *(_in_scheme(each, "BIO") for each in tags)]
+    rows = zip(*columns, strict=True)
+    return "".join(" ".join(cell.replace(" ", "_") for cell in row) + "\n" for row in rows)
 
 
 def result(example: TaggedSentence, prediction: Sequence[str]) -> TaggedText:

@@ -120,9 +120,9 @@ def from_json(fields: Mapping[str, Any]) -> Question:
 
 
 def to_text(example: Question, prediction: FoundAnswer) -> str:
-    """The answer on one line, after the question's id and a tab if the question has an id."""
+    """The answer on one line, after the question's id and a tab if the question has an id. White space is one space."""
     answer = " ".join(prediction.text.split())
-    return f"{example.id}\t{answer}" if example.id else answer
+    return f"{' '.join(example.id.split())}\t{answer}" if example.id else answer
 
 
 def result(example: Question, prediction: FoundAnswer) -> QuestionAnswer:

@@ -10,6 +10,7 @@ from elmokit.metrics.roles import tags_from_props
 from elmokit.system.untrusted import quoted
 from elmokit.text.corpora import conll2012
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
+from elmokit.text.corpora.json_lines import UnlabelledError
 from elmokit.text.corpora.penn import plain_token
 from elmokit.text.lines import lines_and_first
 
@@ -110,7 +111,8 @@ def _props(sentence: ColumnSentence) -> tuple[list[tuple[int, str]], list[list[s
     columns = [sentence.column(index) for index in range(sentence.num_columns)]
     last = next((index for index in reversed(range(1, len(columns))) if any("*" not in c for c in columns[index])), 0)
     if last == 0:
-        raise ValueError(f"{sentence.line(0)}: {quoted(' '.join(sentence.rows[0]))} has no column of predicates")
+        kind = UnlabelledError if sentence.num_columns == 1 else ValueError
+        raise kind(f"{sentence.line(0)}: {quoted(' '.join(sentence.rows[0]))} has no column of predicates")
     lemmas = [(row, cell) for row, cell in enumerate(columns[last]) if cell != _NONE]
     props = columns[last + 1 :]
     if len(lemmas) != len(props):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -57,15 +58,22 @@ def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[Pre
 
 
 def read_sentences(path: Path, config: SemanticRolesConfig) -> Reading[PredicateInSentence]:
-    """Read one example per predicate, and one without a predicate for each sentence that has none."""
+    """Read one example per predicate, as `to_predict` makes it, and one without for each sentence that has none."""
     without = [Proposition(None, [])]
     return Reading(
         [
-            _example(sentence, proposition, number)
+            to_predict(_example(sentence, proposition, number))
             for number, sentence in enumerate(read_role_sentences(path))
             for proposition in sentence.propositions or without
         ]
     )
+
+
+def to_predict(example: PredicateInSentence) -> PredicateInSentence:
+    """The example; where its column has no roles at all, its predicate is the token of its lemma."""
+    if example.predicate is None and example.lemma is not None and not {*example.tags} - {"O"}:
+        return replace(example, predicate=example.lemma.token)
+    return example
 
 
 def sentences(example: PredicateInSentence) -> Sequence[Sequence[str]]:
@@ -103,9 +111,9 @@ def score(examples: Sequence[PredicateInSentence], predictions: Sequence[Sequenc
 
 def from_text(line: str) -> PredicateInSentence:
     """Read a sentence with its predicate between asterisks: `The cat *sat* on the mat .`"""
-    before, mark, rest = line.partition(_MARK)
+    before, _, rest = line.partition(_MARK)
     predicate, second_mark, after = rest.partition(_MARK)
-    if not (mark and second_mark and predicate.strip()) or _MARK in after:
+    if not second_mark or len(predicate.split()) != 1 or _MARK in after:
         raise ValueError(
             f"{quoted(line)} marks no predicate; expected one word between asterisks, as in 'The cat *sat* down .' "
             "(give a text that contains asterisks as JSON)"
@@ -143,7 +151,8 @@ def to_blocks(predictions: Iterable[tuple[PredicateInSentence, Sequence[str]]]) 
     """Blocks of CoNLL-2005 columns, one per sentence: words, the predicates' lemmas, a column of roles per predicate.
 
     Without the words (`cut -f2-`), these are the props that srl-eval.pl scores. A lemma is that of the input; where it
-    has none, the predicate's word as spelt. The predicates of a sentence must follow each other.
+    has none, the predicate's word as spelt. Spaces within a word or a lemma become `_`, and so does a lemma `-`, which
+    would say that there is no predicate. The predicates of a sentence must follow each other.
     """
     block: list[tuple[PredicateInSentence, Sequence[str]]] = []
     for example, prediction in predictions:
@@ -165,9 +174,12 @@ def _block(predictions: Sequence[tuple[PredicateInSentence, Sequence[str]]]) -> 
         if lemma is not None:
             columns[lemma] = props_from_tags(tags)
     in_order = sorted(columns, key=lambda lemma: lemma.token)
-    lemmas = {lemma.token: lemma.text for lemma in in_order}
-    rows = zip(tokens, *(columns[lemma] for lemma in in_order), strict=True)
-    return "".join("\t".join([row[0], lemmas.get(number, "-"), *row[1:]]) + "\n" for number, row in enumerate(rows))
+    lemmas = ["-"] * len(tokens)
+    for lemma in in_order:
+        lemmas[lemma.token] = "_" if lemma.text == "-" else lemma.text.replace(" ", "_")
+    words = [token.replace(" ", "_") for token in tokens]
+    rows = zip(words, lemmas, *(columns[lemma] for lemma in in_order), strict=True)
+    return "".join("\t".join(row) + "\n" for row in rows)
 
 
 def result(example: PredicateInSentence, prediction: Sequence[str]) -> PredicateRoles:
@@ -205,6 +217,8 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
+    unlabelled_fields="tokens and predicate",
+    to_predict=to_predict,
     group=document_of,
     blocks=TextBlocks(read=read_sentences, to_text=to_blocks),
 )

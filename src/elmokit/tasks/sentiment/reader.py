@@ -35,8 +35,9 @@ class LabelledText:
     tokens: list[str]
     label: str | None
     """None if the text has none of the classes (it is neutral, and there are two classes); it counts in no result."""
-    line: int = field(default=0, compare=False)
-    """Line of the tree in its file, which a sentence shares with its phrases; 0 for a text that is not from a tree."""
+    sentence: list[str] | None = field(default=None, compare=False)
+    """The tokens of the sentence of its tree, which a sentence shares with its phrases; None for a text that is not
+    from a tree."""
 
 
 def read_trees(
@@ -59,8 +60,9 @@ def read_trees(
         if line.strip():
             empty = False
             nodes = _nodes(line, line_name=f"{name}, line {number}")
+            _, sentence = nodes[0]
             for label, tokens in nodes if phrases else nodes[:1]:
-                yield LabelledText(tokens, labels[label], line=number)
+                yield LabelledText(tokens, labels[label], sentence=sentence)
     if empty:
         raise ValueError(f"{name} has no trees; expected lines such as '(3 (2 It) (4 (2 's) (4 good)))'")
 

@@ -90,9 +90,9 @@ def result(example: LabelledText, prediction: Sentiment) -> TextSentiment:
     return TextSentiment(example.tokens, prediction.label, prediction.probabilities)
 
 
-def _tree(text: LabelledText) -> int | tuple[str, ...]:
-    """What a tree shares with its phrases; a text that is not from a tree shares its words."""
-    return text.line or tuple(text.tokens)
+def _sentence(text: LabelledText) -> tuple[str, ...]:
+    """The words that a sentence shares with its phrases, and with its copies; those of a text that is from no tree."""
+    return tuple(text.sentence or text.tokens)
 
 
 def _texts(path: Path, config: SentimentConfig, training: bool) -> Iterator[LabelledText]:
@@ -117,5 +117,6 @@ TASK: Task[LabelledText, Sentiment] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    group=_tree,
+    unlabelled_fields="text",
+    group=_sentence,
 )

@@ -1,8 +1,12 @@
-"""The right error for JSON lines that are given where another format is expected."""
+"""The right error for JSON lines where another format is expected, and for data that should be JSON lines."""
 
 from __future__ import annotations
 
 from elmokit.system.json_fields import parse_json_object
+
+
+class UnlabelledError(ValueError):
+    """Data have everything except the column of their labels. To be predicted, they are given as JSON lines."""
 
 
 def refuse_json(line: str, *, where: str, expected: str) -> None:

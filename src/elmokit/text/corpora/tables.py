@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elmokit.system.untrusted import quoted
-from elmokit.text.corpora.json_lines import refuse_json
+from elmokit.text.corpora.json_lines import UnlabelledError, refuse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +24,8 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
     """Rows of a table with the requested columns; for each column, `columns` lists its possible names in the header.
 
     Blank lines are skipped. Raises ValueError, naming `name` and the line, for a header that lacks one of the columns
-    and for a row with a different number of cells than the header.
+    (UnlabelledError if that is only the last one, of the labels) and for a row with a different number of cells than
+    the header.
     """
     header: list[str] = []
     positions: list[int] = []
@@ -36,7 +37,7 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
         if not header:
             refuse_json(line, where=f"{name}, line {number}", expected="a header of tab-separated columns")
             header = [cell.strip() for cell in cells]
-            positions = [_find(header, names, where=f"{name}, line {number}") for names in columns]
+            positions = _positions(header, columns, where=f"{name}, line {number}")
             continue
         if len(cells) != len(header):
             raise ValueError(
@@ -49,8 +50,12 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
         raise ValueError(f"{name} has no rows; expected a header, then lines of tab-separated columns")
 
 
-def _find(header: list[str], names: Sequence[str], *, where: str) -> int:
-    for name in names:
-        if name in header:
-            return header.index(name)
-    raise ValueError(f"{where}: the header has no column {' or '.join(names)}: {quoted(chr(9).join(header))}")
+def _positions(header: list[str], columns: Sequence[Sequence[str]], *, where: str) -> list[int]:
+    positions: list[int] = []
+    for names in columns:
+        found = [header.index(name) for name in names if name in header]
+        if not found:
+            kind = UnlabelledError if positions and len(positions) == len(columns) - 1 else ValueError
+            raise kind(f"{where}: the header has no column {' or '.join(names)}: {quoted(chr(9).join(header))}")
+        positions.append(found[0])
+    return positions
