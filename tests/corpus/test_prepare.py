@@ -28,6 +28,7 @@ from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
 EVERYTHING = Preparation(min_tokens=1, held_out=0.0)
+NOT_UTF8 = os.fsdecode(b"caf\xe9")
 STORY = "The cat sat on the mat. It did not move,\nnot even once.\n"
 
 
@@ -258,7 +259,8 @@ def test_the_command_says_what_it_did(tmp_path: Path, raw: Path, capsys: pytest.
     folder = tmp_path / "corpus"
     arguments = ["--held-out", "10%", "--min-tokens", "2", "--language", "en", "--keep-duplicates", "--no-nfc"]
     assert main(["prepare", str(raw), "-o", str(folder), "--seed", "3", "--shard-megabytes", "1", *arguments]) == 0
-    shown = capsys.readouterr().out
+    shown, warned = capsys.readouterr()
+    assert "differ by chance" in warned and "the corpus keeps decomposed characters (--no-nfc" in warned
     for fact in ("82 sentences", "in 41 documents", "training ", "in 1 shard\n", "held out ", f"{folder}\n"):
         assert fact in shown
     options = json.loads((folder / "manifest.json").read_text())["options"]
@@ -281,6 +283,8 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
     (tmp_path / "bad").write_bytes(b"Good text is here.\n\n\xff\n")
     (tmp_path / "empty").write_bytes(b"\n \n\n")
     (tmp_path / "short").write_bytes(b"Yes.\n\nNo.\n")
+    (tmp_path / "long").write_text("far " * 101)
+    os.link(raw, tmp_path / NOT_UTF8)
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "file").touch()
     os.mkfifo(tmp_path / "pipe")
@@ -289,6 +293,13 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
         ("bad", [], "bad, line 3: byte 0xff at byte 1 is not UTF-8"),
         ("empty", [], "empty: no sentence in the raw text"),
         ("short", [], "no sentence is left to train on; dropped: 2 too short"),
+        (
+            "long",
+            ["--held-out", "0"],
+            "dropped: 1 too long; 0 of 0 documents are held out; keep longer sentences (--max-t",
+        ),
+        (NOT_UTF8, [], r"caf\udce9: its name is not UTF-8; rename"),
+        ("raw.txt", ["--exclude", str(tmp_path / NOT_UTF8)], r"caf\udce9: its name is not UTF-8; rename"),
         ("missing", [], "missing: there is no such file"),
         ("there", [], "there is a folder; expected a text file"),
         ("pipe", [], "pipe is a pipe or standard input, but it is read twice; write it to a file first"),
@@ -306,6 +317,12 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, raw: Path, cap
     assert sorted(os.listdir(tmp_path)) == before
     with pytest.raises(ValueError, match="no raw text was given"):
         prepare([], tmp_path / "corpus")
+
+
+def test_a_share_that_is_no_number_is_named(tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit):
+        main(["prepare", str(raw), "-o", str(tmp_path / "corpus"), "--held-out", "few%"])
+    assert "--held-out: 'few%' is not a share; expected one such as 0.5% or 0.005\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,15 @@ def test_a_change_whose_checkpoint_was_lost_holds_from_the_step_where_the_run_co
 def test_damaged_changes_are_refused(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     config = json.loads((run / "config.json").read_text())
-    config["pretraining"]["changes"] = [{"step": "four"}]
-    (run / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match=r"config\.json: field pretraining\.changes.*step"):
-        read_record(run)
+    change = {"step": 4, "num_tokens": 160, "before": {"num_steps": 4}, "after": {"num_steps": 6}}
+    for damage, message in (
+        ({"step": "four"}, "step: is text"),
+        ({"before": {}}, "before: has other settings than after"),
+    ):
+        config["pretraining"]["changes"] = [change | damage]
+        (run / "config.json").write_text(json.dumps(config))
+        with pytest.raises(ValueError, match=rf"config\.json: field pretraining\.changes\[0\]\.{message}"):
+            read_record(run)
 
 
 def test_settings_that_are_damaged_are_refused_with_the_name_of_their_file(tmp_path: Path) -> None:

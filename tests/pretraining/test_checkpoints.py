@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -206,6 +207,17 @@ def test_a_checkpoint_that_can_be_read_is_not_thrown_away(run: Path, whole: Path
     with pytest.raises(ValueError, match="step-00000007 can be read: leave out --from-start, or from_start=True, to c"):
         resume_pretraining(run, from_start=True)
     assert contents_of_run(run) == contents_of_run(whole)
+
+
+def test_a_model_that_cannot_be_published_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_only(_: Path, target: Path) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(target))
+
+    for copy in ("os.link", "shutil.copyfile"):
+        monkeypatch.setattr(copy, read_only)
+    with pytest.raises(OSError, match="Read-only") as caught:
+        resume_pretraining(run)
+    assert caught.value.filename == str(run / "model.safetensors")
 
 
 def test_the_newest_of_many_steps_comes_first(tmp_path: Path) -> None:

@@ -47,10 +47,10 @@ def test_a_run_whose_text_has_moved_gets_the_same_bits(tmp_path: Path) -> None:
 
 
 def test_the_command_line_takes_the_new_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = new_run(tmp_path, num_steps=2)
+    run = new_run(tmp_path, num_steps=2).rename(tmp_path / "a run")
     (tmp_path / "text").rename(tmp_path / "elsewhere")
     assert main(["pretrain", "--resume", str(run), "--set", "num_steps=4"]) == 2
-    assert re.search(r"no shard .*text/0\.txt, which .*--resume .*run SHARD \.\.\.", capsys.readouterr().err)
+    assert re.search(r"no shard .*text/0\.txt, which .*--resume '.*/a run' SHARD \.\.\.", capsys.readouterr().err)
     shards = map(str, shards_in(tmp_path / "elsewhere"))
     assert main(["pretrain", *shards, "--resume", str(run), "--set", "num_steps=4"]) == 0
     assert (run / "checkpoints" / "step-00000004").is_dir()
@@ -76,6 +76,15 @@ def test_a_run_at_its_end_needs_no_text(tmp_path: Path) -> None:
     for shard in shards_in(tmp_path / "text"):
         shard.unlink()
     assert resume_pretraining(run) == run
+
+
+def test_a_run_at_its_end_records_no_other_text(tmp_path: Path) -> None:
+    run = new_run(tmp_path, num_steps=2)
+    other = tmp_path / "other.txt"
+    other.write_text("another text\n")
+    with pytest.raises(ValueError, match=r"other\.txt has 13 bytes, but .*started with one of"):
+        resume_pretraining(run, shards=[other, other])
+    assert read_record(run).shards == shards_in(tmp_path / "text")
 
 
 def test_runs_of_earlier_versions_have_no_sizes_and_are_resumed(tmp_path: Path) -> None:

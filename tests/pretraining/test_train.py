@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
+import math
 import os
 import re
 import signal
@@ -19,8 +21,10 @@ import torch
 
 from attacks.limited_disk import files_of_at_most
 from elmokit.corpus.batches import packed_batches
-from elmokit.pretraining import checkpoints
+from elmokit.pretraining import checkpoints, run_folder
+from elmokit.pretraining import run as run_file
 from elmokit.pretraining.config import PretrainingConfig, with_settings
+from elmokit.pretraining.evaluation import HeldOutPerplexity
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
 from elmokit.pretraining.run import Run
@@ -161,6 +165,60 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(shard: Path, vocab
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005", "step-00000006"]
 
 
+def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(
+    shard: Path, vocabulary: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    config = settings("num_steps=1", "learning_rate=1e38")
+    with pytest.raises(DivergenceError, match="step 1: .* has a number that is not finite, .*run has no checkpoint"):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config)
+    assert not (run / "model.safetensors").exists()
+    resume_pretraining(run, ["learning_rate=0.01"])
+    assert (run / "checkpoints" / "step-00000001").is_dir()
+
+
+@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
+@pytest.mark.parametrize("perplexity", [math.inf, math.nan])
+def test_a_held_out_perplexity_that_is_not_finite_stops_the_run(
+    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, perplexity: float
+) -> None:
+    run = tmp_path / "run"
+    diverged = HeldOutPerplexity(20.0, perplexity)
+    with monkeypatch.context() as patch, pytest.raises(DivergenceError, match="step 12: the held-out perplexity is"):
+        patch.setattr(run_file, "held_out_perplexity", lambda *_: diverged)
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), held_out=[shard])
+    assert not (run / "best").exists()
+    assert [path.name for path in checkpoints.checkpoints(run)] == ["step-00000010", "step-00000005"]
+    resume_pretraining(run)
+    assert (run / "best").is_dir()
+
+
+@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
+def test_a_run_that_patience_ended_says_what_trains_it_on(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    config = settings("evaluate_every=1", "patience=2", "learning_rate=1e-30", "num_steps=9")
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config, held_out=[shard])
+    assert "has trained for at most 9 steps" in (run / "README.md").read_text()
+    before = (run / "config.json").read_bytes()
+    resume_pretraining(run)
+    with pytest.raises(ValueError, match=r"stopped at step 3 after 2 evaluations without .*; patience=0 \(or"):
+        resume_pretraining(run, ["num_steps=12"])
+    assert (run / "config.json").read_bytes() == before
+    resume_pretraining(run, ["num_steps=4", "patience=0"])
+    assert checkpoints.checkpoints(run)[0].name == "step-00000004"
+
+
+@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
+def test_held_out_text_that_is_gone_is_missed(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    config = settings("num_steps=2")
+    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config, held_out=[shard])
+    kept = (run / "heldout.txt").rename(tmp_path / "kept.txt")
+    resume_pretraining(run)  # it has ended
+    with pytest.raises(FileNotFoundError, match=r"run/heldout\.txt is gone, .*; put it back"):
+        resume_pretraining(run, ["num_steps=4"])
+    kept.rename(run / "heldout.txt")
+    resume_pretraining(run, ["num_steps=4"])
+
+
 def test_a_damaged_checkpoint_is_passed_over_with_a_warning(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
     expected = sha256(run / "model.safetensors")
@@ -211,16 +269,19 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(shard: Path, voca
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
 
-def test_sigterm_saves_and_stops_and_the_rest_is_the_same(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+def test_sigterm_saves_and_stops_and_the_rest_is_the_same(
+    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def terminate_after_seven(run: Run) -> None:
         if run.progress.step == 7:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    run = tmp_path / "run"
+    run = tmp_path / "my run"
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(SystemExit) as stopped:
         pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=terminate_after_seven)
     assert stopped.value.code == 143
+    assert f"stopped at step 8; continue with --resume '{run}'\n" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGTERM) == before
     assert (run / "checkpoints" / "step-00000008").is_dir()
     resume_pretraining(run)
@@ -385,11 +446,40 @@ def test_a_folder_that_holds_a_run_is_not_overwritten(shard: Path, vocabulary: P
         pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
 
 
-def test_nothing_is_written_for_a_corpus_that_cannot_be_read(vocabulary: Path, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.txt"
-    bad.write_bytes(b"caf\xe9\n")
-    with pytest.raises(ValueError, match=r"bad\.txt, line 1"):
-        pretrain([bad], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (SENTENCES.encode() + b"caf\xe9\n", "bad, line 5: byte 0xe9 at byte 4 is not UTF-8"),
+        (lzma.compress(SENTENCES.encode())[:-20], "bad: the compressed file is truncated or damaged after line"),
+    ],
+)
+def test_nothing_is_written_for_a_corpus_that_cannot_be_read_to_its_end(
+    shard: Path, vocabulary: Path, tmp_path: Path, content: bytes, message: str
+) -> None:
+    shard.write_text(SENTENCES * 300)  # more than what is compared with the vocabulary
+    bad = tmp_path / "bad"
+    bad.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        pretrain([shard, bad], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
+    assert not (tmp_path / "run").exists()
+
+
+def test_nothing_is_written_for_more_shards_than_a_config_can_list(
+    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "MAX_BYTES", 20_000)
+    arguments = {"vocabulary_path": vocabulary, "run_dir": tmp_path / "run", "config": settings("num_steps=1")}
+    with pytest.raises(ValueError, match=r"names of 1,000 shards .*run/config\.json larger than .*concatenate them"):
+        pretrain([shard] * 1000, **arguments)
+    assert not (tmp_path / "run").exists()
+    run = pretrain([shard], **arguments)
+    assert (run / "config.json").stat().st_size < 20_000
+
+
+def test_nothing_is_written_for_a_name_that_no_config_can_hold(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    renamed = shard.rename(tmp_path / os.fsdecode(b"caf\xe9.txt"))
+    with pytest.raises(ValueError, match=r"\.txt: its name is not UTF-8; rename"):
+        pretrain([renamed], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
     assert not (tmp_path / "run").exists()
 
 
@@ -414,6 +504,8 @@ def test_a_resumed_run_keeps_its_model(shard: Path, vocabulary: Path, tmp_path: 
         ("reset_state=maybe", "expected bool"),
         ("lstm_dim=8", "wider than lstm_dim"),
         ("filters=[[0,1]]", "expected 1 to"),
+        ("adam_betas=[0.9,1]", r"adam_betas is \[0\.9, 1\.0\]; each must be at least 0 and below 1"),
+        ("bptt_steps=1048577", "bptt_steps is 1048577; it must be at most 1048576"),
     ],
 )
 def test_bad_settings_are_refused_with_their_reason(setting: str, message: str) -> None:

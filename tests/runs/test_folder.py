@@ -51,7 +51,7 @@ def test_a_config_of_something_else_is_refused(tmp_path: Path, text: str, messag
 
 
 def test_a_folder_is_free_until_it_holds_a_run(tmp_path: Path):
-    run = tmp_path / "parent" / "run"
+    run = tmp_path / "parent" / "a run"
     with new_run(run):
         run.mkdir()
     with new_run(run):
@@ -59,7 +59,7 @@ def test_a_folder_is_free_until_it_holds_a_run(tmp_path: Path):
     with pytest.raises(ValueError, match=r"run has checkpoint of a run but no config\.json; choose another folder"):
         new_run(run, remains=[run / "checkpoint"]).__enter__()
     (run / "config.json").write_text(json.dumps({}))
-    with pytest.raises(ValueError, match="already holds a run; resume it with --resume"):
+    with pytest.raises(ValueError, match="already holds a run; resume it with --resume '.*/a run', or"):
         new_run(run).__enter__()
 
 

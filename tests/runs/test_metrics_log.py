@@ -1,5 +1,6 @@
 """metrics.jsonl: whole lines are appended, read back with their numbers, and cut when a run is resumed."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -31,9 +32,18 @@ def test_a_full_disk_leaves_no_part_of_a_line(tmp_path: Path, monkeypatch: pytes
     append_json_line(path, {"step": 1})
     write = os.write
     monkeypatch.setattr(os, "write", lambda file, data: write(file, data[: len(data) // 2]))
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=r"No space left.*metrics\.jsonl"):
         append_json_line(path, {"step": 2})
     assert path.read_text() == '{"step": 1}\n'
+
+
+def test_a_disk_that_is_full_before_the_line_is_named_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def no_space(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", no_space)
+    with pytest.raises(OSError, match=r"No space left.*metrics\.jsonl"):
+        append_json_line(tmp_path / "metrics.jsonl", {"step": 1})
 
 
 @pytest.mark.parametrize("rest", [b'{"step": 3, "lo', b'{"note": "\xeb\xb0', b"{"])

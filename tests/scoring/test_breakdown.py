@@ -264,10 +264,13 @@ def test_bad_input_is_one_line_and_leaves_the_old_file(folder: Path, capsys: pyt
     (folder / "empty.txt").write_text("\n \n")
     output = folder / "out.json"
     output.write_text("old")
+    not_utf8 = folder / os.fsdecode(b"caf\xe9")
+    os.link(folder / "news.txt", not_utf8)
     before = sorted(os.listdir(folder))
     news = folder / "news.txt"
     for arguments, message in (
         ([news, folder / "empty.txt"], "the shards contain no sentence"),
+        ([news, not_utf8], r"caf\udce9: its name is not UTF-8"),
         ([news, folder / "missing.txt"], "missing.txt: there is no such file"),
         ([news, "--top", 0], "the number of worst words is 0; expected at least 1"),
         ([news, "--top", 2, "--top-min-count", 0], "the minimum count of the worst words is 0; expected at least 1"),

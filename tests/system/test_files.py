@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.system.files import atomic_write, check_output, remove_leftovers, temporary_folder
+from elmokit.system.files import atomic_write, check_names, check_output, remove_leftovers, temporary_folder
 
 WRITER = """
 import sys, time
@@ -199,3 +199,9 @@ def _umask() -> int:
     umask = os.umask(0)
     os.umask(umask)
     return umask
+
+
+def test_names_that_are_not_utf8_are_refused(tmp_path: Path):
+    check_names(tmp_path / "밥.txt", "there/is/no.file")
+    with pytest.raises(ValueError, match="caf.*/a: its name is not UTF-8; rename the file or folder"):
+        check_names(tmp_path, os.fsdecode(b"caf\xe9/a"))

@@ -119,7 +119,7 @@ def test_tokens_are_nfc(text: str):
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", ".", "'", "a.", "-+", "a+", "a@", "_a", "\u0301", "ー", "밥", "http://,", "中", "A. "]
+    "unit", ["a", ".", "'", "a.", "-+", "a+", "a@", "_a", "\u0301", "ー", "밥", "http://,", "中", "A. ", "αα;", "।"]
 )
 def test_a_token_of_a_megabyte_takes_no_time(unit: str):
     start = time.process_time()
@@ -145,6 +145,29 @@ def test_a_token_of_a_megabyte_takes_no_time(unit: str):
 )
 def test_finds_the_sentences(sentences: list[str]):
     assert split_sentences(" ".join(sentences)) == sentences
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["هل ذهبت إلى البيت؟", "نعم، ذهبت."],
+        ["یہ ایک کتاب ہے۔", "وہ گھر گیا۔"],
+        ["वह घर गया।", "क्या आप आएँगे?", "धर्मक्षेत्रे कुरुक्षेत्रे॥", "इति।"],
+        ["Նա տուն գնաց։", "Եկավ։"],
+        ["ሰላም ነው።", "ደህና ነኝ።"],
+        ["Τι κάνεις;", "Καλά είμαι.", "Εσύ\u037e", "«Πού;»", "Εδώ;!"],
+        [unicodedata.normalize("NFD", "Γιατί;"), "Έτσι."],
+        ["Was it α; Or β?", "It was γ."],
+        ["ἦν ὁ λόγος; καὶ οὐκ ἦν. οὗτος ἦν."],
+    ],
+)
+def test_finds_the_sentences_of_other_scripts(sentences: list[str]):
+    assert split_sentences(" ".join(sentences)) == sentences
+
+
+def test_a_semicolon_of_another_script_ends_no_sentence():
+    text = "He came; She left; Дом; Она; 집; 밥; α; Β."
+    assert split_sentences(text) == [text]
 
 
 def test_dates_stay_together():

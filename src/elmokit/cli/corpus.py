@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
@@ -115,8 +115,11 @@ def _vocabulary(arguments: argparse.Namespace) -> None:
 
 
 def _share(text: str) -> float:
-    """`0.5%` or `0.005`; argparse makes a line of the ValueError."""
-    return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    """`0.5%` or `0.005`."""
+    try:
+        return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share; expected one such as 0.5% or 0.005") from None
 
 
 VERBS: Sequence[Verb] = (

@@ -60,10 +60,12 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     from contextlib import nullcontext
 
     from elmokit.model.bundled import resolve_model
-    from elmokit.system.files import atomic_write, check_is_not_input
+    from elmokit.system.files import atomic_write, check_is_not_input, check_names
     from elmokit.text.lines import check_inputs
 
     check_inputs(*arguments.files)
+    if arguments.json:
+        check_names(*arguments.files)
     check_is_not_input(arguments.json, *arguments.files)
     resolve_model(arguments.model)
 

@@ -87,12 +87,18 @@ class CorpusManifest:
 
     def warnings(self) -> list[str]:
         """What the corpus is not fit for."""
+        warnings: list[str] = []
         if self.held_out is not None and self.held_out.tokens < MIN_HELD_OUT_TOKENS:
-            return [
+            warnings.append(
                 f"only {self.held_out.tokens:,} tokens are held out; perplexities measured on fewer than "
                 f"{MIN_HELD_OUT_TOKENS:,} differ by chance: hold out a larger share of the documents"
-            ]
-        return []
+            )
+        if not self.options.get("nfc", True):
+            warnings.append(
+                "the corpus keeps decomposed characters (--no-nfc, or nfc=False), but --tokenize and Elmo.encode "
+                "compose those of raw text: give its models tokens that are spelt as in the corpus"
+            )
+        return warnings
 
     def to_json(self) -> str:
         """The text of manifest.json."""

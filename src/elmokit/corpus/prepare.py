@@ -34,7 +34,7 @@ from elmokit.corpus.manifest import (
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, read_raw_documents, script_share
 from elmokit.model.formats.folder import new_folder
 from elmokit.system.digests import file_digest
-from elmokit.system.files import atomic_write, temporary_folder
+from elmokit.system.files import atomic_write, check_names, temporary_folder
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import listed, shown
 from elmokit.text.lines import is_read_once
@@ -128,11 +128,13 @@ def prepare(
 
     No sentence of a held-out document occurs in the shards: if a training document also has it, it is dropped there.
     About three times the size of the text is needed on disk. Raises ValueError for malformed UTF-8, naming file and
-    line, and when nothing is left to train on, or an excluded file has no text; FileExistsError when the folder exists.
+    line, for a file name that is not UTF-8, and when nothing is left to train on, or an excluded file has no text;
+    FileExistsError when the folder exists.
     """
     how = how or Preparation()
     for path in (*raw, *map(Path, how.exclude)):
         _check_is_file(path)
+    check_names(*raw, *how.exclude)  # which the manifest lists
     if not raw:
         raise ValueError("no raw text was given; expected at least one file")
     tokenizer = _tokenizer(how)
@@ -329,4 +331,6 @@ def _nothing_left(found: _Sentences) -> str:
     if not found.num_documents and not reasons:
         return "no sentence in the raw text; expected UTF-8 text (.txt, .gz or .xz)"
     held_out = f"; {found.num_held_out_documents:,} of {found.num_documents:,} documents are held out"
-    return f"no sentence is left to train on; dropped: {', '.join(reasons) or 'none'}{held_out}"
+    longer = "; keep longer sentences (--max-tokens N, or max_tokens=N), or end each by a blank line"
+    advice = longer if found.dropped[TOO_LONG].sentences else ""
+    return f"no sentence is left to train on; dropped: {', '.join(reasons) or 'none'}{held_out}{advice}"

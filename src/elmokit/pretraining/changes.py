@@ -49,10 +49,14 @@ def with_change(
 
 def read_changes(records: Sequence[Fields]) -> tuple[Change, ...]:
     """The changes that `dataclasses.asdict` made records of. Raises FormatError for anything else."""
-    return tuple(
-        Change(record.integer("step"), record.integer("num_tokens"), record.object("before"), record.object("after"))
-        for record in records
-    )
+    return tuple(map(_change, records))
+
+
+def _change(record: Fields) -> Change:
+    before, after = record.object("before"), record.object("after")
+    if before.keys() != after.keys():
+        raise record.error("before", "has other settings than after")
+    return Change(record.integer("step"), record.integer("num_tokens"), before, after)
 
 
 def changes_text(changes: Sequence[Change]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
@@ -106,6 +107,18 @@ def save_checkpoint(
         shutil.rmtree(later)
     remove_older(final, keep=keep, keep_every=keep_every)
     return final
+
+
+def not_finite(
+    *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer | CombinedOptimizer, state: BiLMState | None
+) -> str | None:
+    """Name of a tensor with a number that is not finite, because of which `read_checkpoint` would refuse them all."""
+    tensors = _weights(bilm, softmax) | optimizer_tensors(optimizer) | _state_tensors(state)
+    for name, tensor in tensors.items():
+        lowest, highest = torch.aminmax(tensor)  # NaN if there is one; `isfinite` would take as much memory again
+        if not (math.isfinite(lowest.item()) and math.isfinite(highest.item())):
+            return name
+    return None
 
 
 def remove_older(newest: Path, *, keep: int, keep_every: int = 0) -> None:
@@ -260,11 +273,15 @@ def publish(source: Path, target: Path) -> None:
     temporary = target.with_name(f".{target.name}.new")
     temporary.unlink(missing_ok=True)
     try:
-        os.link(source, temporary)
-    except OSError:
-        shutil.copyfile(source, temporary)
-        _sync(temporary)
-    os.replace(temporary, target)
+        try:
+            os.link(source, temporary)
+        except OSError:
+            shutil.copyfile(source, temporary)
+            _sync(temporary)
+        os.replace(temporary, target)
+    except OSError as error:
+        error.filename = str(target)  # nobody knows the temporary name
+        raise
     temporary.unlink(missing_ok=True)  # `replace` leaves it if both names were links to the same file already
 
 

@@ -23,6 +23,9 @@ CHOICES = {
     "precision": ("float32", "bfloat16", "float64", "auto"),
 }
 
+MOST_AT_ONCE = 1 << 20
+"""Of the streams, their tokens and the batches of a step; far more than any memory holds."""
+
 
 @dataclass(frozen=True)
 class PretrainingConfig:
@@ -100,6 +103,9 @@ class PretrainingConfig:
         for name in (*counts, "checkpoint_every", "keep_checkpoints", "log_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name in counts[1:]:
+            if getattr(self, name) > MOST_AT_ONCE:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at most {MOST_AT_ONCE}")
         amounts = ("warmup_steps", "decay_steps", "seed", "weight_decay", "softmax_scale")
         for name in (*amounts, "evaluate_every", "evaluate_sentences", "patience"):
             if getattr(self, name) < 0:
@@ -118,6 +124,8 @@ class PretrainingConfig:
             )
         if not 0 <= self.dropout_rate < 1:
             raise ValueError(f"dropout_rate is {self.dropout_rate}; it must be at least 0 and below 1")
+        if not all(0 <= beta < 1 for beta in self.adam_betas):
+            raise ValueError(f"adam_betas is {list(self.adam_betas)}; each must be at least 0 and below 1")
         if self.bilm.lookup is not None:
             raise ValueError(
                 "a model that looks words up in dictionaries cannot be trained; expected one that reads bytes"

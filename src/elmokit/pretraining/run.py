@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shlex import quote
 from typing import NoReturn, cast
 
 import torch
@@ -24,6 +25,7 @@ from elmokit.pretraining.checkpoints import (
     checkpoints,
     fill,
     newest_checkpoint,
+    not_finite,
     publish,
     read_checkpoint,
     remove_older,
@@ -175,8 +177,17 @@ class Run:
                     self._stop()
 
     def save(self) -> None:
-        """Write a checkpoint: the first process writes it, with the LSTM states of all."""
+        """Write a checkpoint: the first process writes it, with the LSTM states of all.
+
+        Raises DivergenceError, and writes nothing, if it would have a number that is not finite.
+        """
         state = self.ranks.gather_state(self.state)
+        name = not_finite(bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer, state=state)
+        if name is not None:  # in all processes, because they have the same weights
+            raise DivergenceError(
+                f"step {self.progress.step}: {name} has a number that is not finite, so training has diverged; "
+                f"{self._how_to_continue()}"
+            )
         if self.ranks.first:
             save_checkpoint(
                 self.run_dir,
@@ -192,7 +203,7 @@ class Run:
     def _stop(self) -> NoReturn:
         if self.ranks.first:
             step = self.progress.step
-            print(f"\nstopped at step {step}; continue with --resume {self.run_dir}", file=sys.stderr)
+            print(f"\nstopped at step {step}; continue with --resume {quote(str(self.run_dir))}", file=sys.stderr)
         sys.exit(128 + signal.SIGTERM)
 
     def _advance(self, source: Iterator[Batch]) -> None:
@@ -268,6 +279,12 @@ class Run:
         """Measure held-out perplexity; the folder `best` gets the weights when it is the lowest so far."""
         measured = self.ranks.broadcast_from_first(self._measure() if self.ranks.first else None)
         assert measured is not None
+        if not math.isfinite(measured.mean):
+            raise DivergenceError(
+                f"step {self.progress.step}: the held-out perplexity is not finite, so training has diverged; start "
+                f"again with a lower learning_rate, or resume {self.run_dir} with one, from a checkpoint before its "
+                "loss rose"
+            )
         self.progress = self.progress.evaluated(measured)
         if self.ranks.first and self.progress.best.num_evaluations_since == 0:
             folder = self.run_dir / BEST_DIR

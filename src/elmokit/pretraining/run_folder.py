@@ -14,9 +14,10 @@ from typing import Any
 from elmokit.model.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.changes import Change, changes_text, read_changes
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, read_config, write_config
-from elmokit.system.files import atomic_write
-from elmokit.system.json_fields import LARGEST_INTEGER, Fields
+from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, config_text, read_config, write_config
+from elmokit.system.files import atomic_write, check_names
+from elmokit.system.json_fields import LARGEST_INTEGER, MAX_BYTES, Fields
+from elmokit.system.untrusted import count, readable_bytes
 from elmokit.text.markdown import escape_markdown
 from elmokit.text.vocabulary import Vocabulary
 
@@ -55,7 +56,11 @@ def create_run(run_dir: Path, record: RunRecord, vocabulary: Vocabulary, held_ou
 
 
 def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_in_vocabulary: int) -> None:
-    """Write a changed record, and the card that goes with it, unless somebody has written another card."""
+    """Write a changed record, and the card that goes with it, unless somebody has written another card.
+
+    Raises ValueError, as `check_can_be_recorded` does, before anything is written.
+    """
+    check_can_be_recorded(run_dir, new)
     card = run_dir / CARD_NAME
     before = _card(run_dir.name, old, num_tokens_in_vocabulary)
     if card.is_file() and _without_heading(card.read_text("utf-8", "replace")) == _without_heading(before):
@@ -64,8 +69,22 @@ def change_record(run_dir: Path, old: RunRecord, new: RunRecord, *, num_tokens_i
     write_record(run_dir, new)
 
 
+def check_can_be_recorded(run_dir: Path, record: RunRecord) -> None:
+    """Raise ValueError for names that are not UTF-8, and for more names of shards than a config.json can have."""
+    check_names(run_dir.name, *record.shards, record.started_from or "")
+    if len(config_text(_values(record), format=BILM_FORMAT, version=VERSION)) > MAX_BYTES:
+        raise ValueError(
+            f"the names of {count(len(record.shards), 'shard')} would make {run_dir / CONFIG_NAME} larger than the "
+            f"{readable_bytes(MAX_BYTES)} that are read; concatenate them into fewer files"
+        )
+
+
 def write_record(run_dir: Path, record: RunRecord) -> None:
     """Write the record as the run's config.json."""
+    write_config(run_dir, _values(record), format=BILM_FORMAT, version=VERSION)
+
+
+def _values(record: RunRecord) -> dict[str, object]:
     settings = record.config.to_json()
     pretraining: dict[str, object] = {"shards": [str(shard) for shard in record.shards]}
     if record.shard_bytes:
@@ -74,8 +93,7 @@ def write_record(run_dir: Path, record: RunRecord) -> None:
         pretraining[START_KEY] = record.started_from
     if record.changes:
         pretraining[CHANGES_KEY] = [dataclasses.asdict(change) for change in record.changes]
-    values = {"bilm": settings.pop("bilm"), "pretraining": {**settings, **pretraining}}
-    write_config(run_dir, values, format=BILM_FORMAT, version=VERSION)
+    return {"bilm": settings.pop("bilm"), "pretraining": {**settings, **pretraining}}
 
 
 def read_record(run_dir: Path) -> RunRecord:
@@ -120,11 +138,12 @@ def _without_heading(card: str) -> str:
 def _card(name: str, record: RunRecord, num_tokens: int) -> str:
     config = record.config
     start = "" if record.started_from is None else f", starting from {escape_markdown(record.started_from)},"
+    most = "at most " if config.patience else ""
     shards = escape_markdown(", ".join(shard.name for shard in record.shards))
     return (
         f"# {escape_markdown(name)}\n\n"
         f"A biLM ({config.bilm.num_parameters:,} parameters without the softmax) that `elmokit` is training, "
-        f"or has trained{start} for {config.num_steps:,} steps of {config.tokens_per_step:,} tokens on "
+        f"or has trained{start} for {most}{config.num_steps:,} steps of {config.tokens_per_step:,} tokens on "
         f"{shards}, with a vocabulary of {num_tokens:,} tokens.\n"
         "`config.json` has all settings, `metrics.jsonl` the losses and perplexities.\n"
         + (f"\n{changes_text(record.changes)}\n" if record.changes else "")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from shlex import quote
 from typing import TYPE_CHECKING
 
+from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import count
-from elmokit.text.lines import is_read_once
+from elmokit.text.lines import is_read_once, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +24,19 @@ def check_files(paths: Sequence[Path], what: str) -> None:
             raise ValueError(f"the {what} {path} is a pipe or standard input; expected a file: write it to one first")
         if not path.is_file():
             raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
+
+
+def check_text(shards: Sequence[Path]) -> None:
+    """Read every shard to its end, which takes about one second for 40 MB of text in an .xz file.
+
+    Otherwise a bad line would end the run where it is read first, perhaps after days. Raises the ValueError and OSError
+    of `read_lines`, which name file and line.
+    """
+    with progress_bar(unit=" shards", label="checking the text", total=len(shards), keep=False) as bar:
+        for shard in shards:
+            for _ in read_lines(shard):
+                pass
+            bar.update()
 
 
 def with_sizes(record: RunRecord) -> RunRecord:
@@ -51,7 +66,7 @@ def check_same_text(record: RunRecord, run_dir: Path) -> None:
         if not shard.is_file():
             raise FileNotFoundError(
                 f"no shard {shard}, which {run_dir} reads; put it back, or say where all of its shards are now: "
-                f"elmokit pretrain --resume {run_dir} SHARD ..., or shards=[SHARD, ...]"
+                f"elmokit pretrain --resume {quote(str(run_dir))} SHARD ..., or shards=[SHARD, ...]"
             )
     for shard, num_bytes in zip(record.shards, record.shard_bytes, strict=bool(record.shard_bytes)):
         if (found := shard.stat().st_size) != num_bytes:

@@ -26,10 +26,18 @@ from elmokit.pretraining.evaluation import sample_sentences
 from elmokit.pretraining.logging import require_tensorboard
 from elmokit.pretraining.ranks import join_ranks
 from elmokit.pretraining.run import BEST_DIR, OnStep, Run
-from elmokit.pretraining.run_folder import HELD_OUT_NAME, RunRecord, change_record, create_run, read_record
-from elmokit.pretraining.shards import check_files, check_same_text, moved_to, with_sizes
+from elmokit.pretraining.run_folder import (
+    HELD_OUT_NAME,
+    RunRecord,
+    change_record,
+    check_can_be_recorded,
+    create_run,
+    read_record,
+)
+from elmokit.pretraining.shards import check_files, check_same_text, check_text, moved_to, with_sizes
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.system.json_fields import Fields
+from elmokit.system.untrusted import count
 from elmokit.system.warn import warn_caller
 from elmokit.text.vocabulary import Vocabulary
 
@@ -59,8 +67,9 @@ def pretrain(
     The folder is also a model in the native format: its `model.safetensors` has the weights of the newest checkpoint,
     and `best/` those with the lowest perplexity on `held_out`, text of the same form. Processes that torchrun starts
     train one model together. `on_step` is called with the `Run` after each step; an exception from it ends the run,
-    which can be resumed. Raises ValueError if the folder already holds a run, and for text that cannot be read;
-    `DivergenceError`, a ValueError, if a loss or a gradient is not finite.
+    which can be resumed. All text is read once before the first step. Raises ValueError if the folder already holds a
+    run, for text that cannot be read, for names that are not UTF-8 and for more shards than config.json can list;
+    `DivergenceError`, a ValueError, if a loss, a gradient, a weight or a held-out perplexity is not finite.
     """
     vocabulary = Vocabulary.read(vocabulary_path)
     record = RunRecord(config, list(shards))
@@ -84,8 +93,9 @@ def resume_pretraining(
 
     A damaged checkpoint is passed over with a warning. If none can be read, ValueError says what is wrong with each
     and nothing is changed; `from_start` trains such a run again from its first step, unless it was fine-tuned. Raises
-    FileNotFoundError if the folder is not a run or a shard is gone, ValueError for a shard of another size than the run
-    started with, and InUseError, an OSError, if another process has the run.
+    FileNotFoundError if the folder is not a run, or a shard or the run's held-out text is gone, ValueError for a shard
+    of another size than the run started with and for changes to a run that `patience` has ended, and InUseError, an
+    OSError, if another process has the run.
     """
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(existing_run(run_dir, folders=[BEST_DIR])))
@@ -97,11 +107,9 @@ def resume_pretraining(
         _check_can_train(config, has_held_out=(run_dir / HELD_OUT_NAME).is_file())
         run = Run(run_dir, config, found.shards, vocabulary, ranks=ranks)
         run.load_newest(started_from=record.started_from, from_start=from_start)
-        if not run.progress.finished(config):
+        if shards or not run.progress.finished(config):
             check_same_text(found, run_dir)
-        if config.num_steps < run.progress.step and config != record.config:
-            step = run.progress.step
-            raise ValueError(f"num_steps is {config.num_steps}; {run_dir} is at step {step}, so expected at least that")
+        _check_can_continue(run, is_changed=config != record.config)
         if ranks.first:
             here = {"step": run.progress.step, "num_tokens": run.progress.num_tokens}
             changes = with_change(record.changes, record.config, config, **here)
@@ -116,6 +124,23 @@ def _changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingC
     if any(getattr(config, name) != getattr(before, name) for name in ("bilm", *KEPT)):
         raise ValueError(f"a resumed run keeps its model, {', '.join(KEPT)}; start a new run to change them")
     return config
+
+
+def _check_can_continue(run: Run, *, is_changed: bool) -> None:
+    """Raise an error for changes that would do nothing, because the run has ended, and if its held-out text is gone."""
+    step, best = run.progress.step, run.progress.best
+    if is_changed and run.config.num_steps < step:
+        raise ValueError(
+            f"num_steps is {run.config.num_steps}; {run.run_dir} is at step {step}, so expected at least that"
+        )
+    if is_changed and run.config.num_steps > step and run.progress.finished(run.config):
+        raise ValueError(
+            f"{run.run_dir} stopped at step {step} after {count(best.num_evaluations_since, 'evaluation')} without "
+            "improvement; patience=0 (or a larger one) trains on"
+        )
+    held_out = run.run_dir / HELD_OUT_NAME
+    if best.perplexity is not None and not run.progress.finished(run.config) and not held_out.is_file():
+        raise FileNotFoundError(f"{held_out} is gone, on which the run measures its perplexities; put it back")
 
 
 def _check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
@@ -152,8 +177,11 @@ def begin(
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
         config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
         config = ranks.broadcast_from_first(config)  # the measured precision may differ between processes
+        record = with_sizes(replace(record, config=config))
+        check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
-        _warn_of_unknown_words(run.shards, vocabulary)  # text without sentences fails before anything is written
+        _warn_of_unknown_words(run.shards, vocabulary)
+        ranks.from_first(lambda: check_text(run.shards))
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
         if ranks.first:
             shutil.rmtree(run_dir / "checkpoints" / CUT_SHORT, ignore_errors=True)
@@ -162,7 +190,7 @@ def begin(
             run.start_from(*start)
             run.save()  # before config.json, so that a run that can be resumed knows what it started from
         if ranks.first:
-            create_run(run_dir, with_sizes(replace(record, config=config)), vocabulary, sentences)
+            create_run(run_dir, record, vocabulary, sentences)
         ranks.wait()
         run.train(on_step)
     return run_dir

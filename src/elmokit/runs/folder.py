@@ -6,6 +6,7 @@ import json
 import os
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from elmokit.system.files import atomic_write, remove_leftovers, temporary_folder
@@ -48,7 +49,7 @@ def new_run(
     run_dir.parent.mkdir(parents=True, exist_ok=True)
     _check_can_be_written(run_dir)
     with lock(run_dir):
-        _check_is_free(run_dir, remains=remains, resume_with=resume_with or f"--resume {run_dir}")
+        _check_is_free(run_dir, remains=remains, resume_with=resume_with or f"--resume {quote(str(run_dir))}")
         _check_replaces_nothing(run_dir, files)
         yield
 
@@ -112,14 +113,19 @@ def write_config(run_dir: Path, values: Mapping[str, object], *, format: str, ve
 
     Raises FormatError, a ValueError, for a config that is too large to be read back.
     """
-    record = {"format": format, "version": version, **values}
-    text = (json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    text = config_text(values, format=format, version=version)
     path = run_dir / CONFIG_NAME
     if len(text) > MAX_BYTES:
         raise FormatError(path, f"would have {readable_bytes(len(text))}; at most {readable_bytes(MAX_BYTES)} are read")
     with atomic_write(path) as temporary:
         temporary.write_bytes(text)
     (run_dir / STARTING_NAME).unlink(missing_ok=True)
+
+
+def config_text(values: Mapping[str, object], *, format: str, version: int) -> bytes:
+    """The contents of a config.json."""
+    record = {"format": format, "version": version, **values}
+    return (json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def read_config(

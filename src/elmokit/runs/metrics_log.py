@@ -42,7 +42,10 @@ def append_json_line(path: str | os.PathLike[str], record: Mapping[str, object])
         size = os.fstat(file).st_size
         if os.write(file, line) != len(line):
             os.ftruncate(file, size)  # part of a line would spoil the next one
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError as error:
+        error.filename = os.fspath(path)
+        raise
     finally:
         os.close(file)
 

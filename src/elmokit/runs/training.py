@@ -27,7 +27,7 @@ SLOTS = {
 
 
 class DivergenceError(ValueError):
-    """A loss or a gradient became NaN or infinite; nothing computed from it was kept."""
+    """A loss, a gradient, a weight or a held-out perplexity became NaN or infinite; nothing of that step was kept."""
 
 
 class HasState(Protocol):

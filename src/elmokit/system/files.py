@@ -60,6 +60,15 @@ def check_is_not_input(written: Path | None, *inputs: str | os.PathLike[str]) ->
             raise ValueError(f"{os.fspath(path)} would be replaced by the output; give the output another name")
 
 
+def check_names(*paths: str | os.PathLike[str]) -> None:
+    """Raise ValueError for a path that is not UTF-8. Files of text and JSON could not name it."""
+    for path in paths:
+        try:
+            os.fspath(path).encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError(f"{os.fspath(path)}: its name is not UTF-8; rename the file or folder") from None
+
+
 def remove_leftovers_of(target: Path) -> None:
     """Remove what killed processes left of a target next to it; what is being written stays."""
     ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")

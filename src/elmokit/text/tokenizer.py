@@ -49,9 +49,9 @@ def tokenize(text: str) -> list[str]:
 def split_sentences(text: str) -> list[str]:
     """Sentences of a text, unchanged. An empty line also ends a sentence; a single line end does not.
 
-    A period does not end a sentence after a title (Dr.), after the number of a list item, within a date or before a
-    lower-case letter. After other abbreviations (Inc., U.S., J.) it ends one only if the next word is one that often
-    begins sentences.
+    No mark ends a sentence before a lower-case letter, and a period does not after a title (Dr.), after the number of
+    a list item or within a date. After other abbreviations (Inc., U.S., J.) it ends one only if the next word is one
+    that often begins sentences. A semicolon after a Greek word is a question mark.
     """
     sentences: list[str] = []
     for paragraph in _EMPTY_LINES.split(text):
@@ -177,8 +177,13 @@ def _korean_token() -> re.Pattern[str]:
 
 
 _EMPTY_LINES = re.compile(r"\n[^\S\n]*\n\s*")
+_MARKS = r".!?…\u061f\u06d4\u0964\u0965\u0589\u1362\u037e"
+"""Ends of sentences before a space: of most scripts, then of Arabic, Urdu, Indic scripts, Armenian, Ethiopic, Greek."""
+_GREEK_QUESTION_MARK = r"(?<=[\u0370-\u03ff\u1f00-\u1fff][\u0370-\u03ff\u1f00-\u1fff\u0301]);"
+"""Unicode has a character for it, which NFC replaces by a semicolon. A single letter may be that of a formula."""
 _SENTENCE_END = re.compile(
-    r"(?<![.!?…])(?P<mark>[.!?…]++)(?P<closing>[\"'”’»)\]}」』]*+)(?=\s)|[。！？｡]+[」』”’）\"')]*"
+    rf"(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_GREEK_QUESTION_MARK})++)(?P<closing>[\"'”’»)\]}}」』]*+)(?=\s)"
+    r"|[。！？｡]+[」』”’）\"')]*"
 )
 _LAST_WORD = re.compile(r"[^\s\"'“‘«(\[]*\Z")
 _NEXT_WORD = re.compile(r"\s+[\"'“‘«(\[]*(?P<first>\S)(?P<rest>\w*)(?P<stop>\.?)")
