@@ -2,7 +2,8 @@
 
 python experiments/2026-11-22-reproduce/keep.py FOLDER [TABLE...]
 
-Weights are not kept, and paths are those from the repository's root. What FOLDER has measured for the tables that are
+Runs are kept once all seeds of their settings have ended. Weights are not kept, and paths are those from the
+repository's root. What FOLDER has measured for the tables that are
 named takes the place of what was measured for them before.
 """
 
@@ -10,16 +11,20 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 from elmokit.reproduce.families import read_task_runs
 from elmokit.reproduce.results import RESULTS_NAME
 from elmokit.runs.logged_runs import RUNS_NAME, read_runs, write_runs
 
+SEEDS = 3
 folder, here = Path(sys.argv[1]), Path(__file__).parent
 ended = {run.name for run in read_task_runs([folder])}
 runs = {run.name: run for run in read_runs([here])}
-runs |= {run.name: run for run in read_runs([folder]) if run.name in ended}
+arms = Counter(name.rpartition("-")[0] for name in ended)
+whole = {name for name in ended if arms[name.rpartition("-")[0]] >= SEEDS}
+runs |= {run.name: run for run in read_runs([folder]) if run.name in whole}
 write_runs([runs[name] for name in sorted(runs)], here / RUNS_NAME)
 text = (here / RUNS_NAME).read_text(encoding="utf-8")
 (here / RUNS_NAME).write_text(text.replace(f"{here.resolve().parents[1]}/", ""), encoding="utf-8")
