@@ -78,12 +78,12 @@ def verdicts(evidence: Evidence) -> list[Verdict]:
     return [Verdict(claim, *judge(evidence)) for claim, judge in CLAIMS.items()]
 
 
-def judged(findings: Sequence[Finding], *, beside: Sequence[Finding] = ()) -> tuple[Outcome, str]:
+def judged(findings: Sequence[Finding], *, uncounted: Sequence[Finding] = ()) -> tuple[Outcome, str]:
     """The outcome of differences that should all be positive, and their text.
 
-    beside: what is in the text and does not count.
+    uncounted: what is in the text and does not count.
     """
-    text = "; ".join(map(str, [*findings, *beside])) or "no runs"
+    text = "; ".join(map(str, [*findings, *uncounted])) or "no runs"
     intervals = [finding.interval for finding in findings if finding.interval is not None]
     if any(interval.estimate <= 0 for interval in intervals):
         return DID_NOT_HOLD, text if any(interval.high < 0 for interval in intervals) else f"{text}; {MAYBE_CHANCE}"
@@ -282,8 +282,8 @@ def _judged_by_task(
         return NOT_MEASURABLE, "no runs"
     counted = [one for family in found if family.row in needs for one in findings(family)]
     missing = [Finding(row, None) for row in needs if row not in {family.row for family in found}]
-    beside = [one for family in found if family.row not in needs for one in findings(family)]
-    return judged([*counted, *missing], beside=beside)
+    uncounted = [one for family in found if family.row not in needs for one in findings(family)]
+    return judged([*counted, *missing], uncounted=uncounted)
 
 
 def _tuned_families(paths: Sequence[Path]) -> list[Family]:

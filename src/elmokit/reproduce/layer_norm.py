@@ -1,4 +1,4 @@
-"""Layer normalisation before the mix (section 3.2), beside our remedy: layers rescaled once to one size."""
+"""Layer normalisation before the mix (section 3.2), compared with our remedy: layers rescaled once to one size."""
 
 from __future__ import annotations
 

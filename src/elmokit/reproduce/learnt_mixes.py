@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LearntMix:
+class TaskMix:
     """The mix that a task has learnt for the layers of a model, at one place."""
 
     model: str
@@ -40,12 +40,12 @@ class LearntMix:
     """Mean over the runs of the scale."""
 
 
-def learnt_mixes(paths: Sequence[Path]) -> list[LearntMix]:
+def learnt_mixes(paths: Sequence[Path]) -> list[TaskMix]:
     """Those of each model and task, as in figure 2, from the runs that `largest_group` names."""
     runs = [run for run in read_task_runs(paths) if mixes_layers(run)]
     models = sorted({_model(run) for run in runs})
     data = sorted({run.data for run in runs})
-    found: list[LearntMix] = []
+    found: list[TaskMix] = []
     for model, task, name, place in ((m, t, d, p) for m in models for t in TASKS for d in data for p in PLACES):
         these = [
             run
@@ -57,23 +57,23 @@ def learnt_mixes(paths: Sequence[Path]) -> list[LearntMix]:
     return found
 
 
-def write_learnt_mixes(path: Path, mixes: Sequence[LearntMix]) -> None:
+def write_learnt_mixes(path: Path, mixes: Sequence[TaskMix]) -> None:
     """Write the mixes as JSON, one per line, that `read_learnt_mixes` reads back."""
     lines = ",\n".join(json.dumps(asdict(mix)) for mix in mixes)
     with atomic_write(path) as unfinished:
         unfinished.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
-def read_learnt_mixes(text: str) -> list[LearntMix]:
+def read_learnt_mixes(text: str) -> list[TaskMix]:
     """The mixes of a file that `write_learnt_mixes` has written."""
-    return [LearntMix(**values | {"weights": tuple(values["weights"])}) for values in json.loads(text)]
+    return [TaskMix(**values | {"weights": tuple(values["weights"])}) for values in json.loads(text)]
 
 
-def _mean(runs: Sequence[TaskRun], place: str) -> LearntMix:
+def _mean(runs: Sequence[TaskRun], place: str) -> TaskMix:
     mixes = [_mixes(run)[place] for run in runs]
     by_layer = zip(*(mix.weights for mix in mixes), strict=True)
     run = runs[0]
-    return LearntMix(
+    return TaskMix(
         model=_model(run),
         fingerprint=run.record.fingerprint or "",
         task=run.record.task,

@@ -164,7 +164,7 @@ TABLE_4 = PaperTable(
 
 COVE_LAYERS = (
     "CoVe has no token layer: its layers 0 and 1 are the first and the second LSTM layer. docs/comparators.md says on "
-    "how much text the systems beside the biLM were trained."
+    "how much text the other systems were trained."
 )
 
 TABLE_5 = PaperTable(
