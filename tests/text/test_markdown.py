@@ -2,7 +2,7 @@
 
 import pytest
 
-from elmokit.text.markdown import aligned_table, code_span, escape_markdown, markdown_table
+from elmokit.text.markdown import aligned_table, code_span, columns, escape_markdown, markdown_table
 
 
 def test_names_are_flush_left_and_numbers_flush_right():
@@ -43,6 +43,13 @@ def test_a_row_with_too_few_cells_is_refused():
 def test_aligned_columns_are_two_spaces_apart():
     table = aligned_table([["", "loss", "n"], ["first", "1.25", "3"], ["b", "10", "12345"]])
     assert table.splitlines() == ["       loss      n", "first  1.25      3", "b        10  12345"]
+
+
+def test_a_korean_syllable_takes_two_columns():
+    assert columns("눈 eye。") == 2 + 4 + 2
+    table = aligned_table([["word", "sense"], ["눈이", "눈"], ["a", "snow"]])
+    assert table.splitlines() == ["word  sense", "눈이     눈", "a      snow"]
+    assert {columns(line) for line in table.splitlines()} == {11}
 
 
 def test_aligned_rows_have_the_same_number_of_cells():

@@ -19,6 +19,7 @@ from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
 from elmokit.model.elmo import Elmo
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import to_stored
+from elmokit.text.markdown import columns
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.demo import demo, terminal
 from elmokit.web.demo.page import page as demo_page
@@ -152,16 +153,15 @@ def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tm
 def test_korean_columns_are_aligned_within_the_width(korean: Path):
     found = study_senses(Elmo.from_pretrained(korean), read_polysemes(LISTS["ko"]), model="ko", language="ko")
     lines = list(terminal.describe(found, colours=False))
-    assert max(map(terminal.columns, lines)) <= terminal.WIDTH
+    assert max(map(columns, lines)) <= terminal.WIDTH
     for close_up in found.close_ups:
         start = lines.index(f"{close_up.word}: {' or '.join(close_up.senses)}?") + 4
         table = lines[start : start + len(close_up.shown) + 1]
         assert len(close_up.shown) == 6 and table[-1].startswith("  static vector")
-        assert {terminal.columns(line) for line in table[:-1]} == {2 + 48 + 6 * 5 - 1}
+        assert {columns(line) for line in table[:-1]} == {2 + 48 + 6 * 5 - 1}
 
 
-def test_a_korean_syllable_takes_two_columns():
-    assert terminal.columns("눈 eye。") == 2 + 4 + 2
+def test_a_snippet_has_as_many_korean_words_as_fit():
     assert terminal.snippet(["하얀", "눈이", "온다", "."], 1, 11) == "하얀 [눈이]"
     assert terminal.snippet(["하얀", "눈이", "온다", "."], 1, 16) == "하얀 [눈이] 온다"
 

@@ -92,7 +92,7 @@ def _bands(side: Breakdown) -> str:
 
 
 def _words(side: Breakdown) -> str:
-    """A table of the worst words. The word comes last, since not all characters have the same width."""
+    """A table of the worst words. The word comes last, since it may be long."""
     rows = [["", "predictions", "mean loss", "total loss", "share of loss"]]
     for number, word in enumerate(side.worst_words, start=1):
         rows.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 from elmokit.system.untrusted import shown
@@ -52,9 +53,20 @@ def aligned_table(rows: Sequence[Sequence[str]]) -> str:
     Control characters are shown escaped. Raises ValueError for rows with different numbers of cells.
     """
     rows = [[shown(cell, most=None) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])] for row in rows)
-    return "\n".join("  ".join(cells) for cells in lines)
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    sides = [True, *[False] * (len(widths) - 1)]
+    return "\n".join("  ".join(map(_flush, row, widths, sides)) for row in rows)
+
+
+def columns(text: str) -> int:
+    """Columns that a text takes on a terminal: two for each Hangul syllable, Han character or full-width mark."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def _flush(cell: str, width: int, left: bool) -> str:
+    """The cell with spaces up to `width` columns."""
+    space = " " * (width - columns(cell))
+    return cell + space if left else space + cell
 
 
 def _line(cells: Sequence[str]) -> str:

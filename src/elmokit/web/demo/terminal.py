@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from textwrap import wrap
 from typing import TYPE_CHECKING, TextIO
 
 from elmokit.analysis.homonyms import WHAT_IT_IS
 from elmokit.analysis.polysemes import words_of
 from elmokit.analysis.polysemy import num_triples
+from elmokit.text.markdown import columns
 from elmokit.web.demo.wording import extent, shades
 
 if TYPE_CHECKING:
@@ -132,11 +132,6 @@ def _describe_recorded(recorded: Recorded) -> Iterator[str]:
 
 def _percent(rate: Rate | None) -> str:
     return "" if rate is None else rate.percent()
-
-
-def columns(text: str) -> int:
-    """Columns that a text takes on a terminal: two for each Hangul syllable, Han character or full-width mark."""
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def _padded(text: str, width: int) -> str:
