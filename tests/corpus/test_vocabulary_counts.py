@@ -115,7 +115,7 @@ def test_the_command_says_what_the_vocabulary_covers(shard: Path, tmp_path: Path
     shown = capsys.readouterr().out
     for fact in ("3 sentences, 10 tokens, 7 types", "kept 2 types", "50.00% of the tokens; OOV rate 50.00%", str(path)):
         assert fact in shown
-    assert "cut at 50 characters: 0 tokens (0.0000%)" in shown
+    assert "longer than 48 bytes, and cut: 0 tokens (0.0000%)" in shown
 
 
 def test_bad_input_is_one_line_and_leaves_nothing(shard: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

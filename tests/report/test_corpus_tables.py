@@ -39,5 +39,5 @@ def test_a_vocabulary_is_shown_by_what_it_covers():
         "3 sentences, 2,000 tokens, 7 types",
         "kept 2 types and 3 specials; the rarest has count 2",
         "coverage 50.00% of the tokens; OOV rate 50.00%",
-        "cut at 50 characters: 1 tokens (0.0500%)",
+        "longer than 48 bytes, and cut: 1 tokens (0.0500%)",
     ]

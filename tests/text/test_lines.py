@@ -159,6 +159,12 @@ def test_what_is_no_text_is_named_by_file_and_line(path: Path, compress, content
         list(read_lines(path))
 
 
+def test_text_in_another_encoding_is_to_be_converted_from_it(path: Path):
+    path.write_bytes("눈이 왔다 .\n".encode("cp949"))
+    with pytest.raises(ValueError, match="from its encoding, for example with iconv -f CP949 -t UTF-8 for Korean"):
+        list(read_lines(path))
+
+
 @pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
 def test_text_in_utf_16_is_named_so(path: Path, mark: bytes):
     path.write_bytes(mark + "good\n".encode("utf-16-le" if mark[0] == 0xFF else "utf-16-be"))

@@ -36,7 +36,7 @@ def vocabulary_text(summary: VocabularySummary) -> str:
         f"kept {summary.num_kept:,} types and {len(SPECIALS)} specials; "
         f"the rarest has count {summary.rarest_count:,}\n"
         f"coverage {summary.coverage:.2%} of the tokens; OOV rate {summary.unknown_rate:.2%}\n"
-        f"cut at 50 characters: {summary.num_cut_tokens:,} tokens ({share_cut:.4%})"
+        f"longer than 48 bytes, and cut: {summary.num_cut_tokens:,} tokens ({share_cut:.4%})"
     )
 
 

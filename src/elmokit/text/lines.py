@@ -146,7 +146,8 @@ def _decode(line: bytes, *, number: int, name: str) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{name}, line {number}: byte 0x{line[error.start]:02x} at byte {error.start + 1} is not UTF-8 "
-            f"({error.reason}); convert the file, for example with iconv -t UTF-8"
+            f"({error.reason}); convert the file from its encoding, for example with "
+            "iconv -f CP949 -t UTF-8 for Korean"
         ) from None
 
 
