@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import unicodedata
 import warnings
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from elmokit.model.elmo import Elmo
 from elmokit.model.text_warnings import unread_script
 from elmokit.text.vocabulary import Vocabulary
+from toy_bilm import random_bilm
 
 KOREAN = [["나는", "학교에", "갔다", "."], ["밥을", "먹었다", "."]]
 
@@ -38,6 +40,25 @@ def test_without_a_vocabulary_nothing_is_known():
     assert unread_script(None, KOREAN) is None
     assert unread_script(vocabulary, [["12", "."]]) is None
     assert unread_script(vocabulary, KOREAN) == "HANGUL"
+
+
+def test_tokens_that_are_not_in_nfc_are_noticed_once():
+    decomposed = [[unicodedata.normalize("NFD", token) for token in sentence] for sentence in KOREAN]
+    korean = Elmo("mini-ko")
+    with pytest.warns(UserWarning, match=r"5 of 7 tokens are not in Unicode NFC, .* and mini-ko has read only NFC; "):
+        korean.encode(decomposed)
+    korean.encode(decomposed)
+    Elmo("mini-ko").encode([*KOREAN, [unicodedata.normalize("NFC", "\u1112\u119e\u11ab")]])  # has no other spelling
+
+
+def test_a_model_that_has_read_decomposed_tokens_may_read_more():
+    token = unicodedata.normalize("NFD", "밥을")
+    Elmo(random_bilm(seed=7, std=0.4), Vocabulary(["<S>", "</S>", "<UNK>", token])).encode([[token, "밥을"]])
+
+
+def test_text_whose_surprisal_is_computed_in_pieces_is_looked_at_too():
+    with pytest.warns(UserWarning, match="written in Hangul, of which mini-en has read almost nothing"):
+        list(Elmo("mini-en").surprisal_model().read(KOREAN))
 
 
 def test_the_warning_points_at_the_caller():

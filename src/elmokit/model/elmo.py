@@ -365,7 +365,6 @@ class Elmo:
         Raises ValueError for a model without a softmax or a vocabulary.
         """
         tokens = tokens_of_each(sentences)
-        self._warnings.check(tokens)
         settings = SurprisalSettings(direction, details or SoftmaxDetails(), carry_state)
         found: list[SentenceSurprisal] = []
         with progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar) as bar:
@@ -382,7 +381,7 @@ class Elmo:
         if self._softmax is None or self.vocabulary is None:
             missing = "softmax" if self._softmax is None else "vocabulary"
             raise ValueError(f"the model has no {missing}; surprisal needs those that it was trained with")
-        return SurprisalModel(self._loaded.packed(), self._softmax, self.vocabulary)
+        return SurprisalModel(self._loaded.packed(), self._softmax, self.vocabulary, self._warnings)
 
     def forget_tokens(self) -> None:
         """Drop the token representations that are cached between calls. They only save time."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from elmokit.layers.sampled_softmax import Softmax
     from elmokit.model.packed_bilm import PackedBiLM, State
+    from elmokit.model.text_warnings import TextWarnings
     from elmokit.text.vocabulary import Vocabulary
 
 Direction = Literal["forward", "backward", "both"]
@@ -108,10 +109,13 @@ class SentenceSurprisal:
 class SurprisalModel:
     """A packed biLM with its softmax and vocabulary, which reads any number of sentences, in constant memory."""
 
-    def __init__(self, packed: PackedBiLM, softmax: Softmax, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, packed: PackedBiLM, softmax: Softmax, vocabulary: Vocabulary, text_warnings: TextWarnings
+    ) -> None:
         self.packed = packed
         self.softmax = softmax.to(packed.char_encoder.embedding.weight.device).requires_grad_(False)
         self.vocabulary = vocabulary
+        self._warnings = text_warnings
 
     def read(
         self, sentences: Iterable[Sequence[str]], settings: SurprisalSettings | None = None
@@ -125,6 +129,7 @@ class SurprisalModel:
         chunks = batched(sentences, size=SENTENCES_AT_ONCE, weight=len, enough_weight=TOKENS_AT_ONCE)
         state: State | None = None
         for chunk in chunks:
+            self._warnings.check(chunk)
             if settings.carry_state:
                 contexts, state = self._read_in_order(chunk, state, directions)
             else:

@@ -1,7 +1,11 @@
-"""What a user is warned of, once for each model: tokens that are cut, and text in a script that it has hardly read."""
+"""What a user is warned of, once for each model: tokens that are cut, and text that it has hardly read the like of.
+
+That is text in another script, and tokens that are not in NFC.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -38,17 +42,18 @@ class TextWarnings:
         self._name = name
         self._warned: set[str] = set()
 
-    def check(self, sentences: Sequence[list[str]]) -> None:
+    def check(self, sentences: Sequence[Sequence[str]]) -> None:
         """Look at sentences that are about to be encoded."""
         self._once("cut tokens", lambda: self._cut_tokens(sentences))
         self._once("unread script", lambda: self._unread_script(sentences))
+        self._once("decomposed tokens", lambda: self._decomposed_tokens(sentences))
 
     def _once(self, topic: str, message: Callable[[], str | None]) -> None:
         if topic not in self._warned and (text := message()) is not None:
             self._warned.add(topic)
             warn_caller(f"{text} (this warning is shown once)")
 
-    def _cut_tokens(self, sentences: Sequence[list[str]]) -> str | None:
+    def _cut_tokens(self, sentences: Sequence[Sequence[str]]) -> str | None:
         """A limit of 48 bytes is only 16 Korean syllables."""
         num_cut = sum(map(self._spelling.num_cut, sentences))
         if not num_cut:
@@ -58,7 +63,7 @@ class TextWarnings:
             "model reads; the rest of each is ignored"
         )
 
-    def _unread_script(self, sentences: Sequence[list[str]]) -> str | None:
+    def _unread_script(self, sentences: Sequence[Sequence[str]]) -> str | None:
         script = unread_script(self._vocabulary, sentences)
         if script is None:
             return None
@@ -66,6 +71,23 @@ class TextWarnings:
         return (
             f"most of this text is written in {shown}, of which {self._name} has read almost nothing; {advice(script)}"
         )
+
+    def _decomposed_tokens(self, sentences: Sequence[Sequence[str]]) -> str | None:
+        """`tokenize` gives NFC; macOS and some corpora have NFD, whose bytes are those of other words."""
+        if self._vocabulary is None:
+            return None
+        number = num_decomposed(token for tokens in sentences for token in tokens)
+        if not number or num_decomposed(self._vocabulary.tokens[:NUM_FREQUENT_TOKENS]):
+            return None
+        return (
+            f"{number:,} of {sum(map(len, sentences)):,} tokens are not in Unicode NFC, such as syllables in NFD, and "
+            f"{self._name} has read only NFC; normalise the text with unicodedata.normalize('NFC', text)"
+        )
+
+
+def num_decomposed(tokens: Iterable[str]) -> int:
+    """Number of tokens that are not in NFC."""
+    return sum(not unicodedata.is_normalized("NFC", token) for token in tokens)
 
 
 def unread_script(vocabulary: Vocabulary | None, sentences: Iterable[Sequence[str]]) -> str | None:
