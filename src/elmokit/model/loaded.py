@@ -87,7 +87,7 @@ class LoadedBiLM:
         self.device = device
 
     def fingerprint(self) -> str:
-        """A hash of config and weights: equal for equal models, however they are stored."""
+        """As `Elmo.fingerprint`."""
         bilm = self.module()
         digest = hashlib.blake2b(repr(bilm.config).encode(), digest_size=16)
         for name, tensor in sorted(bilm.state_dict().items()):
