@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +15,13 @@ import torch
 from elmokit.layers.full_softmax import SoftmaxDetails
 from elmokit.model import surprisal as module
 from elmokit.model.elmo import Elmo
+from elmokit.model.formats.native import write_native
+from elmokit.model.formats.read import to_stored
 from elmokit.model.surprisal import SurprisalSettings
 from elmokit.scoring import perplexity as perplexity_module
 from elmokit.scoring.perplexity import bilm_perplexity
 from elmokit.text.characters import batch_character_ids
-from toy_bilm import TINY
+from toy_bilm import TINY, random_bilm
 from toy_language_model import VOCABULARY, toy_elmo, toy_parts, write_toy
 
 SENTENCES = [["a", "b", "c", "a"], ["z"], ["a", "b"], ["c", "c"], ["b", "z", "a", "c", "b", "b"], ["a"], ["a", "b"]]
@@ -133,6 +137,17 @@ def test_a_forward_model_has_one_direction() -> None:
 def test_a_stored_model_reads_its_softmax_when_it_is_needed(tmp_path: Path) -> None:
     stored = Elmo.from_pretrained(write_toy(tmp_path / "model"))
     assert stored.surprisal(["a b"])[0].log2_probability() == toy_elmo().surprisal(["a b"])[0].log2_probability()
+
+
+def test_the_softmax_of_other_weights_is_refused_by_copies_and_by_models_in_use_too(tmp_path: Path) -> None:
+    folder = write_toy(tmp_path / "model")
+    in_use, pickled = Elmo.from_pretrained(folder), pickle.dumps(Elmo.from_pretrained(folder))
+    _ = in_use.bilm
+    assert pickle.loads(pickled).surprisal(["a b"])[0].log2_probability() == pytest.approx(-9.32, abs=0.01)
+    write_native(folder, to_stored(random_bilm(seed=6), toy_parts()[1], VOCABULARY))
+    for elmo in (in_use, pickle.loads(pickled), copy.deepcopy(in_use)):
+        with pytest.raises(ValueError, match=r"the files of .*model have changed since it was loaded; load it again"):
+            elmo.surprisal(["a b"])
 
 
 def test_a_model_without_softmax_or_vocabulary_is_refused() -> None:

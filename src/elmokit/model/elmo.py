@@ -201,13 +201,17 @@ class Elmo:
     def same_in_any_batch(self) -> bool:
         """Whether the vectors of a sentence are the same, bit for bit, whatever else is encoded with it or before it.
 
-        This is True for float32 and int8 on processors that oneDNN and FBGEMM support. Otherwise vectors are the same
-        up to rounding.
+        This is True for float32 and int8 on processors that oneDNN and FBGEMM support, if all widths of the model are
+        multiples of 32: those of the bundled and the released models are, but not the 100 of ELMoForManyLangs' words.
+        Otherwise vectors are the same up to rounding.
         """
         return self._loaded.packed().rows_are_independent
 
     def fingerprint(self) -> str:
-        """A hash of config and weights: equal for equal models, however they are stored."""
+        """A hash of config and weights: equal for equal models, however they are stored.
+
+        The `n_characters` of an `options.json`, 261 or 262, is a part of it, although the vectors are the same.
+        """
         return self._loaded.fingerprint()
 
     def __repr__(self) -> str:

@@ -47,7 +47,7 @@ class LoadedBiLM:
 
     def check_is_same(self, bilm: BiLM) -> None:
         """Raise ValueError if a biLM that was read again has other weights: its files have changed in between."""
-        if self._read_again is not None and _sample(bilm) != self._sample:
+        if self._sample and _sample(bilm) != self._sample:
             raise ValueError(f"the files of {self._name} have changed since it was loaded; load it again")
 
     @property
@@ -87,7 +87,7 @@ class LoadedBiLM:
         self.device = device
 
     def fingerprint(self) -> str:
-        """A hash of config and weights: equal for equal models, however they are stored."""
+        """As `Elmo.fingerprint`."""
         bilm = self.module()
         digest = hashlib.blake2b(repr(bilm.config).encode(), digest_size=16)
         for name, tensor in sorted(bilm.state_dict().items()):
@@ -107,6 +107,8 @@ class LoadedBiLM:
             "device": str(self.device),
             "weights": weights,
             "trainable": [name for name, parameter in bilm.named_parameters() if parameter.requires_grad],
+            "name": self._name,
+            "sample": self._sample,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -117,6 +119,7 @@ class LoadedBiLM:
         for name, parameter in bilm.named_parameters():
             parameter.requires_grad_(name in state["trainable"])
         LoadedBiLM.__init__(self, bilm.eval(), precision=state["precision"])
+        self._name, self._sample = state.get("name", ""), state.get("sample", "")  # older pickles have neither
         self.to(_device_or_cpu(state["device"]))
 
     def _read(self) -> BiLM:

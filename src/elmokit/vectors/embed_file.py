@@ -70,8 +70,10 @@ def embed_file(
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
     column: of a Parquet or Arrow file: strings, or lists of tokens; by default `tokens`, or else `text`.
     resume: whether to continue a job that was killed, whose finished lines are in `OUTPUT.partial`; the output has the
-        same bytes as if the job had not been killed. A different model, different options, or different text in the
-        finished lines are refused. A job that was started with `resume` keeps its finished lines also if it fails.
+        same bytes as if the job had not been killed. (Unless `Elmo.same_in_any_batch`, another `batch_size`, number of
+        threads or kernel of "auto" changes the rounding of the lines that are left.) A different model, different
+        options, or different text in the finished lines are refused. A job that was started with `resume` keeps its
+        finished lines also if it fails.
     Raises ValueError for input that is not text, OSError for files that cannot be read or written, naming the file and
     the line or row, and InUseError, an OSError, if another process writes the same output; then no output is left.
     While it runs, the folder of the output needs twice the output's size.

@@ -104,6 +104,16 @@ def test_the_kernel_of_int8_does_not_depend_on_how_busy_the_machine_is(monkeypat
     assert kernel_for("int8", random(16, 32)) is Int8
 
 
+def test_the_kernel_of_bfloat16_does_not_either_where_the_processor_multiplies_it(monkeypatch: pytest.MonkeyPatch):
+    if not {BlockedBFloat16, Float16} <= set(HERE):
+        pytest.skip("torch has one kind of bfloat16 products here")
+    monkeypatch.setattr(packed_linear, "_fastest", lambda kernels, weight: kernels[-1])
+    monkeypatch.setattr(packed_linear, "_multiplies_bfloat16", lambda: True)
+    assert kernel_for("bfloat16", random(16, 32)) is BlockedBFloat16
+    monkeypatch.setattr(packed_linear, "_multiplies_bfloat16", lambda: False)
+    assert kernel_for("bfloat16", random(16, 32)) is Float16
+
+
 def test_an_unknown_precision_is_refused():
     with pytest.raises(ValueError, match="precision is 'float8'; expected one of float32, bfloat16, int8, auto"):
         kernel_for("float8", random(16, 32))  # type: ignore[arg-type]

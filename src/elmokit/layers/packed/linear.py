@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 Precision = Literal["float32", "bfloat16", "int8", "auto"]
 """float32: exact, and the same bits in any batch. auto: also exact, with the kernel that is faster on this machine.
-bfloat16: weights in 16 bits (float16 weights and float32 arithmetic where that is faster). int8: weights and
-activations in 8 bits."""
+bfloat16: weights in 16 bits (float16 weights and float32 arithmetic where the processor has no bfloat16 and that is
+faster). int8: weights and activations in 8 bits."""
 PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "int8", "auto")
 
 LARGEST_FLOAT16 = torch.finfo(torch.float16).max
@@ -71,9 +71,9 @@ def check_precision(precision: str) -> None:
 def kernel_for(precision: Precision, weight: Float[Tensor, "M *K"]) -> MakeKernel:
     """The constructor of the kernel for a model with this weight, on the device of the weight.
 
-    Of several that work, the fastest in a short measurement is chosen; in int8 the first, because those are about as
-    fast as each other, and a measurement would give a sentence other bits in every third process. Raises ValueError
-    when this machine has no kernel of that precision.
+    Of several that work, the fastest in a short measurement is chosen; in int8, and in bfloat16 on a processor that
+    multiplies it, the first: those are about as fast as each other, and a measurement would give a sentence other
+    vectors in another process. Raises ValueError when this machine has no kernel of that precision.
     """
     check_precision(precision)
     if weight.device.type != "cpu":
@@ -88,7 +88,8 @@ def kernel_for(precision: Precision, weight: Float[Tensor, "M *K"]) -> MakeKerne
     }
     working = [make for make in candidates[precision] if _works(make)]
     if working:
-        return working[0] if precision == "int8" else _fastest(working, weight)
+        takes_first = precision == "int8" or (precision == "bfloat16" and _multiplies_bfloat16())
+        return working[0] if takes_first else _fastest(working, weight)
     if precision == "int8":
         raise ValueError("torch has no int8 matrix products for this machine; choose another precision")
     return PlainBFloat16 if precision == "bfloat16" else Transposed
@@ -280,6 +281,12 @@ def _works(make: MakeKernel) -> bool:
     except (RuntimeError, AttributeError, TypeError):
         return False
     return all(bool((result - expected).abs().max() < 0.02 * expected.abs().max()) for result in results)
+
+
+def _multiplies_bfloat16() -> bool:
+    """Whether this is an x86 processor with instructions for bfloat16; others need not have both kernels."""
+    is_supported = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # private to torch
+    return is_supported is not None and bool(is_supported())
 
 
 def _fastest(kernels: list[MakeKernel], weight: Tensor) -> MakeKernel:
