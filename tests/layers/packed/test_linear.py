@@ -14,6 +14,7 @@ from elmokit.layers.packed.linear import (
     Float16,
     Int8,
     PlainBFloat16,
+    Precision,
     Transposed,
     kernel_for,
     rows_are_independent,
@@ -102,6 +103,19 @@ def test_the_kernel_of_int8_does_not_depend_on_how_busy_the_machine_is(monkeypat
         pytest.skip("torch has one kind of int8 products here")
     monkeypatch.setattr(packed_linear, "_fastest", lambda kernels, weight: kernels[-1])  # as a measurement might find
     assert kernel_for("int8", random(16, 32)) is Int8
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_the_default_dtype_and_device_of_the_program_do_not_choose_the_kernel(precision: Precision):
+    weight = torch.ones(16, 32)
+    usual = kernel_for(precision, weight)
+    with torch.device("meta"):
+        assert kernel_for(precision, weight) is usual
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert kernel_for(precision, weight) is usual
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def test_an_unknown_precision_is_refused():
