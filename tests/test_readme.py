@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,14 @@ def test_links_lead_somewhere():
     assert "docs/demo.svg" in targets
     for target in targets:
         assert target.startswith("https://") or (ROOT / target).exists(), target
+
+
+def test_the_pages_that_it_links_to_are_in_the_source_distribution():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = settings["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    for target in re.findall(r"\]\(([^)\s]+)\)", README):
+        if not target.startswith("https://"):
+            assert f"/{Path(target).parts[0]}" in (*included, "/LICENSE"), target  # hatchling adds the licence
 
 
 def test_the_files_on_the_map_exist():

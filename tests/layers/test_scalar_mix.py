@@ -48,6 +48,12 @@ def test_refuses_another_number_of_layers():
         ScalarMix(num_layers=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_layers_keep_their_dtype_whatever_that_of_the_weights_is(dtype: torch.dtype):
+    mixed = ScalarMix(num_layers=3).double()(random_layers().to(dtype))
+    assert mixed.dtype == dtype
+
+
 def test_a_single_layer_is_the_last_one_times_gamma():
     top = SingleLayer()
     with torch.no_grad():

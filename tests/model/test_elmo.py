@@ -203,6 +203,13 @@ def test_distinct_tokens_are_encoded_once_and_forgotten_when_others_come(monkeyp
     assert seen == [2, 1, 1, 1, 4]
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_vectors_are_float32_whatever_the_dtype_of_the_weights_is(dtype: torch.dtype):
+    bilm = random_bilm().to(dtype)
+    (vectors,) = Elmo(bilm).encode([["a", "cat"]])
+    assert_same([vectors], Elmo(bilm.float()).encode([["a", "cat"]]))
+
+
 def test_remembered_tokens_are_dropped_when_the_weights_change():
     elmo = Elmo(random_bilm())
     before = elmo.encode([["a"]], layers=0)[0]

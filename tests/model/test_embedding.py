@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.model.elmo import Elmo
-from elmokit.model.embedding import ElmoEmbedding
+from elmokit.model.embedding import ElmoEmbedding, LayerChoice
 from elmokit.text.characters import batch_character_ids
 from toy_bilm import TINY, random_bilm
 
@@ -270,6 +270,25 @@ def test_frozen_layers_take_the_place_of_the_bilm():
         embedding(torch.zeros(1, 2, 50, dtype=torch.long))
     with pytest.raises(ValueError, match="frozen layers cannot be trained"):
         ElmoEmbedding(lengths, requires_grad=True)
+
+
+@pytest.mark.parametrize("layers", ["mix", "top"])
+def test_the_mixes_are_made_on_the_device_of_the_bilm(layers: LayerChoice):
+    elsewhere = ElmoEmbedding(random_bilm(BILM_CONFIG).to("meta"), layers=layers, rescale=True)
+    assert {tensor.device.type for tensor in (*elsewhere.parameters(), *elsewhere.buffers())} == {"meta"}
+    bilm = random_bilm(BILM_CONFIG)
+    with torch.device("meta"):
+        here = ElmoEmbedding(bilm, layers=layers, rescale=True)
+    assert {tensor.device.type for tensor in (*here.parameters(), *here.buffers())} == {"cpu"}
+
+
+def test_the_default_device_of_the_program_changes_nothing():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), rescale=True).eval()
+    embedding.measure_scales(SENTENCES)
+    expected = embedding(SENTENCES).mixes[0]
+    with torch.device("meta"):
+        embedding.measure_scales(SENTENCES)
+        assert torch.equal(embedding(SENTENCES).mixes[0], expected)
 
 
 def test_refuses_layers_that_it_does_not_have():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ScalarMix(nn.Module):
-    """Learned weighted sum of layer activations, `gamma * sum_j softmax(weights)_j * layers[j]`."""
+    """Learned weighted sum of layer activations, `gamma * sum_j softmax(weights)_j * layers[j]`, in their dtype."""
 
     def __init__(self, *, num_layers: int) -> None:
         super().__init__()
@@ -24,7 +24,8 @@ class ScalarMix(nn.Module):
     def forward(self, layers: Float[Tensor, "L B T D"]) -> Float[Tensor, "B T D"]:
         if len(layers) != len(self.weights):
             raise ValueError(f"scalar mix over {len(self.weights)} layers was given {len(layers)}")
-        return self.gamma * torch.einsum("l,lbtd->btd", self.weights.softmax(dim=0), layers)
+        shares = self.weights.softmax(dim=0).to(layers.dtype)
+        return self.gamma * torch.einsum("l,lbtd->btd", shares, layers)
 
     def penalty(self) -> Float[Tensor, ""]:
         """`||weights||^2`, to be multiplied by the lambda of the paper; gamma is not penalised."""

@@ -91,7 +91,7 @@ class BiLM(nn.Module):
         position = torch.argsort(order).to(tokens.device)
         lengths, order = lengths[order], order.to(tokens.device)
         num_steps = tokens.shape[1]
-        alive = lengths[None, :] > torch.arange(num_steps)[:, None]
+        alive = lengths[None, :] > torch.arange(num_steps, device=lengths.device)[:, None]
         batch_sizes = cast("list[int]", alive.sum(dim=1).tolist())
         steps = tokens[order].transpose(0, 1)
         mask = _mask(lengths, num_steps).to(tokens.device)
@@ -180,7 +180,7 @@ def _rows(state: Sequence[LSTMState], order: Int[Tensor, " B"]) -> tuple[LSTMSta
 
 def _reversal(lengths: Int[Tensor, " B"], num_steps: int) -> Int[Tensor, "T B"]:
     """For each step and row, the position to read so that each sentence is reversed within its own length."""
-    steps = torch.arange(num_steps)[:, None]
+    steps = torch.arange(num_steps, device=lengths.device)[:, None]
     return torch.where(steps < lengths, lengths - 1 - steps, steps)
 
 

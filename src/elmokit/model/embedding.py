@@ -38,8 +38,8 @@ class ElmoVectors:
 class ElmoEmbedding(nn.Module):
     """Sentences -> `num_mixes` learned mixes of the biLM's layers (Peters et al., 2018, sections 3.2 and 3.3).
 
-    bilm: the biLM, which becomes a submodule; or `FrozenLayers`, which are stored elsewhere: they are not part of the
-        state, and copies of the module share them.
+    bilm: the biLM, which becomes a submodule, and on whose device the mixes are made; or `FrozenLayers`, which are
+        stored elsewhere: they are not part of the state, and copies of the module share them.
     num_mixes: number of mixes; 2 for a model that uses ELMo at its input and at its output.
     dropout_rate: rate of the dropout after each mix.
     layer_norm: whether to normalise each layer over the batch before the mixes, as bilm-tf does (`normalise_layers`).
@@ -79,10 +79,12 @@ class ElmoEmbedding(nn.Module):
         self.bilm: BiLM | None = None
         self.frozen: _Shared | None = None
         boundaries: Tensor | None = None
+        device = torch.get_default_device()
         if isinstance(bilm, nn.Module):
+            device = next(bilm.parameters()).device
             self.bilm = bilm.requires_grad_(requires_grad)
             self.output_dim, num_layers = bilm.config.output_dim, bilm.config.num_layers + 1
-            boundaries = torch.from_numpy(bilm.spelling.rows([BEGIN_SENTENCE, END_SENTENCE])).long()
+            boundaries = torch.from_numpy(bilm.spelling.rows([BEGIN_SENTENCE, END_SENTENCE])).to(device).long()
         elif requires_grad:
             raise ValueError("requires_grad is true, but frozen layers cannot be trained; pass the biLM itself")
         else:
@@ -94,10 +96,11 @@ class ElmoEmbedding(nn.Module):
         self.layer_norm = layer_norm
         self.penalty_factor = penalty_factor
         self.dropout = nn.Dropout(dropout_rate)
-        self.mixes = nn.ModuleList(
-            ScalarMix(num_layers=num_layers) if self.layers == "mix" else SingleLayer() for _ in range(num_mixes)
-        )
-        self.register_buffer("scales", torch.ones(num_layers) if rescale else None)
+        with device:
+            self.mixes = nn.ModuleList(
+                ScalarMix(num_layers=num_layers) if self.layers == "mix" else SingleLayer() for _ in range(num_mixes)
+            )
+            self.register_buffer("scales", torch.ones(num_layers) if rescale else None)
         self.register_buffer("boundaries", boundaries, persistent=False)
         self.train(self.training)
 
@@ -171,7 +174,7 @@ class ElmoEmbedding(nn.Module):
         """
         if self.scales is None:
             raise ValueError("this ElmoEmbedding has no scales to measure; create it with rescale=True")
-        squares, num_values = torch.zeros(len(self.scales), dtype=torch.float64), 0
+        squares, num_values = torch.zeros(len(self.scales), dtype=torch.float64, device="cpu"), 0
         for sentence in sentences:
             layers = self._layers([sentence])[0].cpu()
             squares += layers.double().square().sum(dim=(1, 2, 3))

@@ -71,7 +71,7 @@ class LoadedBiLM:
         if self._packed is None:
             bilm = self.module()
             self._packed_from = weight_versions(bilm)
-            weights = dict(bilm.state_dict())
+            weights = {name: tensor.float() for name, tensor in bilm.state_dict().items()}
             if self._read_again is not None:
                 self._bilm = None
             del bilm  # so that the packed weights can replace the others one by one

@@ -14,6 +14,7 @@ from elmokit.layers.packed.linear import (
     Float16,
     Int8,
     PlainBFloat16,
+    Precision,
     Transposed,
     kernel_for,
     rows_are_independent,
@@ -112,6 +113,19 @@ def test_the_kernel_of_bfloat16_does_not_either_where_the_processor_multiplies_i
     assert kernel_for("bfloat16", random(16, 32)) is BlockedBFloat16
     monkeypatch.setattr(packed_linear, "_multiplies_bfloat16", lambda: False)
     assert kernel_for("bfloat16", random(16, 32)) is Float16
+
+
+@pytest.mark.parametrize("precision", ["float32", "int8"])
+def test_the_default_dtype_and_device_of_the_program_do_not_choose_the_kernel(precision: Precision):
+    weight = torch.ones(16, 32)
+    usual = kernel_for(precision, weight)
+    with torch.device("meta"):
+        assert kernel_for(precision, weight) is usual
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert kernel_for(precision, weight) is usual
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def test_an_unknown_precision_is_refused():

@@ -208,7 +208,7 @@ class Int8:
             warnings.simplefilter("ignore")  # torch deprecates qint8 tensors; without them `_works` will be False
             torch.backends.quantized.engine = "fbgemm"
             try:
-                zeros = torch.zeros(len(weight), dtype=torch.long)
+                zeros = torch.zeros(len(weight), dtype=torch.long, device=weight.device)
                 quantised = _torch._make_per_channel_quantized_tensor(whole, scales, zeros, 0)
                 self.weight = _fbgemm.linear_prepack(quantised, None)
             finally:
@@ -228,7 +228,7 @@ class BlockedInt8:
         self.levels = levels or _levels(BlockedInt8)
         self.bias = bias
         whole, self.scales = _whole_numbers(weight)
-        self.zeros = torch.zeros(len(weight), dtype=torch.long)
+        self.zeros = torch.zeros(len(weight), dtype=torch.long, device=weight.device)
         self.weight = _onednn_int8.qlinear_prepack(whole, None)
 
     def __call__(self, inputs: Tensor, total: Tensor | None = None) -> Tensor:
@@ -260,7 +260,8 @@ def _largest(inputs: Tensor) -> Tensor:
 @cache
 def _levels(make: type[Int8 | BlockedInt8]) -> int:
     """Positive levels of an activation: 127, or 63 on machines where the sum of two products overflows 16 bits."""
-    product = make(torch.ones(16, 64), None, levels=127)(torch.ones(1, 64))
+    ones = torch.ones(16, 64, dtype=torch.float32, device="cpu")
+    product = make(ones, None, levels=127)(ones[:1])
     return 127 if bool((product - 64).abs().max() < 0.01) else 63
 
 
@@ -273,8 +274,8 @@ def _sum(product: Tensor, bias: Tensor | None, total: Tensor | None) -> Tensor:
 
 def _works(make: MakeKernel) -> bool:
     """Whether the kernel gives the right result here; a private operator may be missing or change its arguments."""
-    inputs, weight, bias = torch.linspace(-1, 1, 96), torch.linspace(1, -0.5, 512), torch.ones(16)
-    inputs, weight = inputs.view(3, 32), weight.view(16, 32)
+    inputs, weight = _line(-1, 1, rows=3, columns=32), _line(1, -0.5, rows=16, columns=32)
+    bias = torch.ones_like(weight[:, 0])
     expected = functional.linear(inputs, weight, bias)
     try:
         results = [make(weight, bias)(inputs), make(weight, None)(inputs, bias.expand(3, 16).clone())]
@@ -289,10 +290,15 @@ def _multiplies_bfloat16() -> bool:
     return is_supported is not None and bool(is_supported())
 
 
+def _line(first: float, last: float, *, rows: int, columns: int) -> Float[Tensor, "N K"]:
+    """Evenly spaced numbers, whatever default dtype and device the program has set: they must not choose the kernel."""
+    return torch.linspace(first, last, rows * columns, dtype=torch.float32, device="cpu").view(rows, columns)
+
+
 def _fastest(kernels: list[MakeKernel], weight: Tensor) -> MakeKernel:
     if len(kernels) == 1:
         return kernels[0]
-    inputs = torch.linspace(-1, 1, ROWS_TIMED * weight.shape[1]).view(ROWS_TIMED, -1)
+    inputs = _line(-1, 1, rows=ROWS_TIMED, columns=weight.shape[1])
 
     def seconds(make: MakeKernel) -> float:
         kernel = make(weight, None)
