@@ -76,7 +76,7 @@ def test_a_stream_goes_on_from_the_state_it_had(config: BiLMConfig, stream: list
     state = packed.zero_state(3)
     pieces: list[torch.Tensor] = []
     for sentence in stream:
-        activations, state = packed.read([sentence, ["the", "cat"], ["the"]], state)
+        activations, state = packed.read([sentence, ["the", "cat", "sat"], ["on", "."]], state)
         pieces.append(activations[-1][: len(sentence)])
     joined = [token for sentence in stream for token in sentence]
     whole, _ = packed.read([joined], packed.zero_state(1))
