@@ -64,6 +64,8 @@ def test_the_threshold_lies_between_the_pairs_that_it_parts():
     assert best_threshold(np.array([0.5, 0.5]), np.array([True, True])) == -np.inf
     assert best_threshold(np.array([0.5, 0.7]), np.array([False, False])) == np.inf
     assert best_threshold(np.array([0.5, 0.5, 0.5]), np.array([True, False, False])) == np.inf  # cannot be parted
+    alternating = np.array([False, True, False, True])  # three are right from 0.4 on, and from 0.8 on
+    assert best_threshold(np.array([0.2, 0.4, 0.6, 0.8]), alternating) == pytest.approx(0.3)
 
 
 def test_layers_that_know_the_context_are_right(tmp_path: Path):

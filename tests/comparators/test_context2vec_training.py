@@ -12,7 +12,7 @@ import torch
 from elmokit.comparators import context2vec_training
 from elmokit.comparators.checkpoint import CHECKPOINT_FILE
 from elmokit.comparators.context2vec import new_encoder
-from elmokit.comparators.context2vec_training import negative_sampling_loss, train_context2vec
+from elmokit.comparators.context2vec_training import Context2vecConfig, negative_sampling_loss, train_context2vec
 from elmokit.runs.training import DivergenceError
 from elmokit.text.vocabulary import Vocabulary
 
@@ -24,6 +24,12 @@ def shard(tmp_path: Path) -> Path:
     path = tmp_path / "shard.txt"
     path.write_text("The cat sat\nthe dog sat\nthe rare bird\n")
     return path
+
+
+def test_rare_words_count_as_unknown(shard: Path):
+    vocabulary, counts = context2vec_training._count([shard], Context2vecConfig(min_count=2))
+    found = dict(zip(vocabulary.tokens, counts.tolist(), strict=True))
+    assert found == {"<UNK>": 4, "<S>": 0, "</S>": 0, "the": 3, "sat": 2}
 
 
 def test_the_loss_is_that_of_negative_sampling():

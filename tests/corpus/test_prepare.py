@@ -131,6 +131,7 @@ def test_the_seed_makes_the_order_and_memory_does_not(tmp_path: Path, raw: Path,
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     prepare([raw], tmp_path / "other", Preparation(seed=1))
     assert train(tmp_path / "other") != train(tmp_path / "one")
+    assert held_out(tmp_path / "other") != held_out(tmp_path / "one")
     lines = train(tmp_path / "one")
     assert lines != sorted(lines, key=lambda line: int(line.split()[-2]) if "number" in line else -1)
 
@@ -157,6 +158,8 @@ def test_what_is_dropped_is_said_with_the_reason(tmp_path: Path):
         "held out elsewhere": (0, 0),
     }
     assert train(tmp_path / "corpus") == ["This one may stay here ."]
+    prepare([path], tmp_path / "six", Preparation(held_out=0, min_tokens=6, max_tokens=6))
+    assert train(tmp_path / "six") == ["This one may stay here ."]
 
 
 def test_korean_is_split_into_eojeols_and_punctuation(tmp_path: Path):

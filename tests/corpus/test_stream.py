@@ -49,6 +49,13 @@ def test_the_seed_and_the_purpose_make_the_order(shards: list[Path]) -> None:
     assert take(SentenceStream(shards, seed=1), 21) != take(SentenceStream(shards, seed=1, purpose="backward"), 21)
 
 
+def test_shards_and_blocks_of_equal_size_are_shuffled_differently(shards: list[Path]) -> None:
+    lines = take(SentenceStream(shards, seed=1), 21)
+    orders = [[int(line[-1]) for line in lines if line[0] == name] for name in "abc"]
+    assert len(set(map(tuple, orders))) > 1
+    assert any(order[:3] != [number - 3 for number in order[3:6]] for order in orders)
+
+
 def test_without_shuffling_the_files_are_read_as_they_are(shards: list[Path]) -> None:
     stream = SentenceStream(shards, shuffle=False, num_epochs=1)
     assert take(stream, 99) == [f"{name} {number}" for name in "abc" for number in range(7)]

@@ -61,6 +61,15 @@ def test_its_gradients_are_those_of_the_full_convolution(size: int) -> None:
         torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
 
 
+def test_a_padding_token_stays_zero_in_training() -> None:
+    layer = encoder(activation="tanh")  # unlike a ReLU, it has a gradient at zero
+    tokens = torch.cat([ids("a"), torch.zeros(1, 50, dtype=torch.int32)])
+    layer(tokens).sum().backward()
+    assert layer.embedding.weight.grad is not None
+    assert not layer.embedding.weight.grad[0].any()
+    assert layer.embedding.weight.grad[PADDING_ID].any()
+
+
 def test_infinite_weights_give_gradients_and_no_index_out_of_bounds() -> None:
     """So that training ends with the error of a divergence."""
     layer = encoder()
@@ -80,6 +89,13 @@ def test_a_token_alone_equals_itself_in_any_company() -> None:
 
 def test_no_tokens_give_no_vectors() -> None:
     assert encoder()(torch.zeros(0, 50, dtype=torch.int32)).shape == (0, 8)
+
+
+def test_a_new_highway_layer_mostly_carries_its_input() -> None:
+    torch.manual_seed(0)
+    layer = Highway(dim=64)
+    gates = torch.sigmoid(layer.gate(torch.randn(100, 64)))
+    assert 0.1 < float(gates.mean().detach()) < 0.25  # the sigmoid of -2 is 0.12
 
 
 def test_highway_by_hand() -> None:

@@ -26,7 +26,7 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 def test_each_target_has_the_loss_of_its_context(blocks: None) -> None:
     torch.manual_seed(0)
     softmax, hidden = Softmax(num_tokens=11, dim=4), torch.randn(5, 4)
-    contexts, targets = torch.tensor([4, 0, 4, 1, 0, 3, 4]), torch.tensor([2, 10, 0, 7, 7, 1, 2])
+    contexts, targets = torch.tensor([4, 0, 4, 1, 0, 3, 2]), torch.tensor([2, 10, 0, 7, 7, 1, 2])
     logs = softmax(hidden).log_softmax(dim=1).detach()
     found = full_softmax_predictions(hidden, softmax, contexts=contexts, targets=targets, details=ALL)
     torch.testing.assert_close(found.losses, -logs[contexts, targets])

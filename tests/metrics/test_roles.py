@@ -85,6 +85,11 @@ def test_the_predicate_is_left_out_with_its_continuation():
     assert result.num_perfect == 1
 
 
+def test_an_argument_too_many_or_too_few_is_not_perfect():
+    assert score(gold="(V*) (A1*) *", predicted="(V*) (A1*) (A0*)").num_perfect == 0
+    assert score(gold="(V*) (A1*) (A0*)", predicted="(V*) (A1*) *").num_perfect == 0
+
+
 def test_predicates_are_compared_one_by_one():
     gold = [{0: ["B-V", "B-A1"], 1: ["B-A0", "B-V"]}, {}]
     predicted = [{0: ["B-V", "B-A1"]}, {0: ["B-A0"]}]

@@ -70,13 +70,13 @@ def test_equals_the_module_for_any_configuration_lengths_and_order(
 @given(config=configs, stream=st.lists(st.lists(st.sampled_from(WORDS), max_size=5), min_size=1, max_size=4))
 @settings(max_examples=25, deadline=None)
 def test_a_stream_goes_on_from_the_state_it_had(config: BiLMConfig, stream: list[list[str]]):
-    """Rows of two texts of different lengths; forward, and of one direction alone, reading on is reading on."""
+    """Rows of three texts of different lengths; forward, and of one direction alone, reading on is reading on."""
     bilm = frozen_bilm(config)
     packed = PackedBiLM(config, dict(bilm.state_dict()))
-    state = packed.zero_state(2)
+    state = packed.zero_state(3)
     pieces: list[torch.Tensor] = []
     for sentence in stream:
-        activations, state = packed.read([sentence, ["the"]], state)
+        activations, state = packed.read([sentence, ["the", "cat", "sat"], ["on", "."]], state)
         pieces.append(activations[-1][: len(sentence)])
     joined = [token for sentence in stream for token in sentence]
     whole, _ = packed.read([joined], packed.zero_state(1))

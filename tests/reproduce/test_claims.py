@@ -25,6 +25,8 @@ def test_without_evidence_nothing_is_measurable():
         ([Interval(1, 0.5, 1.5)], "held"),
         ([Interval(1, 0.5, 1.5), Interval(1, -0.5, 2.5)], "not measurable here"),
         ([Interval(1, 0.5, 1.5), Interval(-0.1, -0.5, 0.3)], "did not hold"),
+        ([Interval(1, 0, 2)], "not measurable here"),
+        ([Interval(0, 0, 0)], "did not hold"),
         ([Interval(1, 0.5, 1.5), None], "not measurable here"),
     ],
 )

@@ -77,6 +77,16 @@ def test_of_equally_many_examples_and_seeds_the_converged_runs_count(tmp_path: P
     assert chosen.is_converged and chosen.elmo.score("f1", test_set="eng.testb") == Statistic((82.0,))
 
 
+def test_more_training_examples_count_before_more_seeds(tmp_path: Path):
+    for num_train, num_seeds, gained in ((14_041, 1, 1.0), (100, 2, 9.0)):
+        for seed in range(num_seeds):
+            for arm, settings, score in (("none", ("elmo=none",), 80.0), ("elmo", (), 80 + gained)):
+                folder = tmp_path / f"{num_train}-{arm}-{seed}"
+                make_run(folder, *settings, f"seed={seed}", test=score, num_train=num_train)
+    chosen = largest_comparisons([tmp_path])["named-entities"]
+    assert chosen.elmo.score("f1", test_set="eng.testb") == Statistic((81.0,))
+
+
 def test_at_the_scale_cpu_every_task_is_compared_converged_too():
     setup = Setup(find_scale("cpu"), Path("data"), "mini-en", "01234567", seeds=(0,))
     converged = {run.name: run.scores_tests for run in plan(setup) if "cpu-converged" in run.name}

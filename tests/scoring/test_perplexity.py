@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from elmokit.layers.projected_lstm import ProjectedLSTM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
@@ -90,16 +91,21 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
     bilm, softmax = random_model()
     path = tmp_path / "text.txt"
     path.write_text("a b\nc a\n")
-    with torch.no_grad():
-        # Forward reads <S> a b <S> c a and never an end; what it predicts is a b </S> c a </S>.
-        stream = ["<S>", "a", "b", "<S>", "c", "a"]
-        ids = torch.from_numpy(batch_character_ids([stream])[0])
-        outputs, _ = bilm.forward_lstm(bilm.encode_tokens(ids)[:, None])
-        logs = softmax(outputs[-1][:, 0]).log_softmax(dim=1)
-        targets = VOCABULARY.ids(["a", "b", "</S>", "c", "a", "</S>"])
-        expected = math.exp(-float(logs[torch.arange(6), torch.from_numpy(targets)].mean()))
+
+    def expected(lstm: ProjectedLSTM | None, stream: str, predicted: str) -> float:
+        assert lstm is not None
+        ids = torch.from_numpy(batch_character_ids([stream.split()])[0])
+        targets = torch.from_numpy(VOCABULARY.ids(predicted.split()))
+        with torch.no_grad():
+            outputs, _ = lstm(bilm.encode_tokens(ids)[:, None])
+            logs = softmax(outputs[-1][:, 0]).log_softmax(dim=1)
+        return math.exp(-float(logs[torch.arange(6), targets].mean()))
+
     measured = bilm_perplexity(bilm, softmax, VOCABULARY, [path], carry_state=True)
-    assert measured.forward.perplexity == pytest.approx(expected, rel=1e-5)
+    forward = expected(bilm.forward_lstm, "<S> a b <S> c a", "a b </S> c a </S>")  # it never reads an end
+    assert measured.forward.perplexity == pytest.approx(forward, rel=1e-5)
+    backward = expected(bilm.backward_lstm, "</S> b a </S> a c", "b a <S> a c <S>")
+    assert measured.backward is not None and measured.backward.perplexity == pytest.approx(backward, rel=1e-5)
     assert measured.num_predictions == 6
     assert measured.num_sentences is None
 

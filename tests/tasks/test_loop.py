@@ -70,6 +70,14 @@ def test_patience_does_not_end_training_before_the_least_number_of_steps(toy: To
     assert not progress.converged(replace(config, min_steps=6))
 
 
+def test_each_epoch_has_random_numbers_of_its_own(toy: Toy, tmp_path: Path):
+    training = lone_training(toy, tmp_path, [1, 2, 3])
+    drawn: list[float] = []
+    training.model.register_forward_pre_hook(lambda *_: drawn.append(torch.rand(()).item()))
+    training.run()
+    assert len(set(drawn)) == 3
+
+
 def test_a_small_training_set_is_read_as_often_as_an_epoch_needs(toy: Toy, tmp_path: Path):
     training = lone_training(toy, tmp_path, [10, 30], min_epoch_steps=3)
     assert (training.run().step, training.model.get_parameter("weight").tolist()) == (6, [-6, -6])
