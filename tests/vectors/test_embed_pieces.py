@@ -54,7 +54,10 @@ def test_the_pieces_together_are_what_embed_file_makes_of_each_file(
     assert done[1].num_tokens + done[2].num_tokens == sum(array.shape[-2] for array in found)
 
 
-def test_columns_of_the_input_are_kept_and_raw_text_gets_offsets(corpus: Path, tmp_path: Path):
+def test_columns_of_the_input_are_kept_and_raw_text_gets_offsets(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pieces, "GROUP_ROWS", 2)  # of a later block, too
     embed_all(corpus, tmp_path / "out", raw_text=True)
     rows = pq.read_table(tmp_path / "out" / "b-00000.parquet").to_pylist()
     assert [row["id"] for row in rows] == [0, 1, 2, 3, 4] and next(iter(rows[0])) == "id"
