@@ -73,15 +73,9 @@ def test_runs_without_test_scores_are_compared_by_the_development_set_and_named(
     results = compare_runs(read_runs(runs))
     assert results.comparisons[0].test_sets == [None]
     (note,) = results.notes
-    assert note.startswith("2 runs have no test scores (`elmokit train --resume RUN --test` adds them): /")
+    advice = "`elmokit train --resume RUN --test` adds them where the folder of the run is kept"
+    assert note.startswith(f"2 runs have no test scores ({advice}): /")
     assert all(str(run) in note for run in runs)
-
-
-def test_runs_of_which_only_the_log_is_kept_cannot_get_test_scores(tmp_path: Path):
-    runs = [make_run(tmp_path / elmo, f"elmo={elmo}", test=None) for elmo in ("none", "input")]
-    write_runs(read_runs(runs), tmp_path / "runs.jsonl")
-    (note,) = compare_runs(read_runs([tmp_path / "runs.jsonl"])).notes
-    assert "trained without `--test`; what is kept of them has no weights" in note
 
 
 def test_two_runs_of_one_seed_are_refused(folder: Path):

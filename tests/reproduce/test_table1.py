@@ -105,7 +105,8 @@ def test_runs_without_test_scores_make_a_row_that_says_so(tmp_path: Path):
     runs = [make_run(tmp_path / elmo, f"elmo={elmo}", test=None) for elmo in ("none", "input")]
     (row,) = our_rows(runs)
     assert row.row == "NER" and set(row.cells) == {None}
-    assert "runs without test scores (`elmokit train --resume RUN --test` adds them)" in row.measured_on
+    advice = "`elmokit train --resume RUN --test` adds them where the folder of the run is kept"
+    assert f"runs without test scores ({advice})" in row.measured_on
     runs[0] = make_run(tmp_path / "scored", "elmo=none", test=80)
     assert our_rows(runs) == [row]
 

@@ -294,7 +294,7 @@ def test_files_that_a_resumed_run_would_not_find_are_refused(toy: Toy, toy_data:
         with pytest.raises(ValueError, match="can be read only once, and a resumed run reads it again; give a file"):
             train(toy, Splits((toy_data / "train.tsv",), (path,)), **settings)
     unnamed = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.tsv"))
-    with pytest.raises(ValueError, match="has a name that is not UTF-8, which config.json cannot hold; rename it"):
+    with pytest.raises(ValueError, match="its name is not UTF-8; rename the file or folder"):
         train(toy, Splits((toy_data / "train.tsv",), test=(unnamed,)), **settings)
     assert not (tmp_path / "run").exists()
 

@@ -55,8 +55,8 @@ def results_page(
         f"fingerprint are in brackets. The bundled models are {', '.join(named)}; other fingerprints are of other "
         "weights, such as those that a bundled model had before, or of word vectors. Commands name files of "
         "vectors without their folders and without endings such as .txt.gz. A table has all the runs that fit it, also "
-        "those that other tables plan; the last commands of the page, with N for each seed, are for runs "
-        "that none plans.",
+        "those that other tables plan; commands of `elmokit train` at the end of the page, with N for each seed, are "
+        "for runs that no table plans.",
         "## The claims of the paper",
         markdown_table(
             ("", "claim", "verdict", "differences in points, with their intervals"),

@@ -318,9 +318,8 @@ def _dev_finding(what: str, first: Arm | None, second: Arm | None, family: Famil
     """The gain of the second arm over the first on the development set."""
     if first is None or second is None:
         return Finding(what, None)
-    converged = all(run.is_converged for run in (*first.runs, *second.runs))
-    words = ", ".join((what, *(() if converged else (NOT_CONVERGED,))))
-    return _finding(f"{words}:", dev_differences(first, second, family.metric))
+    unconverged = "" if first.is_converged and second.is_converged else f", {NOT_CONVERGED}"
+    return _finding(f"{what}{unconverged}:", dev_differences(first, second, family.metric))
 
 
 def _layer_findings(evidence: Evidence, name: str, *, better: str, worse: str) -> list[Finding]:

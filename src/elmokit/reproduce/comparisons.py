@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import statistics
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.statistic import Statistic
-from elmokit.reproduce.task_runs import read_task_run, unusual_settings
+from elmokit.reproduce.task_runs import last_two, read_task_run, unusual_settings
 from elmokit.system.untrusted import count, listed
 from elmokit.tasks.all_tasks import TASKS, find_task
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from elmokit.runs.logged_runs import LoggedRun
 
 
+ADD_TEST_SCORES = "`elmokit train --resume RUN --test` adds them where the folder of the run is kept"
 NOT_CONVERGED = "not converged"
 
 
@@ -39,6 +39,11 @@ class Arm:
         found = [result.dev if test_set is None else result.test.get(test_set, {}) for result in self.results]
         values = tuple(scores[name] for scores in found if name in scores)
         return Statistic(values) if values else None
+
+    @property
+    def is_converged(self) -> bool:
+        """Whether all runs have ended because their scores got no better."""
+        return all(run.is_converged for run in self.runs)
 
     @property
     def median_seconds(self) -> float:
@@ -91,7 +96,7 @@ class Comparison:
     @property
     def is_converged(self) -> bool:
         """Whether all runs of both arms have ended because their scores got no better."""
-        return all(run.is_converged for run in (*self.baseline.runs, *self.elmo.runs))
+        return self.baseline.is_converged and self.elmo.is_converged
 
     @property
     def rank(self) -> tuple[bool, int, int, bool]:
@@ -166,11 +171,9 @@ def comparisons_among(logged: Sequence[LoggedRun]) -> Results:
     runs = [read_task_run(run) for run in logged]
     unended = [run for run in runs if run.result is None]
     notes = [f"{run.where} has {'diverged' if run.diverged else 'not ended'}" for run in unended]
-    if untested := [run for run in runs if run.lacks_test_scores]:
+    if untested := [run.where for run in runs if run.lacks_test_scores]:
         has = "has" if len(untested) == 1 else "have"
-        why = how_to_test(untested)
-        where = listed([run.where for run in untested])
-        notes.append(f"{count(len(untested), 'run')} {has} no test scores ({why}): {where}")
+        notes.append(f"{count(len(untested), 'run')} {has} no test scores ({ADD_TEST_SCORES}): {listed(untested)}")
     groups: dict[str, list[TaskRun]] = {}
     for run in runs:
         if run.result is not None:
@@ -186,13 +189,6 @@ def comparisons_among(logged: Sequence[LoggedRun]) -> Results:
     names = list(TASKS)
     comparisons.sort(key=lambda comparison: (names.index(comparison.task), comparison.data, comparison.elmo_name))
     return Results(comparisons, notes)
-
-
-def how_to_test(runs: Sequence[TaskRun]) -> str:
-    """What adds the scores of the test sets to runs that have none, in words."""
-    if all(Path(run.where).is_dir() for run in runs):
-        return "`elmokit train --resume RUN --test` adds them"
-    return "trained without `--test`; what is kept of them has no weights"
 
 
 def _arms(group: Sequence[TaskRun]) -> dict[str, Arm]:
@@ -248,14 +244,9 @@ def _common(run: TaskRun) -> dict[str, Any]:
     Skipped examples are compared by their number only, because the words for the reason may change between versions.
     """
     splits = {"train": run.record.splits.train, "dev": run.record.splits.dev, "test": run.record.splits.test}
-    data = {name: [_last_two(path) for path in paths] for name, paths in splits.items()}
+    data = {name: [last_two(path) for path in paths] for name, paths in splits.items()}
     examples = {split: sorted(counts.values()) for split, counts in run.record.counts.items()}
     return {"data": data, "examples": examples, **run.settings()}
-
-
-def _last_two(path: Path) -> str:
-    """Folder and file name of a path; the rest differs from machine to machine."""
-    return "/".join(path.parts[-2:])
 
 
 def _differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:

@@ -56,8 +56,8 @@ class Family:
     @property
     def unconverged(self) -> tuple[str, ...]:
         """The words `not converged` if a run ended for another reason than that its score got no better."""
-        runs = [run for arms in (self.arms, self.baselines) for arm in arms.values() for run in arm.runs]
-        return () if all(run.is_converged for run in runs) else (NOT_CONVERGED,)
+        arms = (*self.arms.values(), *self.baselines.values())
+        return () if all(arm.is_converged for arm in arms) else (NOT_CONVERGED,)
 
     def with_arms(self, arms: Iterable[tuple[Any, ...]]) -> Family:
         """The family with no other arms than these, as far as it has them."""

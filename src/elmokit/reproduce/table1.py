@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.metrics.interval import Interval
 from elmokit.metrics.statistic import Statistic
-from elmokit.reproduce.comparisons import comparisons_among, gain, how_to_test
+from elmokit.reproduce.comparisons import ADD_TEST_SCORES, comparisons_among, gain
 from elmokit.reproduce.families import (
     ELMO,
     dev_score,
@@ -152,8 +152,7 @@ def _without_numbers(comparison: Comparison) -> list[OurRow]:
     """The rows that the comparison would have if both arms had scores of their test files."""
     names = [path.name for path in comparison.baseline.runs[0].record.splits.test]
     papers = [counterpart(comparison, name) for name in names if name not in comparison.test_sets]
-    why = how_to_test([*comparison.baseline.runs, *comparison.elmo.runs])
-    where = f"{comparison.measured_on(with_seeds=True)}: runs without test scores ({why})"
+    where = f"{comparison.measured_on(with_seeds=True)}: runs without test scores ({ADD_TEST_SCORES})"
     return [OurRow(paper.row, where, (None,) * len(TABLE_1.columns)) for paper in papers if paper is not None]
 
 

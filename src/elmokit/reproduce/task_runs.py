@@ -153,6 +153,11 @@ def unusual_settings(run: TaskRun, *, but: Sequence[str] = ()) -> tuple[str, ...
     return (*([] if nearest in USUAL else [f"recipe {nearest}"]), *differing[nearest])
 
 
+def last_two(path: Path) -> str:
+    """Folder and file name of a path; the rest differs from machine to machine."""
+    return "/".join(path.parts[-2:])
+
+
 def is_task_run(run: LoggedRun) -> bool:
     """Whether `elmokit train` wrote the run."""
     return run.config is not None and run.config.get("format") == TASK_FORMAT

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.reproduce.planned_runs import flat_settings
+from elmokit.reproduce.task_runs import last_two
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import with_settings
 
@@ -24,9 +25,9 @@ def train_command(run: TaskRun) -> str:
     config, splits = run.record.config, run.record.splits
     words = ["elmokit", "train", run.record.task, "--run", "RUN"]
     for option, paths in (("--train", splits.train), ("--dev", splits.dev)):
-        words += [word for path in paths for word in (option, _last_two(path))]
+        words += [word for path in paths for word in (option, last_two(path))]
     if run.result is not None and run.result.test:
-        words += [word for path in splits.test for word in ("--test", _last_two(path))]
+        words += [word for path in splits.test for word in ("--test", last_two(path))]
     settings = {
         name: _settings(with_settings(recipe(), [f"elmo={_position(config)}"]), config)
         for name, recipe in find_task(run.record.task).recipes.items()
@@ -52,7 +53,3 @@ def _text(name: str, value: object) -> str:
     if name in ("inputs.word_vectors", "inputs.elmo.model"):
         return Path(str(value)).name
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _last_two(path: Path) -> str:
-    return "/".join(path.parts[-2:])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.model.bundled import bundled_models, resolve_model
+from elmokit.system.files import check_names
 from elmokit.tasks.config import Splits
 from elmokit.tasks.reading import digest
 from elmokit.tasks.run_folder import with_elmo_model
@@ -69,7 +70,4 @@ def _check_can_be_read_again(splits: Splits) -> None:
     for path in (*splits.train, *splits.dev, *splits.test):
         if is_read_once(path):
             raise ValueError(f"{path} can be read only once, and a resumed run reads it again; give a file")
-        try:
-            str(path.resolve()).encode()
-        except UnicodeEncodeError:
-            raise ValueError(f"{path} has a name that is not UTF-8, which config.json cannot hold; rename it") from None
+        check_names(path.resolve())
