@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from elmokit.layers.devices import find_device
 from elmokit.layers.meta_device import on_meta_device
 from elmokit.model.bilm import BiLM
 from elmokit.model.packed_bilm import PackedBiLM
@@ -80,6 +81,7 @@ class LoadedBiLM:
 
     def to(self, device: torch.device) -> None:
         """Move the model, in both forms."""
+        device = torch.empty(0, device=device).device  # `cuda` is `cuda:0`, or another that the program has chosen
         if self._bilm is not None:
             self._bilm.to(device)
         if device != self.device:
@@ -142,5 +144,7 @@ def _device_of(bilm: BiLM) -> torch.device:
 
 
 def _device_or_cpu(name: str) -> torch.device:
-    device = torch.device(name)
-    return device if device.type == "cpu" or torch.cuda.is_available() else torch.device("cpu")
+    try:
+        return find_device(name)
+    except ValueError:
+        return torch.device("cpu")
