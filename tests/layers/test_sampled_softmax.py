@@ -95,6 +95,12 @@ def test_the_loss_and_its_gradients_are_the_definition() -> None:
         torch.testing.assert_close(got, want, rtol=0, atol=1e-12)
 
 
+def test_negatives_are_drawn_on_the_device_of_the_generator() -> None:
+    with torch.device("meta"):
+        found = draw_negatives(5, num_tokens=V, generator=torch.Generator("cpu").manual_seed(0))
+    torch.testing.assert_close(found.ids, draw_negatives(5, num_tokens=V, generator=torch.manual_seed(0)).ids)
+
+
 class _NoFloat64(TorchDispatchMode):
     """A device that has no float64."""
 

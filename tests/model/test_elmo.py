@@ -293,6 +293,16 @@ def test_it_moves_between_devices():
         elmo.to("cuda:99")
 
 
+def test_int8_on_a_gpu_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    message = r"^precision 'int8' works only on the CPU, not on cuda; give device='cpu' \(--device cpu\), or"
+    with pytest.raises(ValueError, match=message):
+        Elmo("no-model", precision="int8")
+    with pytest.raises(ValueError, match=message):
+        Elmo(random_bilm(), precision="int8").to("cuda")
+
+
 def test_a_copy_is_on_the_cpu_where_its_gpu_is_not(monkeypatch: pytest.MonkeyPatch):
     loaded = LoadedBiLM(random_bilm(), precision="float32")
     loaded.device = torch.device("cuda", 3)

@@ -49,12 +49,15 @@ def log_uniform_probability(ids: Int[Tensor, " N"], *, num_tokens: int) -> Float
 
 
 def draw_negatives(num_negatives: int, *, num_tokens: int, generator: torch.Generator) -> Negatives:
-    """Draw from the log-uniform distribution until there are `num_negatives` distinct ids, kept in drawing order."""
+    """Draw from the log-uniform distribution until there are `num_negatives` distinct ids, kept in drawing order.
+
+    They are on the device of the generator.
+    """
     if not 0 < num_negatives < num_tokens:
         raise ValueError(f"cannot draw {num_negatives} distinct negatives from a vocabulary of {num_tokens}")
-    draws = torch.empty(0, dtype=torch.long)
+    draws = torch.empty(0, dtype=torch.long, device=generator.device)
     while True:
-        uniform = torch.rand(4 * num_negatives, generator=generator, dtype=torch.float64)
+        uniform = torch.rand(4 * num_negatives, generator=generator, dtype=torch.float64, device=generator.device)
         ranks = torch.exp(uniform * math.log(num_tokens + 1)).long() - 1
         draws = torch.cat([draws, ranks.clamp_(max=num_tokens - 1)])
         ordered, positions = torch.sort(draws, stable=True)

@@ -10,6 +10,7 @@ import torch
 
 from elmokit.layers.devices import find_device
 from elmokit.layers.meta_device import on_meta_device
+from elmokit.layers.packed.linear import check_precision
 from elmokit.model.bilm import BiLM
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.model.token_cache import weight_versions
@@ -80,7 +81,8 @@ class LoadedBiLM:
         return self._packed
 
     def to(self, device: torch.device) -> None:
-        """Move the model, in both forms."""
+        """Move the model, in both forms. Raises ValueError for a device that does not have the precision."""
+        check_precision(self.precision, device)
         device = torch.empty(0, device=device).device  # `cuda` is `cuda:0`, or another that the program has chosen
         if self._bilm is not None:
             self._bilm.to(device)
