@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from elmokit.layers.devices import find_device, is_about_devices
+from elmokit.layers.devices import find_device, is_about_devices, widest_float, without_autocast
 
 
 def test_the_cpu_is_always_there():
@@ -35,3 +35,19 @@ def test_torch_complains_about_devices_in_many_words():
         assert is_about_devices(RuntimeError(text))
     assert is_about_devices(torch.OutOfMemoryError("Tried to allocate 20.00 GiB"))
     assert not is_about_devices(RuntimeError("mat1 and mat2 shapes cannot be multiplied (3x4 and 5x6)"))
+
+
+def test_apples_gpus_have_no_float64() -> None:
+    assert [widest_float(torch.device(name)) for name in ("cpu", "cuda:1", "mps")] == [
+        *(torch.float64, torch.float64, torch.float32)
+    ]
+
+
+def test_what_the_caller_lets_torch_cast_can_be_left_as_it_is() -> None:
+    matrix = torch.ones(2, 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        with without_autocast(matrix.device):
+            assert (matrix @ matrix).dtype == torch.float32
+        assert (matrix @ matrix).dtype == torch.bfloat16
+    with without_autocast(matrix.device):
+        assert (matrix @ matrix).dtype == torch.float32

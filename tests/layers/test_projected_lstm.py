@@ -137,6 +137,22 @@ def test_bfloat16_products_stay_near_and_keep_the_cells_in_float32() -> None:
     assert 0 < (near - exact).norm() / exact.norm() < 0.02
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_under_autocast_its_type_is_that_of_the_products(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    layer, inputs = random_layer().float(), torch.randn(T, B, D, requires_grad=True)
+    expected, _ = layer(inputs, product_dtype=dtype)
+    with torch.autocast("cpu", dtype=dtype):
+        outputs, state = layer(inputs)
+    assert outputs.dtype == state.cell.dtype == torch.float32
+    torch.testing.assert_close(outputs, expected, rtol=0, atol=0)
+    (gradient,) = torch.autograd.grad(outputs.sum(), inputs)
+    torch.testing.assert_close(gradient, *torch.autograd.grad(expected.sum(), inputs), rtol=0, atol=0)
+    doubles = inputs.detach().double()
+    with torch.autocast("cpu", dtype=dtype):  # which leaves float64 alone
+        torch.testing.assert_close(layer.double()(doubles)[0], layer(doubles, product_dtype=torch.float64)[0])
+
+
 def test_growing_rows_are_refused() -> None:
     with pytest.raises(ValueError, match="never grow"):
         random_layer()(torch.zeros(2, B, D, dtype=torch.float64), batch_sizes=[1, 2])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from elmokit.layers import sampled_softmax as module
 from elmokit.layers.sampled_softmax import (
     Negatives,
     Softmax,
@@ -90,3 +93,35 @@ def test_the_loss_and_its_gradients_are_the_definition() -> None:
         torch.autograd.grad(loss * 3.0, wanted), torch.autograd.grad(expected * 3.0, wanted), strict=True
     ):
         torch.testing.assert_close(got, want, rtol=0, atol=1e-12)
+
+
+def test_negatives_are_drawn_on_the_device_of_the_generator() -> None:
+    with torch.device("meta"):
+        found = draw_negatives(5, num_tokens=V, generator=torch.Generator("cpu").manual_seed(0))
+    torch.testing.assert_close(found.ids, draw_negatives(5, num_tokens=V, generator=torch.manual_seed(0)).ids)
+
+
+class _NoFloat64(TorchDispatchMode):
+    """A device that has no float64."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        assert not (isinstance(result, torch.Tensor) and result.dtype == torch.float64), func
+        return result
+
+
+def test_a_device_without_float64_gives_the_same_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(0)
+    softmax, hidden = Softmax(num_tokens=V, dim=D).requires_grad_(False), torch.randn(N, D)
+    targets = torch.arange(N)
+    negatives = Negatives(ids=torch.tensor([2, 5, 11, 30, 49]), num_draws=8)
+    rows = [(softmax.weight[ids], softmax.bias[ids]) for ids in (targets, negatives.ids)]
+
+    def loss() -> torch.Tensor:
+        return sampled_softmax_loss(hidden, *rows, targets=targets, negatives=negatives, num_tokens=V)
+
+    expected = loss()
+    monkeypatch.setattr(module, "widest_float", lambda device: torch.float32)
+    with _NoFloat64():
+        found = loss()
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=0)

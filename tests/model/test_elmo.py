@@ -5,6 +5,7 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from elmokit.model import bundled
 from elmokit.model.bundled import resolve_model
 from elmokit.model.elmo import Elmo
+from elmokit.model.loaded import LoadedBiLM
 from elmokit.model.sentences import TOKENS_PER_SENTENCE, batches_by_length
 from elmokit.model.token_cache import TokenCache
 from elmokit.text.spelling import ByteSpelling
@@ -289,6 +291,36 @@ def test_it_moves_between_devices():
     assert_same(elmo.encode(SENTENCES), expected)
     with pytest.raises(ValueError, match="device 'cuda:99' cannot be used here"):
         elmo.to("cuda:99")
+
+
+def test_int8_on_a_gpu_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    message = r"^precision 'int8' works only on the CPU, not on cuda; give device='cpu' \(--device cpu\), or"
+    with pytest.raises(ValueError, match=message):
+        Elmo("no-model", precision="int8")
+    with pytest.raises(ValueError, match=message):
+        Elmo(random_bilm(), precision="int8").to("cuda")
+
+
+def test_a_copy_is_on_the_cpu_where_its_gpu_is_not(monkeypatch: pytest.MonkeyPatch):
+    loaded = LoadedBiLM(random_bilm(), precision="float32")
+    loaded.device = torch.device("cuda", 3)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert copy.deepcopy(loaded).device == torch.device("cpu")
+
+
+def test_a_move_to_where_it_is_repeats_no_work(monkeypatch: pytest.MonkeyPatch):
+    def empty(size: int, *, device: torch.device) -> SimpleNamespace:
+        return SimpleNamespace(device=torch.device(device.type, 0))
+
+    loaded = LoadedBiLM(random_bilm(), precision="float32")
+    packed = loaded.packed()
+    loaded.device, loaded._bilm = torch.device("cuda", 0), None  # as after from_pretrained(device="cuda")
+    monkeypatch.setattr(torch, "empty", empty)
+    loaded.to(torch.device("cuda"))
+    assert loaded.device == torch.device("cuda", 0) and loaded.packed() is packed
 
 
 def test_tokens_offsets_and_vectors_come_together():

@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elmokit.layers.packed import linear
 from elmokit.layers.packed.linear import Precision
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
@@ -211,3 +212,14 @@ def test_packing_for_bfloat16_never_holds_the_weights_in_float32(forks: Any, tmp
     done = forks.run_script(MEMORY, str(tmp_path / "small"), str(tmp_path / "large"), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 0.75 * weights  # the half that stays, and what one matrix needs
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_autocast_around_it_changes_nothing(precision: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "_works", lambda make: False)  # the kernels that GPUs have
+    sentences = [["the", "cat"], ["sat"]]
+    bilm = frozen_bilm(BiLMConfig(filters=((1, 4),), character_dim=3, projection_dim=6, lstm_dim=16))
+    with torch.autocast("cpu", dtype=torch.float16):
+        found = Elmo(bilm, precision=precision).encode(sentences)
+    for one, other in zip(found, Elmo(bilm, precision=precision).encode(sentences), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -161,3 +161,17 @@ def test_a_model_without_softmax_or_vocabulary_is_refused() -> None:
 def test_no_sentences_have_no_surprisal() -> None:
     assert toy_elmo().surprisal([]) == []
     assert list(toy_elmo().surprisal_model().read([], SurprisalSettings())) == []
+
+
+def test_autocast_around_it_changes_nothing() -> None:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        (found,) = toy_elmo().surprisal([["a", "b", "c"]])
+    (expected,) = toy_elmo().surprisal([["a", "b", "c"]])
+    np.testing.assert_array_equal(found.bits(), expected.bits())
+
+
+def test_a_softmax_that_is_trained_can_be_trained_on() -> None:
+    bilm, softmax = toy_parts()
+    assert softmax.requires_grad_().weight.requires_grad
+    Elmo(bilm, VOCABULARY, softmax=softmax).surprisal([["a"]])
+    assert softmax.weight.requires_grad and softmax.bias.requires_grad

@@ -8,13 +8,15 @@ import shutil
 import socket
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 from safetensors.torch import load_file
 
-from elmokit.pretraining.ranks import Ranks
+from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.system.locks import lock
 from elmokit.text.vocabulary import Vocabulary
 
@@ -103,3 +105,14 @@ def test_one_process_alone_needs_no_group() -> None:
     alone.wait()
     assert torch.equal(tensor, torch.ones(2)) and alone.mean([1.0, 2.0]) == (1.0, 2.0)
     assert alone.any(True) and not alone.any(False) and alone.broadcast_from_first("x") == "x"
+
+
+def test_processes_wait_for_the_first_longer_than_nccl_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, object] = {}
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(dist, "init_process_group", lambda backend, **given: seen.update(given, backend=backend))
+    monkeypatch.setattr(dist, "get_rank", lambda: 1)
+    monkeypatch.setattr(dist, "destroy_process_group", lambda: None)
+    with join_ranks(torch.device("cpu")) as ranks:
+        assert (ranks.rank, ranks.world_size) == (1, 2)
+    assert seen == {"backend": "gloo", "timeout": timedelta(days=1)}

@@ -28,7 +28,7 @@ from elmokit.pretraining.evaluation import HeldOutPerplexity
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
 from elmokit.pretraining.run import Run
-from elmokit.pretraining.train import pretrain, resume_pretraining
+from elmokit.pretraining.train import pretrain, resolved, resume_pretraining
 from elmokit.runs.training import DivergenceError
 from elmokit.scoring.perplexity import perplexity
 from elmokit.system.json_fields import Fields
@@ -539,3 +539,15 @@ def test_the_schedule_rises_stays_and_falls() -> None:
     assert rates == pytest.approx([0.1, 1.0, 1.0, 1.0, 0.5, 0.02])
     cosine = with_settings(config, ["schedule=cosine"])
     assert [cosine.learning_rate_at(step) for step in (50, 75)] == pytest.approx([1.0, 0.5])
+
+
+def test_the_automatic_precision_is_bfloat16_only_on_gpus_that_multiply_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for has_it in (True, False):
+
+        def is_supported(including_emulation: bool = True, *, has_it: bool = has_it) -> bool:
+            return has_it or including_emulation
+
+        monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_supported)
+        found = resolved(recipe("tiny"), num_tokens=10**6, device=torch.device("cuda"))
+        assert found.precision == ("bfloat16" if has_it else "float32")
+    assert resolved(recipe("tiny"), num_tokens=10**6, device=torch.device("mps")).precision == "float32"

@@ -138,3 +138,11 @@ def test_a_forward_model_has_no_backward_perplexity(text: Path) -> None:
     measured = bilm_perplexity(bilm, softmax, VOCABULARY, [text])
     assert measured.backward is None
     assert measured.mean == measured.forward.perplexity
+
+
+def test_sums_are_on_the_cpu_whatever_the_default_device() -> None:
+    losses, targets = torch.tensor([0.5, 1.0, 0.25]), torch.tensor([2, 0, 2])
+    with torch.device("meta"):
+        sums = module._Sum(3)
+    sums.add(losses, targets)
+    assert sums.result().losses.tolist() == [1.0, 0.0, 0.75]

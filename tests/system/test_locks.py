@@ -124,9 +124,10 @@ def test_no_lock_is_lost_while_others_are_released(tmp_path: Path):
     assert os.listdir(tmp_path) == ["counter"]
 
 
-def test_a_file_system_without_locks_is_warned_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP])
+def test_a_file_system_without_locks_is_warned_about(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def unsupported(*_: object) -> None:
-        raise OSError(errno.ENOLCK, "No locks available")
+        raise OSError(number, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", unsupported)
     with (

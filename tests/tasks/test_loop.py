@@ -78,6 +78,15 @@ def test_each_epoch_has_random_numbers_of_its_own(toy: Toy, tmp_path: Path):
     assert len(set(drawn)) == 3
 
 
+def test_training_on_the_cpu_leaves_the_generators_of_gpus_alone(
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    seeds: list[int] = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeds.append)
+    lone_training(toy, tmp_path, [10]).run()
+    assert seeds == []
+
+
 def test_a_small_training_set_is_read_as_often_as_an_epoch_needs(toy: Toy, tmp_path: Path):
     training = lone_training(toy, tmp_path, [10, 30], min_epoch_steps=3)
     assert (training.run().step, training.model.get_parameter("weight").tolist()) == (6, [-6, -6])

@@ -88,7 +88,7 @@ class StaticWords:
     @torch.no_grad()
     def _vectors(self, tokens: list[str]) -> Floats:
         vectors, _ = self._encode_tokens([tokens])
-        return unit_vectors(vectors[0].double().cpu().numpy())
+        return unit_vectors(vectors[0].cpu().double().numpy())
 
 
 def most_frequent_words(vocabulary: Vocabulary, *, number: int = 5000) -> list[str]:

@@ -65,7 +65,9 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> ElmoEmbeddings:
         """The embeddings of what `to_params` gave. Raises FormatError if the model in it is damaged."""
-        elmo = elmo_of(params["files"], device=_flair.device, precision=params["precision"])
+        precision = params["precision"]
+        device = "cpu" if precision == "int8" else _flair.device  # flair's may be a GPU, which has no int8
+        elmo = elmo_of(params["files"], device=device, precision=precision)
         return cls(elmo, layers=params["layers"], name=params["name"])
 
 

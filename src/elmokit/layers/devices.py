@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
@@ -32,6 +33,18 @@ def find_device(given: str | torch.device | None) -> torch.device:
             return device
     gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     raise ValueError(f"device {str(given)!r} cannot be used here; there is {', '.join(['cpu', *gpus])}")
+
+
+def widest_float(device: torch.device) -> torch.dtype:
+    """The type for numbers that need to be exact: float64, or float32 on Apple's GPUs, which have no float64."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Context in which a `torch.autocast` that the caller has enabled for the device changes no types."""
+    if not torch.is_autocast_enabled(device.type):
+        return nullcontext()
+    return torch.autocast(device.type, enabled=False)
 
 
 def is_about_devices(error: RuntimeError) -> bool:

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from elmokit.layers.devices import without_autocast
+
 if TYPE_CHECKING:
     from jaxtyping import Float
 
@@ -73,7 +75,8 @@ class ProjectedLSTM(nn.Module):
         carry_mask: 0 where a row forgets its state before the step, else 1.
         input_masks: a dropout mask for the input of each layer, already scaled. The skip connection adds the masked
             input, as in bilm-tf.
-        product_dtype: type of matrix products, such as bfloat16; cells, gates and sums keep the type of the inputs.
+        product_dtype: type of matrix products, such as bfloat16; cells, gates and sums keep the type of the inputs. By
+            default that of `torch.autocast` where it is enabled, and else the type of the inputs.
         """
         outputs: list[Tensor] = []
         last: list[LSTMState] = []
@@ -140,12 +143,13 @@ class ProjectedLSTMLayer(nn.Module):
             batch_sizes=rows,
             cell_clip=self.cell_clip,
             projection_clip=self.projection_clip if self.projection_weight is not None else None,
-            product_dtype=product_dtype or inputs.dtype,
+            product_dtype=product_dtype or _autocast_dtype(inputs) or inputs.dtype,
             save_for_backward=torch.is_grad_enabled(),
         )
         weights = (self.input_weight, self.recurrent_weight, self.bias, self.projection_weight)
         apply = cast("Callable[..., tuple[Tensor, Tensor, Tensor]]", _Recurrence.apply)
-        outputs, cell, output = apply(settings, inputs, state.cell, state.output, *weights, carry_mask)
+        with without_autocast(inputs.device):  # whose products would be of other types than what they are written to
+            outputs, cell, output = apply(settings, inputs, state.cell, state.output, *weights, carry_mask)
         return outputs, LSTMState(cell, output)
 
 
@@ -298,6 +302,13 @@ class _Recurrence(torch.autograd.Function):
             to_projection,
             None,
         )
+
+
+def _autocast_dtype(inputs: Tensor) -> torch.dtype | None:
+    """The type that `torch.autocast` gives to matrix products of the inputs; None if it leaves them as they are."""
+    device = inputs.device.type
+    changes = torch.is_autocast_enabled(device) and inputs.dtype != torch.float64
+    return torch.get_autocast_dtype(device) if changes else None
 
 
 def _running_bias(bias: Float[Tensor, " G"]) -> Float[Tensor, " G"]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
+from elmokit.layers.devices import widest_float
+
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
@@ -43,16 +45,19 @@ class Negatives:
 
 def log_uniform_probability(ids: Int[Tensor, " N"], *, num_tokens: int) -> Float[Tensor, " N"]:
     """`P(k) = (ln(k + 2) - ln(k + 1)) / ln(V + 1)`: Zipf's law for a vocabulary sorted by falling frequency."""
-    return torch.log1p(1.0 / (ids.double() + 1.0)) / math.log(num_tokens + 1)
+    return torch.log1p(1.0 / (ids.to(widest_float(ids.device)) + 1.0)) / math.log(num_tokens + 1)
 
 
 def draw_negatives(num_negatives: int, *, num_tokens: int, generator: torch.Generator) -> Negatives:
-    """Draw from the log-uniform distribution until there are `num_negatives` distinct ids, kept in drawing order."""
+    """Draw from the log-uniform distribution until there are `num_negatives` distinct ids, kept in drawing order.
+
+    They are on the device of the generator.
+    """
     if not 0 < num_negatives < num_tokens:
         raise ValueError(f"cannot draw {num_negatives} distinct negatives from a vocabulary of {num_tokens}")
-    draws = torch.empty(0, dtype=torch.long)
+    draws = torch.empty(0, dtype=torch.long, device=generator.device)
     while True:
-        uniform = torch.rand(4 * num_negatives, generator=generator, dtype=torch.float64)
+        uniform = torch.rand(4 * num_negatives, generator=generator, dtype=torch.float64, device=generator.device)
         ranks = torch.exp(uniform * math.log(num_tokens + 1)).long() - 1
         draws = torch.cat([draws, ranks.clamp_(max=num_tokens - 1)])
         ordered, positions = torch.sort(draws, stable=True)
@@ -122,7 +127,7 @@ class _LossOverClasses(torch.autograd.Function):
         grad_weight = torch.zeros_like(weight)
         grad_offsets = torch.zeros_like(offsets)
         grad_true = torch.empty_like(true_logits)
-        total = hidden.new_zeros((), dtype=torch.float64)
+        total = hidden.new_zeros((), dtype=widest_float(hidden.device))
         size = min(ROWS_AT_ONCE, len(hidden))
         products, logits = low_hidden.new_empty(size, len(weight)), hidden.new_empty(size, len(weight))
         for start in range(0, len(hidden), ROWS_AT_ONCE):
@@ -136,7 +141,7 @@ class _LossOverClasses(torch.autograd.Function):
             chances.sub_(highest[:, None]).exp_()
             true_chance = (true - highest).exp()
             normaliser = chances.sum(dim=1) + true_chance
-            total += (normaliser.log() + highest - true).sum(dtype=torch.float64)
+            total += (normaliser.log() + highest - true).sum(dtype=total.dtype)
             chances.div_(normaliser[:, None] * len(hidden))
             grad_true[rows] = (true_chance / normaliser - 1.0) / len(hidden)
             grad_offsets += chances.sum(dim=0)

@@ -101,7 +101,8 @@ class Elmo:
                     f"{model} has its own vocabulary and softmax; give the weights of a pair by weights=..., or to "
                     "from_pretrained(options, weights)"
                 )
-            on_device = find_device(device)  # before anything is read
+            on_device = find_device(device)
+            check_precision(precision, on_device)  # before anything is read
             self.name = str(model)
             """The name or path that it was loaded from; None if it was made from a biLM."""
             self._source = source = lasting_paths(model, weights)
@@ -193,7 +194,7 @@ class Elmo:
         return self._loaded.device
 
     def to(self, device: str | torch.device) -> Elmo:
-        """Move it to another device, and return it. Raises ValueError for a device that is not there."""
+        """Move it to another device, and return it. Raises ValueError for a device that is not there, or lacks int8."""
         self._loaded.to(find_device(device))
         return self
 

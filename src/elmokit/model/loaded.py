@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from elmokit.layers.devices import find_device
 from elmokit.layers.meta_device import on_meta_device
+from elmokit.layers.packed.linear import check_precision
 from elmokit.model.bilm import BiLM
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.model.token_cache import weight_versions
@@ -79,7 +81,9 @@ class LoadedBiLM:
         return self._packed
 
     def to(self, device: torch.device) -> None:
-        """Move the model, in both forms."""
+        """Move the model, in both forms. Raises ValueError for a device that does not have the precision."""
+        check_precision(self.precision, device)
+        device = torch.empty(0, device=device).device  # `cuda` is `cuda:0`, or another that the program has chosen
         if self._bilm is not None:
             self._bilm.to(device)
         if device != self.device:
@@ -142,5 +146,7 @@ def _device_of(bilm: BiLM) -> torch.device:
 
 
 def _device_or_cpu(name: str) -> torch.device:
-    device = torch.device(name)
-    return device if device.type == "cpu" or torch.cuda.is_available() else torch.device("cpu")
+    try:
+        return find_device(name)
+    except ValueError:
+        return torch.device("cpu")

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from elmokit.layers.char_encoder import ACTIVATIONS
+from elmokit.layers.devices import without_autocast
 from elmokit.layers.packed.char_encoder import PackedCharEncoder, PackedConvolution, PackedHighway
 from elmokit.layers.packed.linear import Precision, kernel_for, round_up, rows_are_independent, weight_dtype
 from elmokit.layers.packed.lookup_encoder import PackedLookupEncoder
@@ -63,7 +64,6 @@ class PackedBiLM:
         self.lstms = [_lstm(config, weights, name, make_kernel) for name in directions]
         self._after_boundary = self._read_boundaries()
 
-    @torch.inference_mode()
     def read(
         self, sentences: Sequence[Sequence[str]], state: State | None = None, *, depth: int | None = None
     ) -> tuple[list[Float[Tensor, "N E"]], State]:
@@ -73,7 +73,12 @@ class PackedBiLM:
         tokens keeps its state. If no state was passed, the returned states are meaningless for all sentences but the
         longest.
         """
-        depth = self.config.num_layers if depth is None else depth
+        with torch.inference_mode(), without_autocast(self.char_encoder.embedding.weight.device):
+            return self._read(sentences, state, depth=self.config.num_layers if depth is None else depth)
+
+    def _read(
+        self, sentences: Sequence[Sequence[str]], state: State | None, *, depth: int
+    ) -> tuple[list[Float[Tensor, "N E"]], State]:
         vectors, which = self.token_cache.distinct(sentences)
         tokens = vectors[which]
         width = len(self.lstms) * self.config.projection_dim

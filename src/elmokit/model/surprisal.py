@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 import torch
 
+from elmokit.layers.devices import without_autocast
 from elmokit.layers.full_softmax import SoftmaxDetails, SoftmaxPredictions, full_softmax_predictions
 from elmokit.model.sentences import batches_by_length
 from elmokit.system.batches import batched
@@ -113,7 +114,7 @@ class SurprisalModel:
         self, packed: PackedBiLM, softmax: Softmax, vocabulary: Vocabulary, text_warnings: TextWarnings
     ) -> None:
         self.packed = packed
-        self.softmax = softmax.to(packed.char_encoder.embedding.weight.device).requires_grad_(False)
+        self.softmax = softmax.to(packed.char_encoder.embedding.weight.device)
         self.vocabulary = vocabulary
         self._warnings = text_warnings
 
@@ -204,13 +205,14 @@ class SurprisalModel:
         bounded = [[*s, END_SENTENCE] if way == 0 else [BEGIN_SENTENCE, *s] for s in sentences]
         targets = self.vocabulary.ids(token for sentence in bounded for token in sentence)
         contexts = np.concatenate(paths)
-        found = full_softmax_predictions(
-            hidden.to(self.softmax.weight.dtype),
-            self.softmax,
-            contexts=torch.from_numpy(contexts).to(hidden.device),
-            targets=torch.from_numpy(targets).to(hidden.device),
-            details=details,
-        )
+        with without_autocast(hidden.device):
+            found = full_softmax_predictions(
+                hidden.to(self.softmax.weight.dtype),
+                self.softmax,
+                contexts=torch.from_numpy(contexts).to(hidden.device),
+                targets=torch.from_numpy(targets).to(hidden.device),
+                details=details,
+            )
         return self._split(found, contexts, [len(sentence) for sentence in bounded])
 
     def _split(
@@ -263,4 +265,4 @@ def _distinct_contexts(sentences: list[Sequence[str]], *, backward: bool) -> tup
 
 
 def _bits(nats: Float[Tensor, " N"]) -> Float[np.ndarray, " N"]:
-    return nats.double().cpu().numpy() / math.log(2)
+    return nats.cpu().double().numpy() / math.log(2)  # not all devices have float64

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from elmokit.layers.random_numbers import seeded
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.bundled import resolve_model
@@ -55,8 +56,7 @@ def adapted_softmax(
     softmax: Softmax | None, vocabulary: Vocabulary | None, new_vocabulary: Vocabulary, config: PretrainingConfig
 ) -> Softmax:
     """A softmax over `new_vocabulary`, with trained rows for the tokens in both and new random rows for the others."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(config.seed)
+    with seeded(config.seed):
         adapted = new_softmax(len(new_vocabulary), config)
     if softmax is None or vocabulary is None:
         return adapted

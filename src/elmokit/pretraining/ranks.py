@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TypeVar, cast
 
 import torch
@@ -20,6 +21,10 @@ from elmokit.layers.projected_lstm import LSTMState
 from elmokit.model.bilm import BiLMState
 
 Value = TypeVar("Value")
+
+LONGEST_WAIT = timedelta(days=1)
+"""For the first process, which alone reads all text before the first step, and evaluates. By default nccl gives up
+after ten minutes. When a process fails, torchrun ends the others at once."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,7 @@ def join_ranks(device: torch.device) -> Generator[Ranks]:
     if device.type == "cuda":  # each process of a machine has a GPU of its own
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=LONGEST_WAIT)
     try:
         yield Ranks(rank=dist.get_rank(), world_size=world_size, device=device)
     finally:

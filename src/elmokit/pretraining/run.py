@@ -17,6 +17,7 @@ from torch import Tensor
 
 from elmokit.corpus.batches import Batch, Packer, PackerState, packed_batches
 from elmokit.corpus.stream import SentenceStream
+from elmokit.layers.random_numbers import seeded
 from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.model.formats.native import CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
@@ -62,8 +63,7 @@ class Run:
         self.shards = [shard.resolve() for shard in shards]
         self.vocabulary = vocabulary
         self.ranks = ranks
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config.seed)
+        with seeded(config.seed):
             self.bilm = BiLM(config.bilm)
             self.softmax = new_softmax(len(vocabulary), config)
         for module in (self.bilm, self.softmax):
@@ -224,14 +224,15 @@ class Run:
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         self.ranks.average(gradients)
         losses = self.ranks.mean(losses)
-        norm = torch.nn.utils.get_total_norm(gradients, foreach=True)
+        together = self.ranks.device.type != "mps"  # which has no operators on lists of tensors
+        norm = torch.nn.utils.get_total_norm(gradients, foreach=together)
         if not (all(map(math.isfinite, losses)) and bool(torch.isfinite(norm))):
             raise DivergenceError(
                 f"step {self.progress.step}: {self._not_finite(losses)} is not finite, so training has diverged; "
                 f"{self._how_to_continue()}"
             )
         if norm > config.clip_norm:
-            torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=True)
+            torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=together)
         for settings in self.optimizer.param_groups:
             settings["lr"] = config.learning_rate_at(self.progress.step)
         self.optimizer.step()

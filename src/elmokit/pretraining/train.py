@@ -212,7 +212,8 @@ def _warn_of_unknown_words(shards: Sequence[Path], vocabulary: Vocabulary) -> No
 def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:
     """Replace the settings that depend on the machine or the vocabulary by definite ones, as the run records them.
 
-    `precision="auto"` becomes bfloat16 on CUDA, and on a CPU that multiplies it at least 1.3 times as fast as float32.
+    `precision="auto"` becomes bfloat16 on GPUs with instructions for it (of NVIDIA's, those since Ampere), and on a CPU
+    that multiplies it at least 1.3 times as fast as float32.
     If the vocabulary has no more tokens than negatives are to be drawn, the full softmax is used, with a warning.
     """
     if config.softmax == "sampled" and config.num_negatives >= num_tokens:
@@ -223,9 +224,10 @@ def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device
         config = replace(config, softmax="full")
     if config.precision != "auto":
         return config
-    if device.type == "cuda":
-        return replace(config, precision="bfloat16")
-    fast = _product_seconds(torch.float32) > 1.3 * _product_seconds(torch.bfloat16)
+    if device.type != "cpu":
+        fast = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        fast = _product_seconds(torch.float32) > 1.3 * _product_seconds(torch.bfloat16)
     return replace(config, precision="bfloat16" if fast else "float32")
 
 

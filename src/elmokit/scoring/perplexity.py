@@ -213,8 +213,8 @@ class _Sum:
     """Running sums of losses and counts for every token of the vocabulary."""
 
     def __init__(self, num_tokens: int) -> None:
-        self.losses = torch.zeros(num_tokens, dtype=torch.float64)
-        self.counts = torch.zeros(num_tokens, dtype=torch.long)
+        self.losses = torch.zeros(num_tokens, dtype=torch.float64, device="cpu")  # whatever the default device
+        self.counts = torch.zeros(num_tokens, dtype=torch.long, device="cpu")
 
     def add(self, losses: Float[Tensor, " N"], targets: Int[Tensor, " N"]) -> None:
         targets = targets.cpu()

@@ -26,7 +26,8 @@ if sys.platform != "win32":
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-_NOT_POSSIBLE = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM, errno.EROFS)
+_NOT_SUPPORTED = (errno.EOPNOTSUPP, errno.ENOTSUP)  # one number on Linux, two on macOS, where `flock` gives the second
+_NOT_POSSIBLE = (errno.ENOLCK, errno.ENOSYS, *_NOT_SUPPORTED, errno.EACCES, errno.EPERM, errno.EROFS)
 """Of file systems without locks, and of folders in which no file can be made. A lock that is there but may not be
 opened is somebody else's: `InUseError`."""
 _MAX_HOLDER_BYTES = 200

@@ -105,7 +105,10 @@ class TaskTraining(Generic[E, P]):
             torch.random.fork_rng(self.cuda_devices),
             progress_bar(unit="step", total=len(groups), label=f"epoch {self.progress.epoch + 1}", keep=False) as bar,
         ):
-            torch.manual_seed(self.config.seed * 1_000_003 + self.progress.epoch)
+            seed = self.config.seed * 1_000_003 + self.progress.epoch
+            torch.default_generator.manual_seed(seed)
+            if any(value.device.type != "cpu" for value in self.parameters):  # or no GPU's generator is touched
+                torch.manual_seed(seed)
             for number, group in enumerate(groups, start=1):
                 total += self._one_step(group, step)
                 step += 1

@@ -8,6 +8,7 @@ import torch
 
 from elmokit.layers.devices import find_device
 from elmokit.layers.meta_device import on_meta_device
+from elmokit.layers.random_numbers import seeded
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.safetensors import read_layout
 from elmokit.system.untrusted import FormatError
@@ -40,10 +41,9 @@ def new_model(
 
     So the rest of the model starts as similarly as it can with ELMo and without.
     """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(record.config.training.seed)
+    with seeded(record.config.training.seed):
         inputs = TokenInputs(record.config.inputs, words=words, elmo=elmo)
-        torch.manual_seed(record.config.training.seed)
+    with seeded(record.config.training.seed):
         model = task.build(record.config.model, inputs, record.symbols)
     return model.to(find_device(device))
 

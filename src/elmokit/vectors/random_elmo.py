@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
-
+from elmokit.layers.random_numbers import seeded
 from elmokit.model.bilm import BiLM
 from elmokit.model.elmo import Elmo
 
@@ -15,6 +14,5 @@ if TYPE_CHECKING:
 
 def random_elmo(config: BiLMConfig, *, seed: int) -> Elmo:
     """A biLM with the weights that pretraining starts from; they depend on the seed alone."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         return Elmo(BiLM(config).requires_grad_(False))

@@ -62,10 +62,15 @@ class Kernel(Protocol):
 MakeKernel: TypeAlias = "Callable[[Float[Tensor, 'M K'], Float[Tensor, ' M'] | None], Kernel]"
 
 
-def check_precision(precision: str) -> None:
-    """Raise ValueError, naming those there are, for a precision that is not known."""
+def check_precision(precision: str, device: torch.device | None = None) -> None:
+    """Raise ValueError for a precision that is not known, naming those there are, or that the device does not have."""
     if precision not in PRECISIONS:
         raise ValueError(f"precision is {precision!r}; expected one of {', '.join(PRECISIONS)}")
+    if precision == "int8" and device is not None and device.type != "cpu":
+        raise ValueError(
+            f"precision 'int8' works only on the CPU, not on {device}; give device='cpu' (--device cpu), or choose "
+            "'bfloat16'"
+        )
 
 
 def kernel_for(precision: Precision, weight: Float[Tensor, "M *K"]) -> MakeKernel:
@@ -75,10 +80,8 @@ def kernel_for(precision: Precision, weight: Float[Tensor, "M *K"]) -> MakeKerne
     multiplies it, the first: those are about as fast as each other, and a measurement would give a sentence other
     vectors in another process. Raises ValueError when this machine has no kernel of that precision.
     """
-    check_precision(precision)
+    check_precision(precision, weight.device)
     if weight.device.type != "cpu":
-        if precision == "int8":
-            raise ValueError(f"precision 'int8' works only on the CPU; on {weight.device} choose 'bfloat16'")
         return PlainBFloat16 if precision == "bfloat16" else Transposed
     candidates: dict[Precision, list[MakeKernel]] = {
         "float32": [Blocked],
