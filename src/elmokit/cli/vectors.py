@@ -53,7 +53,7 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
         help="top, average, all, or the number of one layer (default: all for *.h5, as dump_bilm_embeddings "
         "does, else top)",
     )
-    parser.add_argument("--batch-size", type=int, default=128, help="sentences per batch (default: %(default)s)")
+    parser.add_argument("--batch-size", type=int, metavar="N", help="sentences per batch (default: 128)")
     parser.add_argument(
         "--precision",
         choices=("float32", "bfloat16", "int8", "auto"),
@@ -108,7 +108,7 @@ def _embed(arguments: argparse.Namespace) -> None:
 
 def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
     given = {"--with": arguments.system, "--word-vectors": arguments.word_vectors, "--tokenize": arguments.tokenize}
-    given["--column"] = arguments.column
+    given |= {"--column": arguments.column, "--batch-size": arguments.batch_size is not None}
     if refused := [name for name, value in given.items() if value]:
         raise ValueError(f"{', '.join(refused)} cannot be combined with --fasta")
     elmo = _open_elmo(arguments)
@@ -135,6 +135,7 @@ def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
         "--device": "device",
         "--layers": "layers",
         "--column": "column",
+        "--batch-size": "batch_size",
     }
     given = [option for option, name in names.items() if getattr(arguments, name) is not None]
     given += ["--precision"] * (arguments.precision != "float32") + ["--resume"] * arguments.resume
@@ -165,7 +166,7 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
         arguments.input,
         arguments.output,
         layers=arguments.layers,
-        batch_size=arguments.batch_size,
+        batch_size=128 if arguments.batch_size is None else arguments.batch_size,
         raw_text=arguments.tokenize,
         column=arguments.column,
         resume=arguments.resume,
@@ -213,6 +214,8 @@ def _cache(arguments: argparse.Namespace) -> None:
     folder = arguments.cache or default_cache()
     if arguments.action == "clear":
         days = arguments.unused_days
+        if days is not None and not days >= 0:
+            raise ValueError(f"--unused-days is {days}; expected a number of days, at least 0")
         since = math.inf if days is None else time.time() - days * 86_400
         freed = clear_cache(folder, model=arguments.model, unused_since=since)
         print(f"{folder}: {freed / 1e6:,.1f} MB freed")
