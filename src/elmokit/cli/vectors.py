@@ -78,7 +78,7 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="continue an interrupted job, and keep the finished lines if this one is interrupted",
+        help="continue an interrupted job, and keep the finished lines also if this one fails",
     )
     parser.add_argument(
         "--with",
