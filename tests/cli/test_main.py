@@ -161,6 +161,11 @@ def test_an_output_never_replaces_its_input(
         ("change", "FOLDER", "OTHER", "--json", "IN"),
         ("change", "OTHER", "OTHER", "--words", "IN", "-o", "IN"),
         ("train-comparator", "word2vec", "IN", "-o", "IN"),
+        ("embed", "OTHER", "-o", "IN", "--model", "OTHER", "--weights", "IN"),
+        ("embed", "OTHER", "-o", "IN", "--fasta", "--model", "IN"),
+        ("perplexity", "OTHER", "OTHER", "--weights", "IN", "--json", "IN"),
+        ("surprisal", "IN", "OTHER", "-o", "IN"),
+        ("change", "OTHER", "OTHER", "--words", "OTHER", "--model", "OTHER", "--weights", "IN", "-o", "IN"),
     ],
 )
 def test_no_verb_writes_over_what_it_reads(

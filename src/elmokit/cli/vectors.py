@@ -176,10 +176,12 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
 def _open_elmo(arguments: argparse.Namespace) -> Elmo:
     """The model, after a look at the input, because importing torch takes seconds."""
     from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
+    from elmokit.system.files import check_is_not_input
     from elmokit.text.lines import check_inputs
 
     model = arguments.model or DEFAULT_MODEL
     check_inputs(arguments.input)
+    check_is_not_input(arguments.output, model, *([arguments.weights] if arguments.weights else []))
     resolve_model(model)
 
     from elmokit.model.elmo import Elmo
