@@ -51,3 +51,21 @@ def test_what_the_encoding_of_the_output_does_not_have_is_escaped(tmp_path: Path
     codec, _, _ = encoding.partition(":")
     assert (done.returncode, done.stderr) == (0, b"")
     assert "눈œ.txt".encode(codec, errors="backslashreplace") in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "error"),
+    [
+        ("inspect mini-en >&-", 0, ""),
+        ("inspect none >&-", 2, "elmokit: error: no model 'none'"),
+        ("inspect mini-en 2>&-", 0, ""),
+        ("inspect none 2>&-", 2, ""),
+        ("vocabulary - -o OUT <&-", 2, "elmokit: error: the shards contain no sentence: standard input"),
+    ],
+)
+def test_closed_streams_are_empty_or_lead_nowhere(arguments: str, code: int, error: str, tmp_path: Path):
+    line = f"{sys.executable} -m elmokit {arguments}".replace("OUT", str(tmp_path / "out.txt"))
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert done.stderr.startswith(error) and done.stderr.count("\n") == bool(error)
+    assert not done.stdout or "mini-en" in done.stdout

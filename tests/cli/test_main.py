@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import h5py
@@ -13,13 +16,19 @@ import torch
 
 from elmokit import __version__
 from elmokit.cli.main import main
+from elmokit.comparators.embed_with import embed_with
+from elmokit.corpus.stream import SentenceStream
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.model.formats.native import write_native
 from elmokit.model.formats.read import to_stored
+from elmokit.scoring.minimal_pairs import read_pairs
+from elmokit.text.fasta import read_fasta
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
+
+TINY_VECTORS = "vectors.txt"
 
 VERBS = (
     *("demo", "embed", "cache", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
@@ -152,6 +161,11 @@ def test_an_output_never_replaces_its_input(
         ("change", "FOLDER", "OTHER", "--json", "IN"),
         ("change", "OTHER", "OTHER", "--words", "IN", "-o", "IN"),
         ("train-comparator", "word2vec", "IN", "-o", "IN"),
+        ("embed", "OTHER", "-o", "IN", "--model", "OTHER", "--weights", "IN"),
+        ("embed", "OTHER", "-o", "IN", "--fasta", "--model", "IN"),
+        ("perplexity", "OTHER", "OTHER", "--weights", "IN", "--json", "IN"),
+        ("surprisal", "IN", "OTHER", "-o", "IN"),
+        ("change", "OTHER", "OTHER", "--words", "OTHER", "--model", "OTHER", "--weights", "IN", "-o", "IN"),
     ],
 )
 def test_no_verb_writes_over_what_it_reads(
@@ -348,3 +362,48 @@ def test_change_compares_two_corpora_and_says_where_no_word_is_frequent_enough(
     assert "no word occurs at least 5 times in both corpora" in capsys.readouterr().err
     assert run(*arguments, "--max-uses", "1") == 2
     assert "max_uses is 1; expected a whole number, at least 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("embed TEXT -o OUT.npy --fasta --batch-size 2", "--batch-size cannot be combined with --fasta"),
+        ("embed TEXT -o OUT.npy --with static:TEXT --batch-size 2", "--batch-size cannot be combined with --with"),
+        ("perplexity mini-en TEXT --top-min-count 2", "--top-min-count needs --top N"),
+        ("prepare TEXT -o OUT --exclude-words 5", "--exclude-words needs --exclude FILE"),
+        ("cache clear --cache OUT --unused-days -1", "--unused-days is -1.0; expected a number of days, at least 0"),
+        ("cache clear --cache OUT --unused-days nan", "--unused-days is nan; expected a number of days"),
+        ("surprisal MODEL TEXT -o OUT/x.tsv", "out does not exist; create it first"),
+        ("embed TEXT -o OUT.npy --weights TEXT", "mini-en is the name of a model, which has weights of its own"),
+        ("inspect hf://user/model --weights TEXT", "hf://user/model is the name of a model, which has weights of its"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(
+    arguments: str, message: str, model: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    places = {"TEXT": str(text), "OUT": str(tmp_path / "out"), "MODEL": str(model)}
+    for name, place in places.items():
+        arguments = arguments.replace(name, place)
+    assert run(*arguments.split()) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.glob("out*"))
+
+
+@pytest.mark.parametrize(
+    ("read", "content", "message"),
+    [
+        (lambda: list(read_pairs("-")), b"a b\n", "^standard input, line 1: expected two sentences"),
+        (lambda: list(read_pairs("-")), b"", "^standard input: has no pair"),
+        (lambda: list(read_fasta("-")), b">a\n", "^standard input, line 1: the header is followed by no sequence"),
+        (lambda: next(SentenceStream([Path("-")])), b"\n", "the shards contain no sentence: standard input$"),
+        (lambda: embed_with("static", TINY_VECTORS, "-", "out.npy"), b"", "^standard input has no lines"),
+    ],
+)
+def test_errors_call_standard_input_by_its_name(
+    read: Callable[[], object], content: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path(TINY_VECTORS).write_text("the 0.1 0.2\n")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content))))
+    with pytest.raises(ValueError, match=message):
+        read()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from elmokit.comparators.all_comparators import COMPARATORS, open_comparator, train_comparator
@@ -19,3 +21,10 @@ def test_unknown_names_are_refused_with_the_nearest():
         open_comparator("covee", "x")
     with pytest.raises(ValueError, match="no training 'contextvec'; did you mean context2vec"):
         train_comparator("contextvec", [], "x")
+
+
+@pytest.mark.parametrize("system", ["word2vec", "fasttext", "cove", "context2vec"])
+def test_a_training_refuses_what_can_be_read_only_once(system: str, tmp_path: Path):
+    with pytest.raises(ValueError, match="^- is a pipe or standard input, but a training reads it again; write it"):
+        train_comparator(system, ["-"], tmp_path / "vectors.bin")
+    assert not list(tmp_path.iterdir())

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from elmokit.comparators.word_vector_training import train_fasttext, train_word2vec
+from elmokit.corpus.stream import SentenceStream
 from elmokit.text.word_vectors import read_word_vectors
 
 pytest.importorskip("gensim")
@@ -90,3 +91,23 @@ def test_without_gensim_the_error_says_what_to_install(shard: Path, tmp_path: Pa
     with pytest.raises(ValueError, match=r"training word vectors needs gensim: pip install 'elmokit\[comparators\]'"):
         train_word2vec([shard], tmp_path / "vectors.vec")
     assert not (tmp_path / "vectors.vec").exists()
+
+
+@pytest.mark.parametrize("train", [train_word2vec, train_fasttext])
+def test_a_shard_that_can_no_longer_be_read_ends_the_training(
+    train: Callable[[list[Path], Path, list[str]], object],
+    shard: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    class Failing(SentenceStream):
+        passes = 0
+
+        def __init__(self, shards: list[Path], **settings: bool | int) -> None:
+            Failing.passes += 1
+            super().__init__(shards if Failing.passes < 3 else [tmp_path / "gone"], shuffle=False, num_epochs=1)
+
+    monkeypatch.setattr("elmokit.comparators.word_vector_training.SentenceStream", Failing)
+    with pytest.raises(FileNotFoundError, match="gone: there is no such file"):
+        train([shard], tmp_path / "vectors.bin", [*SETTINGS, "bucket=10"])
+    assert not (tmp_path / "vectors.bin").exists()

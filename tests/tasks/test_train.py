@@ -76,9 +76,13 @@ def test_a_run_learns_and_writes_what_it_did(run: Run, capsys: pytest.CaptureFix
     assert config["examples"]["train"] == {"examples": 40, "without a label": 1}
     shown = capsys.readouterr().err
     assert "train: skipped 1: without a label" in shown and "epoch 6: loss" in shown
+    score = result["test"]["test.tsv"]["accuracy"]
+    assert f"test.tsv, with the weights that are best on the development set: accuracy {score:.2f}" in shown
 
 
-def test_the_test_set_is_scored_only_when_that_is_asked_for(run: Run, toy: Toy, tmp_path: Path):
+def test_the_test_set_is_scored_only_when_that_is_asked_for(
+    run: Run, toy: Toy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     settings: dict[str, Any] = {"task": toy, "cache": tmp_path / "cache", "device": "cpu"}
     asked = lines(run("asked", "elmo=both", "max_epochs=2", test=True))[-1]
     run_dir = run("run", "elmo=both", "max_epochs=2")
@@ -87,7 +91,9 @@ def test_the_test_set_is_scored_only_when_that_is_asked_for(run: Run, toy: Toy, 
     resume_task(run_dir, **settings)
     assert lines(run_dir) == before
     for test in (True, False):  # once there, the scores stay
+        capsys.readouterr()
         resume_task(run_dir, test=test, **settings)
+        assert ("test.tsv, with the weights that are best" in capsys.readouterr().err) == test
         *epochs, result = lines(run_dir)
         assert epochs == before[:-1]
         assert {name: result[name] for name in ("dev", "test")} == {name: asked[name] for name in ("dev", "test")}

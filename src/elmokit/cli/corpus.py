@@ -53,7 +53,10 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
         "dropped",
     )
     parser.add_argument(
-        "--exclude-words", type=int, metavar="N", help="successive words that count as a passage (default: 10)"
+        "--exclude-words",
+        type=int,
+        metavar="N",
+        help="with --exclude: successive words that are a passage (default: 10)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed for shuffling and holding out (default: %(default)s)")
     parser.add_argument(
@@ -69,6 +72,8 @@ def _prepare(arguments: argparse.Namespace) -> None:
     from elmokit.corpus.prepare import Preparation, prepare
     from elmokit.report.corpus_tables import corpus_text
 
+    if arguments.exclude_words is not None and not arguments.exclude:
+        raise ValueError("--exclude-words needs --exclude FILE")
     names = ("min_tokens", "max_tokens", "held_out", "shard_megabytes", "exclude_words")
     given = {name: getattr(arguments, name) for name in names}
     how = Preparation(

@@ -97,15 +97,18 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
 
 def _reproduce(arguments: argparse.Namespace) -> None:
     """Write tables and figures of a paper with our numbers next to the printed ones; train and compute if need be."""
-    from elmokit.report.pages import write_reproduction
+    from elmokit.report.pages import check_folder, write_reproduction
     from elmokit.reproduce.all_reproductions import find_reproduction
     from elmokit.reproduce.reproduction import Request
 
     names, paths = _names_and_paths(arguments.names)
     of_runs = [name for name in names if find_reproduction(name).plan is not None]
     if arguments.dry_run:
+        if paths:
+            raise ValueError(f"{paths[0]}: --dry-run lists what would be trained, which takes names of tables alone")
         _print_plan(of_runs, arguments)
         return
+    check_folder(arguments.output)  # before days of training
     trained = _train_for(of_runs, arguments) if of_runs and not paths else []
     for name in names:
         results_dir = _results_dir(name, arguments.results, alone=len(names) == 1)

@@ -43,15 +43,14 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top-min-count",
         type=int,
-        default=1,
         metavar="N",
-        help="list only words that were predicted at least N times (default: 1)",
+        help="with --top: list only words that were predicted at least N times (default: 1)",
     )
     parser.add_argument(
         "--json",
         type=Path,
         metavar="FILE",
-        help="also write everything as JSON, with bands and top words for every file",
+        help="also write everything as JSON, with bands and, with --top, top words for every file",
     )
 
 
@@ -63,10 +62,12 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     from elmokit.system.files import atomic_write, check_is_not_input, check_names
     from elmokit.text.lines import check_inputs
 
+    if arguments.top_min_count is not None and arguments.top is None:
+        raise ValueError("--top-min-count needs --top N")
     check_inputs(*arguments.files)
     if arguments.json:
         check_names(*arguments.files)
-    check_is_not_input(arguments.json, *arguments.files)
+    check_is_not_input(arguments.json, *arguments.files, *_of_model(arguments))
     resolve_model(arguments.model)
 
     from elmokit.report.scoring_tables import perplexity_text
@@ -77,7 +78,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
             arguments.model,
             arguments.files,
             num_words=arguments.top,
-            min_count=arguments.top_min_count,
+            min_count=1 if arguments.top_min_count is None else arguments.top_min_count,
             carry_state=arguments.carry_state,
             weights=arguments.weights,
         )
@@ -124,7 +125,7 @@ def _add_surprisal(parser: argparse.ArgumentParser) -> None:
 def _surprisal(arguments: argparse.Namespace) -> None:
     """Compute the surprisal of every token of a text, in bits, with the full softmax."""
     from elmokit.model.bundled import resolve_model
-    from elmokit.system.files import check_is_not_input
+    from elmokit.system.files import check_is_not_input, check_output
     from elmokit.text.lines import check_inputs
 
     rows = next((name for name in ("words", "sentences", "pairs") if getattr(arguments, name)), "tokens")
@@ -133,7 +134,9 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     if rows == "pairs" and (arguments.carry_state or arguments.direction != "both"):
         raise ValueError("--pairs reads each sentence by itself, in both directions: no --carry-state or --direction")
     check_inputs(arguments.file)
-    check_is_not_input(arguments.output, arguments.file)
+    check_is_not_input(arguments.output, arguments.file, *_of_model(arguments))
+    if arguments.output:
+        check_output(arguments.output)  # because reading a large model takes minutes
     resolve_model(arguments.model)
 
     from elmokit.model.elmo import Elmo
@@ -179,6 +182,11 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
         if arguments.output:
             file.write(as_tsv(pair_rows(scores)))
     print(accuracy_text(accuracies(scores)))
+
+
+def _of_model(arguments: argparse.Namespace) -> list[str]:
+    """The files of the model that are named, which no output may replace."""
+    return [arguments.model, *([arguments.weights] if arguments.weights else [])]
 
 
 @contextmanager

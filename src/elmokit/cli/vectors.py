@@ -53,7 +53,7 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
         help="top, average, all, or the number of one layer (default: all for *.h5, as dump_bilm_embeddings "
         "does, else top)",
     )
-    parser.add_argument("--batch-size", type=int, default=128, help="sentences per batch (default: %(default)s)")
+    parser.add_argument("--batch-size", type=int, metavar="N", help="sentences per batch (default: 128)")
     parser.add_argument(
         "--precision",
         choices=("float32", "bfloat16", "int8", "auto"),
@@ -78,7 +78,7 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="continue an interrupted job, and keep the finished lines if this one is interrupted",
+        help="continue an interrupted job, and keep the finished lines also if this one fails",
     )
     parser.add_argument(
         "--with",
@@ -108,7 +108,7 @@ def _embed(arguments: argparse.Namespace) -> None:
 
 def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
     given = {"--with": arguments.system, "--word-vectors": arguments.word_vectors, "--tokenize": arguments.tokenize}
-    given["--column"] = arguments.column
+    given |= {"--column": arguments.column, "--batch-size": arguments.batch_size is not None}
     if refused := [name for name, value in given.items() if value]:
         raise ValueError(f"{', '.join(refused)} cannot be combined with --fasta")
     elmo = _open_elmo(arguments)
@@ -135,6 +135,7 @@ def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
         "--device": "device",
         "--layers": "layers",
         "--column": "column",
+        "--batch-size": "batch_size",
     }
     given = [option for option, name in names.items() if getattr(arguments, name) is not None]
     given += ["--precision"] * (arguments.precision != "float32") + ["--resume"] * arguments.resume
@@ -165,7 +166,7 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
         arguments.input,
         arguments.output,
         layers=arguments.layers,
-        batch_size=arguments.batch_size,
+        batch_size=128 if arguments.batch_size is None else arguments.batch_size,
         raw_text=arguments.tokenize,
         column=arguments.column,
         resume=arguments.resume,
@@ -175,10 +176,12 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
 def _open_elmo(arguments: argparse.Namespace) -> Elmo:
     """The model, after a look at the input, because importing torch takes seconds."""
     from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
+    from elmokit.system.files import check_is_not_input
     from elmokit.text.lines import check_inputs
 
     model = arguments.model or DEFAULT_MODEL
     check_inputs(arguments.input)
+    check_is_not_input(arguments.output, model, *([arguments.weights] if arguments.weights else []))
     resolve_model(model)
 
     from elmokit.model.elmo import Elmo
@@ -213,6 +216,8 @@ def _cache(arguments: argparse.Namespace) -> None:
     folder = arguments.cache or default_cache()
     if arguments.action == "clear":
         days = arguments.unused_days
+        if days is not None and not days >= 0:
+            raise ValueError(f"--unused-days is {days}; expected a number of days, at least 0")
         since = math.inf if days is None else time.time() - days * 86_400
         freed = clear_cache(folder, model=arguments.model, unused_since=since)
         print(f"{folder}: {freed / 1e6:,.1f} MB freed")

@@ -50,7 +50,7 @@ def _add_explore(parser: argparse.ArgumentParser) -> None:
         ".tsv files have senses of tokens, too",
     )
     parser.add_argument(
-        "--tokenize", action="store_true", help="split the lines of the files into tokens (default: at spaces)"
+        "--tokenize", action="store_true", help="with --corpus: split its lines into tokens (default: at spaces)"
     )
     parser.add_argument(
         "--umap", action="store_true", help="compute maps of frequent words by UMAP, too (needs elmokit[umap])"

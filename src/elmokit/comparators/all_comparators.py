@@ -13,6 +13,7 @@ from elmokit.comparators.cove_training import train_cove
 from elmokit.comparators.static import STATIC
 from elmokit.comparators.transformer import HF_FIRST, HF_MEAN
 from elmokit.comparators.word_vector_training import train_fasttext, train_word2vec
+from elmokit.text.lines import is_read_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,6 +77,11 @@ def train_comparator(
     used, and OSError for files that cannot be read or written.
     """
     train = _find(TRAININGS, system, what="training")
+    for file in files:
+        if is_read_once(file):
+            raise ValueError(
+                f"{file} is a pipe or standard input, but a training reads it again; write it to a file first"
+            )
     return train([Path(file) for file in files], Path(output), settings, resume=resume)
 
 

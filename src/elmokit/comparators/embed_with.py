@@ -9,7 +9,7 @@ from elmokit.comparators.all_comparators import open_comparator
 from elmokit.system.batches import batched
 from elmokit.system.files import check_is_not_input, check_output
 from elmokit.system.progress import progress_bar
-from elmokit.text.lines import read_lines, split_tokens
+from elmokit.text.lines import read_lines, shown_name, split_tokens
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.embed_file import EmbeddedFile
 from elmokit.vectors.save_vectors import save_vectors
@@ -54,7 +54,7 @@ def embed_with(
     split = tokenize if raw_text else split_tokens
     sentences = [split(line) for line in read_lines(input_path)]
     if not sentences:
-        raise ValueError(f"{input_path} has no lines; expected one sentence per line")
+        raise ValueError(f"{shown_name(input_path)} has no lines; expected one sentence per line")
     layers.add(sentences)
     save_vectors(output, sentences, _encoded(layers, sentences))
     return EmbeddedFile(len(sentences), sum(map(len, sentences)))

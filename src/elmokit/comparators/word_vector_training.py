@@ -119,6 +119,8 @@ def _trained(model: Any, shards: Sequence[Path], config: WordVectorConfig) -> An
         raise ValueError(f"no word occurs at least {config.min_count} times (min_count)")
     words = model.corpus_total_words
     model.train(sentences, total_examples=model.corpus_count, total_words=words, epochs=config.epochs)
+    if sentences.error is not None:
+        raise sentences.error
     return model
 
 
@@ -138,20 +140,36 @@ def _arguments(config: WordVectorConfig) -> dict[str, Any]:
 
 
 class _Sentences:
-    """The sentences of the shards in their order; gensim iterates once to count and once per epoch."""
+    """The sentences of the shards in their order; gensim iterates once to count and once per epoch.
+
+    A shard that can no longer be read ends an epoch, and `error` says why: gensim reads in a thread, and would wait
+    for ever for one that has raised.
+    """
 
     def __init__(self, shards: Sequence[Path], *, num_epochs: int) -> None:
         self.shards, self.num_epochs = shards, num_epochs
         self.passes = 0
         self.num_sentences: int | None = None
+        self.error: ValueError | OSError | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
         label = f"epoch {self.passes} of {self.num_epochs}" if self.passes else "counting"
         self.passes += 1
         count = 0
         with progress_bar(unit="sentence", total=self.num_sentences, label=label, scale=True) as bar:
-            for sentence in SentenceStream(self.shards, shuffle=False, num_epochs=1):
+            stream = SentenceStream(self.shards, shuffle=False, num_epochs=1)
+            while (sentence := self._next(stream)) is not None:
                 yield sentence
                 bar.update()
                 count += 1
         self.num_sentences = count
+
+    def _next(self, stream: SentenceStream) -> list[str] | None:
+        """The next sentence, or None at the end; what is raised while gensim only counts is raised at once."""
+        try:
+            return next(stream, None) if self.error is None else None
+        except (ValueError, OSError) as error:
+            if self.num_sentences is None:
+                raise
+            self.error = error
+            return None

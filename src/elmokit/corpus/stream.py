@@ -13,7 +13,7 @@ from pathlib import Path
 
 from elmokit.corpus.manifest import MANIFEST_JSON_NAME, MANIFEST_NAME
 from elmokit.system.batches import batched
-from elmokit.text.lines import read_lines, split_tokens
+from elmokit.text.lines import read_lines, shown_name, split_tokens
 
 BLOCK_LINES = 65_536  # lines that are in memory and shuffled together, about 10 MB of text
 
@@ -86,7 +86,7 @@ class SentenceStream:
                         self.position = CorpusPosition(epoch, shard_index, block_index, index + 1)
                         yield split_tokens(lines[index])
             if empty and (epoch > start.epoch or start == CorpusPosition()):
-                raise ValueError(f"the shards contain no sentence: {', '.join(map(str, self.shards))}")
+                raise ValueError(f"the shards contain no sentence: {', '.join(map(shown_name, self.shards))}")
             epoch += 1
 
     def _shard_order(self, epoch: int) -> list[Path]:

@@ -36,7 +36,7 @@ class ElmoVectorizer(
     """Texts, or lists of tokens, -> an array (N,2D) with the pooled vectors of the tokens of each.
 
     model: an `Elmo`, the name of a bundled model, or what `Elmo.from_pretrained` opens.
-    layers: "top", "average" or the number of a layer; pooled vectors of the average are the better features.
+    layers: "top", "average" or the number of a layer.
     pooling: "mean" or "max" over the tokens; a text without tokens gets zeros.
     normalize: whether to scale each vector to length 1.
     batch_size: number of texts that are encoded at once.

@@ -56,13 +56,25 @@ def expanded(path: str | os.PathLike[str]) -> Path:
     return Path(os.path.expanduser(path))
 
 
+def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
+    """The options.json and the weights of a pair. Raises ValueError for the name of a model, which has its weights."""
+    options = expanded(path)
+    if hub.is_address(path) or (str(path).lower() in bundled_models() and not os.path.lexists(options)):
+        raise ValueError(
+            f"{path} is the name of a model, which has weights of its own; leave out --weights, or weights=, or name "
+            "the options.json to which they belong (--model, in Python the model)"
+        )
+    return options, expanded(weights)
+
+
 def lasting_paths(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[str | Path, str | Path | None]:
     """What leads to the same model later, for `resolve_model`: a bundled name, a commit of the Hub, absolute paths.
 
-    Raises the errors of `resolve_model`.
+    Raises the errors of `resolve_model` and `pair_paths`.
     """
     if weights is not None:
-        return expanded(name_or_path).absolute(), expanded(weights).absolute()
+        options, weights = pair_paths(name_or_path, weights)
+        return options.absolute(), weights.absolute()
     if hub.is_address(name_or_path):
         return hub.pinned(name_or_path), None
     path = resolve_model(name_or_path)

@@ -20,7 +20,7 @@ from elmokit.reproduce.reproduction import Request, paths_of
 from elmokit.reproduce.results import result_files
 from elmokit.reproduce.task_runs import is_task_run
 from elmokit.runs.logged_runs import LoggedRun, has_runs, read_runs
-from elmokit.system.files import atomic_write
+from elmokit.system.files import atomic_write, temporary_folder
 
 CURVE_NAME = "training-curve.svg"
 TRAINING_NAME = "training.md"
@@ -32,8 +32,9 @@ def write_report(paths: Sequence[Path], folder: Path) -> list[Path]:
     Returns the paths of the files that were written. `paths` are runs as in `read_runs`, and `results.jsonl` files or
     folders of them. Without matplotlib, the tables are still written, and a warning says how to get the pictures.
     Runs that cannot be read or shown are left out, with a warning for each. If there are no others, what is wrong with
-    the first is raised, FileNotFoundError or ValueError, and nothing is written.
+    the first is raised, FileNotFoundError or ValueError, and nothing is written. Raises the errors of `check_folder`.
     """
+    check_folder(folder)
     command = shlex.join(["elmokit", "report", *map(str, paths), "-o", str(folder)])
     paths, left_out = shown_runs(paths)
     for reason in left_out:
@@ -51,9 +52,11 @@ def write_reproduction(name: str, paths: Sequence[Path], folder: Path, *, reques
     """Write a table of a paper with our rows, `table1.md`; returns its path.
 
     paths: what it is made from; if there are none, `request` says what is computed first.
-    Raises ValueError for an unknown name, and what the table's functions raise; then no page is written.
+    Raises ValueError for an unknown name, the errors of `check_folder`, and what the table's functions raise; then no
+    page is written.
     """
     reproduction = find_reproduction(name)
+    check_folder(folder)
     found = paths_of(reproduction, paths, request)
     command = shlex.join(["elmokit", "reproduce", name, *map(str, found), "-o", str(folder)])
     rows, details = reproduction.measure(found), reproduction.details(found) if reproduction.details else ()
@@ -61,6 +64,16 @@ def write_reproduction(name: str, paths: Sequence[Path], folder: Path, *, reques
         raise ValueError(f"{name}: {', '.join(map(str, found))} have no {reproduction.reads}")
     page = reproduction_page(reproduction, rows, details, command=command)
     return _write({f"{name}.md": page.encode()}, folder)[0]
+
+
+def check_folder(folder: Path) -> None:
+    """Raise OSError, naming the folder, if no pages can be written into it, which is made if it does not exist."""
+    target = folder.resolve()
+    existing = next(path for path in (target, *target.parents) if path.exists())
+    if not existing.is_dir():
+        raise NotADirectoryError(f"{folder}: {existing} is not a folder; choose another output folder")
+    with temporary_folder(existing / "page", named=folder):
+        pass
 
 
 def _training_files(runs: Sequence[LoggedRun], command: str) -> dict[str, bytes]:

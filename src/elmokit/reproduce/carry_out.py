@@ -68,7 +68,8 @@ def plan_runs(names: Sequence[str], training: Training) -> list[PlannedRun]:
     )
     plans = [reproduction.plan for reproduction in map(find_reproduction, names) if reproduction.plan is not None]
     runs = cheapest_first(run for plan in plans for run in plan(setup))
-    return [run for run in runs if run.task in training.tasks] if training.tasks else runs
+    chosen = {find_task(task).name for task in training.tasks}  # which may be short names
+    return [run for run in runs if run.task in chosen] if chosen else runs
 
 
 def missing_runs(runs: Sequence[PlannedRun], training: Training) -> list[PlannedRun]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.metrics.score import Accuracy
-from elmokit.text.lines import read_lines, split_tokens
+from elmokit.text.lines import read_lines, shown_name, split_tokens
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -45,12 +45,15 @@ def read_pairs(path: Path | str, *, raw_text: bool = False) -> Iterator[Sentence
         halves = [split(half) for half in line.split("\t")]
         if len(halves) != 2 or not all(halves):
             raise ValueError(
-                f"{path}, line {number}: expected two sentences separated by a tab: the good one, a tab, the bad one"
+                f"{shown_name(path)}, line {number}: expected two sentences separated by a tab: the good one, a "
+                "tab, the bad one"
             )
         is_empty = False
         yield halves[0], halves[1]
     if is_empty:
-        raise ValueError(f"{path}: has no pair; expected one per line: the good sentence, a tab, the bad one")
+        raise ValueError(
+            f"{shown_name(path)}: has no pair; expected one per line: the good sentence, a tab, the bad one"
+        )
 
 
 def score_pairs(model: SurprisalModel, pairs: Sequence[Sentences]) -> Iterator[PairScore]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from elmokit.model.surprisal import Likeliest, SurprisalSettings
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.lines import read_lines, split_tokens
+from elmokit.text.lines import read_lines, shown_name, split_tokens
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSett
             is_empty = False
             yield rows
     if is_empty:
-        raise ValueError(f"{path}: has no sentence; expected text with one sentence per line")
+        raise ValueError(f"{shown_name(path)}: has no sentence; expected text with one sentence per line")
 
 
 def _lines(path: Path | str, settings: TableSettings) -> Iterator[Line]:
@@ -89,7 +89,7 @@ def _lines(path: Path | str, settings: TableSettings) -> Iterator[Line]:
     for number, text in enumerate(read_lines(path), start=1):
         tokens = split(text)
         if tokens or settings.surprisal.carry_state:
-            yield Line(f"{path}, line {number}", number, text, tokens)
+            yield Line(f"{shown_name(path)}, line {number}", number, text, tokens)
 
 
 def _token_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -> tuple[Row, list[Row]]:

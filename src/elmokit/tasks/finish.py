@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def finish(
     loop: TaskTraining[E, P], record: TaskRecord, examples: TaskExamples[E], *, new_test_files: bool = False
 ) -> None:
-    """Train to the end, and log the scores of the best weights, unless the log has them already.
+    """Train to the end, and log the scores of the best weights, unless the log has them already; print those of tests.
 
     new_test_files: the scores in the log are of other test files, which may have the same names.
     """
@@ -54,6 +54,7 @@ def finish(
         result = _result(loop, examples, tested)
         keep_records(metrics, lambda record: "result" not in record)
         append_json_line(metrics, result)
+    _print_tests(_results(metrics)[-1]["test"], examples)
     if before and not (examples.test or tested):
         print(
             f"the test scores of the log were those of other weights (epoch {before[-1].get('best_epoch')}); --test, "
@@ -64,6 +65,12 @@ def finish(
 
 def _results(metrics: Path) -> list[dict[str, Any]]:
     return [record for record in read_log(metrics).records if "result" in record]
+
+
+def _print_tests(tested: Mapping[str, Mapping[str, float]], examples: TaskExamples[Any]) -> None:
+    for name in examples.test:
+        scores = ", ".join(f"{score} {number:.2f}" for score, number in tested[name].items())
+        print(f"{name}, with the weights that are best on the development set: {scores}", file=sys.stderr, flush=True)
 
 
 def _is_of(result: Mapping[str, Any], last_epoch: int, best_epoch: int) -> bool:

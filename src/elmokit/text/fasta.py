@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from elmokit.text.lines import read_lines
+from elmokit.text.lines import read_lines, shown_name
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
 DATABASES = ("sp", "tr", "gi", "gb", "emb", "dbj", "ref", "pir", "prf", "lcl")
@@ -32,7 +32,7 @@ def read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
         elif line.strip():
             if name is None:
                 raise ValueError(
-                    f"{os.fspath(path)}, line {number}: a sequence without a header; expected '>NAME' first"
+                    f"{shown_name(path)}, line {number}: a sequence without a header; expected '>NAME' first"
                 )
             residues.append("".join(line.split()).upper())
     if name is not None:
@@ -45,7 +45,7 @@ def _name(path: str | os.PathLike[str], number: int, header: str) -> str:
     name = fields[1].strip() if is_coded else next(iter(header.split()), "")
     if not name:
         raise ValueError(
-            f"{os.fspath(path)}, line {number}: the header has no name; expected '>NAME' or '>sp|NAME|...'"
+            f"{shown_name(path)}, line {number}: the header has no name; expected '>NAME' or '>sp|NAME|...'"
         )
     return name
 
@@ -53,5 +53,5 @@ def _name(path: str | os.PathLike[str], number: int, header: str) -> str:
 def _sequence(path: str | os.PathLike[str], number: int, residues: list[str]) -> str:
     sequence = "".join(residues)
     if not sequence:
-        raise ValueError(f"{os.fspath(path)}, line {number}: the header is followed by no sequence")
+        raise ValueError(f"{shown_name(path)}, line {number}: the header is followed by no sequence")
     return sequence

@@ -51,7 +51,7 @@ def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
     UTF-8, a NUL byte, a line of more than `max_line_bytes`, or a truncated or damaged compressed file. Both name the
     file, and the line if there is one.
     """
-    name = _shown_name(path)
+    name = shown_name(path)
     number = 0
     with _open(path) as stream:
         try:
@@ -107,7 +107,7 @@ def is_pipe(path: str | os.PathLike[str]) -> bool:
 
 def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterator[bytes]:
     """Bytes of a file, decompressed, in chunks of at most `size`. Raises the errors of `read_lines`."""
-    name = _shown_name(path)
+    name = shown_name(path)
     with _open(path) as stream:
         try:
             while chunk := stream.read(size):
@@ -120,7 +120,8 @@ def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterato
             raise OSError(f"{name}: reading failed: {error.strerror or error}") from error
 
 
-def _shown_name(path: str | os.PathLike[str]) -> str:
+def shown_name(path: str | os.PathLike[str]) -> str:
+    """What errors call an input: its path, or standard input in place of -."""
     return "standard input" if os.fspath(path) == STDIN else os.fspath(path)
 
 
@@ -153,7 +154,7 @@ def _decode(line: bytes, *, number: int, name: str) -> str:
 
 @contextmanager
 def _open(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
-    name = _shown_name(path)
+    name = shown_name(path)
     if os.fspath(path) == STDIN:
         yield _decompressed(cast("BinaryIO", sys.stdin.buffer), name)
         return

@@ -12,6 +12,7 @@ from elmokit.system.files import atomic_write, check_is_not_input, check_output
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
 from elmokit.text.fasta import read_fasta
+from elmokit.text.lines import shown_name
 from elmokit.vectors.embed_file import EmbeddedFile, check_room, removed_on_failure
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.partial import PartialVectors
@@ -79,7 +80,9 @@ def embed_fasta(
             with progress_bar(unit="residue", total=None if lengths is None else sum(lengths)) as bar:
                 names = _embed_proteins(elmo, input_path, partial, chosen, when_done=bar.update)
             if not names:
-                raise ValueError(f"{input_path} has no sequences; expected FASTA, '>NAME' and then a sequence")
+                raise ValueError(
+                    f"{shown_name(input_path)} has no sequences; expected FASTA, '>NAME' and then a sequence"
+                )
             with atomic_write(names_path(output)) as unfinished:
                 unfinished.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
                 layout.write(output, partial.stored())

@@ -17,6 +17,7 @@ from elmokit.system.files import atomic_write, check_is_not_input, check_output
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import readable_bytes
+from elmokit.text.lines import shown_name
 from elmokit.vectors.arrow_groups import pyarrow_module
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.partial import FLOAT, PartialVectors
@@ -114,7 +115,7 @@ def embed_file(
                 for num_embedded in _embed_sentences(elmo, encode, source, partial, keep):
                     bar.update(num_embedded)
             if not partial.num_lines:
-                raise ValueError(f"{input_path} has no lines; expected one sentence per line")
+                raise ValueError(f"{shown_name(input_path)} has no lines; expected one sentence per line")
             texts = Texts(source, raw_text) if layout.holds_text else None
             layout.write(output, replace(partial.stored(), texts=texts))
         partial.remove()

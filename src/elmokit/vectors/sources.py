@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from elmokit.system.untrusted import FormatError, readable_bytes
-from elmokit.text.lines import MAX_LINE_BYTES, read_lines, split_tokens
+from elmokit.text.lines import MAX_LINE_BYTES, read_lines, shown_name, split_tokens
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
 
@@ -63,7 +63,7 @@ class TextSource:
 
     @property
     def name(self) -> str:
-        return str(self.path)
+        return shown_name(self.path)
 
     @property
     def is_file(self) -> bool:

@@ -91,6 +91,9 @@ def test_arguments_that_make_no_sense_are_refused(pair: Path, tmp_path: Path) ->
         convert(pair, tmp_path / "out", to="bilm_tf", dtype="float16")
     with pytest.raises(ValueError, match="bilm_tf keeps its weights in one file; max_file_bytes is for formats that"):
         convert(pair, tmp_path / "out", to="bilm_tf", max_file_bytes=1000)
+    for settings in ({"max_file_bytes": 1000}, {"softmax_dtype": "int8"}):
+        with pytest.raises(ValueError, match="are about the softmax, which is to be left out"):
+            convert(pair, tmp_path / "out", to="native", include_softmax=False, **settings)  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()
 
 

@@ -50,6 +50,8 @@ def convert(
     if softmax_dtype is not None and softmax_dtype not in chosen.softmax_dtypes:
         expected = f"in {' or '.join(chosen.softmax_dtypes)}" if chosen.softmax_dtypes else "like the other weights"
         raise ValueError(f"the softmax of {to} is written {expected}, not in {softmax_dtype}")
+    if not include_softmax and (softmax_dtype or max_file_bytes) is not None:
+        raise ValueError("softmax_dtype and max_file_bytes are about the softmax, which is to be left out")
     if max_file_bytes is not None and not chosen.splits_files:
         raise ValueError(f"{to} keeps its weights in one file; max_file_bytes is for formats that split them")
     check_new_folder(target)

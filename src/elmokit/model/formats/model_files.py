@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from elmokit.model.bundled import expanded, resolve_model
+from elmokit.model.bundled import pair_paths, resolve_model
 from elmokit.model.formats.file_kinds import ADVICE, ARCHIVES, FileKind, kind_of
 from elmokit.system.json_fields import read_json_object
 from elmokit.system.untrusted import FormatError, listed
@@ -22,14 +22,14 @@ _MAX_LISTED = 8
 class ModelFiles:
     """A path or the name of a model, bundled or on the Hub, and the file of weights given with a path, if any.
 
-    Raises the errors of `resolve_model`, and FileNotFoundError if one of two files is not there.
+    Raises the errors of `resolve_model` and `pair_paths`, and FileNotFoundError if one of two files is not there.
     """
 
     def __init__(self, path: StrPath, weights: StrPath | None = None) -> None:
         if weights is None:
             self.path, self.weights = resolve_model(path if isinstance(path, str) else Path(path)), None
             return
-        self.path, self.weights = expanded(path), expanded(weights)
+        self.path, self.weights = pair_paths(path if isinstance(path, str) else Path(path), Path(weights))
         for given in (self.path, self.weights):
             if not os.path.lexists(given):
                 raise FileNotFoundError(f"{given}: there is no such file or folder")
