@@ -87,6 +87,12 @@ def test_it_gives_the_pooled_vectors_of_encode(folder: Path, layers: Any, poolin
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+def test_by_default_it_gives_what_encode_gives(folder: Path, fitted: Any):
+    np.testing.assert_allclose(
+        fitted.transform(TEXTS), Elmo(folder, device="cpu").encode(TEXTS, pooling="mean"), atol=1e-6
+    )
+
+
 def test_texts_may_be_lists_of_tokens_an_array_or_empty(fitted: Any):
     from_tokens = fitted.transform([["A", "good", "film", "."], []])
     np.testing.assert_allclose(from_tokens[0], fitted.transform(np.array(TEXTS))[0], atol=1e-6)

@@ -50,7 +50,7 @@ class ElmoVectorizer(
         self,
         model: Elmo | str | Path = DEFAULT_MODEL,
         *,
-        layers: Layers = "average",
+        layers: Layers = "top",
         pooling: Pooling = "mean",
         normalize: bool = False,
         batch_size: int = 128,
