@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.comparators.comparator import Comparator, SystemLayers
 from elmokit.system.extras import require
@@ -45,12 +47,14 @@ class TransformerEncoder:
     tokenizer: Any
     pieces: Pieces
 
-    @property
+    @cached_property
     def max_pieces(self) -> int:
         """Pieces, special ones included, that the model reads at once."""
         limit = getattr(self.model.config, "max_position_embeddings", 1 << 30)
-        if "roberta" in self.model.config.model_type:
-            limit -= self.model.config.pad_token_id + 1  # their positions start after the one of padding
+        for name, module in self.model.named_modules():
+            padding = getattr(module, "padding_idx", None)
+            if name.endswith("position_embeddings") and padding is not None:
+                limit -= padding + 1  # RoBERTa and its kin: positions start after the one of padding
         return min(int(limit), int(self.tokenizer.model_max_length))
 
     def layers(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
@@ -92,10 +96,12 @@ class TransformerEncoder:
 
     @torch.no_grad()
     def _encode(self, batch: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
-        encoded = self.tokenizer(list(map(list, batch)), is_split_into_words=True, padding=True, return_tensors="pt")
-        output = self.model(
-            input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"], output_hidden_states=True
-        )
+        encoded = self.tokenizer(list(map(list, batch)), is_split_into_words=True)
+        rows = [torch.tensor(ids) for ids in encoded["input_ids"]]
+        # at the end, where it moves no position, whatever the tokenizer does; GPT-2's cannot pad at all
+        ids = pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id or 0)
+        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+        output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
         hidden = torch.stack(output.hidden_states, dim=1).float()
         return [
             self._pooled(hidden[row], encoded.word_ids(row), num_words=len(words)) for row, words in enumerate(batch)
@@ -137,6 +143,8 @@ def _open(model: str, pieces: Pieces) -> SystemLayers:
     if not tokenizer.is_fast:
         raise ValueError(f"the tokenizer of {model} cannot tell words from pieces; expected a fast tokenizer")
     network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, **safely)
+    if network.config.is_encoder_decoder:
+        network = network.get_encoder()
     encoder = TransformerEncoder(network.eval().requires_grad_(False), tokenizer, pieces)
     return SystemLayers(
         encoder.layers,
