@@ -84,6 +84,8 @@ class Context2vecConfig:
         for name in ("learning_rate", "clip_norm"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
+        if not 0 <= self.seed < 1 << 63:
+            raise ValueError(f"seed is {self.seed}; expected 0 to 2 ** 63 - 1")
         if self.num_tokens < 0:
             raise ValueError(f"num_tokens is {self.num_tokens}; it must not be negative")
 
