@@ -133,6 +133,23 @@ def test_positions_that_start_after_that_of_padding_are_not_all_used(folder: Pat
     np.testing.assert_allclose(both[:, 6:], unpadded(layers, [words[6:]])[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("adds_spaces", [True, False])
+def test_words_after_the_first_have_the_space_before_them(tmp_path: Path, adds_spaces: bool):
+    pieces = ["[UNK]", "a", "\u0120a", "the", "\u0120the", "cat", "\u0120cat"]  # U+0120 is a space
+    model = tokenizers.models.WordLevel({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]")
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=adds_spaces)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]").save_pretrained(tmp_path)
+    save_gpt2(tmp_path)
+    network = transformers.AutoModel.from_pretrained(tmp_path).eval()
+    with torch.no_grad():
+        ids = torch.tensor([[4 if adds_spaces else 3, 6, 4]])
+        expected = torch.cat(network(input_ids=ids, output_hidden_states=True).hidden_states)
+    found = unpadded(open_first(str(tmp_path)), [["the", "cat", "the"], ["the"]])
+    np.testing.assert_allclose(found[0], expected, atol=1e-6)
+    np.testing.assert_allclose(found[1], expected[:, :1], atol=1e-6)
+
+
 def test_of_an_encoder_and_decoder_the_encoder_is_read(folder: Path, tmp_path: Path):
     torch.manual_seed(0)
     sizes = {"d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 2, "num_heads": 2}

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 PIECES_PER_BATCH = 2048
+_PROBES = ("a", "1", "가")
+"""Words by which a tokenizer shows whether it adds spaces; one of them is in any vocabulary."""
 
 Pieces = Literal["first", "mean"]
 
@@ -36,6 +38,7 @@ class _Part:
     sentence: int
     start: int
     words: list[str]
+    """With what stands before them in the text, if the tokenizer needs it."""
     num_pieces: int
 
 
@@ -46,6 +49,17 @@ class TransformerEncoder:
     model: Any
     tokenizer: Any
     pieces: Pieces
+
+    @cached_property
+    def before_word(self) -> str:
+        """What stands before each word but the first: a space, for tokenizers that do not add it to single words.
+
+        Those of ModernBERT, Llama 3 and Gemma do not: without it, a word would be read as the end of the one before it.
+        """
+        words = ["a", *_PROBES]
+        spaced = ["a", *(f" {word}" for word in _PROBES)]
+        as_text = self._ids(" ".join(words), is_split_into_words=False)
+        return " " if self._ids(words) != self._ids(spaced) == as_text else ""
 
     @cached_property
     def max_pieces(self) -> int:
@@ -65,19 +79,24 @@ class TransformerEncoder:
         """
         num_layers, dim = self.model.config.num_hidden_layers + 1, self.model.config.hidden_size
         arrays = [np.zeros((num_layers, len(sentence), dim), np.float32) for sentence in sentences]
-        parts = [part for number, sentence in enumerate(sentences) for part in self._parts(number, sentence)]
+        texts = [[*each[:1], *(self.before_word + word for word in each[1:])] for each in sentences]
+        parts = [part for number, text in enumerate(texts) for part in self._parts(number, text)]
         parts.sort(key=lambda part: part.num_pieces)
         for batch in _batches(parts):
             for part, vectors in zip(batch, self._encode([part.words for part in batch]), strict=True):
                 arrays[part.sentence][:, part.start : part.start + len(part.words)] = vectors
         return arrays
 
+    def _ids(self, text: str | list[str], *, is_split_into_words: bool = True) -> list[int]:
+        return self.tokenizer(text, is_split_into_words=is_split_into_words, add_special_tokens=False)["input_ids"]
+
     def _parts(self, number: int, sentence: Sequence[str]) -> Iterator[_Part]:
         most = self.max_pieces - int(self.tokenizer.num_special_tokens_to_add())
         start = num_pieces = 0
         for position, size in enumerate(self._word_sizes(sentence)):
             if size > most:
-                raise ValueError(f"{sentence[position][:40]!r} has {size} pieces; the model reads {most} at once")
+                word = sentence[position].strip()[:40]
+                raise ValueError(f"{word!r} has {size} pieces; the model reads {most} at once")
             if num_pieces + size > most:
                 yield _Part(number, start, list(sentence[start:position]), num_pieces)
                 start, num_pieces = position, 0
