@@ -101,9 +101,9 @@ def save_tokenizer_of(folder: Path, target: Path, **settings: object) -> None:
     transformers.AutoTokenizer.from_pretrained(folder, **settings).save_pretrained(target)
 
 
-def save_gpt2(folder: Path) -> None:
+def save_gpt2(folder: Path, *, vocab_size: int = len(PIECES)) -> None:
     torch.manual_seed(0)
-    sizes = {"n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 9, "vocab_size": len(PIECES)}
+    sizes = {"n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 9, "vocab_size": vocab_size}
     transformers.GPT2Model(transformers.GPT2Config(**sizes)).save_pretrained(folder)
 
 
@@ -133,21 +133,26 @@ def test_positions_that_start_after_that_of_padding_are_not_all_used(folder: Pat
     np.testing.assert_allclose(both[:, 6:], unpadded(layers, [words[6:]])[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("adds_spaces", [True, False])
-def test_words_after_the_first_have_the_space_before_them(tmp_path: Path, adds_spaces: bool):
-    pieces = ["[UNK]", "a", "\u0120a", "the", "\u0120the", "cat", "\u0120cat"]  # U+0120 is a space
-    model = tokenizers.models.WordLevel({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]")
-    tokenizer = tokenizers.Tokenizer(model)
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=adds_spaces)
-    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]").save_pretrained(tmp_path)
-    save_gpt2(tmp_path)
+@pytest.mark.parametrize("name", ["GPT2", "Roberta", "GPTNeoX", "Qwen2"])
+def test_words_are_read_as_in_a_text(tmp_path: Path, name: str):
+    letters = transformers.convert_slow_tokenizer.bytes_to_unicode().values()
+    merges = [("t", "h"), ("th", "e"), ("\u0120", "the"), ("c", "a"), ("ca", "t"), ("\u0120", "cat")]  # U+0120: a space
+    specials = ["<|endoftext|>", "<s>", "</s>", "<pad>", "<unk>", "<mask>"]
+    pieces = [*letters, *map("".join, merges), *specials]
+    tokenizer = getattr(transformers, f"{name}Tokenizer")(
+        vocab={piece: number for number, piece in enumerate(pieces)}, merges=merges
+    )
+    tokenizer.save_pretrained(tmp_path)
+    save_gpt2(tmp_path, vocab_size=len(pieces))
     network = transformers.AutoModel.from_pretrained(tmp_path).eval()
+    words, first_of_each = ["the", "cat-(the)", "the"], [0, 1, 6]  # the cat - ( the ) the
+    ids = tokenizer(" ".join(words), add_special_tokens=False, return_tensors="pt")["input_ids"]
+    assert ids.shape[1] == 7
+    begins = tokenizer("", return_tensors=None)["input_ids"][:1]  # <s> of RoBERTa
     with torch.no_grad():
-        ids = torch.tensor([[4 if adds_spaces else 3, 6, 4]])
-        expected = torch.cat(network(input_ids=ids, output_hidden_states=True).hidden_states)
-    found = unpadded(open_first(str(tmp_path)), [["the", "cat", "the"], ["the"]])
-    np.testing.assert_allclose(found[0], expected, atol=1e-6)
-    np.testing.assert_allclose(found[1], expected[:, :1], atol=1e-6)
+        whole = torch.tensor([[*begins, *ids[0].tolist()]])
+        states = torch.cat(network(input_ids=whole, output_hidden_states=True).hidden_states)[:, len(begins) :]
+    np.testing.assert_allclose(unpadded(open_first(str(tmp_path)), [words])[0], states[:, first_of_each], atol=1e-6)
 
 
 def test_of_an_encoder_and_decoder_the_encoder_is_read(folder: Path, tmp_path: Path):

@@ -158,7 +158,10 @@ def _open(model: str, pieces: Pieces) -> SystemLayers:
     """
     transformers = require("transformers", extra="hf", purpose="opening a transformer")
     safely = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, add_prefix_space=True, **safely)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, **safely)
+    tokenizer.add_prefix_space = (
+        True  # as an argument it adds spaces within words of Qwen; without it, some refuse words
+    )
     if not tokenizer.is_fast:
         raise ValueError(f"the tokenizer of {model} cannot tell words from pieces; expected a fast tokenizer")
     network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, **safely)
