@@ -159,9 +159,8 @@ def _open(model: str, pieces: Pieces) -> SystemLayers:
     transformers = require("transformers", extra="hf", purpose="opening a transformer")
     safely = {"local_files_only": True, "trust_remote_code": False}
     tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, **safely)
-    tokenizer.add_prefix_space = (
-        True  # as an argument it adds spaces within words of Qwen; without it, some refuse words
-    )
+    # As an argument it would add spaces within words of Qwen's; without it, some tokenizers refuse words.
+    tokenizer.add_prefix_space = True
     if not tokenizer.is_fast:
         raise ValueError(f"the tokenizer of {model} cannot tell words from pieces; expected a fast tokenizer")
     network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, **safely)
@@ -173,7 +172,7 @@ def _open(model: str, pieces: Pieces) -> SystemLayers:
         num_layers=network.config.num_hidden_layers + 1,
         dim=network.config.hidden_size,
         files=(),
-        settings=f"{pieces} {_digest(encoder)}",
+        settings=f"{pieces}, spaced {_digest(encoder)}",  # before, words of some tokenizers had no spaces
     )
 
 
