@@ -151,10 +151,11 @@ def test_the_same_command_gives_the_same_weights_and_stops_after_its_tokens(shar
     assert first == second
 
 
-@pytest.mark.parametrize("setting", ["dim=0", "learning_rate=0", "num_tokens=-1"])
+@pytest.mark.parametrize("setting", ["dim=0", "learning_rate=0", "num_tokens=-1", "seed=-1", f"seed={1 << 63}"])
 def test_wrong_settings_are_refused(shard: Path, tmp_path: Path, setting: str):
-    with pytest.raises(ValueError, match=setting.partition("=")[0]):
-        train_context2vec([shard], tmp_path / "run", [setting])
+    with pytest.raises(ValueError, match=f"setting .*: {setting.partition('=')[0]} is"):
+        train_context2vec([shard], tmp_path / "run", ["min_count=1", setting])
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_loss_that_is_not_finite_ends_the_training(shard: Path, tmp_path: Path):

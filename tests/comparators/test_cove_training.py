@@ -138,7 +138,7 @@ def test_what_cannot_be_trained_is_refused(files: list[Path], settings: list[str
         train_cove([*files, files[0]], run, settings)
     with pytest.raises(ValueError, match="no pair has 1 to 2 tokens"):
         train_cove(files, run, [*settings, "max_tokens=2"])
-    for setting in ("hidden_dim=0", "dropout_rate=1", "clip_norm=0"):
+    for setting in ("hidden_dim=0", "dropout_rate=1", "clip_norm=0", f"seed={1 << 63}"):
         with pytest.raises(ValueError, match=setting.partition("=")[0]):
             train_cove(files, run, [*settings, setting])
     with pytest.raises(DivergenceError, match="lower learning_rate"):

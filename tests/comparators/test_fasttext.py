@@ -22,7 +22,7 @@ LINES = "the un believable cat sat on the mat\n잘한다 는 말 을 그는 믿�
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fasttext")
     (folder / "shard.txt").write_text(LINES * 3, encoding="utf-8")
-    settings = ["dim=6", "min_count=1", "epochs=2", "bucket=50", "min_n=1", "max_n=4", "subsample=1"]
+    settings = ["dim=6", "min_count=1", "epochs=2", "bucket=50", "min_n=1", "max_n=4", "subsample=0"]
     train_fasttext([folder / "shard.txt"], folder / "model.bin", settings)
     return folder / "model.bin"
 

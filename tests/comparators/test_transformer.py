@@ -97,11 +97,79 @@ def test_without_transformers_the_error_says_what_to_install(monkeypatch: pytest
         open_first("bert-base-cased")
 
 
-def test_a_causal_model_gives_each_word_its_left_context(folder: Path, tmp_path: Path):
+def save_tokenizer_of(folder: Path, target: Path, **settings: object) -> None:
+    transformers.AutoTokenizer.from_pretrained(folder, **settings).save_pretrained(target)
+
+
+def save_gpt2(folder: Path, *, vocab_size: int = len(PIECES)) -> None:
     torch.manual_seed(0)
-    sizes = {"n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 9, "vocab_size": len(PIECES)}
-    transformers.GPT2Model(transformers.GPT2Config(**sizes)).save_pretrained(tmp_path)
-    transformers.AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
+    sizes = {"n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 9, "vocab_size": vocab_size}
+    transformers.GPT2Model(transformers.GPT2Config(**sizes)).save_pretrained(folder)
+
+
+@pytest.mark.parametrize("settings", [{"pad_token": None}, {"padding_side": "left"}], ids=str)
+def test_a_tokenizer_that_cannot_pad_or_pads_on_the_left_changes_nothing(
+    folder: Path, tmp_path: Path, settings: dict[str, object]
+):
+    save_gpt2(tmp_path)
+    save_tokenizer_of(folder, tmp_path, **settings)
+    layers = open_mean(str(tmp_path))
+    alone, among = unpadded(layers, [["cat"]])[0], unpadded(layers, [["cat"], SENTENCE])[0]
+    np.testing.assert_allclose(among, alone, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["Roberta", "Camembert", "MPNet"])
+def test_positions_that_start_after_that_of_padding_are_not_all_used(folder: Path, tmp_path: Path, name: str):
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
+    config = getattr(transformers, f"{name}Config")(
+        vocab_size=len(PIECES), max_position_embeddings=10, pad_token_id=1, **sizes
+    )
+    getattr(transformers, f"{name}Model")(config).save_pretrained(tmp_path)
+    save_tokenizer_of(folder, tmp_path, model_max_length=100)
+    layers = open_first(str(tmp_path))
+    words = ["cat"] * 7  # with the special pieces 9, but the model has positions for 8
+    both = unpadded(layers, [words])[0]
+    np.testing.assert_allclose(both[:, 6:], unpadded(layers, [words[6:]])[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["GPT2", "Roberta", "GPTNeoX", "Qwen2"])
+def test_words_are_read_as_in_a_text(tmp_path: Path, name: str):
+    letters = transformers.convert_slow_tokenizer.bytes_to_unicode().values()
+    merges = [("t", "h"), ("th", "e"), ("\u0120", "the"), ("c", "a"), ("ca", "t"), ("\u0120", "cat")]  # U+0120: a space
+    specials = ["<|endoftext|>", "<s>", "</s>", "<pad>", "<unk>", "<mask>"]
+    pieces = [*letters, *map("".join, merges), *specials]
+    tokenizer = getattr(transformers, f"{name}Tokenizer")(
+        vocab={piece: number for number, piece in enumerate(pieces)}, merges=merges
+    )
+    tokenizer.save_pretrained(tmp_path)
+    save_gpt2(tmp_path, vocab_size=len(pieces))
+    network = transformers.AutoModel.from_pretrained(tmp_path).eval()
+    words, first_of_each = ["the", "cat-(the)", "the"], [0, 1, 6]  # the cat - ( the ) the
+    ids = tokenizer(" ".join(words), add_special_tokens=False, return_tensors="pt")["input_ids"]
+    assert ids.shape[1] == 7
+    begins = tokenizer("", return_tensors=None)["input_ids"][:1]  # <s> of RoBERTa
+    with torch.no_grad():
+        whole = torch.tensor([[*begins, *ids[0].tolist()]])
+        states = torch.cat(network(input_ids=whole, output_hidden_states=True).hidden_states)[:, len(begins) :]
+    np.testing.assert_allclose(unpadded(open_first(str(tmp_path)), [words])[0], states[:, first_of_each], atol=1e-6)
+
+
+def test_of_an_encoder_and_decoder_the_encoder_is_read(folder: Path, tmp_path: Path):
+    torch.manual_seed(0)
+    sizes = {"d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 2, "num_heads": 2}
+    model = transformers.T5Model(transformers.T5Config(vocab_size=len(PIECES), **sizes)).eval()
+    model.save_pretrained(tmp_path)
+    save_tokenizer_of(folder, tmp_path)
+    ids = torch.tensor([[PIECES.index(piece) for piece in ("[CLS]", "the", "cat", "[SEP]")]])
+    with torch.no_grad():
+        expected = torch.cat(model.encoder(input_ids=ids, output_hidden_states=True).hidden_states)[:, 1:3]
+    np.testing.assert_allclose(unpadded(open_first(str(tmp_path)), [["the", "cat"]])[0], expected, atol=1e-6)
+
+
+def test_a_causal_model_gives_each_word_its_left_context(folder: Path, tmp_path: Path):
+    save_gpt2(tmp_path)
+    save_tokenizer_of(folder, tmp_path)
     layers = open_mean(str(tmp_path))
     assert (layers.num_layers, layers.dim) == (3, 8)
     whole, other = unpadded(layers, [["the", "unbelievable", "cat"], ["the", "unbelievable", "sat"]])

@@ -14,7 +14,7 @@ from elmokit.corpus.stream import SentenceStream
 from elmokit.text.word_vectors import read_word_vectors
 
 pytest.importorskip("gensim")
-SETTINGS = ["dim=5", "min_count=2", "epochs=2", "subsample=1"]
+SETTINGS = ["dim=5", "min_count=2", "epochs=2", "subsample=0"]
 
 
 @pytest.fixture
@@ -80,10 +80,21 @@ def test_the_defaults_are_those_of_each_program(shard: Path, tmp_path: Path, mon
     assert (word2vec, fasttext) == ([0.025, 1e-5, 0.75], [0.05, 1e-4, 0.5])
 
 
-@pytest.mark.parametrize("setting", ["dim=0", "max_n=2", "colour=red"])
+@pytest.mark.parametrize("setting", ["dim=0", "max_n=2", "max_n=101", "subsample=-1", "subsample=1", "seed=-1"])
 def test_wrong_settings_are_refused(shard: Path, tmp_path: Path, setting: str):
-    with pytest.raises(ValueError, match=setting.partition("=")[0]):
+    with pytest.raises(ValueError, match=f": {setting.partition('=')[0]} is"):
         train_word2vec([shard], tmp_path / "vectors.vec", [setting])
+    assert not (tmp_path / "vectors.vec").exists()
+
+
+def test_without_subsampling_every_token_is_trained_on(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from gensim.models import Word2Vec
+
+    kept: list[dict[str, object]] = []
+    build = Word2Vec.prepare_vocab
+    monkeypatch.setattr(Word2Vec, "prepare_vocab", lambda *own, **given: kept.append(build(*own, **given)) or kept[-1])
+    train_word2vec([shard], tmp_path / "vectors.vec", SETTINGS)
+    assert kept[0]["downsample_unique"] == 0
 
 
 def test_without_gensim_the_error_says_what_to_install(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

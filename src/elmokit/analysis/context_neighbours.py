@@ -43,7 +43,10 @@ class Neighbour:
 def nearest_contexts(
     layers: FrozenLayers, queries: Sequence[Query], corpus: Sequence[Sequence[str]], *, number: int = 1
 ) -> dict[str, list[list[Neighbour]]]:
-    """For each layer and mix (`layer_mixes.mixes`), the nearest tokens of the corpus to each query, nearest first."""
+    """For each layer and mix (`layer_mixes.mixes`), the nearest tokens of the corpus to each query, nearest first.
+
+    Of more equally near ones than `number`, such as the occurrences of one word in layer 0, it is open which are found.
+    """
     rows = mixes(layers.num_layers)
     own = [Target(place, query.index, query.index + 1) for place, query in enumerate(queries)]
     asked = target_vectors(layers, [query.tokens for query in queries], own)

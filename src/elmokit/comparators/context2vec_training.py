@@ -84,6 +84,8 @@ class Context2vecConfig:
         for name in ("learning_rate", "clip_norm"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
+        if not 0 <= self.seed < 1 << 63:
+            raise ValueError(f"seed is {self.seed}; expected 0 to 2 ** 63 - 1")
         if self.num_tokens < 0:
             raise ValueError(f"num_tokens is {self.num_tokens}; it must not be negative")
 
@@ -98,9 +100,10 @@ def train_context2vec(
 
     settings: fields of `Context2vecConfig` as `field=value`.
     resume: continue the run in `output`, which has the same files and settings.
-    Returns the tokens read and the mean loss (nats per token) of the last `log_every` steps. Raises ValueError for
-    wrong settings, shards without a sentence and, to be continued, shards whose words have changed; OSError for files
-    that cannot be read or written; and DivergenceError, a ValueError.
+    Returns the steps, the tokens read and the mean loss (nats per token) since the last line of the log; nothing if
+    only the model was left to write. Raises ValueError for wrong settings, shards without a sentence and, to be
+    continued, shards whose words have changed; OSError for files that cannot be read or written; and DivergenceError, a
+    ValueError.
     """
     config = change_settings({"training": Context2vecConfig()}, settings)["training"]
     vocabulary, counts = _count(files, config)

@@ -75,6 +75,8 @@ class CoveConfig:
         for name in ("learning_rate", "clip_norm"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
+        if not 0 <= self.seed < 1 << 63:
+            raise ValueError(f"seed is {self.seed}; expected 0 to 2 ** 63 - 1")
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,9 @@ def train_cove(
         of texts on which BLEU is measured (`metrics/bleu.py`, the tokens of `tokenize`, greedy search).
     settings: fields of `CoveConfig` as `field=value`; `word_vectors` must be among them.
     resume: continue the run in `output`, which has the same files and settings.
-    Returns the last epoch's loss (nats per target token) and BLEU. Raises ValueError for wrong settings and texts of
-    different lengths, OSError for files that cannot be read or written, and DivergenceError, a ValueError.
+    Returns the last epoch's loss (nats per target token) and BLEU; nothing if only the model was left to write. Raises
+    ValueError for wrong settings and texts of different lengths, OSError for files that cannot be read or written, and
+    DivergenceError, a ValueError.
     """
     config = change_settings({"training": CoveConfig()}, settings)["training"]
     if not config.word_vectors:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from jaxtyping import Float32
 
+MAX_NGRAM = 100
+"""Characters; nobody has used more than some ten."""
 _MAGIC = 793_712_314
 _VERSIONS = (11, 12)
 _START = struct.Struct("<2i12id")
@@ -40,7 +42,6 @@ _MATRIX = struct.Struct("<?2q")
 _WORD_TYPE = 0  # 1 is a label of a classifier
 _CLASSIFIER = 3  # its model in the settings; those of version 11 have no n-grams, whatever their settings
 _SENTENCE_END = "</s>"  # fastText gives it no n-grams
-_MAX_NGRAM = 100  # characters; nobody has used more than some ten
 
 
 @dataclass(frozen=True)
@@ -134,8 +135,8 @@ def _check_settings(path: Path, *, version: int, dim: int, bucket: int, min_n: i
         raise FormatError(path, f"is {dim}; expected 1 to {MAX_DIM:,}", part="dim")
     if bucket < 0 or (bucket == 0 and max_n > 0):
         raise FormatError(path, f"is {bucket}, with n-grams of up to {max_n} characters", part="bucket")
-    if max_n != 0 and not 0 <= min_n <= max_n <= _MAX_NGRAM:  # 0 is the same as 1
-        raise FormatError(path, f"from {min_n} to {max_n} characters; expected 1 to {_MAX_NGRAM}", part="n-grams")
+    if max_n != 0 and not 0 <= min_n <= max_n <= MAX_NGRAM:  # 0 is the same as 1
+        raise FormatError(path, f"from {min_n} to {max_n} characters; expected 1 to {MAX_NGRAM}", part="n-grams")
 
 
 def _read_dictionary(path: Path, content: mmap.mmap) -> tuple[dict[str, int], int]:

@@ -93,7 +93,7 @@ class SenseTagger:
 
     @torch.no_grad()
     def predict(self, sentences: Sequence[SenseSentence], senses: Senses) -> dict[str, str]:
-        """A sense for each word by its name. A word that neither corpus nor dictionary knows has no answer."""
+        """A sense for each word by its name. A word that the dictionary lacks has no answer."""
         answers: dict[str, str] = {}
         self.network.eval()
         for sentence in sentences:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.comparators.comparator import Comparator, SystemLayers
 from elmokit.system.extras import require
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 PIECES_PER_BATCH = 2048
+_PROBES = ("a", "1", "가")
+"""Words by which a tokenizer shows whether it adds spaces; one of them is in any vocabulary."""
 
 Pieces = Literal["first", "mean"]
 
@@ -34,6 +38,7 @@ class _Part:
     sentence: int
     start: int
     words: list[str]
+    """With what stands before them in the text, if the tokenizer needs it."""
     num_pieces: int
 
 
@@ -45,12 +50,25 @@ class TransformerEncoder:
     tokenizer: Any
     pieces: Pieces
 
-    @property
+    @cached_property
+    def before_word(self) -> str:
+        """What stands before each word but the first: a space, for tokenizers that do not add it to single words.
+
+        Those of ModernBERT, Llama 3 and Gemma do not: without it, a word would be read as the end of the one before it.
+        """
+        words = ["a", *_PROBES]
+        spaced = ["a", *(f" {word}" for word in _PROBES)]
+        as_text = self._ids(" ".join(words), is_split_into_words=False)
+        return " " if self._ids(words) != self._ids(spaced) == as_text else ""
+
+    @cached_property
     def max_pieces(self) -> int:
         """Pieces, special ones included, that the model reads at once."""
         limit = getattr(self.model.config, "max_position_embeddings", 1 << 30)
-        if "roberta" in self.model.config.model_type:
-            limit -= self.model.config.pad_token_id + 1  # their positions start after the one of padding
+        for name, module in self.model.named_modules():
+            padding = getattr(module, "padding_idx", None)
+            if name.endswith("position_embeddings") and padding is not None:
+                limit -= padding + 1  # RoBERTa and its kin: positions start after the one of padding
         return min(int(limit), int(self.tokenizer.model_max_length))
 
     def layers(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
@@ -61,19 +79,24 @@ class TransformerEncoder:
         """
         num_layers, dim = self.model.config.num_hidden_layers + 1, self.model.config.hidden_size
         arrays = [np.zeros((num_layers, len(sentence), dim), np.float32) for sentence in sentences]
-        parts = [part for number, sentence in enumerate(sentences) for part in self._parts(number, sentence)]
+        texts = [[*each[:1], *(self.before_word + word for word in each[1:])] for each in sentences]
+        parts = [part for number, text in enumerate(texts) for part in self._parts(number, text)]
         parts.sort(key=lambda part: part.num_pieces)
         for batch in _batches(parts):
             for part, vectors in zip(batch, self._encode([part.words for part in batch]), strict=True):
                 arrays[part.sentence][:, part.start : part.start + len(part.words)] = vectors
         return arrays
 
+    def _ids(self, text: str | list[str], *, is_split_into_words: bool = True) -> list[int]:
+        return self.tokenizer(text, is_split_into_words=is_split_into_words, add_special_tokens=False)["input_ids"]
+
     def _parts(self, number: int, sentence: Sequence[str]) -> Iterator[_Part]:
         most = self.max_pieces - int(self.tokenizer.num_special_tokens_to_add())
         start = num_pieces = 0
         for position, size in enumerate(self._word_sizes(sentence)):
             if size > most:
-                raise ValueError(f"{sentence[position][:40]!r} has {size} pieces; the model reads {most} at once")
+                word = sentence[position].strip()[:40]
+                raise ValueError(f"{word!r} has {size} pieces; the model reads {most} at once")
             if num_pieces + size > most:
                 yield _Part(number, start, list(sentence[start:position]), num_pieces)
                 start, num_pieces = position, 0
@@ -92,10 +115,12 @@ class TransformerEncoder:
 
     @torch.no_grad()
     def _encode(self, batch: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
-        encoded = self.tokenizer(list(map(list, batch)), is_split_into_words=True, padding=True, return_tensors="pt")
-        output = self.model(
-            input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"], output_hidden_states=True
-        )
+        encoded = self.tokenizer(list(map(list, batch)), is_split_into_words=True)
+        rows = [torch.tensor(ids) for ids in encoded["input_ids"]]
+        # at the end, where it moves no position, whatever the tokenizer does; GPT-2's cannot pad at all
+        ids = pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id or 0)
+        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+        output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
         hidden = torch.stack(output.hidden_states, dim=1).float()
         return [
             self._pooled(hidden[row], encoded.word_ids(row), num_words=len(words)) for row, words in enumerate(batch)
@@ -133,17 +158,21 @@ def _open(model: str, pieces: Pieces) -> SystemLayers:
     """
     transformers = require("transformers", extra="hf", purpose="opening a transformer")
     safely = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, add_prefix_space=True, **safely)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, **safely)
+    # As an argument it would add spaces within words of Qwen's; without it, some tokenizers refuse words.
+    tokenizer.add_prefix_space = True
     if not tokenizer.is_fast:
         raise ValueError(f"the tokenizer of {model} cannot tell words from pieces; expected a fast tokenizer")
     network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, **safely)
+    if network.config.is_encoder_decoder:
+        network = network.get_encoder()
     encoder = TransformerEncoder(network.eval().requires_grad_(False), tokenizer, pieces)
     return SystemLayers(
         encoder.layers,
         num_layers=network.config.num_hidden_layers + 1,
         dim=network.config.hidden_size,
         files=(),
-        settings=f"{pieces} {_digest(encoder)}",
+        settings=f"{pieces}, spaced {_digest(encoder)}",  # before, words of some tokenizers had no spaces
     )
 
 

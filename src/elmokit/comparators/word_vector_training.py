@@ -8,23 +8,27 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from elmokit.comparators.fasttext import MAX_NGRAM
 from elmokit.corpus.stream import SentenceStream
 from elmokit.runs.settings import change_settings
 from elmokit.system.extras import require
 from elmokit.system.files import atomic_write, check_is_not_input
 from elmokit.system.locks import lock
 from elmokit.system.progress import progress_bar
+from elmokit.text.word_vectors import MAX_DIM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+MAX_SEED = (1 << 32) - 1
+"""NumPy's generator, which gensim uses, takes no larger one."""
 _PURPOSE = "training word vectors"
 
 
 @dataclass(frozen=True)
 class WordVectorConfig:
-    """Settings of a training; the defaults are word2vec's, and `FASTTEXT` has fastText's."""
+    """Settings of a training; the defaults are word2vec's, except for `subsample`, and `FASTTEXT` has fastText's."""
 
     dim: int = 100
     """Width of the vectors."""
@@ -37,7 +41,9 @@ class WordVectorConfig:
     noise_power: float = 0.75
     """1 draws negatives like words of the text, 0 all equally often."""
     subsample: float = 1e-5
-    """t: an occurrence of a word of frequency f is kept with probability sqrt(t / f) + t / f."""
+    """t: an occurrence of a word of frequency f is kept with probability sqrt(t / f) + t / f; 0 keeps all.
+
+    1e-5 is that of the paper (section 2.3); the program's default is 1e-3."""
     learning_rate: float = 0.025
     """Of the first update; it falls to almost 0."""
     epochs: int = 5
@@ -57,6 +63,13 @@ class WordVectorConfig:
         for name in ("dim", "window", "min_count", "negatives", "epochs", "workers", "bucket", "min_n"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        for name, most in (("dim", MAX_DIM), ("max_n", MAX_NGRAM)):  # of files that can be read
+            if getattr(self, name) > most:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at most {most:,}")
+        if not 0 <= self.subsample < 1:  # gensim takes 1 and more for a count
+            raise ValueError(f"subsample is {self.subsample}; expected at least 0 and below 1")
+        if not 0 <= self.seed <= MAX_SEED:
+            raise ValueError(f"seed is {self.seed}; expected 0 to {MAX_SEED:,}")
         if not self.learning_rate > 0:
             raise ValueError(f"learning_rate is {self.learning_rate}; it must be positive")
         if self.max_n < self.min_n:
