@@ -67,6 +67,26 @@ def test_padding_and_other_sentences_change_nothing(folder: Path):
     assert among[2].shape == (3, 0, 8)
 
 
+@pytest.mark.parametrize("has_end", [True, False])
+def test_a_model_without_a_padding_token_is_read_in_batches_too(tmp_path: Path, has_end: bool):
+    """GPT-2, for one."""
+    ids = {piece: number for number, piece in enumerate(PIECES)}
+    pieces = tokenizers.Tokenizer(tokenizers.models.WordPiece(ids, unk_token="[UNK]"))
+    pieces.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    names = {"unk_token": "[UNK]"} | ({"eos_token": "[SEP]"} if has_end else {})
+    fast = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=pieces, model_max_length=9, padding_side="left", **names
+    )
+    fast.save_pretrained(tmp_path)
+    torch.manual_seed(0)
+    sizes = {"n_positions": 9, "n_embd": 8, "n_layer": 2, "n_head": 2, "bos_token_id": 0, "eos_token_id": 0}
+    transformers.GPT2Model(transformers.GPT2Config(vocab_size=len(PIECES), **sizes)).save_pretrained(tmp_path)
+    layers = open_mean(str(tmp_path))
+    among = unpadded(layers, [["cat"], SENTENCE, [], ["the", "cat"]])
+    for sentence, array in zip([["cat"], SENTENCE, ["the", "cat"]], (among[0], among[1], among[3]), strict=True):
+        np.testing.assert_allclose(array, unpadded(layers, [sentence])[0], atol=1e-6)
+
+
 def test_a_sentence_that_is_too_long_is_read_in_parts(folder: Path):
     layers = open_first(str(folder))
     long = ["cat", "the", "unbelievable", "sat", "the", "unbelievable", "sat"]  # 7 pieces, then 4

@@ -136,6 +136,9 @@ def _open(model: str, pieces: Pieces) -> SystemLayers:
     tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, add_prefix_space=True, **safely)
     if not tokenizer.is_fast:
         raise ValueError(f"the tokenizer of {model} cannot tell words from pieces; expected a fast tokenizer")
+    tokenizer.padding_side = "right"  # pieces before a word would change its position
+    if tokenizer.pad_token is None:  # GPT's have none; no piece attends to it, so any token will do
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, **safely)
     encoder = TransformerEncoder(network.eval().requires_grad_(False), tokenizer, pieces)
     return SystemLayers(
