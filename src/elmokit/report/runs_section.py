@@ -49,8 +49,9 @@ def _row(run: TaskRun) -> Sequence[str]:
 
 
 def _mix_rows(run: TaskRun) -> list[Sequence[str]]:
-    mixes = {} if run.result is None else run.result.mixes
+    if run.result is None:
+        return []
     return [
         (run.name, place, " ".join(f"{weight:.2f}" for weight in mix.weights) or ABSENT, f"{mix.gamma:.2f}")
-        for place, mix in mixes.items()
+        for place, mix in run.result.mixes.items()
     ]
