@@ -372,6 +372,14 @@ def test_a_word_in_two_senses_has_one_token_representation_and_two_vectors(model
     assert top < first < 0.99 and top < 0.9
 
 
+def test_the_first_half_of_a_vector_has_read_what_comes_before_and_the_second_what_comes_after():
+    one, other = ELMO.encode([["the", "cat", "sat"], ["the", "cat", "on"]], layers="all")
+    first, second = np.split(one, 2, axis=-1)
+    assert np.array_equal(first[0], second[0])
+    assert np.array_equal(first[:, :2], other[:, :2, : first.shape[-1]])
+    assert (second[1:, :2] != other[1:, :2, first.shape[-1] :]).any(axis=-1).all()
+
+
 def test_weights_in_the_place_of_the_vocabulary_are_refused(tiny_bilms: tuple[Path, Path]):
     weights: Any = tiny_bilms[1] / "weights.hdf5"
     with pytest.raises(ValueError, match=r"give the weights of a pair by weights=\.\.\., or to from_pretrained"):

@@ -183,6 +183,11 @@ def test_the_vocabulary_of_another_text_is_warned_of(tmp_path: Path) -> None:
     assert given[0].filename == __file__
 
 
+def test_tokens_that_are_longer_than_the_model_reads_are_warned_of(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="31% of the first 16 tokens are longer than the 3 bytes that the model reads"):
+        new_run(tmp_path, "softmax=full", "max_characters_per_token=5", "num_steps=1")
+
+
 def test_the_rate_falls_over_a_share_of_a_run_of_any_length() -> None:
     for num_steps in (1000, 2000):
         config = with_settings(recipe("mini-flat"), [f"num_steps={num_steps}"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -104,18 +106,40 @@ def test_the_step_is_the_plain_one(config: PretrainingConfig, softmax_kind: str)
         torch.testing.assert_close(one, parameter.grad, rtol=0, atol=1e-9)
 
 
-def test_one_thread_and_two_give_the_same_bits(config: PretrainingConfig) -> None:
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_two_threads_give_the_gradients_of_one_up_to_rounding(config: PretrainingConfig) -> None:
     results: list[list[torch.Tensor]] = []
     for threads in (True, False):
         bilm, softmax = made(replace(config, dropout_rate=0.1))
         bilm, softmax = bilm.float(), softmax.float()
         maker = LossAndGradients(bilm, softmax, replace(config, dropout_rate=0.1), device=torch.device("cpu"))
+        assert maker.threads is not None
         if not threads:
             maker.threads = None
         maker.backward(random_batch(), None, step=3)
         results.append([parameter.grad.clone() for parameter in bilm.parameters()])  # type: ignore[union-attr]
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_threads_that_have_nothing_to_do_with_training_keep_their_number(config: PretrainingConfig) -> None:
+    bilm, softmax = made(config)
+    maker = LossAndGradients(bilm.float(), softmax.float(), config, device=torch.device("cpu"))
+    maker.backward(random_batch(), None, step=1)
+    seen: list[int] = []
+    other = Thread(target=lambda: seen.append(torch.get_num_threads()))
+    other.start()
+    other.join()
+    assert (seen, torch.get_num_threads()) == ([2], 2)
 
 
 def test_dropout_follows_from_the_step_alone(config: PretrainingConfig) -> None:

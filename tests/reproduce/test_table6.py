@@ -35,8 +35,15 @@ def test_each_corpus_is_probed_and_shown(data: Path, tmp_path: Path, monkeypatch
     rows = REPRODUCTION.measure(paths)
     first = [row for row in rows if row.row == "biLM, first layer"]
     assert [row.measured_on for row in first] == [f"cues (cues), {corpus.name}" for corpus in CORPORA]
-    assert [str(row.cells[0]) for row in first] == ["100.00"] * 4
-    assert [str(row.cells[0]) for row in rows if row.row == "layer 0"] == ["75.00"] * 4
+    assert [str(row.cells[0]) for row in first] == ["100.00"] * len(CORPORA)
+    assert [str(row.cells[0]) for row in rows if row.row == "layer 0"] == ["75.00"] * len(CORPORA)
     tables = REPRODUCTION.details(paths) if REPRODUCTION.details else ()
     assert [table.title for table in tables] == [title for each in CORPORA for title in (each.name, "Differences")]
     assert tables[0].about.endswith("Data: PTB sample: 800, 800, 800 tokens.")
+
+
+def test_korean_is_probed_for_parts_of_speech_and_for_morphemes(data: Path):
+    korean = {corpus.name: corpus for corpus in CORPORA if corpus.language == "ko"}
+    found = [each.read(data / each.folder / each.files[0])[0].tags for each in korean.values()]
+    assert list(korean) == ["Korean GSD, UPOS", "Korean GSD, morphemes"]
+    assert found == [["NOUN", "VERB"], ["NN", "VBZ"]]

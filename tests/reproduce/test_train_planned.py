@@ -122,6 +122,8 @@ def test_some_tasks_alone_are_planned(data: Path, model: Path, tmp_path: Path):
     assert some == [run for run in everything if run.task in ("semantic-roles", "named-entities")]
     assert 0 < len(some) < len(everything)
     assert plan_runs(["table2"], replace(training, tasks=("srl", "NER"))) == some
+    with pytest.raises(ValueError, match="no run of sentiment is needed for figure1; the runs are of named-entities, "):
+        plan_runs(["figure1"], replace(training, tasks=("sst", "srl")))
 
 
 @pytest.mark.slow

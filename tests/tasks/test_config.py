@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from elmokit.system.json_fields import Fields
+from elmokit.tasks.all_tasks import task_recipe
 from elmokit.tasks.config import (
     ElmoInput,
     InputConfig,
@@ -52,6 +54,15 @@ def test_settings_reach_the_model_the_inputs_and_the_training(toy: Toy):
 def test_settings_that_cannot_be_are_refused(toy: Toy, setting: str, message: str):
     with pytest.raises(ValueError, match=message):
         with_settings(toy.recipes["cpu"](), [setting])
+
+
+def test_the_settings_on_the_page_of_the_tasks_are_there():
+    page = (Path(__file__).parents[2] / "docs" / "tasks.md").read_text(encoding="utf-8")
+    table = page[page.index("| setting | means |") :].partition("\n\n")[0]
+    named = re.findall(r"`([\w.]+)`", " ".join(row.split("|")[1] for row in table.splitlines()))
+    values: dict[str, Any] = json.loads(json.dumps(config_to_json(task_recipe("sentiment", "cpu"))))
+    of_elmo = {f"elmo.{name}" for name in values["inputs"]["elmo"]}
+    assert len(named) > 15 and {*named} <= {*of_elmo, *values["inputs"], *values["model"], *values["training"]}
 
 
 def test_settings_of_elmo_have_a_short_form(toy: Toy):

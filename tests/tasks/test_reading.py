@@ -144,3 +144,15 @@ def test_the_sentences_of_a_data_set_are_found_by_names_too(tmp_path: Path):
     task = find_task("sentiment")
     config = recipe_config(task, "cpu")
     assert task_sentences("sst", str(tmp_path), config) == task_sentences(task, tmp_path, config) != []
+
+
+def test_the_sentences_of_files_are_those_of_their_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for name in ("train", "dev"):
+        rows = "".join(f"{number} in {name}\tgood\n" for number in range(12))
+        (tmp_path / f"{name}.tsv").write_text(f"text\tlabel\n{rows}")
+    config = recipe_config(find_task("sentiment"), "cpu")
+    both = Splits((tmp_path / "train.tsv",), (tmp_path / "dev.tsv",))
+    assert task_sentences("sst", both, config) == task_sentences("sst", tmp_path, config)
+    alone = task_sentences("sst", Splits(both.train), config)
+    assert sorted(alone) == sorted((str(number), "in", "train") for number in range(12))
+    assert "no development file: 10% of the training files are set apart" in capsys.readouterr().err

@@ -26,12 +26,17 @@ def run_in_parallel(first: Callable[[], R], second: Callable[[], R]) -> list[R]:
         with torch.inference_mode():
             return function()
 
-    return list(_workers(num_threads, os.getpid()).map(without_gradients, (first, second)))
+    return list(two_workers(num_threads).map(without_gradients, (first, second)))
+
+
+def two_workers(num_threads: int) -> ThreadPoolExecutor:
+    """Two worker threads, each with half of `num_threads` for torch's products; other threads keep their numbers."""
+    return _workers(num_threads, os.getpid())
 
 
 @cache
 def _workers(num_threads: int, process: int) -> ThreadPoolExecutor:
-    """Two worker threads of this process; a forked process does not inherit the threads of its parent."""
+    """Those of this process; a forked process does not inherit the threads of its parent."""
     workers = ThreadPoolExecutor(2, initializer=_set_num_threads, initargs=(num_threads // 2,))
     have_begun = threading.Barrier(3)
     for _ in range(2):

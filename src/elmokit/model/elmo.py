@@ -275,6 +275,8 @@ class Elmo:
     ) -> Any:
         """Vectors of the tokens of each sentence, in order: float32 (T,2D), or (L,T,2D) for `layers="all"`.
 
+        The first D numbers are of the forward direction, the others of the backward one; in layer 0 both are the same.
+
         sentences: strings, which are tokenised, or lists of tokens, which are used unchanged. A single string is one
             sentence and gives one array, as in sentence-transformers.
         batch_size: number of sentences encoded at once; a smaller one needs less memory and changes nothing else.

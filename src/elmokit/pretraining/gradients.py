@@ -6,7 +6,6 @@ On a CPU each direction runs on a thread with half of the cores: one core for ea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -16,11 +15,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from elmokit.corpus.batches import Batch, DirectionBatch
+from elmokit.layers.parallel import two_workers
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
 from elmokit.layers.sampled_softmax import Negatives, Softmax, draw_negatives, sampled_softmax_loss
 from elmokit.model.bilm import BiLM, BiLMState
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from jaxtyping import Float, Int
 
     from elmokit.pretraining.config import PretrainingConfig
@@ -51,7 +53,7 @@ class _DirectionResult:
 
 
 class LossAndGradients:
-    """Fills `.grad` of a biLM and its softmax from batches. A run has one, which keeps its threads and buffers."""
+    """Fills `.grad` of a biLM and its softmax from batches. A run has one, which keeps its buffers."""
 
     def __init__(
         self, bilm: BiLM, softmax: Softmax, config: PretrainingConfig, *, device: torch.device, rank: int = 0
@@ -64,8 +66,7 @@ class LossAndGradients:
         self.dtype = getattr(torch, config.precision)
         self.threads: ThreadPoolExecutor | None = None
         if device.type == "cpu" and bilm.backward_lstm is not None and torch.get_num_threads() > 1:
-            share = max(1, torch.get_num_threads() // 2)
-            self.threads = ThreadPoolExecutor(2, initializer=torch.set_num_threads, initargs=(share,))
+            self.threads = two_workers(torch.get_num_threads())
 
     def backward(self, batch: Batch, state: BiLMState | None, *, step: int) -> StepResult:
         """Fill `.grad` with the gradients of loss x bptt_steps for one batch, as in the released code.

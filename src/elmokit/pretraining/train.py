@@ -39,6 +39,7 @@ from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writi
 from elmokit.system.json_fields import Fields
 from elmokit.system.untrusted import count
 from elmokit.system.warn import warn_caller
+from elmokit.text.spelling import Spelling
 from elmokit.text.vocabulary import Vocabulary
 
 CUT_SHORT = "step-00000000"
@@ -50,6 +51,8 @@ WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME
 FIRST_SENTENCES = 1000
 MOST_UNKNOWN = 0.5
 """Share of the first sentences' tokens that the vocabulary may lack without a warning."""
+MOST_CUT = 0.01
+"""Share of them that may be longer than the model reads without a warning."""
 
 
 def pretrain(
@@ -180,7 +183,7 @@ def begin(
         record = with_sizes(replace(record, config=config))
         check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
-        _warn_of_unknown_words(run.shards, vocabulary)
+        _warn_of_text(run.shards, vocabulary, run.bilm.spelling)
         ranks.from_first(lambda: check_text(run.shards))
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
         if ranks.first:
@@ -196,8 +199,11 @@ def begin(
     return run_dir
 
 
-def _warn_of_unknown_words(shards: Sequence[Path], vocabulary: Vocabulary) -> None:
-    """Warn of a vocabulary of another language, or of other tokens. Raises ValueError for shards without a sentence."""
+def _warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, spelling: Spelling) -> None:
+    """Warn of a vocabulary of another language, or of other tokens, and of tokens that the model does not read whole.
+
+    Raises ValueError for shards without a sentence.
+    """
     stream = SentenceStream(shards, shuffle=False, num_epochs=1)
     first = [next(stream), *islice(stream, FIRST_SENTENCES - 1)]
     tokens = [token for sentence in first for token in sentence]
@@ -206,6 +212,12 @@ def _warn_of_unknown_words(shards: Sequence[Path], vocabulary: Vocabulary) -> No
         warn_caller(
             f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
             "unknown word to the softmax; is it the vocabulary of this text?"
+        )
+    share = spelling.num_cut(tokens) / len(tokens)
+    if share > MOST_CUT:
+        warn_caller(
+            f"{share:.0%} of the first {len(tokens):,} tokens are longer than the {spelling.limit} that the model "
+            "reads, and the rest of each is ignored; a new model with a larger max_characters_per_token reads more"
         )
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from elmokit.reproduce.task_runs import TaskRun
 
 HEADER = ("run", "task", "data", "biLM", "score", "best epoch", "development set", "test set", "seconds")
+MIXES_HEADER = ("run", "mix at the", "weights", "gamma")
 
 
 def runs_section(runs: Sequence[TaskRun], notes: Sequence[str]) -> str:
@@ -23,6 +24,12 @@ def runs_section(runs: Sequence[TaskRun], notes: Sequence[str]) -> str:
         "Scores are in percent, those of the weights of the best epoch; a run that has not ended has its best score so "
         "far. Every score is in the last line of the run's metrics.jsonl.",
     ]
+    if mixes := [row for run in runs for row in _mix_rows(run)]:
+        parts += [
+            "### What the mixes have learnt",
+            "Weights after the softmax: first the token representation, then the LSTM layers from the lowest up.",
+            markdown_table(MIXES_HEADER, mixes, num_names=2),
+        ]
     if notes:
         parts += ["### Not compared", "\n".join(f"- {escape_markdown(note)}" for note in notes)]
     return "\n\n".join(parts)
@@ -39,3 +46,12 @@ def _row(run: TaskRun) -> Sequence[str]:
     result = run.result
     test = ", ".join(f"{scores[metric]:.1f}" for scores in result.test.values())
     return (*names, str(result.best_epoch), f"{result.dev[metric]:.1f}", test or ABSENT, f"{result.seconds:,.0f}")
+
+
+def _mix_rows(run: TaskRun) -> list[Sequence[str]]:
+    if run.result is None:
+        return []
+    return [
+        (run.name, place, " ".join(f"{weight:.2f}" for weight in mix.weights) or ABSENT, f"{mix.gamma:.2f}")
+        for place, mix in run.result.mixes.items()
+    ]

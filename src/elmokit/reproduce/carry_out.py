@@ -40,15 +40,14 @@ class Training:
     """Folder of the activations of frozen biLMs, as for `train`."""
     device: str | None = None
     tasks: tuple[str, ...] = ()
-    """The tasks that are trained; empty for all that the tables need."""
+    """The tasks that are trained, by any of their names; empty for all that the tables need."""
     finished: tuple[Path, ...] = ()
     """Logs of runs that were trained elsewhere, such as a runs.jsonl: those that they have are not trained again."""
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
             raise ValueError(f"{self.jobs} jobs; expected at least 1")
-        for task in self.tasks:
-            find_task(task)  # raises if there is none
+        object.__setattr__(self, "tasks", tuple(find_task(task).name for task in self.tasks))
         if self.seeds is not None and not 1 <= self.seeds <= MOST_DIFFERENCES:
             raise ValueError(f"{self.seeds} seeds; expected 1 to {MOST_DIFFERENCES}, which intervals are computed of")
 
@@ -56,7 +55,8 @@ class Training:
 def plan_runs(names: Sequence[str], training: Training) -> list[PlannedRun]:
     """The runs that these tables and figures need, each once, the cheapest first.
 
-    Raises ValueError for an unknown scale or name, and FileNotFoundError for a model that is not there.
+    Raises ValueError for an unknown scale or name, and for a task of which they need no runs, and FileNotFoundError for
+    a model that is not there.
     """
     scale = find_scale(training.scale)
     setup = Setup(
@@ -68,8 +68,13 @@ def plan_runs(names: Sequence[str], training: Training) -> list[PlannedRun]:
     )
     plans = [reproduction.plan for reproduction in map(find_reproduction, names) if reproduction.plan is not None]
     runs = cheapest_first(run for plan in plans for run in plan(setup))
-    chosen = {find_task(task).name for task in training.tasks}  # which may be short names
-    return [run for run in runs if run.task in chosen] if chosen else runs
+    needed = dict.fromkeys(run.task for run in runs)
+    unneeded = [task for task in training.tasks if task not in needed]
+    if needed and unneeded:
+        raise ValueError(
+            f"no run of {', '.join(unneeded)} is needed for {', '.join(names)}; the runs are of {', '.join(needed)}"
+        )
+    return [run for run in runs if run.task in training.tasks] if training.tasks else runs
 
 
 def missing_runs(runs: Sequence[PlannedRun], training: Training) -> list[PlannedRun]:

@@ -129,7 +129,7 @@ def _learnt(task: str, place: str, runs: Sequence[TaskRun]) -> LearntWeights:
 REPRODUCTION = Reproduction(
     name="figure2",
     paper=FIGURE_2,
-    reads="runs of `elmokit train` with a learnt mix",
+    reads="runs of `elmokit train` on the data sets of the tables, with a mix that is learnt as in a recipe",
     measure=our_rows,
     details=details,
     plan=plan,

@@ -45,18 +45,15 @@ class Corpus:
 
 
 _EWT = ("en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu", "en_ewt-ud-test.conllu")
+_GSD = ("train.conllu", "dev.conllu", "test.conllu")
 CORPORA = (
     Corpus("PTB sample", "tasks/pos_ptb_sample", ("train.tsv", "dev.tsv", "test.tsv"), read_tagged, "en"),
     Corpus("EWT, PTB tags", "tasks/pos_ud_ewt", _EWT, partial(read_conllu, column=XPOS), "en"),
     Corpus("EWT, UPOS", "tasks/pos_ud_ewt", _EWT, partial(read_conllu, column=UPOS), "en"),
-    Corpus(
-        "Korean GSD, UPOS",
-        "ko/tasks/ud_gsd",
-        ("train.conllu", "dev.conllu", "test.conllu"),
-        partial(read_conllu, column=UPOS),
-        "ko",
-    ),
+    Corpus("Korean GSD, UPOS", "ko/tasks/ud_gsd", _GSD, partial(read_conllu, column=UPOS), "ko"),
+    Corpus("Korean GSD, morphemes", "ko/tasks/ud_gsd", _GSD, partial(read_conllu, column=XPOS), "ko"),
 )
+"""The last one has the tags of an eojeol's morphemes together, such as NNG+JKB: do lower layers know morphology?"""
 DEFAULTS = {"en": ("mini-en", "random:mini-en"), "ko": ("mini-ko", "random:mini-ko")}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.model.bundled import bundled_models
 from elmokit.tasks.config import with_settings
-from elmokit.tasks.reading import TaskExamples, read_data
+from elmokit.tasks.reading import TaskExamples, read_data, with_development_set
 from elmokit.tasks.task import E, P, Task, recipe_config
 from elmokit.text.scripts import script_counts
 
@@ -22,8 +22,6 @@ DEFAULT_RECIPE, KOREAN_RECIPE = "cpu", "cpu-ko"
 KOREAN_MODEL, KOREAN_SCRIPT = "mini-ko", "HANGUL"
 NUM_EXAMPLES_LOOKED_AT = 200
 """Examples that show in which script the training data is written."""
-DEV_SHARE = 0.1
-"""Share of the training files that is the development set where there is none, and the config does not say."""
 
 
 def config_and_data(
@@ -42,7 +40,7 @@ def config_and_data(
             f"{task.model_config.__name__} (`task_recipe({task.name!r})` makes one)"
         )
     chosen = with_settings(recipe_config(task, DEFAULT_RECIPE), settings) if config is None else config
-    chosen = _with_development_set(chosen, splits)
+    chosen = with_development_set(chosen, splits)
     data = read_data(task, splits, chosen)
     if config is not None or not _is_korean(task, data.train):
         return chosen, data
@@ -85,11 +83,3 @@ def _reads_alike(one: TaskConfig, other: TaskConfig) -> bool:
     names = ("max_train_examples", "train_share", "seed")
     same = all(getattr(one.training, name) == getattr(other.training, name) for name in names)
     return same and one.model == other.model
-
-
-def _with_development_set(config: TaskConfig, splits: Splits) -> TaskConfig:
-    """The config with a share of the training files as development set if there are no files for it."""
-    if splits.dev or config.training.dev_share:
-        return config
-    print(f"no development file: {DEV_SHARE:.0%} of the training files are set apart (dev_share)", file=sys.stderr)
-    return replace(config, training=replace(config.training, dev_share=DEV_SHARE))

@@ -8,21 +8,24 @@ import random
 import re
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
 from elmokit.system.untrusted import listed
 from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.config import Splits
 from elmokit.tasks.task import E, P, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from elmokit.tasks.config import Splits, TaskConfig, TrainingConfig
+    from elmokit.tasks.config import TaskConfig, TrainingConfig
     from elmokit.tasks.task import Task
 
+DEV_SHARE = 0.1
+"""Share of the training files that is the development set where there is none, and the config does not say."""
 GIVE_DEV = "give a development file: --dev FILE, or data=Splits(train=..., dev=...)"
 
 Sentences = list[tuple[str, ...]]
@@ -163,11 +166,23 @@ def digest(task: Task[E, P], data: TaskExamples[E]) -> str:
     return found.hexdigest()
 
 
-def task_sentences(task: Task[E, P] | str, data: str | Path, config: TaskConfig) -> Sentences:
-    """Every distinct sentence that a run on a data set's folder needs vectors for, as `StoredLayers` must hold them."""
+def task_sentences(task: Task[E, P] | str, data: str | Path | Splits, config: TaskConfig) -> Sentences:
+    """Every distinct sentence that a run on a folder, or on files, needs vectors for, as `StoredLayers` must hold them.
+
+    Those of the training set come first. Raises ValueError or OSError for files that cannot be read.
+    """
     task = find_task(task) if isinstance(task, str) else task
-    training, others = sentences_of(task, read_data(task, task.find(Path(data).expanduser()), config))
+    splits = data if isinstance(data, Splits) else task.find(Path(data).expanduser())
+    training, others = sentences_of(task, read_data(task, splits, with_development_set(config, splits)))
     return [*training, *others]
+
+
+def with_development_set(config: TaskConfig, splits: Splits) -> TaskConfig:
+    """The config with a share of the training files as development set if there are no files for it."""
+    if splits.dev or config.training.dev_share:
+        return config
+    print(f"no development file: {DEV_SHARE:.0%} of the training files are set apart (dev_share)", file=sys.stderr)
+    return replace(config, training=replace(config.training, dev_share=DEV_SHARE))
 
 
 def _counts(reading: Reading[E]) -> dict[str, int]:
