@@ -14,7 +14,7 @@ from elmokit.tasks.task import recipe_config
 FILES = {
     "named-entities": ("conll2003", "eng.train", "eng.testa", "eng.testb"),
     "sentiment": ("nsmc", "train.tsv", "dev.tsv", "test.tsv"),
-    "entailment": ("snli", "train.jsonl", "dev.jsonl", "test.jsonl"),
+    "entailment": ("snli", "train.jsonl", "dev.jsonl", "snli_1.0_test.jsonl"),
     "semantic-roles": ("srl", "train.gold_conll", "dev.gold_conll", "test.gold_conll"),
     "coreference": ("ontogum", "train.gold_conll", "dev.gold_conll", "test.gold_conll"),
     "question-answering": ("squad_v1.1", "train-subset.json#4:", "train-subset.json#:4", "dev-v1.1.json"),

@@ -89,11 +89,29 @@ def test_more_training_examples_count_before_more_seeds(tmp_path: Path):
 
 def test_at_the_scale_cpu_every_task_is_compared_converged_too():
     setup = Setup(find_scale("cpu"), Path("data"), "mini-en", "01234567", seeds=(0,))
-    converged = {run.name: run.scores_tests for run in plan(setup) if "cpu-converged" in run.name}
+    runs = {run.name: run for run in plan(setup)}
+    converged = {name: run.scores_tests for name, run in runs.items() if "cpu-converged" in name}
     arms = ("none", "elmo-01234567")
     assert converged == {f"{task}-cpu-cpu-converged-{arm}-0": True for task in TASKS for arm in arms}
     small = replace(setup, scale=find_scale("small"))
-    assert not any("converged" in run.name for run in plan(small))
+    assert not any("converged" in run.name or "output" in run.name for run in plan(small))
+
+    at_output = [f"entailment-cpu-cpu-output-elmo-{model}-0" for model in ("01234567", "random-01234567")]
+    assert [name for name in runs if "output" in name] == at_output
+    own, baseline = (runs[name].config for name in (at_output[0], "entailment-cpu-cpu-converged-none-0"))
+    assert own.inputs.elmo is not None and own.inputs.elmo.position == "output"
+    assert replace(own, inputs=replace(own.inputs, elmo=None)) == baseline
+
+
+def test_of_equal_comparisons_the_one_that_is_better_with_elmo_on_the_development_set_counts(tmp_path: Path):
+    settings = {"a": ("elmo.position=output", "elmo.dropout_rate=0.5"), "b": ()}
+    make_run(tmp_path / "none", "elmo=none", task="entailment", test=70, dev=70)
+    for folder, dev, test in (("a", 80, 75), ("b", 79, 77)):
+        make_run(tmp_path / folder, *settings[folder], task="entailment", dev=dev, test=test)
+    chosen = largest_comparisons([tmp_path])["entailment"]
+    assert chosen.elmo_name == "output, recipe cpu-output"
+    places = [row.measured_on.partition(" at ")[2] for row in our_rows([tmp_path])]
+    assert places == ["both, 1 seed", "output, recipe cpu-output, 1 seed"]
 
 
 def test_data_that_the_paper_does_not_have_make_no_row(tmp_path: Path):

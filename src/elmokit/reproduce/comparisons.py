@@ -212,11 +212,12 @@ def _comparison(baseline: Arm, elmo: Arm, rivals: Sequence[Arm]) -> Comparison:
     unusual = unusual_settings(elmo.runs[0])
     named = [name for name in own if name not in unnamed and any(other[name] != own[name] for other in others)]
     named = [name for name in named if f"{name} {own[name]}" in unusual]
+    recipes = [word for word in unusual if word.startswith("recipe ") and word not in unusual_settings(run)]
     return Comparison(
         task=run.record.task,
         metric=find_task(run.record.task).metric,
         data=run.data,
-        elmo_name=", ".join([own["position"], *(f"{name} {own[name]}" for name in named)]),
+        elmo_name=", ".join([own["position"], *recipes, *(f"{name} {own[name]}" for name in named)]),
         baseline=baseline,
         elmo=elmo,
     )

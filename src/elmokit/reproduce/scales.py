@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 CONVERGED = "cpu-converged"
 """The recipe of runs that end when the development score stops improving; not every task needs to have it."""
+AT_OUTPUT = "cpu-output"
+"""The same with ELMo at the output alone, of tasks where that is better on the development set than the paper's place.
+Without ELMo it is `CONVERGED`."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from elmokit.reproduce.paper import ENSEMBLES, TABLE_1
 from elmokit.reproduce.planned_runs import PlannedModel
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows
 from elmokit.reproduce.results import read_results
-from elmokit.reproduce.scales import CONVERGED, TASK_DATA
-from elmokit.reproduce.task_runs import unusual_settings
+from elmokit.reproduce.scales import AT_OUTPUT, CONVERGED, TASK_DATA
+from elmokit.reproduce.task_runs import read_task_run, unusual_settings
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.all_tasks import find_task
 
@@ -95,7 +95,8 @@ def counterpart(comparison: Comparison, test_set: str | None) -> Counterpart | N
 def plan(setup: Setup) -> list[PlannedRun]:
     """Every task without ELMo and with it, a random biLM and the token layer alone; test files are scored.
 
-    At a scale that compares converged runs, the first two once more until the development score stops improving.
+    At a scale that compares converged runs, the first two once more until the development score stops improving, and
+    ELMo and the random biLM at the output, for tasks with a recipe of that.
     """
     random = PlannedModel("random", setup.model, setup.fingerprint)
     runs: list[PlannedRun] = []
@@ -103,25 +104,35 @@ def plan(setup: Setup) -> list[PlannedRun]:
         for arm in (("elmo=none",), (), ("elmo.layers=0",)):
             runs += setup.runs(task, *arm, tests=True)
         runs += setup.runs(task, model=random, tests=True)
-        if setup.scale.compares_converged and CONVERGED in find_task(task).recipes:
+        recipes = find_task(task).recipes if setup.scale.compares_converged else ()
+        if CONVERGED in recipes:
             for arm in (("elmo=none",), ()):
                 runs += setup.runs(task, *arm, recipe=CONVERGED, tests=True)
+        if AT_OUTPUT in recipes:
+            for model in (None, random):
+                runs += setup.runs(task, model=model, recipe=AT_OUTPUT, tests=True)
     return runs
 
 
 def largest_comparisons(paths: Sequence[Path]) -> dict[str, Comparison]:
     """For each task with a row in the paper's table, the comparison of the highest rank, if it is of a recipe's model.
 
-    Of equals it is the one whose runs come last among those given, which has the newer biLM.
+    Of equals it is the one whose biLM comes last among the runs given, which is the newer one, and then the one that is
+    better with ELMo on the development set.
     """
     logged = usual_runs(read_runs(with_runs(paths)))
-    place = {run.where: number for number, run in enumerate(logged)}
+    place = {read_task_run(run).model: number for number, run in enumerate(logged)}
     found = [one for one in comparisons_among(logged).comparisons if not unusual_settings(one.baseline.runs[0])]
     chosen: dict[str, Comparison] = {}
-    for one in sorted(found, key=lambda one: (one.rank, place[one.elmo.runs[0].where])):
+    for one in sorted(found, key=lambda one: (one.rank, place[one.elmo.runs[0].model], _dev_mean(one))):
         if any(counterpart(one, test_set) for test_set in one.test_sets):
             chosen[one.task] = one
     return {task: chosen[task] for task in TASK_DATA if task in chosen}
+
+
+def _dev_mean(comparison: Comparison) -> float:
+    score = dev_score(comparison.elmo, comparison.metric)
+    return float("-inf") if score is None else score.mean
 
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
