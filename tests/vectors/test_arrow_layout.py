@@ -182,7 +182,7 @@ def test_text_files_have_no_columns_and_standard_input_cannot_become_a_table(tex
         ValueError, match=r"text.txt is neither a Parquet file nor an Arrow file, so it has no column x"
     ):
         embed_file(ELMO, text, tmp_path / "out.npz", column="x")
-    with pytest.raises(ValueError, match=r"the text is read twice for that; give a file in place of -"):
+    with pytest.raises(ValueError, match=r"the text is read twice for that; give a file in place of standard input"):
         embed_file(ELMO, "-", tmp_path / "out.parquet")
 
 
