@@ -199,6 +199,14 @@ def test_results_beside_runs_make_table_7(tmp_path: Path):
     assert "| SST | sst, mini-en (f00df00d) | 100.00 | 100.00 |" in page
 
 
+def test_scores_with_a_fine_tuned_bilm_stand_beside_the_papers(tmp_path: Path):
+    for name, model in (("as-it-is", "mini-en"), ("tuned", "finetuned-01234567-entailment")):
+        make_run(tmp_path / name, f"elmo.model={model}", task="entailment", test=None)
+    *_, scores, printed = find_reproduction("table7").details([tmp_path])  # pyright: ignore
+    assert len(scores.rows) == 1
+    assert dict(printed.rows) == {"SNLI": ("88.9", "89.5")}
+
+
 @pytest.mark.parametrize("name", ["table1", "table7"])
 def test_a_record_of_an_unknown_task_is_named(name: str, tmp_path: Path):
     interval = {"estimate": 1.0, "low": 0.0, "high": 2.0}

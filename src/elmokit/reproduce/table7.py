@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from elmokit.metrics.statistic import Statistic
 from elmokit.model.model_name import with_fingerprint
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
-from elmokit.reproduce.paper import TABLE_7
+from elmokit.reproduce.paper import FINE_TUNING, TABLE_7
 from elmokit.reproduce.planned_runs import PlannedModel
-from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows
+from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows, printed_table
 from elmokit.reproduce.results import read_results
 
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
             ("no ELMo", "not fine-tuned", "fine-tuned", "gain of fine-tuning"),
             distinct_rows(scores),
         ),
+        *([printed_table(FINE_TUNING)] if scores else []),
     ]
 
 
