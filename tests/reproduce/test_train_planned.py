@@ -103,8 +103,8 @@ def test_what_tables_need_is_trained_once_and_measured(training: Training):
     assert measured.text("data") == "sst" and measured.fields("before").number("mean") > 1
     (perplexities,) = table7.our_rows([folder])
     assert perplexities.row == "SST" and all(cell is not None for cell in perplexities.cells)
-    directions, scores = table7.details([folder])
-    assert len(directions.rows) == len(scores.rows) == 1
+    directions, scores, printed = table7.details([folder])
+    assert len(directions.rows) == len(scores.rows) == len(printed.rows) == 1
 
 
 def test_a_run_that_was_trained_without_its_test_scores_gets_them_when_they_are_needed(setup: Setup, tmp_path: Path):
