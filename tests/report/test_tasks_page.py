@@ -122,6 +122,18 @@ def test_of_equal_sizes_the_recipe_s_model_counts_and_of_these_the_converged_run
     assert "higher on 0 of 1 test sets" in page_of(tmp_path / "runs", folder=tmp_path / "docs")
 
 
+@pytest.mark.parametrize("better", ["both", "output"])
+def test_of_equal_comparisons_the_one_that_is_better_with_elmo_on_the_development_set_counts(
+    tmp_path: Path, better: str
+):
+    places = {"both": (), "output": ("elmo=output", "elmo.dropout_rate=0.5")}
+    make_run(tmp_path / "none", "elmo=none", task="entailment", test=70)
+    for place, settings in places.items():
+        right = place == better
+        make_run(tmp_path / place, *settings, task="entailment", dev=60 + right, test=71 if right else 69)
+    assert "higher on 1 of 1 test sets" in page_of(tmp_path, folder=tmp_path / "docs")
+
+
 def test_controls_are_shown_without_the_paper_s_numbers_and_not_counted(tmp_path: Path):
     for name, settings, test in (
         ("none", ("elmo=none",), 80),

@@ -134,6 +134,13 @@ def test_the_gain_on_a_test_set_has_the_interval_of_its_items_where_that_was_mea
     assert "mini-en (01234567), over seeds): +4.00 [4.00, 4.00]" in claims.helps_all_tasks(evidence)[1]
 
 
+def test_the_gain_of_another_recipe_names_it(tmp_path: Path):
+    make_run(tmp_path / "none", "elmo=none", task="entailment", test=70)
+    make_run(tmp_path / "elmo", "elmo=output", "elmo.dropout_rate=0.5", task="entailment", test=75)
+    text = claims.helps_all_tasks(Evidence([tmp_path], []))[1]
+    assert "SNLI (14,041 examples, mini-en (01234567), recipe cpu-output, over seeds)" in text
+
+
 def test_of_two_comparisons_of_one_size_the_last_one_counts(tmp_path: Path):
     folders = [tmp_path / "b", tmp_path / "a"]
     for folder, model, gain in zip(folders, ("old", "new"), (9, 4), strict=True):

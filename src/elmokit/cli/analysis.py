@@ -61,9 +61,8 @@ def _change(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{arguments.json} is named by --output and by --json; expected two files")
     words = None if arguments.words is None else list(read_lines(arguments.words))
     inputs = [file for path in (arguments.first, arguments.second) for file in open_corpus(path).files]
-    named = [path for path in (arguments.words, arguments.model, arguments.weights) if path]
     for written in (arguments.output, arguments.json):
-        check_is_not_input(written, *inputs, *named)
+        check_is_not_input(written, *inputs, arguments.words, arguments.model, arguments.weights)
     resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds
 
     from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change

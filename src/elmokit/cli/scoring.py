@@ -67,7 +67,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     check_inputs(*arguments.files)
     if arguments.json:
         check_names(*arguments.files)
-    check_is_not_input(arguments.json, *arguments.files, *_of_model(arguments))
+    check_is_not_input(arguments.json, *arguments.files, arguments.model, arguments.weights)
     resolve_model(arguments.model)
 
     from elmokit.report.scoring_tables import perplexity_text
@@ -134,7 +134,7 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     if rows == "pairs" and (arguments.carry_state or arguments.direction != "both"):
         raise ValueError("--pairs reads each sentence by itself, in both directions: no --carry-state or --direction")
     check_inputs(arguments.file)
-    check_is_not_input(arguments.output, arguments.file, *_of_model(arguments))
+    check_is_not_input(arguments.output, arguments.file, arguments.model, arguments.weights)
     if arguments.output:
         check_output(arguments.output)  # because reading a large model takes minutes
     resolve_model(arguments.model)
@@ -182,11 +182,6 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
         if arguments.output:
             file.write(as_tsv(pair_rows(scores)))
     print(accuracy_text(accuracies(scores)))
-
-
-def _of_model(arguments: argparse.Namespace) -> list[str]:
-    """The files of the model that are named, which no output may replace."""
-    return [arguments.model, *([arguments.weights] if arguments.weights else [])]
 
 
 @contextmanager

@@ -181,7 +181,7 @@ def _open_elmo(arguments: argparse.Namespace) -> Elmo:
 
     model = arguments.model or DEFAULT_MODEL
     check_inputs(arguments.input)
-    check_is_not_input(arguments.output, model, *([arguments.weights] if arguments.weights else []))
+    check_is_not_input(arguments.output, model, arguments.weights)
     resolve_model(model)
 
     from elmokit.model.elmo import Elmo

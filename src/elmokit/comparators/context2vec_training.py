@@ -25,6 +25,7 @@ from elmokit.comparators.context2vec import (
 )
 from elmokit.comparators.run_folder import comparator_run, metrics_log
 from elmokit.corpus.stream import SentenceStream
+from elmokit.layers.random_numbers import seeded
 from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import write_tensors
 from elmokit.runs.training import DivergenceError
@@ -110,8 +111,7 @@ def train_context2vec(
     run = comparator_run(
         output, SYSTEM, config, files=files, resume=resume, result=MODEL_FILE, others=(VOCABULARY_FILE,)
     )
-    with run, torch.random.fork_rng(devices=[]):
-        torch.manual_seed(config.seed)
+    with run, seeded(config.seed):
         _write_vocabulary(output / VOCABULARY_FILE, vocabulary, resume=resume)
         encoder = new_encoder(vocabulary=vocabulary, word_dim=config.word_dim, lstm_dim=config.lstm_dim, dim=config.dim)
         optimizer = torch.optim.Adam(encoder.parameters(), config.learning_rate)

@@ -16,6 +16,7 @@ from elmokit.comparators.checkpoint import load_checkpoint, remove_checkpoint, s
 from elmokit.comparators.comparator import of_equal_length
 from elmokit.comparators.run_folder import comparator_run, metrics_log
 from elmokit.comparators.translation import Translator, new_encoder
+from elmokit.layers.random_numbers import seeded
 from elmokit.metrics.bleu import score_translations
 from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import write_tensors
@@ -145,8 +146,7 @@ def train_cove(
     words.add(chain(training.source, test.source if test else ()))
     vocabulary = _target_vocabulary(training.target, config)
     run = comparator_run(output, "cove", config, files=files, resume=resume, result=ENCODER_FILE)
-    with run, torch.random.fork_rng(devices=[]):
-        torch.manual_seed(config.seed)
+    with run, seeded(config.seed):
         model = _new_translator(config, vocabulary, input_dim=words.dim)
         optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
         progress = load_checkpoint(output, model, optimizer)
@@ -200,7 +200,7 @@ def _train_epoch(
     model: Translator, optimizer: torch.optim.Optimizer, texts: _Numbers, config: CoveConfig, epoch: int
 ) -> float:
     """The mean loss per target token of an epoch, whose draws depend on no other epoch."""
-    torch.manual_seed(random.Random(f"{config.seed}/{epoch}/dropout").getrandbits(63))
+    torch.default_generator.manual_seed(random.Random(f"{config.seed}/{epoch}/dropout").getrandbits(63))
     model.train()
     batches = _shuffled_batches(texts.pairs.source, config, epoch=epoch)
     total, num_tokens = 0.0, 0

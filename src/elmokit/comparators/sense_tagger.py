@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.encoder import BiLSTM
+from elmokit.layers.random_numbers import seeded
 from elmokit.runs.settings import change_settings
 from elmokit.runs.training import DivergenceError
 from elmokit.system.batches import batched
@@ -138,8 +139,7 @@ def train_sense_tagger(sentences: Sequence[SenseSentence], settings: Sequence[st
     sentences = [sentence for sentence in sentences if sentence.tokens]
     if not sentences:
         raise ValueError("the corpus has no sentence with a token; expected sentences with annotated senses")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(config.seed)
+    with seeded(config.seed):
         tagger = _new_tagger(sentences, config)
         _train(tagger, sentences, config)
     return tagger

@@ -68,11 +68,11 @@ def tasks_section(results: Results) -> str:
 def _summary(comparisons: Sequence[Comparison]) -> str:
     """How often ELMo helps, and how often at least as much as in the paper; controls and ablations do not count.
 
-    Of a task's comparisons on the same data, the one of the highest rank counts. Development sets count only where no
-    comparison has a test set.
+    Of a task's comparisons on the same data, the one of the highest rank counts, and of equals the one that is better
+    with ELMo on the development set. Development sets count only where no comparison has a test set.
     """
     usual = [comparison for comparison in comparisons if is_usual(comparison.elmo.runs[0])]
-    usual.sort(key=lambda one: one.rank)
+    usual.sort(key=lambda one: (one.rank, one.dev_mean))
     counted = list({(comparison.task, comparison.data): comparison for comparison in usual}.values())
     every = [(comparison, test_set) for comparison in counted for test_set in comparison.test_sets]
     tested = [(comparison, test_set) for comparison, test_set in every if test_set is not None]
@@ -83,7 +83,10 @@ def _summary(comparisons: Sequence[Comparison]) -> str:
     both = [(relative, target) for (_, relative), target in zip(gains, targets, strict=True) if target is not None]
     as_much = sum(relative is not None and round(relative, 1) >= target for relative, target in both)
     where = "test" if tested else "development"
-    sets = f"{where} sets (of each, the model of a recipe with the largest training set, converged if there is one)"
+    sets = (
+        f"{where} sets (of each, the model of a recipe with the largest training set, converged if there is one, with "
+        "ELMo where the recipe has it that is better on the development set)"
+    )
     text = f"With ELMo the score is higher on {better} of {len(pairs)} {sets}."
     if both:
         text += f" The relative error reduction is at or above the paper's in {as_much} of {len(both)}."

@@ -21,6 +21,7 @@ from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import TASK_DATA
 from elmokit.reproduce.system_results import difference, gain_name, read_system_results, share_gain
 from elmokit.reproduce.table5 import papers_row
+from elmokit.reproduce.task_runs import unusual_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -257,7 +258,7 @@ def _test_gain(comparison: Comparison, evidence: Evidence) -> Finding:
     paired = comparison.paired(test_set)
     run = paired.elmo.runs[0]
     unconverged = () if comparison.is_converged else (NOT_CONVERGED,)
-    named = ", ".join((f"{run.num_used:,} examples", run.model, *unconverged))
+    named = ", ".join((f"{run.num_used:,} examples", run.model, *unusual_settings(run), *unconverged))
     row = TASK_DATA[comparison.task].row
     names = [[run.name for run in arm.runs] for arm in (paired.baseline, paired.elmo)]
     own = ([run.data, run.model, test_set], *names)

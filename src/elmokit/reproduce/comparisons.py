@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -106,6 +107,12 @@ class Comparison:
         """
         run = self.elmo.runs[0]
         return not unusual_settings(self.baseline.runs[0]), run.num_used, len(self.elmo.runs), self.is_converged
+
+    @property
+    def dev_mean(self) -> float:
+        """Mean score on the development set with ELMo: of comparisons of equal rank and biLM, the highest counts."""
+        score = self.elmo.score(self.metric, test_set=None)
+        return -math.inf if score is None else score.mean
 
     @property
     def sample(self) -> str:

@@ -124,15 +124,10 @@ def largest_comparisons(paths: Sequence[Path]) -> dict[str, Comparison]:
     place = {read_task_run(run).model: number for number, run in enumerate(logged)}
     found = [one for one in comparisons_among(logged).comparisons if not unusual_settings(one.baseline.runs[0])]
     chosen: dict[str, Comparison] = {}
-    for one in sorted(found, key=lambda one: (one.rank, place[one.elmo.runs[0].model], _dev_mean(one))):
+    for one in sorted(found, key=lambda one: (one.rank, place[one.elmo.runs[0].model], one.dev_mean)):
         if any(counterpart(one, test_set) for test_set in one.test_sets):
             chosen[one.task] = one
     return {task: chosen[task] for task in TASK_DATA if task in chosen}
-
-
-def _dev_mean(comparison: Comparison) -> float:
-    score = dev_score(comparison.elmo, comparison.metric)
-    return float("-inf") if score is None else score.mean
 
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:

@@ -53,10 +53,12 @@ def check_output(path: str | os.PathLike[str]) -> None:
         pass
 
 
-def check_is_not_input(written: Path | None, *inputs: str | os.PathLike[str]) -> None:
-    """Raise ValueError if the output, unless it is None, would be written over one of the inputs."""
+def check_is_not_input(written: Path | None, *inputs: str | os.PathLike[str] | None) -> None:
+    """Raise ValueError if the output would be written over one of the inputs; None stands for what is not given."""
     for path in inputs:
-        if written is not None and written.exists() and os.path.exists(path) and written.samefile(path):
+        if written is None or path is None or not written.exists():
+            continue
+        if os.path.exists(path) and written.samefile(path):
             raise ValueError(f"{os.fspath(path)} would be replaced by the output; give the output another name")
 
 
