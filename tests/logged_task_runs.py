@@ -30,6 +30,7 @@ def make_run(
     ended: bool = True,
     home: str = "/data",
     num_train: int = 14_041,
+    other_vectors: bool = False,
     **result: Any,
 ) -> Path:
     """What a run leaves behind, without its weights; `result` is added to the last line."""
@@ -40,7 +41,8 @@ def make_run(
     config = with_settings(recipe_config(found, "cpu"), settings)
     counts = {"train": {"examples": num_train}, "dev": {"examples": 3_250}, f"test {files[-1]}": {"examples": 3_453}}
     fingerprint = None if config.inputs.elmo is None else "0123456789abcdef"
-    write_record(folder, TaskRecord(task, config, ["O", "B-PER"], Splits(*splits), fingerprint, counts))
+    record = TaskRecord(task, config, ["O", "B-PER"], Splits(*splits), fingerprint, counts, other_vectors=other_vectors)
+    write_record(folder, record)
     lines: list[dict[str, Any]] = [{"epoch": 1, "step": 9, "loss": 1.0, "dev": {found.metric: dev}, "seconds": 60.0}]
     if ended:
         scored = {} if test is None else {files[-1]: {found.metric: test, "recall": 30.0}}

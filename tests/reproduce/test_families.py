@@ -48,6 +48,14 @@ def test_a_larger_family_of_unusual_settings_counts_where_there_is_no_other(tmp_
     assert usual.unusual == () and usual.measured_on().endswith("1 seed")
 
 
+def test_vectors_of_another_system_are_no_elmo(tmp_path: Path):
+    make_run(tmp_path / "elmo", test=1)
+    make_run(tmp_path / "cove", "elmo.model=CoVe.npy", test=1, other_vectors=True)
+    (family,) = families(read_task_runs([tmp_path]), ("inputs.elmo.model",))
+    assert set(family.arms) == {("mini-en",)}
+    assert [run.name for run in usual_runs(read_runs([tmp_path]))] == ["elmo"]
+
+
 def test_settings_that_both_arms_have_vary_for_the_baseline_too(tmp_path: Path):
     for share in (0.1, 1.0):
         for arm in ("none", "input"):

@@ -16,7 +16,7 @@ from elmokit.reproduce.learning_curves import learning_curves
 from elmokit.reproduce.paper import ALL_TABLES, TABLE_1
 from elmokit.reproduce.planned_runs import Setup
 from elmokit.reproduce.scales import find_scale
-from elmokit.reproduce.table1 import COUNTERPARTS, largest_comparisons, our_rows, plan
+from elmokit.reproduce.table1 import COUNTERPARTS, details, largest_comparisons, our_rows, plan
 from elmokit.tasks.all_tasks import TASKS
 from logged_task_runs import make_run, make_seeds
 
@@ -112,6 +112,25 @@ def test_of_equal_comparisons_the_one_that_is_better_with_elmo_on_the_developmen
     assert chosen.elmo_name == "output, recipe cpu-output"
     places = [row.measured_on.partition(" at ")[2] for row in our_rows([tmp_path])]
     assert places == ["both, 1 seed", "output, recipe cpu-output, 1 seed"]
+
+
+def test_other_systems_stand_beside_no_elmo_and_elmo_at_the_same_place(tmp_path: Path):
+    for seed, (none, cove, elmo) in enumerate([(80, 81, 84), (82, 84, 88)]):
+        one = f"seed={seed}"
+        make_run(tmp_path / f"none-{seed}", "elmo=none", one, test=none)
+        make_run(tmp_path / f"cove-{seed}", "elmo.model=vectors/CoVe.npy", one, test=cove, other_vectors=True)
+        make_run(tmp_path / f"elmo-{seed}", one, test=elmo)
+        make_run(tmp_path / f"both-{seed}", "elmo=both", one, test=elmo + 1)
+    assert [row.measured_on.partition(" at ")[2] for row in our_rows([tmp_path])] == ["input, 2 seeds"]
+    *_, table = details([tmp_path])
+    assert table.rows == {
+        "NER: conll2003, 14,041 examples, CoVe (01234567) at input, 2 seeds": (
+            *("81.00 ± 1.41", "82.50 ± 2.12", "86.00 ± 2.83"),
+            *("+1.50 [-4.85, 7.85]", "+3.50 [-2.85, 9.85]"),  # 12.706 times 0.5 to either side
+        )
+    }
+    *_, table = details([path for path in tmp_path.iterdir() if not path.name.startswith("elmo")])
+    assert [cells[2:] for cells in table.rows.values()] == [(None, "+1.50 [-4.85, 7.85]", None)]
 
 
 def test_data_that_the_paper_does_not_have_make_no_row(tmp_path: Path):

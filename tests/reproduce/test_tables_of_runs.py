@@ -169,7 +169,7 @@ def test_table_1_has_controls(tmp_path: Path):
             ("random", ("elmo.model=/models/random-0123",), 52),
         ):
             make_run(tmp_path / f"{name}-{seed}", *settings, f"seed={seed}", test=dev, dev=dev)
-    _, _, controls = table1.details([tmp_path])
+    _, _, controls, _ = table1.details([tmp_path])
     gains = [f"+{gain}.00 [{gain}.00, {gain}.00]" for gain in (2, 3, 10)]
     assert cells(controls) == [["50.00 ± 0.00", *gains]]
 
@@ -180,7 +180,7 @@ def test_an_ensemble_stands_beside_the_papers(tmp_path: Path):
     scores = {"baseline": {"accuracy": 50.0}, "elmo": {"accuracy": 60.0}}
     append_result(tmp_path, "table1", {**values, "elmo": ["elmo-0", "elmo-1"], "ensembles": scores})
     make_run(tmp_path / "run", "elmo=none", test=1)
-    _, ensembles, _ = table1.details([tmp_path])
+    _, ensembles, *_ = table1.details([tmp_path])
     assert list(ensembles.rows) == ["SNLI: snli, mini-en (f00d)", "SQuAD: paper", "SNLI: paper"]
     assert cells(ensembles) == [["2", "50.00", "60.00"], ["11", None, "87.4"], ["5", None, "89.3"]]
 

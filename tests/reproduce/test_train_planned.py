@@ -97,8 +97,8 @@ def test_what_tables_need_is_trained_once_and_measured(training: Training):
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")} == before
 
     assert table1.our_rows([folder]) == []  # the paper has no sentiment of two classes
-    intervals, ensembles, controls = table1.details([folder])
-    assert len(intervals.rows) == 1 and not ensembles.rows and len(controls.rows) == 1
+    intervals, ensembles, controls, others = table1.details([folder])
+    assert len(intervals.rows) == len(controls.rows) == 1 and not ensembles.rows and not others.rows
     (measured,) = read_results([folder], "table7")
     assert measured.text("data") == "sst" and measured.fields("before").number("mean") > 1
     (perplexities,) = table7.our_rows([folder])

@@ -11,6 +11,7 @@ from elmokit.model.elmo import Elmo
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import ElmoInput, InputConfig, with_settings
 from elmokit.tasks.reading import task_sentences
+from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.saved import load_task
 from elmokit.tasks.train import resume_task, train
 from elmokit.vectors.save_vectors import save_vectors
@@ -84,6 +85,7 @@ def test_a_task_is_trained_resumed_and_used_with_another_systems_vectors(tmp_pat
     save_vectors(tmp_path / "bert.npy", sentences, [random_layers(2, 2, 5) + i for i in range(3)])
     run_dir = train(task, data, run_dir=tmp_path / "run", config=config, device="cpu")
     resume_task(run_dir, ["max_epochs=2"], device="cpu")
+    assert read_record(run_dir).other_vectors
     trained = load_task(run_dir, device="cpu")
     assert trained.evaluate(data / "test.tsv").keys() >= {"accuracy"}
     with pytest.raises(ValueError, match="bert.txt lacks 1 sentences that are needed; the first is 'unheard of'"):

@@ -91,7 +91,7 @@ def _summary(comparisons: Sequence[Comparison]) -> str:
     if both:
         text += f" The relative error reduction is at or above the paper's in {as_much} of {len(both)}."
     if others := len(comparisons) - len(usual):
-        text += f" Not counted: {others} with settings of ELMo that no recipe has (random weights, layer 0 alone, ...)."
+        text += f" Not counted: {others} with settings of ELMo that no recipe has, or with vectors of another system."
     return text
 
 

@@ -117,21 +117,23 @@ def is_usual(run: TaskRun, *, but: Sequence[str] = ()) -> bool:
         return True
     recipes = [recipe().inputs.elmo for recipe in find_task(run.record.task).recipes.values()]
     own = replace(elmo, model="")
-    is_made = Path(elmo.model).name.startswith(("random-", "finetuned-"))
+    is_pretrained = not Path(elmo.model).name.startswith(("random-", "finetuned-")) and not run.record.other_vectors
     free: dict[str, Any] = {name: getattr(own, name) for name in ("model", *but)}
-    return not is_made and any(usual is not None and replace(usual, **free) == own for usual in recipes)
+    return is_pretrained and any(usual is not None and replace(usual, **free) == own for usual in recipes)
 
 
 def families(runs: Sequence[TaskRun], vary: Sequence[str]) -> list[Family]:
     """Group ended runs, in the order of the tasks; `vary` names settings, such as `inputs.elmo.penalty`.
 
     A penalty that varies counts only where layers are mixed. Of runs with one seed and the same settings, the first
-    counts.
+    counts. Runs with another system's vectors in ELMo's place are passed over.
     """
     baselines: dict[str, dict[tuple[Any, ...], dict[int, TaskRun]]] = {}
     with_elmo: dict[tuple[str, str], dict[tuple[Any, ...], dict[int, TaskRun]]] = {}
     tasks: dict[str, str] = {}
     for run in runs:
+        if run.record.other_vectors:
+            continue
         settings, elmo = run.settings(), _elmo_settings(run)
         common = _key({name: value for name, value in settings.items() if name not in vary} | _data(run))
         tasks[common] = run.record.task
@@ -157,18 +159,29 @@ def dev_score(arm: Arm | None, metric: str) -> Statistic | None:
 
 def dev_differences(first: Arm, second: Arm, metric: str) -> list[float]:
     """The gain of the second arm on the development set, for each seed that both have."""
-    scores = [
-        {run.seed: run.result.dev[metric] for run in arm.runs if run.result is not None} for arm in (first, second)
-    ]
-    return [scores[1][seed] - scores[0][seed] for seed in scores[0] if seed in scores[1]]
+    return _differences(first, second, metric, test_set=None)
 
 
-def gain_text(first: Arm | None, second: Arm | None, metric: str) -> str | None:
-    """The mean of `dev_differences` with its 95 % interval, or `one seed`, as a cell; None where it is not measured."""
-    differences = dev_differences(first, second, metric) if first is not None and second is not None else []
+def gain_text(first: Arm | None, second: Arm | None, metric: str, *, test_set: str | None = None) -> str | None:
+    """The mean gain of the second arm with its 95 % interval, or `one seed`, as a cell; None where it is not measured.
+
+    test_set: name of a test file; None stands for the development set.
+    """
+    if first is None or second is None:
+        return None
+    differences = _differences(first, second, metric, test_set=test_set)
     if len(differences) < 2:
         return f"{differences[0]:+.2f} (one seed)" if differences else None
     return str(paired_t(differences))
+
+
+def _differences(first: Arm, second: Arm, metric: str, *, test_set: str | None) -> list[float]:
+    found: list[dict[int, float]] = []
+    for arm in (first, second):
+        results = {run.seed: run.result for run in arm.runs if run.result is not None}
+        scores = {seed: one.dev if test_set is None else one.test.get(test_set, {}) for seed, one in results.items()}
+        found.append({seed: one[metric] for seed, one in scores.items() if metric in one})
+    return [found[1][seed] - score for seed, score in found[0].items() if seed in found[1]]
 
 
 def _elmo_settings(run: TaskRun) -> dict[str, Any]:

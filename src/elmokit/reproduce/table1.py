@@ -14,6 +14,7 @@ from elmokit.reproduce.families import (
     dev_score,
     families,
     gain_text,
+    is_usual,
     read_task_runs,
     usual_runs,
     with_runs,
@@ -23,7 +24,7 @@ from elmokit.reproduce.planned_runs import PlannedModel
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows
 from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import AT_OUTPUT, CONVERGED, TASK_DATA
-from elmokit.reproduce.task_runs import read_task_run, unusual_settings
+from elmokit.reproduce.task_runs import is_task_run, read_task_run, unusual_settings
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.all_tasks import find_task
 
@@ -163,8 +164,8 @@ def _without_numbers(comparison: Comparison) -> list[OurRow]:
 
 
 def details(paths: Sequence[Path]) -> list[OurTable]:
-    """Intervals over test items, ensembles, and the controls: what pretraining brings beyond them."""
-    return [_intervals(paths), _ensembles(paths), _controls(paths)]
+    """Intervals over test items, ensembles, the controls, which have no pretraining, and other systems' vectors."""
+    return [_intervals(paths), _ensembles(paths), _controls(paths), _other_systems(paths)]
 
 
 def _intervals(paths: Sequence[Path]) -> OurTable:
@@ -239,6 +240,38 @@ def _control(values: tuple[str, ...]) -> str:
     if model.startswith("random-"):
         return "random biLM"
     return "ELMo" if layers == "mix" and not model.startswith("finetuned-") else ""
+
+
+def _other_systems(paths: Sequence[Path]) -> OurTable:
+    rows: list[tuple[str, tuple[str | None, ...]]] = []
+    logged = read_runs(with_runs(paths))
+    of_others = [run for run in logged if is_task_run(run) and read_task_run(run).record.other_vectors]
+    comparisons = comparisons_among([*usual_runs(logged), *of_others]).comparisons
+    usual = [one for one in comparisons if is_usual(one.elmo.runs[0])]
+    for other in [one for one in comparisons if one not in usual]:
+        baseline, vectors, metric = other.baseline, other.elmo, other.metric
+        elmo = next((one.elmo for one in reversed(usual) if _is_in_its_place(one, other)), None)
+        for test_set in [name for name in other.test_sets if counterpart(other, name)]:
+            scores = (arm and str(arm.score(metric, test_set=test_set)) for arm in (baseline, vectors, elmo))
+            pairs = ((baseline, vectors), (vectors, elmo))
+            gains = (gain_text(*pair, metric, test_set=test_set) for pair in pairs)
+            rows.append((f"{TASK_DATA[other.task].row}: {other.measured_on(with_seeds=True)}", (*scores, *gains)))
+    about = (
+        "Test set: the same task model with no vectors of sentences, with those of another system, and with ELMo at "
+        "the same place. Gains are paired by seed, with their 95 % intervals."
+    )
+    columns = ("no ELMo", "the system", "ELMo", "system over none", "ELMo over system")
+    return OurTable("Other systems in ELMo's place", about, columns, distinct_rows(rows))
+
+
+def _is_in_its_place(elmo: Comparison, other: Comparison) -> bool:
+    """Whether ELMo stands where the other system's vectors do, with the same settings."""
+    left_out = ("model", "fingerprint")
+    own, others = (
+        {name: value for name, value in one.elmo.runs[0].elmo_settings().items() if name not in left_out}
+        for one in (elmo, other)
+    )
+    return elmo.baseline == other.baseline and own == others
 
 
 REPRODUCTION = Reproduction(

@@ -113,11 +113,11 @@ class TaskRun:
 
     @property
     def model(self) -> str:
-        """The biLM with its fingerprint: `mini-en (106c0eb8)`; `no ELMo` without one."""
+        """The biLM, or the system in its place, with its fingerprint: `mini-en (106c0eb8)`; `no ELMo` without one."""
         elmo, fingerprint = self.record.config.inputs.elmo, self.record.fingerprint
         if elmo is None:
             return "no ELMo"
-        name = Path(elmo.model).name
+        name = Path(elmo.model).stem if self.record.other_vectors else Path(elmo.model).name
         return with_fingerprint(name, fingerprint) if fingerprint else f"{name} (trained with the task)"
 
     def settings(self) -> dict[str, Any]:

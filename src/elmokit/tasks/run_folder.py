@@ -39,11 +39,13 @@ class TaskRecord:
     """The labels (or genres) of the training set, as `Task.symbols` returns them."""
     splits: Splits
     fingerprint: str | None
-    """Fingerprint of the frozen biLM; None without one."""
+    """Fingerprint of the frozen biLM, or of the vectors in its place; None without either."""
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: dict[str, dict[str, int]]())
     """For each split, the number of examples, and of skipped ones by reason."""
     digest: str | None = None
     """That of the sentences, by `reading.digest`; None for a run that has not recorded it."""
+    other_vectors: bool = False
+    """Whether vectors of another system stand in ELMo's place; False for a run that has not recorded it."""
 
     def __post_init__(self) -> None:
         if len(self.symbols) > MAX_SYMBOLS:
@@ -72,6 +74,7 @@ def write_record(run_dir: Path, record: TaskRecord) -> None:
         "files": {name: list(map(str, getattr(record.splits, name))) for name in SPLITS},
         "examples": record.counts,
         "digest": record.digest,
+        "other_vectors": record.other_vectors,
     }
     write_config(run_dir, values, format=TASK_FORMAT, version=VERSION)
 
@@ -120,6 +123,7 @@ def _record(values: Mapping[str, Any], where: str | Path, task: Task[Any, Any] |
             fingerprint=None if fields.value("elmo_fingerprint") is None else fields.text("elmo_fingerprint"),
             digest=fields.text("digest") if "digest" in fields and fields.value("digest") is not None else None,
             counts={split: _counts(counts.fields(split)) for split in counts.names},
+            other_vectors="other_vectors" in fields and fields.boolean("other_vectors"),
         )
     except FormatError:
         raise

@@ -34,6 +34,7 @@ from elmokit.tasks.run_folder import (
 from elmokit.tasks.task import E, P
 from elmokit.tasks.weights import check_shapes, new_model
 from elmokit.tasks.words import VECTORS_FILE, WORDS_FILE, load_word_table, save_word_table
+from elmokit.vectors.stored_layers import StoredLayers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,6 +100,7 @@ def train(
             fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),
             counts=examples.counts,
             digest=digest(task, examples),
+            other_vectors=isinstance(elmo, StoredLayers),
         )
         examples = examples if test else replace(examples, test={})
         loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
