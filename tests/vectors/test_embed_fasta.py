@@ -44,7 +44,7 @@ def test_a_vector_for_each_residue_is_the_sum_of_its_layers(
     assert (done.num_lines, done.num_tokens) == (2, 8)
     for array, protein in zip(load_vectors(output), expected, strict=True):
         assert np.allclose(array, protein.residues, atol=1e-6)
-    assert (fasta.parent / "proteins.names.txt").read_text() == "P1\nsecond\n"
+    assert output.with_name(f"proteins{ending}.names.txt").read_text() == "P1\nsecond\n"
     assert sorted(path.name for path in fasta.parent.iterdir() if ".partial" in path.name) == []
 
 
@@ -108,7 +108,7 @@ def test_a_job_that_was_killed_can_be_resumed_to_the_same_bytes(
     fasta.write_text(text)
     embed_fasta(elmo, fasta, output, per_protein=per_protein, resume=True)
     assert output.read_bytes() == whole.read_bytes()
-    assert fasta.with_name("out.names.txt").read_text() == "P1\nsecond\n"
+    assert output.with_name(f"{output.name}.names.txt").read_text() == "P1\nsecond\n"
 
 
 def test_the_bytes_of_proteins_that_are_encoded_together_do_not_depend_on_what_was_encoded_before(

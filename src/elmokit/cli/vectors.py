@@ -70,7 +70,7 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
         "--fasta",
         action="store_true",
         help="INPUT is FASTA: a vector for each residue of each protein, for a model such as SeqVec; the names go into "
-        "OUT's NAME.names.txt (default for --layers: the sum of all, as in SeqVec)",
+        "OUT.names.txt (default for --layers: the sum of all, as in SeqVec)",
     )
     parser.add_argument(
         "--per-protein", action="store_true", help="with --fasta: one vector per protein, the mean of its residues"

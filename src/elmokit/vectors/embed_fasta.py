@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def names_path(path: Path) -> Path:
-    """Where the names of the proteins are: `NAME.names.txt`, one per line, in the order of the vectors."""
-    return path.with_suffix(".names.txt")
+    """Where the names of the proteins are: `OUTPUT.names.txt`, one per line, in the order of the vectors."""
+    return path.with_name(f"{path.name}.names.txt")
 
 
 def embed_fasta(
@@ -47,7 +47,7 @@ def embed_fasta(
     """Embed every sequence of a FASTA file (plain, gzip or xz; `-` is stdin); `load_vectors` reads the output.
 
     The ending of the output's name decides its layout, as for `embed_file`. Vectors i are those of the i-th protein,
-    (residues, width), or (1, width) of the protein as a whole; `NAME.names.txt` has its name.
+    (residues, width), or (1, width) of the protein as a whole; `OUTPUT.names.txt` has its name.
 
     layers: as in `Elmo.encode`; None is the sum of all layers, which is SeqVec's default.
     per_protein: whether to write the mean over the residues of each protein in place of a vector for each residue.
