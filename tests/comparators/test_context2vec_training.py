@@ -87,8 +87,8 @@ def test_an_interrupted_training_ends_with_the_weights_of_one_that_was_not(
     with pytest.raises(ValueError, match="holds a run with other epochs, files; expected the same command again"):
         train_context2vec([shard, shard], run, [*SETTINGS, "epochs=8"], resume=True)
     text = shard.read_bytes()
-    shard.write_bytes(text + b"entirely different words of another text\n" * 9)
-    with pytest.raises(ValueError, match=r"vocabulary\.txt has other words than the shards now"):
+    shard.write_bytes(text.swapcase())
+    with pytest.raises(ValueError, match="holds a run with other contents of files; expected the same command again"):
         train_context2vec([shard], run, settings, resume=True)
     shard.write_bytes(text)
     with pytest.raises(ValueError, match="already holds a run; resume it with the same command and --resume"):

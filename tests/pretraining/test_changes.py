@@ -110,6 +110,12 @@ def test_settings_that_are_damaged_are_refused_with_the_name_of_their_file(tmp_p
             [],
             "field pretraining.shard_bytes: has 0 entries; expected 1, one for",
         ),
+        (
+            "pretraining",
+            "shard_sha256",
+            ["a", "b"],
+            "field pretraining.shard_sha256: has 2 entries; expected 1, one for",
+        ),
         ("pretraining", "started_from", 1, "field pretraining.started_from: is a number; expected text"),
         ("bilm", "a", 1, "field bilm.a: is not known"),
         ("bilm", "lstm_dim", None, "field bilm.lstm_dim: is null; expected a whole number"),

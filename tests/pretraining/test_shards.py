@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -65,6 +66,16 @@ def test_a_shard_of_another_size_is_refused_before_anything_changes(tmp_path: Pa
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
+def test_a_shard_with_other_words_of_the_same_size_is_refused(tmp_path: Path) -> None:
+    run = new_run(tmp_path, num_steps=2)
+    other = tmp_path / "text" / "1.txt"
+    other.write_text(other.read_text().replace("bank", "boat"))
+    with pytest.raises(ValueError, match=r"1\.txt has other contents than when .*run started, so .*elmokit finetune"):
+        resume_pretraining(run, ["num_steps=4"])
+    other.write_text(TEXTS[1] * 20)
+    resume_pretraining(run, ["num_steps=4"])
+
+
 def test_all_shards_have_to_be_given(tmp_path: Path) -> None:
     run = new_run(tmp_path, num_steps=2)
     with pytest.raises(ValueError, match=r"the run reads 2 shards, but got 1; .*order: 0\.txt, 1\.txt"):
@@ -87,11 +98,13 @@ def test_a_run_at_its_end_records_no_other_text(tmp_path: Path) -> None:
     assert read_record(run).shards == shards_in(tmp_path / "text")
 
 
-def test_runs_of_earlier_versions_have_no_sizes_and_are_resumed(tmp_path: Path) -> None:
+def test_runs_of_earlier_versions_have_no_sizes_and_digests_and_are_resumed(tmp_path: Path) -> None:
     run = new_run(tmp_path, num_steps=2)
     config = json.loads((run / "config.json").read_text())
     assert config["pretraining"].pop("shard_bytes") == [len(text) * 20 for text in TEXTS]
+    digests = [hashlib.sha256((text * 20).encode()).hexdigest() for text in TEXTS]
+    assert config["pretraining"].pop("shard_sha256") == digests
     (run / "config.json").write_text(json.dumps(config))
     (tmp_path / "text" / "1.txt").write_text(TEXTS[1])
     resume_pretraining(run, ["num_steps=4"])
-    assert read_record(run).shard_bytes == ()
+    assert read_record(run).shard_bytes == read_record(run).shard_digests == ()

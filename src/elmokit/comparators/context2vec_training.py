@@ -112,7 +112,7 @@ def train_context2vec(
         output, SYSTEM, config, files=files, resume=resume, result=MODEL_FILE, others=(VOCABULARY_FILE,)
     )
     with run, seeded(config.seed):
-        _write_vocabulary(output / VOCABULARY_FILE, vocabulary, resume=resume)
+        vocabulary.write(output / VOCABULARY_FILE)
         encoder = new_encoder(vocabulary=vocabulary, word_dim=config.word_dim, lstm_dim=config.lstm_dim, dim=config.dim)
         optimizer = torch.optim.Adam(encoder.parameters(), config.learning_rate)
         progress = load_checkpoint(output, encoder, optimizer)
@@ -164,13 +164,6 @@ def _count(shards: Sequence[Path], config: Context2vecConfig) -> tuple[Vocabular
     rare = total - sum(count for _, count in kept)
     numbers = [rare, 0, 0, *(count for _, count in kept)]
     return Vocabulary([*specials, *(word for word, _ in kept)]), np.array(numbers, np.float64)
-
-
-def _write_vocabulary(path: Path, vocabulary: Vocabulary, *, resume: bool) -> None:
-    """Write the words of a run; those of one that is continued must be the same."""
-    if resume and path.exists() and Vocabulary.read(path) != vocabulary:
-        raise ValueError(f"{path} has other words than the shards now; expected the text that the run began with")
-    vocabulary.write(path)
 
 
 def _noise(counts: Float[np.ndarray, " V"]) -> Float[Tensor, " V"]:

@@ -18,6 +18,7 @@ from elmokit.runs.folder import (
     write_config,
 )
 from elmokit.runs.metrics_log import append_json_line, keep_records
+from elmokit.system.digests import file_digest
 from elmokit.system.json_fields import Fields, read_json_object
 from elmokit.system.untrusted import FormatError
 
@@ -27,11 +28,17 @@ if TYPE_CHECKING:
 
 FORMAT = "elmokit-comparator"
 VERSION = 1
+DIGESTS_KEY = "files_sha256"
 
 
 def write_comparator_config(run_dir: Path, system: str, config: Any, *, files: Sequence[Path]) -> None:
-    """Write config.json: the system, its settings (a dataclass) and the files that it is trained on."""
-    values = {"system": system, "settings": dataclasses.asdict(config), "files": [str(path) for path in files]}
+    """Write config.json: the system, its settings (a dataclass), the files that it is trained on and their SHA-256."""
+    values = {
+        "system": system,
+        "settings": dataclasses.asdict(config),
+        "files": [str(path) for path in files],
+        DIGESTS_KEY: _digests(files),
+    }
     write_config(run_dir, values, format=FORMAT, version=VERSION)
 
 
@@ -72,11 +79,17 @@ def _check_is_the_same(run_dir: Path, system: str, config: Any, files: Sequence[
     before = read_comparator_settings(run_dir, system)
     now = dataclasses.asdict(config)
     different = [name for name, value in now.items() if name not in before or before.value(name) != value]
-    recorded = Fields(run_dir / CONFIG_NAME, read_json_object(run_dir / CONFIG_NAME)).texts("files")
-    if list(recorded) != [str(path) for path in files]:
+    recorded = Fields(run_dir / CONFIG_NAME, read_json_object(run_dir / CONFIG_NAME))
+    if recorded.texts("files") != [str(path) for path in files]:
         different.append("files")
+    elif DIGESTS_KEY in recorded and recorded.texts(DIGESTS_KEY) != _digests(files):  # earlier versions have none
+        different.append("contents of files")
     if different:
         raise ValueError(f"{run_dir} holds a run with other {', '.join(different)}; expected the same command again")
+
+
+def _digests(files: Sequence[Path]) -> list[str]:
+    return [file_digest(path, "sha256").hex() for path in files]
 
 
 def read_comparator_settings(run_dir: Path, system: str) -> Fields:

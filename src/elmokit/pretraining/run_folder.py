@@ -25,6 +25,7 @@ HELD_OUT_NAME = "heldout.txt"
 START_KEY = "started_from"
 CHANGES_KEY = "changes"
 SIZES_KEY = "shard_bytes"
+DIGESTS_KEY = "shard_sha256"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class RunRecord:
     """Text files to train on."""
     shard_bytes: tuple[int, ...] = ()
     """Sizes of these files when the run started; empty in the folders of earlier versions."""
+    shard_digests: tuple[str, ...] = ()
+    """Their SHA-256 (hex) at that time; empty in the folders of earlier versions."""
     started_from: str | None = None
     """Model that a fine-tuning run started from; None for random weights."""
     changes: tuple[Change, ...] = ()
@@ -89,6 +92,8 @@ def _values(record: RunRecord) -> dict[str, object]:
     pretraining: dict[str, object] = {"shards": [str(shard) for shard in record.shards]}
     if record.shard_bytes:
         pretraining[SIZES_KEY] = list(record.shard_bytes)
+    if record.shard_digests:
+        pretraining[DIGESTS_KEY] = list(record.shard_digests)
     if record.started_from is not None:
         pretraining[START_KEY] = record.started_from
     if record.changes:
@@ -113,18 +118,21 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
     both = Fields(where, values)
     if "pretraining" not in both or "shards" not in (run := both.fields("pretraining")):
         raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
-    others = {"shards", SIZES_KEY, START_KEY, CHANGES_KEY}
+    others = {"shards", SIZES_KEY, DIGESTS_KEY, START_KEY, CHANGES_KEY}
     settings = {name: value for name, value in both.object("pretraining").items() if name not in others}
     shards = [Path(shard) for shard in run.texts("shards")]
-    sizes: tuple[int, ...] = ()
-    if SIZES_KEY in run:
-        sizes = run.integers(SIZES_KEY, most_integers=len(shards), most=LARGEST_INTEGER)
-        if len(sizes) != len(shards):
-            raise run.error(SIZES_KEY, f"has {len(sizes)} entries; expected {len(shards)}, one for each shard")
+    most = {"most_integers": len(shards), "most": LARGEST_INTEGER}
+    sizes = run.integers(SIZES_KEY, **most) if SIZES_KEY in run else ()
+    digests = tuple(run.texts(DIGESTS_KEY)) if DIGESTS_KEY in run else ()
+    for name, values_of_shards in ((SIZES_KEY, sizes), (DIGESTS_KEY, digests)):
+        if name in run and len(values_of_shards) != len(shards):
+            number = len(values_of_shards)
+            raise run.error(name, f"has {number} entries; expected {len(shards)}, one for each shard")
     return RunRecord(
         config=PretrainingConfig.from_json(Fields(where, {**settings, "bilm": both.object("bilm")})),
         shards=shards,
         shard_bytes=sizes,
+        shard_digests=digests,
         started_from=run.text(START_KEY) if START_KEY in run else None,
         changes=read_changes(run.list_of_fields(CHANGES_KEY)) if CHANGES_KEY in run else (),
     )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from elmokit.system.digests import file_digest
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import count
 from elmokit.text.lines import is_read_once, read_lines
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.pretraining.run_folder import RunRecord
+
+
+_OTHER_TEXT = (
+    ", so it would not end as an uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
+)
 
 
 def check_files(paths: Sequence[Path], what: str) -> None:
@@ -39,10 +45,15 @@ def check_text(shards: Sequence[Path]) -> None:
             bar.update()
 
 
-def with_sizes(record: RunRecord) -> RunRecord:
-    """The record with the absolute paths and the sizes of its shards."""
+def with_contents(record: RunRecord) -> RunRecord:
+    """The record with the absolute paths of its shards, their sizes and digests."""
     shards = [shard.resolve() for shard in record.shards]
-    return replace(record, shards=shards, shard_bytes=tuple(shard.stat().st_size for shard in shards))
+    return replace(
+        record,
+        shards=shards,
+        shard_bytes=tuple(shard.stat().st_size for shard in shards),
+        shard_digests=tuple(_digest(shard) for shard in shards),
+    )
 
 
 def moved_to(record: RunRecord, shards: Sequence[Path]) -> RunRecord:
@@ -59,8 +70,8 @@ def moved_to(record: RunRecord, shards: Sequence[Path]) -> RunRecord:
 def check_same_text(record: RunRecord, run_dir: Path) -> None:
     """Raise an error if a run that is resumed would not read the text that it started with.
 
-    FileNotFoundError for a shard that is gone, ValueError for one of another size; other contents of the same size
-    are not noticed. Runs that were started before sizes were recorded have no sizes to compare.
+    FileNotFoundError for a shard that is gone, ValueError for one of other contents. Runs that were started before
+    sizes or digests were recorded have none to compare.
     """
     for shard in record.shards:
         if not shard.is_file():
@@ -70,7 +81,12 @@ def check_same_text(record: RunRecord, run_dir: Path) -> None:
             )
     for shard, num_bytes in zip(record.shards, record.shard_bytes, strict=bool(record.shard_bytes)):
         if (found := shard.stat().st_size) != num_bytes:
-            raise ValueError(
-                f"the shard {shard} has {found:,} bytes, but {run_dir} started with one of {num_bytes:,}, so it would "
-                "not end as an uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
-            )
+            reason = f"has {found:,} bytes, but {run_dir} started with one of {num_bytes:,}"
+            raise ValueError(f"the shard {shard} {reason}{_OTHER_TEXT}")
+    for shard, digest in zip(record.shards, record.shard_digests, strict=bool(record.shard_digests)):
+        if _digest(shard) != digest:
+            raise ValueError(f"the shard {shard} has other contents than when {run_dir} started{_OTHER_TEXT}")
+
+
+def _digest(shard: Path) -> str:
+    return file_digest(shard, "sha256").hex()

@@ -34,7 +34,7 @@ from elmokit.pretraining.run_folder import (
     create_run,
     read_record,
 )
-from elmokit.pretraining.shards import check_files, check_same_text, check_text, moved_to, with_sizes
+from elmokit.pretraining.shards import check_files, check_same_text, check_text, moved_to, with_contents
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.system.json_fields import Fields
 from elmokit.system.untrusted import count
@@ -180,7 +180,7 @@ def begin(
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
         config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
         config = ranks.broadcast_from_first(config)  # the measured precision may differ between processes
-        record = with_sizes(replace(record, config=config))
+        record = with_contents(replace(record, config=config))
         check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         _warn_of_text(run.shards, vocabulary, run.bilm.spelling)
