@@ -96,9 +96,13 @@ def test_at_the_scale_cpu_every_task_is_compared_converged_too():
     small = replace(setup, scale=find_scale("small"))
     assert not any("converged" in run.name or "output" in run.name for run in plan(small))
 
-    at_output = [f"entailment-cpu-cpu-output-elmo-{model}-0" for model in ("01234567", "random-01234567")]
+    at_output = [
+        f"{task}-cpu-cpu-output-elmo-{model}-0"
+        for task in ("sentiment", "entailment")
+        for model in ("01234567", "random-01234567")
+    ]
     assert [name for name in runs if "output" in name] == at_output
-    own, baseline = (runs[name].config for name in (at_output[0], "entailment-cpu-cpu-converged-none-0"))
+    own, baseline = (runs[name].config for name in (at_output[0], "sentiment-cpu-cpu-converged-none-0"))
     assert own.inputs.elmo is not None and own.inputs.elmo.position == "output"
     assert replace(own, inputs=replace(own.inputs, elmo=None)) == baseline
 

@@ -26,7 +26,8 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "--recipe",
         metavar="NAME",
         help="cpu (minutes), cpu-converged (until the score stops improving), paper (the published sizes), cpu-ko "
-        "(Korean; ner and sst), cpu-cnn (sst), cpu-output (nli) (default: cpu, or a Korean one for data in Hangul)",
+        "(Korean; ner and sst), cpu-cnn (sst), cpu-output (nli and sst) (default: cpu, or a Korean one for data in "
+        "Hangul)",
     )
     parser.add_argument(
         "--elmo",

@@ -110,10 +110,20 @@ def cpu_converged() -> TaskConfig:
     return replace(recipe, training=until_converged(recipe.training))
 
 
+def cpu_output() -> TaskConfig:
+    """`cpu_converged` with ELMo at the output of the encoder alone.
+
+    That is better on the development set than ELMo at both places: experiments/LOG.md, 2026-11-23.
+    """
+    recipe = cpu_converged()
+    return replace(recipe, inputs=replace(recipe.inputs, elmo=replace(_CPU_ELMO, position="output")))
+
+
 RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
     "paper": paper,
     "cpu": cpu,
     "cpu-converged": cpu_converged,
+    "cpu-output": cpu_output,
     "cpu-cnn": cpu_cnn,
     "cpu-ko": cpu_ko,
 }
