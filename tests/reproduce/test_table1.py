@@ -133,8 +133,11 @@ def test_other_systems_stand_beside_no_elmo_and_elmo_at_the_same_place(tmp_path:
             *("+1.50 [-4.85, 7.85]", "+3.50 [-2.85, 9.85]"),  # 12.706 times 0.5 to either side
         )
     }
-    *_, table = details([path for path in tmp_path.iterdir() if not path.name.startswith("elmo")])
-    assert [cells[2:] for cells in table.rows.values()] == [(None, "+1.50 [-4.85, 7.85]", None)]
+    without_elmo = [path for path in tmp_path.iterdir() if not path.name.startswith("elmo")]
+    unscored = make_run(tmp_path / "unscored", test=None)
+    for paths in (without_elmo, [*without_elmo, unscored]):
+        *_, table = details(paths)
+        assert [cells[2:] for cells in table.rows.values()] == [(None, "+1.50 [-4.85, 7.85]", None)]
 
 
 def test_data_that_the_paper_does_not_have_make_no_row(tmp_path: Path):

@@ -252,7 +252,8 @@ def _other_systems(paths: Sequence[Path]) -> OurTable:
         baseline, vectors, metric = other.baseline, other.elmo, other.metric
         elmo = next((one.elmo for one in reversed(usual) if _is_in_its_place(one, other)), None)
         for test_set in [name for name in other.test_sets if counterpart(other, name)]:
-            scores = (arm and str(arm.score(metric, test_set=test_set)) for arm in (baseline, vectors, elmo))
+            found = (arm and arm.score(metric, test_set=test_set) for arm in (baseline, vectors, elmo))
+            scores = (score and str(score) for score in found)
             pairs = ((baseline, vectors), (vectors, elmo))
             gains = (gain_text(*pair, metric, test_set=test_set) for pair in pairs)
             rows.append((f"{TASK_DATA[other.task].row}: {other.measured_on(with_seeds=True)}", (*scores, *gains)))
