@@ -1,7 +1,7 @@
 """Attacks on the package, each from a seed: damaged files, odd text, kills, full disks, leaks.
 
     python benchmarks/attack.py mutants --count 10000 --seed 3 --jobs 2 --output mutants-3.json
-    python benchmarks/attack.py small                        # a little of each part, as `make test` runs it
+    python benchmarks/attack.py small                        # a little of each part, or of those named
     python benchmarks/attack.py report mutants-*.json text.json --output benchmarks/results/attack.json
 
 Attempt `n` of a seed does the same in every run. Exits with 1 if anything happened that must not: a traceback, a crash,
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.part == "report":
         results = [result for path in arguments.results for result in read_results(path)]
     elif arguments.part == "small":
-        parts = [part_named(name) for name in PARTS]
+        parts = [part_named(name) for name in arguments.parts or PARTS]
         results = [_result(part, arguments.seed, range(part.small_count), jobs=1) for part in parts]
     else:
         part = part_named(arguments.part)
@@ -63,7 +63,8 @@ def _parser() -> argparse.ArgumentParser:
         part.add_argument("--first", type=int, default=0, metavar="N", help="number of the first attempt (default: 0)")
         part.add_argument("--count", type=int, metavar="N", help="attempts (default: as in the goals)")
         part.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
-    commands.add_parser("small", parents=[common, seeded], help="a little of each part")
+    small = commands.add_parser("small", parents=[common, seeded], help="a little of each part, as `make test` runs it")
+    small.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)} (default: all)")
     report = commands.add_parser("report", parents=[common], help="add up the results of several runs")
     report.add_argument("results", nargs="+", type=Path, metavar="FILE")
     return parser

@@ -15,7 +15,6 @@ FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(path for path in FOLDER.glob("integrations/*.py") if is_behind_doors(integration_of(path)))
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_it_runs_in_an_empty_folder(path: Path, tmp_path: Path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 70

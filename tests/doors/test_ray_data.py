@@ -26,10 +26,7 @@ from elmokit.vectors.files import load_vectors
 from ray_bulk import ray_workers, start_ray
 from toy_bilm import random_bilm
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),  # those of Ray
-    pytest.mark.timeout(600),  # to start Ray takes a minute on a busy machine
-]
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of Ray
 TWO = RayResources(workers=2)
 
 

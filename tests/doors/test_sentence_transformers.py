@@ -129,7 +129,6 @@ np.save(sys.argv[1], model.encode(sys.argv[2:]))
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_it_is_loaded_from_the_hub(tmp_path: Path):
     model = transformer()
     model.save(str(tmp_path / "model"))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # An export needs 5 to 15 processor seconds, which are minutes on a machine that others use.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 BOTH = BiLMConfig(
     filters=((1, 4), (3, 8)),

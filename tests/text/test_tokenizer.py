@@ -121,11 +121,11 @@ def test_tokens_are_nfc(text: str):
 @pytest.mark.parametrize(
     "unit", ["a", ".", "'", "a.", "-+", "a+", "a@", "_a", "\u0301", "ー", "밥", "http://,", "中", "A. ", "αα;", "।"]
 )
-def test_a_token_of_a_megabyte_takes_no_time(unit: str):
+def test_a_very_long_token_takes_no_time(unit: str):
     start = time.process_time()
-    tokenize(unit * (1_000_000 // len(unit)))
-    split_sentences(unit * (1_000_000 // len(unit)))
-    assert time.process_time() - start < 20  # a quadratic expression would need hours
+    tokenize(unit * (200_000 // len(unit)))
+    split_sentences(unit * (200_000 // len(unit)))
+    assert time.process_time() - start < 10  # a quadratic expression would need many minutes
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_the_explorer_works_without_a_network():
     pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
     command = [*WITHOUT_NETWORK, sys.executable, "-c", VISIT, CHROMIUM]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.stdout.splitlines() == [
         "unreachable: Network is unreachable",
         "Nearest contexts of “bank” in the corpus",

@@ -54,6 +54,8 @@ FIGURES: Mapping[str, tuple[Callable[[Sequence[Path]], Sequence[Any]], Callable[
     "figure2": (learnt_weights, weights_figure, "Weights of the layers in the mixes that tasks have learnt"),
 }
 """What a figure shows, how it is drawn, and its description."""
+_ANY_MODEL = "<fingerprint>"
+"""Stands in names of planned runs for the model's fingerprint, on which nothing else in a plan depends."""
 
 
 def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
@@ -81,9 +83,13 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
     found = verdicts(Evidence(runs=with_runs, results=paths))
     if (tasks := _tasks(with_runs)) is not None:
         sections.append(tasks)
-    models = {name: Elmo.from_pretrained(name).fingerprint()[:FINGERPRINT_DIGITS] for name in bundled_models()}
-    page = results_page(found, sections, left_out, models=models, command=command)
+    page = results_page(found, sections, left_out, models=_bundled_fingerprints(), command=command)
     return {PAGE_NAME: page.encode(), **files}
+
+
+@cache
+def _bundled_fingerprints() -> Mapping[str, str]:
+    return {name: Elmo.from_pretrained(name).fingerprint()[:FINGERPRINT_DIGITS] for name in bundled_models()}
 
 
 def _results_of(name: str, paths: Sequence[Path]) -> list[Path]:
@@ -132,13 +138,17 @@ def _commands(reproduction: Reproduction, paths: Sequence[Path]) -> tuple[str, .
     return tuple(f"{command} --scale {scale}" for scale in scales or ["cpu"])
 
 
-@cache
 def _planned(table: str, scale: str, model: str) -> Mapping[str, str]:
     """The task of each run, by name, that a table needs for one seed."""
+    return {name.replace(_ANY_MODEL, model): task for name, task in _planned_for_any_model(table, scale)}
+
+
+@cache
+def _planned_for_any_model(table: str, scale: str) -> Sequence[tuple[str, str]]:
     plan = find_reproduction(table).plan
     assert plan is not None
-    setup = Setup(SCALES[scale], Path(), DEFAULT_MODEL, model, (0,))
-    return {run.name: run.task for run in plan(setup)}
+    setup = Setup(SCALES[scale], Path(), DEFAULT_MODEL, _ANY_MODEL, (0,))
+    return [(run.name, run.task) for run in plan(setup)]
 
 
 def _pictures(name: str, paths: Sequence[Path]) -> dict[str, bytes]:

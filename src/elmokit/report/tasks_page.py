@@ -200,7 +200,7 @@ def _data_row(comparison: Comparison) -> tuple[str, ...]:
     counts = run.record.counts
     train = counts["train"]
     tests = {name.removeprefix("test "): part for name, part in counts.items() if name not in ("train", "dev")}
-    settings = run.settings()
+    settings = run.settings
     sizes = {name.split(".")[1]: settings[name] for name in SIZE_SETTINGS if name in settings}
     elmo = comparison.elmo.runs[0]
     return (

@@ -201,7 +201,7 @@ def comparisons_among(logged: Sequence[LoggedRun]) -> Results:
 def _arms(group: Sequence[TaskRun]) -> dict[str, Arm]:
     seeds: dict[str, dict[int, TaskRun]] = {}
     for run in group:
-        arm = seeds.setdefault(_key(run.elmo_settings()), {})
+        arm = seeds.setdefault(_key(run.elmo_settings), {})
         if run.seed in arm:
             raise ValueError(
                 f"{arm[run.seed].where} and {run.where} are runs of the same settings and the same seed, {run.seed}; "
@@ -213,8 +213,8 @@ def _arms(group: Sequence[TaskRun]) -> dict[str, Arm]:
 
 def _comparison(baseline: Arm, elmo: Arm, rivals: Sequence[Arm]) -> Comparison:
     run = baseline.runs[0]
-    own = elmo.runs[0].elmo_settings()
-    others = [arm.runs[0].elmo_settings() for arm in rivals]
+    own = elmo.runs[0].elmo_settings
+    others = [arm.runs[0].elmo_settings for arm in rivals]
     unnamed = ("position", "model", "fingerprint")
     unusual = unusual_settings(elmo.runs[0])
     named = [name for name in own if name not in unnamed and any(other[name] != own[name] for other in others)]
@@ -254,7 +254,7 @@ def _common(run: TaskRun) -> dict[str, Any]:
     splits = {"train": run.record.splits.train, "dev": run.record.splits.dev, "test": run.record.splits.test}
     data = {name: [last_two(path) for path in paths] for name, paths in splits.items()}
     examples = {split: sorted(counts.values()) for split, counts in run.record.counts.items()}
-    return {"data": data, "examples": examples, **run.settings()}
+    return {"data": data, "examples": examples, **run.settings}
 
 
 def _differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:

@@ -134,12 +134,12 @@ def families(runs: Sequence[TaskRun], vary: Sequence[str]) -> list[Family]:
     for run in runs:
         if run.record.other_vectors:
             continue
-        settings, elmo = run.settings(), _elmo_settings(run)
+        settings, elmo = run.settings, _elmo_settings(run)
         common = _key({name: value for name, value in settings.items() if name not in vary} | _data(run))
         tasks[common] = run.record.task
         if elmo:
             rest = _key({name: value for name, value in elmo.items() if name not in vary})
-            values = tuple(_value(name, settings | elmo) for name in vary)
+            values = tuple(_value(name, {**settings, **elmo}) for name in vary)
             with_elmo.setdefault((common, rest), {}).setdefault(values, {}).setdefault(run.seed, run)
         else:
             values = tuple(settings.get(name) for name in vary if not name.startswith(ELMO))
@@ -185,7 +185,7 @@ def _differences(first: Arm, second: Arm, metric: str, *, test_set: str | None) 
 
 
 def _elmo_settings(run: TaskRun) -> dict[str, Any]:
-    return {f"{ELMO}{name}": value for name, value in run.elmo_settings().items()}
+    return {f"{ELMO}{name}": value for name, value in run.elmo_settings.items()}
 
 
 def _value(name: str, settings: Mapping[str, Any]) -> Any:

@@ -102,7 +102,7 @@ def largest_group(runs: Sequence[TaskRun]) -> list[TaskRun]:
     """Runs that differ in their seed alone: those with most training examples, then the last model, then most seeds."""
     groups: dict[str, dict[int, TaskRun]] = {}
     for run in runs:
-        key = json.dumps([run.data, run.settings(), run.elmo_settings()], sort_keys=True)
+        key = json.dumps([run.data, run.settings, run.elmo_settings], sort_keys=True)
         groups.setdefault(key, {}).setdefault(run.seed, run)
     models = [run.model for run in runs]
     chosen = max(groups.values(), key=lambda group: _size(list(group.values()), models))
@@ -120,7 +120,7 @@ def _learnt(task: str, place: str, runs: Sequence[TaskRun]) -> LearntWeights:
     means = tuple(statistics.fmean(of_layer) for of_layer in zip(*all_weights, strict=True))
     spread = max(abs(weight - mean) for one in all_weights for weight, mean in zip(one, means, strict=True))
     counted = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    position = runs[0].elmo_settings()["position"]
+    position = runs[0].elmo_settings["position"]
     where = "" if position == place else f" at {position}"
     words = f"{runs[0].data}, {runs[0].num_used:,} training examples, {runs[0].model}{where}, {counted}"
     return LearntWeights(task, TASK_DATA[task].row, place, words, means, spread)

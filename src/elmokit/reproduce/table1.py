@@ -269,7 +269,7 @@ def _is_in_its_place(elmo: Comparison, other: Comparison) -> bool:
     """Whether ELMo stands where the other system's vectors do, with the same settings."""
     left_out = ("model", "fingerprint")
     own, others = (
-        {name: value for name, value in one.elmo.runs[0].elmo_settings().items() if name not in left_out}
+        {name: value for name, value in one.elmo.runs[0].elmo_settings.items() if name not in left_out}
         for one in (elmo, other)
     )
     return elmo.baseline == other.baseline and own == others

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,14 +121,16 @@ class TaskRun:
         name = Path(elmo.model).stem if self.record.other_vectors else Path(elmo.model).name
         return with_fingerprint(name, fingerprint) if fingerprint else f"{name} (trained with the task)"
 
-    def settings(self) -> dict[str, Any]:
+    @cached_property
+    def settings(self) -> Mapping[str, Any]:
         """Settings except the seed and ELMo's, by name: `training.max_epochs`; word vectors without their path."""
         config = config_to_json(self.record.config)
         del config["training"]["seed"], config["inputs"]["elmo"]
         config["inputs"]["word_vectors"] = Path(config["inputs"]["word_vectors"]).name
         return {f"{part}.{name}": value for part, values in config.items() for name, value in values.items()}
 
-    def elmo_settings(self) -> dict[str, Any]:
+    @cached_property
+    def elmo_settings(self) -> Mapping[str, Any]:
         """ELMo's settings by name, the model without its path, and its fingerprint; empty without ELMo."""
         elmo = config_to_json(self.record.config)["inputs"]["elmo"]
         if elmo is None:
@@ -163,6 +166,7 @@ def is_task_run(run: LoggedRun) -> bool:
     return run.config is not None and run.config.get("format") == TASK_FORMAT
 
 
+@lru_cache(maxsize=4096)
 def read_task_run(run: LoggedRun) -> TaskRun:
     """Read a logged run. Raises ValueError, naming the file, if it is not of a task, or its result lacks the metric."""
     if run.config is None:
@@ -173,7 +177,8 @@ def read_task_run(run: LoggedRun) -> TaskRun:
     return TaskRun(run.name, run.where, record, _result(run, metric), _curve(run, metric), diverged)
 
 
-def _model_settings(config: TaskConfig) -> dict[str, Any]:
+@lru_cache(maxsize=4096)
+def _model_settings(config: TaskConfig) -> Mapping[str, Any]:
     """The settings by name, without those of training, the files of word vectors and the name of the biLM."""
     parts = config_to_json(config)
     elmo: dict[str, Any] = parts["inputs"].pop("elmo") or {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +27,7 @@ RUNS_NAME = "runs.jsonl"
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """What a run has written, except its weights."""
+    """What a run has written, except its weights. What is made of it can be cached, so nobody changes its contents."""
 
     name: str
     """Name of the run's folder."""
@@ -42,6 +43,9 @@ class LoggedRun:
     """The complete lines of the log; empty if the run has not logged anything yet."""
     has_torn_line: bool
     """Whether part of another line follows."""
+
+    def __hash__(self) -> int:
+        return hash(self.where)
 
 
 def read_runs(paths: Sequence[Path]) -> list[LoggedRun]:
@@ -109,12 +113,20 @@ def _run_in_folder(folder: Path, log: Path) -> LoggedRun:
 
 def _runs_in_file(path: Path) -> list[LoggedRun]:
     """The runs of a runs.jsonl, or the run of a metrics.jsonl; the first line shows which it is."""
+    state = path.stat()
+    runs = _runs_in_unchanged_file(path, state.st_ino, state.st_mtime_ns, state.st_size)
+    return [_run_in_folder(path.parent, path)] if runs is None else list(runs)
+
+
+@lru_cache(maxsize=64)
+def _runs_in_unchanged_file(path: Path, *_state: int) -> tuple[LoggedRun, ...] | None:
+    """The runs of a runs.jsonl, read once for all tables of a page; None if it is a metrics.jsonl."""
     logged = read_log(path)
     if not logged.records or "metrics" not in logged.records[0]:
-        return [_run_in_folder(path.parent, path)]
+        return None
     if logged.has_torn_line:
         raise ValueError(f"{path}: the last line is incomplete; write the file again")
-    return [_run_in_line(path, number, record) for number, record in enumerate(logged.records, start=1)]
+    return tuple(_run_in_line(path, number, record) for number, record in enumerate(logged.records, start=1))
 
 
 def _run_in_line(path: Path, number: int, record: Record) -> LoggedRun:
