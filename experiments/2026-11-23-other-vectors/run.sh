@@ -26,7 +26,7 @@ for task in "$@"; do
   for seed in 0 1 2; do
     run=$out/$task-$name-$seed
     if [ -f "$run/config.json" ]; then
-      .venv/bin/elmokit train --resume "$run"
+      .venv/bin/elmokit train --resume "$run" --test
     else
       .venv/bin/elmokit train "$task" --data "$folder" --run "$run" --recipe cpu --model "$vectors" \
         --word-vectors "$glove" --seed "$seed" --test

@@ -9,7 +9,7 @@ for arm in "$@"; do
   for seed in 0 1 2; do
     run=$out/sentiment-bilstm-$arm-$seed
     if [ -f "$run/config.json" ]; then
-      .venv/bin/elmokit train --resume "$run"
+      .venv/bin/elmokit train --resume "$run" --test
     else
       .venv/bin/elmokit train sentiment --data "$data/tasks/sst/sst" --run "$run" --recipe cpu-converged \
         --word-vectors "$data/tasks/glove/glove/glove.6B.50d.100k.txt.gz" --seed "$seed" --elmo "$arm" \
