@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -218,6 +219,22 @@ def test_a_model_that_cannot_be_published_is_named(run: Path, monkeypatch: pytes
     with pytest.raises(OSError, match="Read-only") as caught:
         resume_pretraining(run)
     assert caught.value.filename == str(run / "model.safetensors")
+
+
+def test_a_run_continues_where_folders_cannot_be_opened(
+    run: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def open_as_windows(path: Path, flags: int) -> int:
+        if path.is_dir():
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return os.open(path, flags)
+
+    module = "elmokit.pretraining.checkpoints"
+    monkeypatch.setattr(f"{module}.os", SimpleNamespace(**vars(os) | {"open": open_as_windows}))
+    monkeypatch.setattr(f"{module}.sys", SimpleNamespace(platform="win32"))
+    shutil.rmtree(run / "checkpoints" / "step-00000007")
+    resume_pretraining(run)
+    assert contents_of_run(run) == contents_of_run(whole)
 
 
 def test_the_newest_of_many_steps_comes_first(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import math
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -286,7 +287,11 @@ def publish(source: Path, target: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    """Write a file, or the names in a folder, through to the disk. Windows cannot open folders, and needs it less."""
+    is_folder = path.is_dir()
+    if is_folder and sys.platform == "win32":
+        return
+    descriptor = os.open(path, os.O_RDONLY if is_folder else os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:
