@@ -27,7 +27,8 @@ ATTACK = Path(__file__).parents[1] / "benchmarks" / "attack.py"
 def test_a_little_of_each_attack_finds_nothing(part: str, tmp_path: Path):
     output = tmp_path / "attack.json"
     command = [sys.executable, str(ATTACK), "small", part, "--output", str(output)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS")}
+    done = subprocess.run(command, env=unmeasured, capture_output=True, text=True, check=False)  # in half the time
     assert done.returncode == 0, done.stdout + done.stderr
     (result,) = read_results(output)
     assert result.part == part and sum(sum(outcomes.values()) for outcomes in result.counts.values()) > 0
