@@ -103,6 +103,15 @@ def test_the_command_of_a_system_that_reads_word_vectors_asks_for_them(tmp_path:
         assert f"To measure it again: `elmokit reproduce wic {arguments}`." in page
 
 
+def test_a_table_of_two_languages_has_a_command_for_each(tmp_path: Path):
+    for system, data in (("mini-en", "EWT, UPOS"), ("mini-ko", "Korean GSD, UPOS"), ("random:mini-en", "EWT, UPOS")):
+        values = {"system": system, "is_bilm": True, "fingerprint": "f00d" * 4, "data": f"{data}: 1 tokens"}
+        append_result(tmp_path, "table6", {**values, "rows": {"layer 0": {data: 1.0}}, "hits": {}, "texts": {}})
+    page = results_report.results_files([tmp_path], command="x")["results.md"].decode()
+    english = "`elmokit reproduce table6 --language en --model mini-en --model random:mini-en`"
+    assert f"To measure it again: {english}, `elmokit reproduce table6 --language ko --model mini-ko`." in page
+
+
 def test_results_alone_make_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     perplexities = {"forward": 90.0, "backward": 110.0, "mean": 100.0}
     values = {"task": "sentiment", "part": "", "data": "sst", "model": "mini-en", "fingerprint": "f00d" * 4}

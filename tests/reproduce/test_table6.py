@@ -8,7 +8,8 @@ import pytest
 
 from elmokit.reproduce import system_results
 from elmokit.reproduce.reproduction import Request
-from elmokit.reproduce.table6 import CORPORA, REPRODUCTION, compute
+from elmokit.reproduce.system_results import read_system_results
+from elmokit.reproduce.table6 import CORPORA, REPRODUCTION, compute, language_of
 from toy_senses import cue_system
 
 SENTENCES = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "VB"), ("flooded", "ADJ", "JJ")]]
@@ -40,6 +41,18 @@ def test_each_corpus_is_probed_and_shown(data: Path, tmp_path: Path, monkeypatch
     tables = REPRODUCTION.details(paths) if REPRODUCTION.details else ()
     assert [table.title for table in tables] == [title for each in CORPORA for title in (each.name, "Differences")]
     assert tables[0].about.endswith("Data: PTB sample: 800, 800, 800 tokens.")
+
+
+def test_one_language_can_be_chosen(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(system_results, "open_system", cue_system)
+    (path, *_) = compute(Request(data, tmp_path / "results", ("cues",), language="ko"))
+    of_corpora = [result.data for result in read_system_results([path], REPRODUCTION.name)]
+    assert [data.partition(":")[0] for data in of_corpora] == ["Korean GSD, UPOS", "Korean GSD, morphemes"]
+    assert {language_of(data) for data in of_corpora} == {"ko"}
+    with pytest.raises(ValueError, match="a result of table6 is of 'WSJ'; expected one of PTB sample, EWT, PTB tags"):
+        language_of("WSJ: 3 tokens")
+    with pytest.raises(ValueError, match="language is 'de'; the corpora are of en and ko"):
+        compute(Request(data, tmp_path / "results", ("cues",), language="de"))
 
 
 def test_korean_is_probed_for_parts_of_speech_and_for_morphemes(data: Path):

@@ -86,6 +86,11 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scale", default="cpu", metavar="SCALE", help="size of the training runs: small, cpu, paper (default: cpu)"
     )
+    parser.add_argument(
+        "--language",
+        metavar="CODE",
+        help="en or ko: of a table with text in both, that in this one only (default: both)",
+    )
     parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
     parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="training runs at a time (default: 1)")
     parser.add_argument(
@@ -112,7 +117,8 @@ def _reproduce(arguments: argparse.Namespace) -> None:
     trained = _train_for(of_runs, arguments) if of_runs and not paths else []
     for name in names:
         results_dir = _results_dir(name, arguments.results, alone=len(names) == 1)
-        request = Request(arguments.data, results_dir, tuple(arguments.model), arguments.word_vectors)
+        models = tuple(arguments.model)
+        request = Request(arguments.data, results_dir, models, arguments.word_vectors, arguments.language)
         own = paths or (trained if name in of_runs else [])
         print(write_reproduction(name, own, arguments.output, request=request))
 

@@ -120,10 +120,13 @@ def _commands(reproduction: Reproduction, paths: Sequence[Path]) -> tuple[str, .
     """
     command = f"elmokit reproduce {reproduction.name}"
     if reproduction.plan is None:
-        named = [record.text("system") for record in read_results(paths, reproduction.name) if "system" in record]
-        systems = [system for system in dict.fromkeys(named) if system != NO_SYSTEM]
-        words = ["--word-vectors FILE"] if any(map(reads_word_vectors, systems)) else []
-        return (" ".join([command, *(f"--model {as_given(system)}" for system in systems), *words]),)
+        systems: dict[str, list[str]] = {}
+        for record in read_results(paths, reproduction.name):
+            if "system" in record and (system := record.text("system")) != NO_SYSTEM:
+                of_language = reproduction.language_of
+                choice = f" --language {of_language(record.text('data'))}" if of_language else ""
+                systems.setdefault(command + choice, []).append(system)
+        return tuple(_with_systems(begin, own) for begin, own in systems.items()) or (command,)
     runs = read_task_runs(paths)
     names = {run.name for run in runs}
     models = {run.record.fingerprint[:FINGERPRINT_DIGITS] for run in runs if run.record.fingerprint}
@@ -136,6 +139,12 @@ def _commands(reproduction: Reproduction, paths: Sequence[Path]) -> tuple[str, .
         if (planned.keys() - shared.keys() or planned.keys()) & names or set(planned.values()) - missing:
             scales[scale] = None
     return tuple(f"{command} --scale {scale}" for scale in scales or ["cpu"])
+
+
+def _with_systems(command: str, systems: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(systems))
+    words = ["--word-vectors FILE"] if any(map(reads_word_vectors, distinct)) else []
+    return " ".join([command, *(f"--model {as_given(system)}" for system in distinct), *words])
 
 
 def _planned(table: str, scale: str, model: str) -> Mapping[str, str]:

@@ -75,6 +75,8 @@ class Request:
     """Models or files of vectors to measure; none stands for the choice of the reproduction."""
     word_vectors: Path | None = None
     """Word vectors of the systems among them that read some."""
+    language: str | None = None
+    """en or ko: of a table with text in both, that in this one only."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,8 @@ class Reproduction:
 
     Raises FileNotFoundError, naming the path, for data that are not there.
     """
+    language_of: Callable[[str], str] | None = None
+    """The language of the text that the `data` of a result names; None for tables that are of one language."""
     plan: Callable[[Setup], Sequence[PlannedRun]] | None = None
     """The runs of tasks that it is measured from; None if it needs none."""
 

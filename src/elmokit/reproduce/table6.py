@@ -58,9 +58,16 @@ DEFAULTS = {"en": ("mini-en", "random:mini-en"), "ko": ("mini-ko", "random:mini-
 
 
 def compute(request: Request) -> list[Path]:
-    """Probe each system on each corpus of the language that it is for; a system that is named, on all of them."""
+    """Probe each system on each corpus of the language that it is for; a system that is named, on all of them.
+
+    Raises ValueError if there is no corpus of the language that is asked for.
+    """
+    if request.language not in (None, *DEFAULTS):
+        raise ValueError(f"language is {request.language!r}; the corpora are of {' and '.join(DEFAULTS)}")
     paths: list[Path] = []
     for corpus in CORPORA:
+        if request.language not in (None, corpus.language):
+            continue
         folder = data_folder(request.data_dir, corpus.folder)
         train, dev, test = (corpus.read(folder / file) for file in corpus.files)
         splits = TaggedSplits(train, dev, test)
@@ -74,6 +81,15 @@ def compute(request: Request) -> list[Path]:
             data=f"{corpus.name}: {counts} tokens",
         )
     return paths
+
+
+def language_of(data: str) -> str:
+    """The language of the corpus that a result names, as in `PTB sample: 80, 10, 10 tokens`. Raises ValueError."""
+    name = data.partition(":")[0]
+    for corpus in CORPORA:
+        if corpus.name == name:
+            return corpus.language
+    raise ValueError(f"a result of {NAME} is of {name!r}; expected one of {', '.join(each.name for each in CORPORA)}")
 
 
 def _measure(system: System, *, splits: TaggedSplits, corpus: str) -> Measured:
@@ -116,4 +132,5 @@ REPRODUCTION = Reproduction(
     measure=our_rows,
     details=details,
     compute=compute,
+    language_of=language_of,
 )
