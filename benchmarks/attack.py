@@ -64,10 +64,17 @@ def _parser() -> argparse.ArgumentParser:
         part.add_argument("--count", type=int, metavar="N", help="attempts (default: as in the goals)")
         part.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
     small = commands.add_parser("small", parents=[common, seeded], help="a little of each part, as `make test` runs it")
-    small.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)} (default: all)")
+    of_parts = f"some of {', '.join(PARTS)} (default: all)"
+    small.add_argument("parts", nargs="*", type=_known_part, metavar="PART", help=of_parts)
     report = commands.add_parser("report", parents=[common], help="add up the results of several runs")
     report.add_argument("results", nargs="+", type=Path, metavar="FILE")
     return parser
+
+
+def _known_part(name: str) -> str:
+    if name not in PARTS:
+        raise argparse.ArgumentTypeError(f"no part {name!r}; expected some of {', '.join(PARTS)}")
+    return name
 
 
 def part_named(name: str) -> Part:

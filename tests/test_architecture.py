@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from unmeasured import unmeasured_environment
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "elmokit"
 FILES = sorted(SOURCE.rglob("*.py"))
@@ -47,9 +49,8 @@ def parse(path: Path) -> ast.Module:
 
 
 def run_python(*arguments: str) -> str:
-    """Standard output of a Python that nothing measures: coverage would load modules and take time of its own."""
-    command = [sys.executable, *arguments]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    """Standard output of a Python that nothing measures."""
+    command, environment = [sys.executable, *arguments], unmeasured_environment()
     return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
 

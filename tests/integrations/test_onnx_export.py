@@ -27,8 +27,7 @@ from elmokit.text.characters import batch_character_ids
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# An export needs 5 to 15 processor seconds, which are minutes on a machine that others use.
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow  # an export needs 5 to 15 processor seconds
 
 BOTH = BiLMConfig(
     filters=((1, 4), (3, 8)),

@@ -300,6 +300,11 @@ def test_pages_go_into_a_folder_that_is_known_to_work_before_anything_is_trained
     assert (tmp_path / "file").read_text() == "mine"
 
 
+def test_a_language_is_chosen_where_there_are_two(capsys: pytest.CaptureFixture[str]):
+    assert main(["reproduce", "wic", "kobest", "--language", "ko"]) == 2
+    assert "--language ko: the text of wic, kobest has no choice; leave it out" in capsys.readouterr().err
+
+
 def test_a_plan_is_of_tables_alone(capsys: pytest.CaptureFixture[str]):
     assert main(["reproduce", "table1", "tabel2", "--dry-run"]) == 2
     assert "tabel2: --dry-run lists what would be trained, which takes names of" in capsys.readouterr().err

@@ -37,6 +37,8 @@ def test_a_reproduction_that_computes_nothing_asks_for_paths(tmp_path: Path):
         paths_of(READS, [], Request(tmp_path, tmp_path))
 
 
-def test_paths_and_models_exclude_each_other(tmp_path: Path):
+def test_paths_and_models_or_a_language_exclude_each_other(tmp_path: Path):
+    with pytest.raises(ValueError, match="either the paths of results or the language"):
+        paths_of(COMPUTES, [tmp_path], Request(tmp_path, tmp_path, language="ko"))
     with pytest.raises(ValueError, match="either the paths of results or the models"):
         paths_of(COMPUTES, [tmp_path], Request(tmp_path, tmp_path, ("mini-en",)))

@@ -68,6 +68,18 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
         "for tables that need runs of tasks, which share them)",
     )
     parser.add_argument(
+        "--language",
+        metavar="CODE",
+        help="en or ko: of a table with text in both (table6), that in this one only (default: both)",
+    )
+    _add_training(parser)
+    _add_output(parser, "TABLE.md")
+    parser.set_defaults(when_interrupted="; the same command continues")
+
+
+def _add_training(parser: argparse.ArgumentParser) -> None:
+    """Options of tables that are made of training runs."""
+    parser.add_argument(
         "--task",
         action="append",
         default=[],
@@ -86,18 +98,11 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scale", default="cpu", metavar="SCALE", help="size of the training runs: small, cpu, paper (default: cpu)"
     )
-    parser.add_argument(
-        "--language",
-        metavar="CODE",
-        help="en or ko: of a table with text in both, that in this one only (default: both)",
-    )
     parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
     parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="training runs at a time (default: 1)")
     parser.add_argument(
         "--dry-run", action="store_true", help="list the training runs with an estimate of their time, and stop"
     )
-    _add_output(parser, "TABLE.md")
-    parser.set_defaults(when_interrupted="; the same command continues")
 
 
 def _reproduce(arguments: argparse.Namespace) -> None:
@@ -107,6 +112,8 @@ def _reproduce(arguments: argparse.Namespace) -> None:
     from elmokit.reproduce.reproduction import Request
 
     names, paths = _names_and_paths(arguments.names)
+    if arguments.language and not any(find_reproduction(name).language_of for name in names):
+        raise ValueError(f"--language {arguments.language}: the text of {', '.join(names)} has no choice; leave it out")
     of_runs = [name for name in names if find_reproduction(name).plan is not None]
     if arguments.dry_run:
         if paths:

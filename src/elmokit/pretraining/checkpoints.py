@@ -287,7 +287,7 @@ def publish(source: Path, target: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Write a file, or the names in a folder, through to the disk. Windows cannot open folders, and needs it less."""
+    """Write a file, or the names in a folder, through to the disk; no folder on Windows, which cannot open any."""
     is_folder = path.is_dir()
     if is_folder and sys.platform == "win32":
         return

@@ -114,19 +114,13 @@ def _section(reproduction: Reproduction, paths: Sequence[Path], *, picture: str 
 
 
 def _commands(reproduction: Reproduction, paths: Sequence[Path]) -> tuple[str, ...]:
-    """The commands that measure a table again: with the models that have results, or each scale that has runs.
+    """The commands that measure a table again: with the systems that have results, or each scale that has runs.
 
     A scale has runs if there is one that table 1 does not have, or all those of a task.
     """
     command = f"elmokit reproduce {reproduction.name}"
     if reproduction.plan is None:
-        systems: dict[str, list[str]] = {}
-        for record in read_results(paths, reproduction.name):
-            if "system" in record and (system := record.text("system")) != NO_SYSTEM:
-                of_language = reproduction.language_of
-                choice = f" --language {of_language(record.text('data'))}" if of_language else ""
-                systems.setdefault(command + choice, []).append(system)
-        return tuple(_with_systems(begin, own) for begin, own in systems.items()) or (command,)
+        return _commands_with_systems(command, reproduction, paths)
     runs = read_task_runs(paths)
     names = {run.name for run in runs}
     models = {run.record.fingerprint[:FINGERPRINT_DIGITS] for run in runs if run.record.fingerprint}
@@ -141,10 +135,19 @@ def _commands(reproduction: Reproduction, paths: Sequence[Path]) -> tuple[str, .
     return tuple(f"{command} --scale {scale}" for scale in scales or ["cpu"])
 
 
-def _with_systems(command: str, systems: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(systems))
-    words = ["--word-vectors FILE"] if any(map(reads_word_vectors, distinct)) else []
-    return " ".join([command, *(f"--model {as_given(system)}" for system in distinct), *words])
+def _commands_with_systems(command: str, reproduction: Reproduction, paths: Sequence[Path]) -> tuple[str, ...]:
+    """A command for each language with the systems that have results in it; without systems the command alone."""
+    language_of = reproduction.language_of
+    systems: dict[str, dict[str, None]] = {}
+    for record in read_results(paths, reproduction.name):
+        if "system" in record and (system := record.text("system")) != NO_SYSTEM:
+            choice = f" --language {language_of(record.text('data'))}" if language_of else ""
+            systems.setdefault(command + choice, {})[system] = None
+    commands: list[str] = []
+    for begin, named in systems.items():
+        words = ["--word-vectors FILE"] if any(map(reads_word_vectors, named)) else []
+        commands.append(" ".join([begin, *(f"--model {as_given(system)}" for system in named), *words]))
+    return tuple(commands) or (command,)
 
 
 def _planned(table: str, scale: str, model: str) -> Mapping[str, str]:

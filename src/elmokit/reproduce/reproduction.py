@@ -107,10 +107,12 @@ class Reproduction:
 def paths_of(reproduction: Reproduction, paths: Sequence[Path], request: Request) -> Sequence[Path]:
     """The paths that were given, or, if there are none, those of the results that the reproduction computes.
 
-    Raises ValueError if there are none and it computes nothing, or if there are some and models to compute from.
+    Raises ValueError if there are none and it computes nothing, or if there are some and models or a language to
+    compute from.
     """
-    if paths and request.models:
-        raise ValueError("give either the paths of results or the models to measure, not both")
+    if paths and (request.models or request.language):
+        wanted = "models" if request.models else "language"
+        raise ValueError(f"give either the paths of results or the {wanted} to measure, not both")
     if paths:
         return paths
     if reproduction.compute is None:
