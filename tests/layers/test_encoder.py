@@ -146,6 +146,15 @@ def test_recurrent_dropout_drops_the_same_cells_at_every_step_and_only_while_tra
     assert first.all() and (first == second).all()
 
 
+def test_both_directions_are_those_of_torch_s_gru():
+    encoder = next(encoder for encoder in encoders() if isinstance(encoder, BiGRU))
+    outputs = encoder(random_inputs(), MASK)
+    for row, length in enumerate(LENGTHS):
+        sentence = random_inputs()[row : row + 1, :length]
+        from_left, from_right = encoder.forward_gru(sentence)[0], encoder.backward_gru(sentence.flip(1))[0].flip(1)
+        torch.testing.assert_close(outputs[row, :length], torch.cat([from_left, from_right], dim=2)[0])
+
+
 def test_starts_with_orthonormal_blocks_and_open_forget_gates():
     identity = torch.eye(4)
     layer = HighwayLSTMLayer(input_dim=6, hidden_dim=4, reads_backward=False, recurrent_dropout_rate=0.1)

@@ -12,10 +12,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.dropout import VariationalDropout
+from elmokit.layers.gru import gru_states
 from elmokit.layers.masks import sentence_lengths
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float
+    from jaxtyping import Bool, Float, Int
 
 
 class BiLSTM(nn.Module):
@@ -61,7 +62,19 @@ class BiGRU(nn.Module):
                 nn.init.zeros_(parameter)
 
     def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
-        return _read_both_ways(self.forward_gru, self.backward_gru, inputs, mask)
+        if inputs.device.type != "cpu":
+            return _read_both_ways(self.forward_gru, self.backward_gru, inputs, mask)
+        turned = _turned(mask, values=inputs)
+        weight, bias = torch.cat(self._both("weight_ih_l0")), torch.cat(self._both("bias_ih_l0"))
+        left, right = functional.linear(inputs, weight, bias).chunk(2, dim=2)
+        products = torch.stack([left, _reordered(right, turned)]).permute(2, 0, 1, 3)
+        states = gru_states(products, torch.stack(self._both("weight_hh_l0")), torch.stack(self._both("bias_hh_l0")))
+        from_left, from_right = states.permute(1, 2, 0, 3).unbind()
+        return torch.cat([from_left, _reordered(from_right, turned)], dim=2) * mask[..., None]
+
+    def _both(self, name: str) -> list[Tensor]:
+        """The forward and the backward direction's parameter."""
+        return [gru.get_parameter(name) for gru in (self.forward_gru, self.backward_gru)]
 
 
 class AlternatingHighwayLSTM(nn.Module):
@@ -227,14 +240,23 @@ def _read_both_ways(
     Torch's packed sequences would skip the padding, but take up to three times as long to train on a CPU: the gradient
     of every step fills a tensor of all steps with zeros.
     """
-    lengths = sentence_lengths(mask, values=inputs)
+    turned = _turned(mask, values=inputs)
     if not mask.any():
         return inputs.new_zeros(*mask.shape, 2 * forward.hidden_size)
-    steps = torch.arange(mask.shape[1], device=mask.device)
-    turned = torch.where(mask, lengths[:, None] - 1 - steps, steps)[..., None]  # its own inverse
     from_left = forward(inputs)[0]
-    from_right = backward(inputs.gather(1, turned.expand_as(inputs)))[0]
-    return torch.cat([from_left, from_right.gather(1, turned.expand_as(from_right))], dim=2) * mask[..., None]
+    from_right = backward(_reordered(inputs, turned))[0]
+    return torch.cat([from_left, _reordered(from_right, turned)], dim=2) * mask[..., None]
+
+
+def _turned(mask: Bool[Tensor, "B T"], *, values: Float[Tensor, "B T D"]) -> Int[Tensor, "B T"]:
+    """The order of positions that turns sentences round and leaves the padding at their ends; its own inverse."""
+    lengths = sentence_lengths(mask, values=values)
+    steps = torch.arange(mask.shape[1], device=mask.device)
+    return torch.where(mask, lengths[:, None] - 1 - steps, steps)
+
+
+def _reordered(values: Float[Tensor, "B T D"], order: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
+    return values.gather(1, order[..., None].expand_as(values))
 
 
 @torch.no_grad()
