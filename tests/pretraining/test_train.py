@@ -165,16 +165,23 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(shard: Path, vocab
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005", "step-00000006"]
 
 
+@pytest.mark.parametrize("poison", [math.inf, -math.inf, math.nan])
 def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(
-    shard: Path, vocabulary: Path, tmp_path: Path
+    shard: Path, vocabulary: Path, tmp_path: Path, poison: float
 ) -> None:
+    def poison_and_save(run: Run) -> None:
+        torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), poison)
+        run.save()
+
     run = tmp_path / "run"
-    config = settings("num_steps=1", "learning_rate=1e38")
-    with pytest.raises(DivergenceError, match="step 1: .* has a number that is not finite, .*run has no checkpoint"):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config)
+    name = "backward_lstm.layers.1.bias"
+    with pytest.raises(DivergenceError, match=f"step 1: .*{name} has a number that is not finite, .*has no checkpoint"):
+        pretrain(
+            [shard], vocabulary_path=vocabulary, run_dir=run, config=settings("num_steps=2"), on_step=poison_and_save
+        )
     assert not (run / "model.safetensors").exists()
-    resume_pretraining(run, ["learning_rate=0.01"])
-    assert (run / "checkpoints" / "step-00000001").is_dir()
+    resume_pretraining(run)
+    assert (run / "checkpoints" / "step-00000002").is_dir()
 
 
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")

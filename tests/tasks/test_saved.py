@@ -245,6 +245,13 @@ def change_model(run_dir: Path, model: str) -> None:
     (run_dir / "config.json").write_text(json.dumps(config))
 
 
+def test_a_run_without_elmo_takes_no_bilm(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path):
+    run_dir = train(toy, toy_data, run_dir=tmp_path / "run", settings=["elmo=none", "max_epochs=1"], device="cpu")
+    for use in (load_task, resume_task):
+        with pytest.raises(ValueError, match="the run has no ELMo, so it cannot read the biLM .*; leave out --model"):
+            use(run_dir, task=toy, elmo_model=tiny_bilms[0], device="cpu")
+
+
 def test_a_device_that_is_not_there_is_not_blamed_on_the_run(toy: Toy, run_dir: Path):
     with pytest.raises(ValueError, match="device 'xpu:9' cannot be used here; there is [^(]*$"):
         load_task(run_dir, task=toy, device="xpu:9")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_config, write_config
 from elmokit.system.json_fields import Fields
-from elmokit.system.untrusted import FormatError
+from elmokit.system.untrusted import FormatError, shown
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, config_from_json, config_to_json
 from elmokit.tasks.old_runs import from_version_1
@@ -56,10 +56,12 @@ class TaskRecord:
 
 
 def with_elmo_model(record: TaskRecord, model: str) -> TaskRecord:
-    """The record with the biLM in another place; the same one for a run without ELMo."""
+    """The record with the biLM in another place. Raises ValueError for a run without ELMo."""
     inputs = record.config.inputs
     if inputs.elmo is None:
-        return record
+        raise ValueError(
+            f"the run has no ELMo, so it cannot read the biLM {shown(model)}; leave out --model, or elmo_model"
+        )
     inputs = replace(inputs, elmo=replace(inputs.elmo, model=model))
     return replace(record, config=replace(record.config, inputs=inputs))
 
