@@ -256,7 +256,10 @@ def _turned(mask: Bool[Tensor, "B T"], *, values: Float[Tensor, "B T D"]) -> Int
 
 
 def _reordered(values: Float[Tensor, "B T D"], order: Int[Tensor, "B T"]) -> Float[Tensor, "B T D"]:
-    return values.gather(1, order[..., None].expand_as(values))
+    """Each sentence's rows in its order: whole rows, as `gather` takes four times as long number by number."""
+    batch_size, num_steps = order.shape
+    rows = order + num_steps * torch.arange(batch_size, device=order.device)[:, None]
+    return values.flatten(0, 1).index_select(0, rows.flatten()).view_as(values)
 
 
 @torch.no_grad()
