@@ -1,4 +1,5 @@
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,42 @@ def test_reads_conll2002_whose_documents_begin_without_a_blank_line(write):
         (["In", "Gent"], ["O", "U-LOC"]),
         (["Jan"], ["U-PER"]),
     ]
+
+
+def klue_ner(annotated: str) -> str:
+    """Lines of KLUE-NER, for a sentence with its entities as the comment above it writes them: `<서울:LC>에`."""
+    rows: list[str] = []
+    for outside, entity, label in re.findall(r"([^<]*)(?:<([^>]*):([A-Z]+)>)?", annotated):
+        rows += [f"{character}\tO" for character in outside]
+        rows += [f"{character}\t{'I' if index else 'B'}-{label}" for index, character in enumerate(entity)]
+    return "".join(f"{row}\n" for row in [f"## klue-ner-v1_train_00000-own\t{annotated}", *rows, ""])
+
+
+def test_the_characters_of_klue_ner_become_tokens_and_a_name_keeps_its_particle(write):
+    path = write(klue_ner("<지난 3월:DT>, <김하늘:PS>은 <서울 역:LC>에 갔다ㅋㅋㅋㅋㅋ") + klue_ner("<눈:PS>이"))
+    first, second = read(path)
+    assert first.tokens == ["지난", "3월", ",", "김하늘은", "서울", "역에", "갔다ㅋㅋㅋ"]
+    assert first.tags == ["B-DT", "L-DT", "O", "U-PS", "B-LC", "L-LC", "O"]
+    assert first.written == ["B-DT", "I-DT", "O", "B-PS", "B-LC", "I-LC", "O"]
+    assert first.text == "지난 3월, 김하늘은 서울 역에 갔다ㅋㅋㅋㅋㅋ"
+    assert (second.tokens, second.tags) == (["눈이"], ["U-PS"])
+
+
+def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
+    (sentence,) = read(write(klue_ner("<서울:LC><시청:OG>에 <한:LC><일 월드컵:OG>과 <미:LC><국:LC>")), scheme="BIO")
+    assert list(zip(sentence.tokens, sentence.tags, strict=True)) == [
+        ("서울시청에", "B-LC"),
+        ("한일", "B-LC"),
+        ("월드컵과", "B-OG"),
+        ("미국", "B-LC"),
+    ]
+
+
+def test_errors_of_klue_ner_name_the_line(write):
+    with pytest.raises(ValueError, match=r"lines 2-3, token 1: the tag 'X' is unknown"):
+        read(write("## klue-ner\n나\tO\n너\tX\n"))
+    with pytest.raises(ValueError, match="has no sentence"):
+        read(write("## klue-ner\n \tO\n"))
 
 
 def test_reads_wnut17_with_a_tab_between_sentences(write):

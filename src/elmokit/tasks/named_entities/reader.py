@@ -1,21 +1,26 @@
-"""Reader of sentences with named entities, in columns: CoNLL-2002, CoNLL-2003, WNUT-17, KLUE-NER and the like."""
+"""Reader of sentences with named entities: columns (CoNLL-2002, CoNLL-2003, WNUT-17 and the like), and KLUE-NER."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.spans import spans_from_tags, tags_from_spans
+from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 from elmokit.system.untrusted import quoted
+from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.columns import column_sentences
 from elmokit.text.corpora.json_lines import UnlabelledError
+from elmokit.text.corpora.klue_ner import begins_klue_ner, tagged_characters
 from elmokit.text.lines import read_lines
+from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from elmokit.text.corpora.columns import ColumnSentence
+    from elmokit.text.corpora.klue_ner import TaggedCharacters
 
 _DOCUMENT_START = "-DOCSTART-"  # first cell of a line that is not a token
 
@@ -39,24 +44,65 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
 
     Spans are read as conlleval reads them, so no tag is illegal, and IOB1 and BIO (IOB2) give the same spans. A line
     of `-DOCSTART-` ends a sentence and is not a token. `tags_from_spans` documents the schemes.
+    KLUE-NER has one character per line: its text is tokenised, and a token gets the first entity that touches it, so
+    that a name keeps its particle (a second entity within a token is lost).
     Raises ValueError, with the file and the line, if rows differ in their number of columns, a cell is empty, a tag is
     not one, or there is no sentence.
     """
     name = os.fspath(path)
+    lines = read_lines(path)
+    first_line = next(lines, "")
+    lines = chain([first_line], lines)
+    if begins_klue_ner(first_line):
+        sentences = _of_characters(tagged_characters(lines, name=name), scheme)
+    else:
+        sentences = _of_columns(column_sentences(lines, name=name, separator=_DOCUMENT_START), scheme)
+    sentence = None
+    for sentence in sentences:
+        yield sentence
+    if sentence is None:
+        raise ValueError(f"{name} has no sentence; expected a token and its tag on each line")
+
+
+def _of_columns(sentences: Iterable[ColumnSentence], scheme: str) -> Iterator[TaggedSentence]:
     first: ColumnSentence | None = None
-    for sentence in column_sentences(read_lines(path), name=name, separator=_DOCUMENT_START):
+    for sentence in sentences:
         first = first or sentence
         _check_columns(sentence, first)
         written = sentence.column(-1)
-        try:
-            spans = spans_from_tags(written)
-        except ValueError as error:
-            raise ValueError(f"{sentence.where}, {error}") from None
-        tags = tags_from_spans(spans, num_tokens=len(sentence.rows), scheme=scheme)
-        document = f"{name} {sentence.document}" if sentence.document else ""
+        tags = tags_from_spans(_spans(written, sentence), num_tokens=len(sentence.rows), scheme=scheme)
+        document = f"{sentence.name} {sentence.document}" if sentence.document else ""
         yield TaggedSentence(tokens=sentence.column(0), tags=tags, written=written, document=document)
-    if first is None:
-        raise ValueError(f"{name} has no sentence; expected a token and its tag on each line")
+
+
+def _of_characters(sentences: Iterable[TaggedCharacters], scheme: str) -> Iterator[TaggedSentence]:
+    for sentence in sentences:
+        tokens = tokenize(sentence.text)
+        if tokens:
+            offsets = token_offsets(sentence.text, tokens)
+            spans = list(_of_tokens(_spans(sentence.tags, sentence), offsets))
+            tags, written = (tags_from_spans(spans, num_tokens=len(tokens), scheme=each) for each in (scheme, "BIO"))
+            yield TaggedSentence(tokens=tokens, tags=tags, written=written, text=sentence.text)
+
+
+def _of_tokens(spans: Iterable[Span], offsets: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """Spans of characters as spans of the tokens at these offsets, each without tokens that an earlier one has."""
+    after = 0
+    for span in spans:
+        while after < len(offsets) and offsets[after][1] <= span.first:
+            after += 1
+        first = after
+        while after < len(offsets) and offsets[after][0] <= span.last:
+            after += 1
+        if first < after:
+            yield Span(span.label, first, after - 1)
+
+
+def _spans(tags: Sequence[str], sentence: ColumnSentence | TaggedCharacters) -> list[Span]:
+    try:
+        return spans_from_tags(tags)
+    except ValueError as error:
+        raise ValueError(f"{sentence.where}, {error}") from None
 
 
 def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:

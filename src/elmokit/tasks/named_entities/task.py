@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
 
-# train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); WNUT-17; KLUE-NER as split by elmokit; CoNLL-2003
-# under its other usual names
+# train, dev and test files of CoNLL-2003; CoNLL-2002 (two languages); WNUT-17; KLUE-NER as split by elmokit, and
+# as published (its test set is not); CoNLL-2003 under its other usual names
 _FILES = (
     ("eng.train", "eng.testa", "eng.testb"),
     ("esp.train", "esp.testa", "esp.testb"),
     ("ned.train", "ned.testa", "ned.testb"),
     ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"),
     ("train.conll", "dev.conll", "test.conll"),
+    ("klue-ner-v1.1_train.tsv", "klue-ner-v1.1_dev.tsv", "klue-ner-v1.1_test.tsv"),
     ("train.txt", "valid.txt", "test.txt"),
 )
 
