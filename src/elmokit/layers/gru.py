@@ -91,6 +91,6 @@ class _Recurrence(torch.autograd.Function):
 
         grad_products = grad_recurrent.clone()
         torch.mul(grad_states, of_candidates, out=grad_products[..., 2 * width :])
-        by_gru = grad_recurrent.permute(1, 3, 0, 2).reshape(number, 3 * width, -1)
-        grad_weight = by_gru @ before.transpose(0, 1).reshape(number, -1, width)
-        return grad_products, grad_weight, by_gru.sum(dim=2)
+        by_gru = grad_recurrent.transpose(0, 1).reshape(number, -1, 3 * width)
+        grad_weight = by_gru.mT @ before.transpose(0, 1).reshape(number, -1, width)
+        return grad_products, grad_weight, by_gru.sum(dim=1)
