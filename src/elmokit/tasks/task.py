@@ -89,14 +89,16 @@ class Task(Generic[E, P]):
 def find_splits(folder: Path, names: Sequence[tuple[str, str, str]], *, task_name: str) -> Splits:
     """Find the first of the named data sets (train, dev and test file) in a folder; the test file may be missing.
 
+    A data set whose development file is named "" has none.
+
     Raises ValueError, listing the names, if there is none, and the errors of `check_folder`.
     """
     check_folder(folder, task_name=task_name)
     for train, dev, test in names:
-        if (folder / train).is_file() and (folder / dev).is_file():
+        if (folder / train).is_file() and (not dev or (folder / dev).is_file()):
             held_out = folder / test
-            return Splits((folder / train,), (folder / dev,), (held_out,) if held_out.is_file() else ())
-    known = "; ".join(", ".join(files) for files in names)
+            return Splits((folder / train,), (folder / dev,) if dev else (), (held_out,) if held_out.is_file() else ())
+    known = "; ".join(", ".join(filter(None, files)) for files in names)
     raise ValueError(f"{folder} has no data set of {task_name}; expected one of these sets of files: {known}")
 
 

@@ -30,6 +30,19 @@ def test_reads_klue(write):
     assert read(write(line)) == [SentencePair(["비가", "온다", "."], ["맑다", "."], "contradiction")]
 
 
+def test_reads_klue_as_a_list(write):
+    first = {
+        "guid": "klue-nli-v1_dev_00000",
+        "premise": "비가 온다.",
+        "hypothesis": "맑다.",
+        "gold_label": "contradiction",
+    }
+    second = first | {"gold_label": "neutral", "author": "contradiction"}
+    path = write(json.dumps([first, second], indent=2, ensure_ascii=False))
+    assert [pair.label for pair in read(path)] == ["contradiction", "neutral"]
+    assert read(path)[0] == SentencePair(["비가", "온다", "."], ["맑다", "."], "contradiction")
+
+
 @pytest.mark.parametrize("column", ["entailment_judgment", "entailment_label"])
 def test_reads_sick_with_its_labels_in_upper_case(write, column: str):
     header = f"pair_ID\tsentence_A\tsentence_B\trelatedness_score\t{column}"
@@ -77,6 +90,11 @@ def test_gives_what_was_written(write, pairs: list[SentencePair], in_json: bool)
         ("premise\thypothesis\tlabel\na\t\tneutral\n", "data, line 2, hypothesis: '' has no tokens"),
         ("premise\thypothesis\na\tb\n", "data, line 1: the header has no column gold_label or label"),
         ("", "data has no pairs; expected JSON lines"),
+        (f"[{pair()}, {pair(gold_label='x')}]", "data, pair 1: the label is 'x'; expected entailment"),
+        (f"[{pair()},\n{pair(gold_label=1)}]", r"data: field pairs\[1\].gold_label: is a number; expected text"),
+        (f"[{pair()},\n{pair()}", "data: is not valid JSON: .* at line 2, character"),
+        ("[1]", r"data: field pairs\[0\]: is a number; expected an object"),
+        (f"[{pair(premise=' ', sentence1=' ')}]", "data, pair 0, premise: ' ' has no tokens"),
     ],
 )
 def test_refuses(write, text: str, message: str):

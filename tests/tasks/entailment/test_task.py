@@ -22,6 +22,7 @@ CAT = ["It", "'s", "a", "cat", "."]
         ("snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
         ("multinli_1.0_train.jsonl", "multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_mismatched.jsonl"),
         ("train.tsv", "dev.tsv", "test.tsv"),
+        ("klue-nli-v1.1_train.json", "klue-nli-v1.1_dev.json", "klue-nli-v1.1_test.json"),
     ],
 )
 def test_finds_data_sets_by_their_files(tmp_path: Path, names: tuple[str, str, str]):

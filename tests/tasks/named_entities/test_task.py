@@ -18,6 +18,7 @@ GUESS = ["U-PER", "U-PER", "O", "O", "U-LOC"]
     [
         ("eng.train", "eng.testa", "eng.testb"),
         ("train.conll", "dev.conll", "test.conll"),
+        ("klue-ner-v1.1_train.tsv", "klue-ner-v1.1_dev.tsv", "klue-ner-v1.1_test.tsv"),
         ("wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"),
     ],
 )

@@ -53,6 +53,17 @@ def test_holds_out_articles_of_the_training_set_and_tests_on_the_development_set
     assert [identity for path in splits.train for identity in ids(path)] == ["4a", "4b", "5a", "5b"]
 
 
+def test_finds_korquad(tmp_path: Path):
+    for name in ("KorQuAD_v1.0_train.json", "KorQuAD_v1.0_dev.json"):
+        (tmp_path / name).touch()
+    splits = TASK.find(tmp_path)
+    assert [path.name for part in (splits.train, splits.dev, splits.test) for path in part] == [
+        "KorQuAD_v1.0_train.json#20:",
+        "KorQuAD_v1.0_train.json#:20",
+        "KorQuAD_v1.0_dev.json",
+    ]
+
+
 def test_takes_the_files_of_a_split_that_someone_has_made(tmp_path: Path):
     with pytest.raises(ValueError, match=r"has no data set of question answering; expected .*train-v1.1.json, dev-v1"):
         TASK.find(tmp_path)

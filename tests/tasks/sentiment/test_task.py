@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from elmokit.tasks.config import Splits
 from elmokit.tasks.sentiment.config import SentimentConfig
 from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, CNNClassifier, Sentiment
 from elmokit.tasks.sentiment.reader import LabelledText
@@ -24,6 +25,20 @@ def test_finds_data_sets_by_their_files(tmp_path: Path):
     for name in ("train.txt", "dev.txt", "test.txt"):
         (tmp_path / name).touch()
     assert TASK.find(tmp_path).test == (tmp_path / "test.txt",)
+
+
+def test_finds_nsmc_which_has_no_development_set(tmp_path: Path):
+    (tmp_path / "ratings_train.txt").touch()
+    assert TASK.find(tmp_path) == Splits((tmp_path / "ratings_train.txt",))
+    (tmp_path / "ratings_test.txt").touch()
+    assert TASK.find(tmp_path) == Splits((tmp_path / "ratings_train.txt",), (), (tmp_path / "ratings_test.txt",))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_counts_the_texts_without_a_word(write, training: bool):
+    reading = TASK.read(write("id\tdocument\tlabel\n1\t\t1\n2\t굿\t0\n"), SentimentConfig(), training)
+    assert [text.tokens for text in reading.examples] == [["굿"]]
+    assert reading.skipped == {"without a word": 1}
 
 
 def test_trains_on_phrases_and_evaluates_on_sentences(write):

@@ -1,4 +1,4 @@
-"""Reader of labelled pairs of sentences: SNLI, MultiNLI and KLUE-NLI (JSON lines), SICK and other tables."""
+"""Reader of pairs of sentences with a label: JSON lines (SNLI, MultiNLI), a JSON list (KLUE-NLI), tables (SICK)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class SentencePair:
 
 
 def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
-    """Read JSON lines if the first line begins with `{`, otherwise a table with a header; `tokenize` makes the tokens.
+    """Read JSON lines if the file begins with `{`, a JSON list if it begins with `[`, otherwise a table with a header.
+
+    `tokenize` makes the tokens. A list is in memory as a whole.
 
     The fields or columns are sentence1 or premise, sentence2 or hypothesis, gold_label or label; or those of SICK,
     sentence_A, sentence_B, and entailment_judgment or entailment_label. Labels may be in upper case, as in SICK.
@@ -47,7 +49,7 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     lines, first = lines_and_first(path)
     if not first:
         raise ValueError(f"{name} has no pairs; expected JSON lines, or a header, then lines of tab-separated columns")
-    records = _json_records if first.lstrip().startswith("{") else _table_records
+    records = {"{": _json_lines, "[": _json_list}.get(first.lstrip()[:1], _table_records)
     for where, (premise, hypothesis, label) in records(lines, name):
         label = label.lower()
         if label not in (*LABELS, _UNDECIDED):
@@ -61,13 +63,22 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
         )
 
 
-def _json_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
+def _json_lines(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             where = f"{name}, line {number}"
-            record = Fields(where, parse_json_object(line, where=where))
-            names = [next((name for name in names if name in record), names[0]) for names in _COLUMNS]
-            yield where, [record.text(name) for name in names]
+            yield where, _cells(Fields(where, parse_json_object(line, where=where)))
+
+
+def _json_list(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
+    content = parse_json_object("".join(['{"pairs":', "\n".join(lines), "}"]), where=name)
+    for number, record in enumerate(Fields(name, content).list_of_fields("pairs")):
+        yield f"{name}, pair {number}", _cells(record)
+
+
+def _cells(record: Fields) -> list[str]:
+    names = [next((name for name in names if name in record), names[0]) for names in _COLUMNS]
+    return [record.text(name) for name in names]
 
 
 def _table_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:

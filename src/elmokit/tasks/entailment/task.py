@@ -31,6 +31,7 @@ _FILES = (
     ("multinli_1.0_train.jsonl", "multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_mismatched.jsonl"),
     ("train.jsonl", "dev.jsonl", "test.jsonl"),
     ("train.tsv", "dev.tsv", "test.tsv"),
+    ("klue-nli-v1.1_train.json", "klue-nli-v1.1_dev.json", "klue-nli-v1.1_test.json"),
     ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt"),
 )
 _PREMISE, _HYPOTHESIS = ("premise", "sentence1"), ("hypothesis", "sentence2")

@@ -25,35 +25,35 @@ if TYPE_CHECKING:
     from elmokit.tasks.question_answering.model import FoundAnswer
     from elmokit.tasks.task_model import TaskModel
 
-# train and test files of SQuAD 1.1; of a subset of it
+# train and test files of SQuAD 1.1; of a subset of it; of KorQuAD 1.0. Then the number of articles, from the start of
+# the training file, that are the development set: see `find`
 _FILES = (
-    ("train-v1.1.json", "dev-v1.1.json"),
-    ("train-subset.json", "dev-v1.1.json"),
+    ("train-v1.1.json", "dev-v1.1.json", 4),
+    ("train-subset.json", "dev-v1.1.json", 4),
+    ("KorQuAD_v1.0_train.json", "KorQuAD_v1.0_dev.json", 20),
 )
 _SPLIT_FILES = ("train.json", "dev.json", "test.json")  # the same format, as split by a user
-_HELD_OUT_ARTICLES = 4
-"""Number of articles, from the start of SQuAD's training file, that are the development set: see `find`."""
 _ARTICLES = re.compile(r"(?P<file>.+)#(?P<first>\d{,9}):(?P<end>\d{,9})")
 
 
 def find(folder: Path) -> Splits:
     """Find the files of a data set in a folder.
 
-    SQuAD's test set is not public. So its development set serves as test set, and the first articles of its training
-    set as development set: `train-v1.1.json#4:` is that file from its fifth article on (see `read`).
+    The test sets of SQuAD and KorQuAD are not public. So the development set serves as test set, and the first articles
+    of the training set as development set: `train-v1.1.json#4:` is that file from its fifth article on (see `read`).
     """
     check_folder(folder, task_name="question answering")
     train, dev, test = (folder / name for name in _SPLIT_FILES)
     if train.is_file() and dev.is_file():
         return Splits((train,), (dev,), (test,) if test.is_file() else ())
-    for train_name, test_name in _FILES:
+    for train_name, test_name, held_out in _FILES:
         if (folder / train_name).is_file() and (folder / test_name).is_file():
             return Splits(
-                (folder / f"{train_name}#{_HELD_OUT_ARTICLES}:",),
-                (folder / f"{train_name}#:{_HELD_OUT_ARTICLES}",),
+                (folder / f"{train_name}#{held_out}:",),
+                (folder / f"{train_name}#:{held_out}",),
                 (folder / test_name,),
             )
-    known = "; ".join(", ".join(names) for names in (*_FILES, _SPLIT_FILES))
+    known = "; ".join(", ".join(names) for names in (*(files[:2] for files in _FILES), _SPLIT_FILES))
     raise ValueError(f"{folder} has no data set of question answering; expected one of these sets of files: {known}")
 
 

@@ -76,20 +76,15 @@ def read_labelled_texts(
     labels: the allowed labels; None allows any.
     lines: those of the file, if they are being read already.
 
-    Raises ValueError, with the file and the line, for rows that are shorter or longer than the header, a text without
-    tokens, a label that is empty or not among `labels`, and a file without texts.
+    A text may have no tokens, as some of NSMC. Raises ValueError, with the file and the line, for rows that are shorter
+    or longer than the header, a label that is empty or not among `labels`, and a file without texts.
     """
     for row in table_rows(lines or read_lines(path), name=os.fspath(path), columns=_COLUMNS):
         text, label = row.cells
-        tokens = tokenize(text)
-        if not tokens:
-            raise ValueError(
-                f"{row.where}: the text {quoted(text)} (label {quoted(label)}) has no tokens; remove the line"
-            )
         if not label or (labels is not None and label not in labels):
             known = "one" if labels is None else ", ".join(sorted(labels))
             raise ValueError(f"{row.where}: the label is {quoted(label)}; expected {known}")
-        yield LabelledText(tokens, label)
+        yield LabelledText(tokenize(text), label)
 
 
 # kinds of neighbours that put a word and something else into the same brackets

@@ -24,18 +24,25 @@ if TYPE_CHECKING:
     from elmokit.tasks.task_model import TaskModel
 
 # train, dev and test files of the Stanford Sentiment Treebank's trees; tables, such as NSMC as split by elmokit
-_FILES = (("train.txt", "dev.txt", "test.txt"), ("train.tsv", "dev.tsv", "test.tsv"))
+# train, dev and test files; those of NSMC as published are two, and a share of its training file is the development set
+_FILES = (
+    ("train.txt", "dev.txt", "test.txt"),
+    ("train.tsv", "dev.tsv", "test.tsv"),
+    ("ratings_train.txt", "", "ratings_test.txt"),
+)
 
 
 def read(path: Path, config: SentimentConfig, training: bool) -> Reading[LabelledText]:
     """Read trees if the first line opens a bracket, otherwise a table.
 
-    Phrases are read only for training. Texts that have none of the classes are skipped.
+    Phrases are read only for training. Texts that have none of the classes, or no tokens, are skipped.
     """
     reading = Reading[LabelledText]([])
     for text in _texts(path, config, training):
         if text.label is None:
             reading.skipped["neutral"] += 1
+        elif not text.tokens:
+            reading.skipped["without a word"] += 1
         elif training and config.phrases and len(text.tokens) < config.min_phrase_tokens:
             reading.skipped[f"shorter than {config.min_phrase_tokens} tokens"] += 1
         else:
