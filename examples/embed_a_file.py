@@ -19,13 +19,13 @@ She works for a bank in the city .
 with tempfile.TemporaryDirectory() as folder:
     text, output = Path(folder, "sentences.txt"), Path(folder, "vectors.safetensors")
     text.write_text(TEXT, encoding="utf-8")
-    done = embed_file(Elmo.from_pretrained(), text, output, layers=1)
+    done = embed_file(Elmo.from_pretrained(), text, output)
     print(f"{done.num_lines} lines, {done.num_tokens} tokens, {output.stat().st_size:,} bytes")
 
     vectors = load_vectors(output)  # left on disk: an array is read when it is asked for
     sentences = [line.split() for line in text.read_text(encoding="utf-8").splitlines()]
     uses = [vectors[number][tokens.index(WORD)] for number, tokens in enumerate(sentences)]
-    print(f"layer {vectors.about['layers']} of the model {vectors.about['model'][:12]}..., width {vectors.dim}")
+    print(f"the {vectors.about['layers']} layer of the model {vectors.about['model'][:12]}..., width {vectors.dim}")
 
     for first, second in combinations(range(len(uses)), 2):
         cosine = uses[first] @ uses[second] / np.linalg.norm(uses[first]) / np.linalg.norm(uses[second])

@@ -9,13 +9,19 @@ from torch.nn.functional import cross_entropy
 
 from elmokit.integrations.allennlp import Elmo, batch_to_ids
 
-SENTENCES = [
-    ["We", "sat", "on", "the", "bank", "of", "the", "river", "."],
-    ["The", "bank", "raised", "its", "rates", "."],
-    ["They", "walked", "along", "the", "muddy", "bank", "."],
-    ["She", "works", "at", "a", "bank", "in", "London", "."],
+RIVERS = [
+    "We sat on the bank of the river .",
+    "They walked along the muddy bank .",
+    "The boat was tied to the bank .",
+    "Trees grow along the bank of the stream .",
 ]
-MONEY = [0, 1, 0, 1]
+MONEY = [
+    "The bank raised its rates .",
+    "She works at a bank in London .",
+    "He opened an account at the bank .",
+    "The bank refused to lend them money .",
+]
+SENTENCES = [text.split() for text in RIVERS + MONEY]
 
 
 class SenseTagger(nn.Module):
@@ -35,7 +41,7 @@ torch.manual_seed(1)
 model = SenseTagger("mini-en", None)  # or the paths of an options file and a weight file
 character_ids = batch_to_ids(SENTENCES)
 banks = torch.tensor([sentence.index("bank") for sentence in SENTENCES])
-senses = torch.tensor(MONEY)
+senses = torch.tensor([0] * len(RIVERS) + [1] * len(MONEY))
 optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=0.02)
 for epoch in range(60):
     scores, mask = model(character_ids)
@@ -48,7 +54,7 @@ for epoch in range(60):
         print(f"epoch {epoch}: loss {loss.item():.3f}")
 
 model.eval()
-unseen = [["The", "fish", "swam", "near", "the", "bank", "."], ["He", "robbed", "a", "bank", "."]]
+unseen = [["The", "fish", "swam", "near", "the", "bank", "."], ["The", "bank", "lent", "him", "nothing", "."]]
 scores, mask = model(batch_to_ids(unseen))
 for row, sentence in enumerate(unseen):
     money = scores[row, sentence.index("bank")].softmax(dim=0)[1].item()
