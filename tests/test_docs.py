@@ -118,3 +118,17 @@ def test_links_inside_the_repository_lead_somewhere(path: Path):
             continue  # they are in the repository, not in the source distribution
         if "://" not in target:
             assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_anchors_of_links_are_headings(path: Path):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", path.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert anchor in anchors((path.parent / target).resolve() if target else path), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
