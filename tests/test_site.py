@@ -11,6 +11,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import elmokit
+from elmokit.cli.main import VERBS
 
 ROOT = Path(__file__).parents[1]
 
@@ -56,11 +57,21 @@ def test_the_reference_has_every_public_name():
     assert "\n::: elmokit.model.elmo.Elmo\n" in shown
 
 
+def test_the_commands_have_the_help_of_every_verb(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "80")  # which the page changes
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    shown = PAGES.commands()
+    verbs = {name for name, *_ in VERBS}
+    assert set(re.findall(r"^## elmokit (\S+)$", shown, flags=re.MULTILINE)) == verbs
+    assert set(re.findall(r"^usage: elmokit (\S+) ", shown, flags=re.MULTILINE)) == verbs
+    assert "--precision {float32,bfloat16,int8,auto}" in shown
+
+
 def test_the_navigation_names_pages_that_there_are():
     named = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text()))
     pages = {path.name for path in (ROOT / "docs").glob("*.md")}
-    assert {*PAGES.ROOT_PAGES.values(), PAGES.REFERENCE} <= named
-    assert named <= pages | {*PAGES.ROOT_PAGES.values(), PAGES.REFERENCE}
+    generated = {*PAGES.ROOT_PAGES.values(), PAGES.REFERENCE, PAGES.COMMANDS}
+    assert generated <= named <= pages | generated
 
 
 def test_integrations_and_pages_that_are_not_named_are_in_the_navigation_too():

@@ -1,4 +1,4 @@
-"""Hook of MkDocs: the site has the pages of the repository's root too, and a reference of the public names.
+"""Hook of MkDocs: the site also has the pages of the root, a reference of the public names, and the commands.
 
 Pages are written for a reader of the repository. So links out of `docs` become links to pages of the site, or to
 `repo_url`; without a `repo_url` they become plain text.
@@ -7,8 +7,12 @@ Pages are written for a reader of the repository. So links out of `docs` become 
 from __future__ import annotations
 
 import ast
+import io
+import os
 import posixpath
 import re
+import sys
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +31,8 @@ ROOT_PAGES = {
 }
 """A file of the root, and its page on the site."""
 REFERENCE = "reference.md"
+COMMANDS = "commands.md"
+WIDTH_OF_HELP = "100"
 INTEGRATIONS = "Integrations"
 _LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 
@@ -48,7 +54,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     from mkdocs.structure.files import File
 
     contents = {page: (ROOT / name).read_text(encoding="utf-8") for name, page in ROOT_PAGES.items()}
-    for page, content in (contents | {REFERENCE: reference()}).items():
+    for page, content in (contents | {REFERENCE: reference(), COMMANDS: commands()}).items():
         files.append(File.generated(config, page, content=content))
     return files
 
@@ -87,4 +93,20 @@ def reference() -> str:
     parts = ["# Reference", "Every public name, with its arguments. [The public names](api.md) has an example of each."]
     for name, home in homes.items():
         parts.append(f"## elmokit.{name}\n\n::: {home.replace(':', '.')}")
+    return "\n\n".join(parts) + "\n"
+
+
+def commands() -> str:
+    """A page with the help of each verb of the command line, which needs neither torch nor NumPy."""
+    sys.path.insert(0, str(ROOT / "src"))
+    os.environ["COLUMNS"] = WIDTH_OF_HELP
+
+    from elmokit.cli.main import VERBS, main
+
+    parts = ["# Commands", "What `elmokit VERB --help` prints. `--debug` shows where in the code an error arose."]
+    for name, *_ in VERBS:
+        shown = io.StringIO()
+        with redirect_stdout(shown), suppress(SystemExit):
+            main([name, "--help"])
+        parts.append(f"## elmokit {name}\n\n```text\n{shown.getvalue().rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
