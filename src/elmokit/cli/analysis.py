@@ -25,7 +25,9 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
         help="words to measure, one per line, other forms of it after a space; - for stdin (default: the words that "
         "are most frequent in both corpora)",
     )
-    parser.add_argument("--model", metavar="M", help="a bundled model, a folder or an options.json (default: mini-en)")
+    parser.add_argument(
+        "--model", metavar="M", help="name of a bundled model, a model folder, or an options.json (default: mini-en)"
+    )
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
     parser.add_argument("--layers", type=layer_choice, help="top, average, a number, or all (default: top)")
@@ -42,10 +44,12 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-words", type=int, metavar="N", help="without --words: how many (default: 1000)")
     parser.add_argument(
-        "--contexts", type=int, dest="num_contexts", metavar="N", help="contexts per word and corpus (default: 3)"
+        "--contexts", type=int, dest="num_contexts", metavar="N", help="contexts shown per word and corpus (default: 3)"
     )
-    parser.add_argument("--resamples", type=int, metavar="N", help="of intervals and tests (default: 1000)")
-    parser.add_argument("--seed", type=int, metavar="N", help="of what is drawn (default: 0)")
+    parser.add_argument(
+        "--resamples", type=int, metavar="N", help="resamples for each interval and each test (default: 1000)"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the random draws (default: 0)")
     parser.add_argument("-o", "--output", type=Path, metavar="OUT.tsv", help="also write all words as a table")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything as JSON, with the contexts")
 

@@ -52,14 +52,14 @@ def _add_substitutes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "sentences", nargs="+", metavar="SENTENCE", help="tokens separated by spaces, of which one is [], the gap"
     )
-    parser.add_argument("--known", metavar="WORD", help="the word that the substitutes should mean the same as")
+    parser.add_argument("--known", metavar="WORD", help="a word that the substitutes should be near in meaning")
     parser.add_argument(
         "--number", type=int, default=10, metavar="N", help="words for each sentence (default: %(default)s)"
     )
 
 
 def _substitutes(arguments: argparse.Namespace) -> None:
-    """List the words that context2vec finds to fit best into the gap [] of a sentence."""
+    """List the words that fit best into the gap [] of a sentence, by a model of context2vec."""
     from elmokit.comparators.context2vec import read_context2vec
     from elmokit.text.lines import split_tokens
 

@@ -56,7 +56,7 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
         "--exclude-words",
         type=int,
         metavar="N",
-        help="with --exclude: successive words that are a passage (default: 10)",
+        help="with --exclude: number of successive words that count as a shared passage (default: 10)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed for shuffling and holding out (default: %(default)s)")
     parser.add_argument(

@@ -21,7 +21,7 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
         "--to",
         default="native",
         metavar="FORMAT",
-        help="output format, such as bilm_tf, which writes options.json and HDF5 (default: native)",
+        help="native, bilm_tf (options.json and HDF5) or hugging_face (for the Hub) (default: native)",
     )
     parser.add_argument(
         "--dtype",
@@ -66,7 +66,12 @@ def _convert(arguments: argparse.Namespace) -> None:
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="name of a bundled model, a model folder, or an options.json")
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="FILE.onnx", help="large weights go into FILE.onnx.data"
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE.onnx",
+        help="output file; large weights go into FILE.onnx.data",
     )
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
 

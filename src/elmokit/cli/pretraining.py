@@ -28,7 +28,7 @@ def _add_pretrain(parser: argparse.ArgumentParser) -> None:
         type=Path,
         dest="run_dir",
         metavar="DIR",
-        help="output folder of the run (must hold no run)",
+        help="output folder of the run (must not contain a run)",
     )
     parser.add_argument(
         "--recipe",
@@ -96,7 +96,7 @@ def _add_finetune(parser: argparse.ArgumentParser) -> None:
         dest="run_dir",
         required=True,
         metavar="DIR",
-        help="output folder of the run (must hold no run)",
+        help="output folder of the run (must not contain a run)",
     )
     parser.add_argument(
         "--held-out",

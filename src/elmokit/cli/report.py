@@ -41,8 +41,8 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
         "names",
         nargs="+",
         metavar="NAME",
-        help=f"tables and figures: {', '.join(REPRODUCTIONS)}, or all of them; then, if they are not to be computed, "
-        "the paths that they are made from: runs, or results.jsonl",
+        help=f"tables and figures: {', '.join(REPRODUCTIONS)}, or all of them. Paths of runs, or of a "
+        "results.jsonl, after the names: the tables are made from these, and nothing is computed",
     )
     parser.add_argument(
         "--model",
@@ -70,7 +70,7 @@ def _add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--language",
         metavar="CODE",
-        help="en or ko: of a table with text in both (table6), that in this one only (default: both)",
+        help="en or ko: the only language of a table that has both (table6) (default: both)",
     )
     _add_training(parser)
     _add_output(parser, "TABLE.md")
@@ -92,8 +92,8 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="RUNS",
-        help="runs that were trained elsewhere, a folder or a runs.jsonl: what it has of the plan is taken from there; "
-        "can be repeated",
+        help="runs that were trained elsewhere, a folder or a runs.jsonl: planned runs that it has are not trained "
+        "again; can be repeated",
     )
     parser.add_argument(
         "--scale", default="cpu", metavar="SCALE", help="size of the training runs: small, cpu, paper (default: cpu)"
@@ -106,7 +106,7 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
 
 
 def _reproduce(arguments: argparse.Namespace) -> None:
-    """Write tables and figures of a paper with our numbers next to the printed ones; train and compute if need be."""
+    """Write tables and figures of a paper with our numbers next to the printed ones; train and compute if needed."""
     from elmokit.report.pages import check_folder, write_reproduction
     from elmokit.reproduce.all_reproductions import find_reproduction
     from elmokit.reproduce.reproduction import Request

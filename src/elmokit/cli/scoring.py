@@ -97,7 +97,7 @@ def _add_surprisal(parser: argparse.ArgumentParser) -> None:
         "--direction",
         choices=("forward", "backward", "both"),
         default="both",
-        help="given the tokens before, those after, or each of them (default: %(default)s)",
+        help="given the tokens before it, those after it, or a column for each (default: %(default)s)",
     )
     rows = parser.add_mutually_exclusive_group()
     rows.add_argument(

@@ -20,7 +20,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", nargs="?", metavar="TASK", help=f"{named_tasks()}; short names are in brackets")
     _add_data(parser)
     parser.add_argument(
-        "--run", type=Path, dest="run_dir", metavar="DIR", help="output folder of the run (must hold no run)"
+        "--run", type=Path, dest="run_dir", metavar="DIR", help="output folder of the run (must not contain a run)"
     )
     parser.add_argument(
         "--recipe",
@@ -197,7 +197,7 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
         "data",
         type=Path,
         metavar="DATA",
-        help="file in the format of the task, or folder with a development and a test file",
+        help="file in the format of the task, or a folder, whose development and test files are both scored",
     )
     _add_trained(parser)
 

@@ -201,7 +201,7 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cache", type=Path, metavar="DIR", help="folder of the cache (default: ~/.cache/elmokit)")
     parser.add_argument(
-        "--model", metavar="F", default="", help="only of the model whose fingerprint starts with these characters"
+        "--model", metavar="F", default="", help="only those of the model whose fingerprint starts with F"
     )
     parser.add_argument("--unused-days", type=float, metavar="N", help="clear only what has not been used for N days")
 
