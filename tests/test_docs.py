@@ -11,7 +11,6 @@ import pytest
 import torch
 
 import elmokit
-from elmokit.model.bundled import bundled_models
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -44,8 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.slow
 def test_the_examples_of_the_public_names_run_from_top_to_bottom(folder: Path):
-    model = bundled_models()["mini-en"]
-    names: dict[str, Any] = {"elmokit": elmokit, "torch": torch, "Path": Path, "elmo_folder": model}
+    names: dict[str, Any] = {"elmokit": elmokit, "torch": torch, "Path": Path}
     for block in python_blocks(API):
         exec(compile(block, "<docs/api.md>", "exec"), names)
     assert [array.shape for array in (names["river"], names["money"])] == [(9, 256), (6, 256)]
