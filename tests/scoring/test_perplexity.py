@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from elmokit.cli.main import main
 from elmokit.layers.projected_lstm import ProjectedLSTM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
@@ -129,6 +130,19 @@ def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, 
     (tmp_path / "model" / "vocabulary.txt").unlink()
     with pytest.raises(ValueError, match="model has no vocabulary; perplexity needs the one"):
         perplexity(str(tmp_path / "model"), [text])
+
+
+def test_a_stored_model_is_measured_where_the_user_says(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(tmp_path / "model")
+    write_native(Path(folder), to_stored(*random_model(), VOCABULARY))
+    for command in (["perplexity", folder, str(text)], ["surprisal", folder, str(text)]):
+        assert main([*command, "--device", "xpu:9"]) == 2
+        assert "device 'xpu:9' cannot be used here; there is cpu" in capsys.readouterr().err
+    monkeypatch.setattr(module, "find_device", torch.device)
+    bilm, softmax, _ = module.read_with_softmax(folder, device="meta")
+    assert {value.device.type for part in (bilm, softmax) for value in part.parameters()} == {"meta"}
 
 
 def test_a_forward_model_has_no_backward_perplexity(text: Path) -> None:

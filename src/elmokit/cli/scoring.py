@@ -26,6 +26,7 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
         help="tokenised text, one sentence per line; several files get one row each, and one row for all",
     )
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
     parser.add_argument(
         "--carry-state",
         action="store_true",
@@ -81,6 +82,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
             min_count=1 if arguments.top_min_count is None else arguments.top_min_count,
             carry_state=arguments.carry_state,
             weights=arguments.weights,
+            device=arguments.device,
         )
         if unfinished:
             unfinished.write_text(table.to_json(), encoding="utf-8")
@@ -92,6 +94,7 @@ def _add_surprisal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="tokenised text, one sentence per line; - for stdin")
     parser.add_argument("-o", "--output", type=Path, metavar="OUT.tsv", help="output file (default: stdout)")
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
     parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
     parser.add_argument(
         "--direction",
@@ -141,7 +144,7 @@ def _surprisal(arguments: argparse.Namespace) -> None:
 
     from elmokit.model.elmo import Elmo
 
-    model = Elmo.from_pretrained(arguments.model, arguments.weights).surprisal_model()
+    model = Elmo.from_pretrained(arguments.model, arguments.weights, device=arguments.device).surprisal_model()
     if rows == "pairs":
         _judge_pairs(model, arguments)
     else:

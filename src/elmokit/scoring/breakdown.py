@@ -26,6 +26,7 @@ from elmokit.text.lines import is_read_once
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:
+    import torch
     from jaxtyping import Int
 
 LAST_RANKS = (100, 1_000, 10_000, 100_000)  # last rank of each frequency band; a further band has the rest
@@ -98,15 +99,17 @@ def measure_files(
     min_count: int = 1,
     carry_state: bool = False,
     weights: str | None = None,
+    device: str | torch.device | None = None,
 ) -> PerplexityTable:
     """Perplexities of a stored model on each file and on all files together, as `perplexity` computes them.
 
     num_words: number of worst words to list; None for none.
     min_count: smallest number of predictions of a word that is listed.
     carry_state: as in `perplexity`, with a separate stream for each file.
+    device: by default the GPU if there is one.
 
     The model runs once over each file. Raises ValueError when no files are given, a file has no sentence, a count is
-    below 1, or the model has no softmax or no vocabulary.
+    below 1, the model has no softmax or no vocabulary, or the device is not there.
     """
     if not files:
         raise ValueError("no files were given; expected at least one text file with one sentence per line")
@@ -116,7 +119,7 @@ def measure_files(
     for path in files:
         if not is_read_once(path):
             next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file now, not after hours
-    bilm, softmax, vocabulary = read_with_softmax(model, weights=weights)
+    bilm, softmax, vocabulary = read_with_softmax(model, weights=weights, device=device)
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         parts = [
             text_losses(bilm, softmax, vocabulary, [path], carry_state=carry_state, when_done=bar.update)

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from elmokit.corpus.batches import Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
+from elmokit.layers.devices import find_device
 from elmokit.layers.full_softmax import full_softmax_losses
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
@@ -113,25 +114,38 @@ class TextLosses:
 
 
 def perplexity(
-    model: str, shards: Sequence[Path], *, carry_state: bool = False, weights: str | None = None
+    model: str,
+    shards: Sequence[Path],
+    *,
+    carry_state: bool = False,
+    weights: str | None = None,
+    device: str | torch.device | None = None,
 ) -> Perplexity:
     """Perplexity of a stored model (folder, run, or options + weights) on text with one tokenised sentence per line.
 
-    Raises ValueError when the model has no softmax or no vocabulary, and when the text is empty.
+    device: by default the GPU if there is one.
+    Raises ValueError when the model has no softmax or no vocabulary, when the text is empty, and for a device that is
+    not there.
     """
-    bilm, softmax, vocabulary = read_with_softmax(model, weights=weights)
+    bilm, softmax, vocabulary = read_with_softmax(model, weights=weights, device=device)
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         losses = text_losses(bilm, softmax, vocabulary, shards, carry_state=carry_state, when_done=bar.update)
     return losses.perplexity()
 
 
-def read_with_softmax(model: str, *, weights: str | None = None) -> tuple[BiLM, Softmax, Vocabulary]:
-    """A stored biLM in eval mode, its softmax and its vocabulary. Raises ValueError when it lacks one of the latter."""
+def read_with_softmax(
+    model: str, *, weights: str | None = None, device: str | torch.device | None = None
+) -> tuple[BiLM, Softmax, Vocabulary]:
+    """A stored biLM in eval mode, its softmax and its vocabulary. Raises ValueError when it lacks one of the latter.
+
+    device: by default the GPU if there is one. Raises ValueError, before the model is read, for one that is not there.
+    """
+    on_device = find_device(device)
     bilm, softmax, vocabulary = read_bilm(model, weights, with_softmax=True)
     assert softmax is not None  # or it could not have been read
     if vocabulary is None:
         raise ValueError(f"{model} has no vocabulary; perplexity needs the one that it was trained with")
-    return bilm, softmax, vocabulary
+    return bilm.to(on_device), softmax.to(on_device), vocabulary
 
 
 def bilm_perplexity(
