@@ -148,7 +148,8 @@ class TrainingConfig:
     average_warm_up: bool = True
     """Whether the first steps use a smaller decay, so that the initial weights leave no trace."""
     weight_decay: float = 0.0
-    """L2 penalty on all weights except those of the scalar mixes: this times the weight is added to its gradient."""
+    """L2 penalty on all weights except those of the scalar mixes: this times the weight is added to its gradient; with
+    adamw, this times the learning rate is the share of a weight that each step takes away."""
     decay_biases: bool = True
     """Whether biases have that penalty too."""
     max_train_examples: int = 0

@@ -137,9 +137,9 @@ def resume_task(
         task = task or find_task(before.task)
         record = replace(before, config=_changed(before.config, settings))
         record = moved(record, task, data, elmo_model)
+        if test and not record.splits.test:
+            raise ValueError(f"{NO_TEST_FILE}; `elmokit evaluate`, or `load_task`, scores other files")
         with nullcontext() if data is not None else named_by(run_dir, if_moved=IF_DATA_MOVED):
-            if test and not record.splits.test:
-                raise ValueError(f"{NO_TEST_FILE}; `elmokit evaluate`, or `load_task`, scores other files")
             examples = read_data(task, record.splits, record.config)
             check_is_unchanged(task, record, examples)
         if test:

@@ -25,6 +25,13 @@ def test_reads_snli_and_keeps_what_has_no_label(write):
     assert read(path) == [SentencePair(*tokens, "neutral"), SentencePair(*tokens, None)]
 
 
+def test_spaces_around_a_label_are_not_part_of_it(write):
+    assert [pair.label for pair in read(write(f"{pair(gold_label=' neutral ')}\n{pair(gold_label=' -')}"))] == [
+        "neutral",
+        None,
+    ]
+
+
 def test_reads_klue(write):
     line = '{"id": "1", "premise": "비가 온다.", "hypothesis": "맑다.", "label": "contradiction", "source": "x"}'
     assert read(write(line)) == [SentencePair(["비가", "온다", "."], ["맑다", "."], "contradiction")]
@@ -93,6 +100,7 @@ def test_gives_what_was_written(write, pairs: list[SentencePair], in_json: bool)
         (f"[{pair()}, {pair(gold_label='x')}]", "data, pair 1: the label is 'x'; expected entailment"),
         (f"[{pair()},\n{pair(gold_label=1)}]", r"data: field pairs\[1\].gold_label: is a number; expected text"),
         (f"[{pair()},\n{pair()}", "data: is not valid JSON: .* at line 2, character"),
+        ("[ ]\n", "data has no pairs; the list is empty"),
         ("[1]", r"data: field pairs\[0\]: is a number; expected an object"),
         (f"[{pair(premise=' ', sentence1=' ')}]", "data, pair 0, premise: ' ' has no tokens"),
     ],

@@ -71,6 +71,10 @@ def test_of_two_entities_in_a_token_of_klue_ner_the_first_is_kept(write):
     ]
 
 
+def test_klue_ner_may_begin_with_a_blank_line(write):
+    assert [sentence.tokens for sentence in read(write("\n" + klue_ner("<눈:PS>이")))] == [["눈이"]]
+
+
 def test_errors_of_klue_ner_name_the_line(write):
     with pytest.raises(ValueError, match=r"lines 2-3, token 1: the tag 'X' is unknown"):
         read(write("## klue-ner\n나\tO\n너\tX\n"))

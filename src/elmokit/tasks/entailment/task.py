@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.task_model import TaskModel
 
 # train, dev and test files of SNLI; a subset of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split by
-# elmokit; tables; SICK
+# elmokit; tables; KLUE-NLI as published (its test set is not); SICK
 _FILES = (
     ("snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
     ("snli_1.0_train_subset20k.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),

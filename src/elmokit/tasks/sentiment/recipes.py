@@ -33,7 +33,7 @@ def paper() -> TaskConfig:
             maxout_pool_size=4,  # A
             input_dropout_rate=0.25,  # A, and 0.5 with ELMo: here it is the same for both
             projection_dropout_rate=0.25,  # A
-            integrator_dropout_rate=0.1,  # A
+            integrator_dropout_rate=0.1,  # A, which applies it to the pools; here it comes before them
             output_dropout_rates=(0.2, 0.3),  # A
         ),
         inputs=InputConfig(

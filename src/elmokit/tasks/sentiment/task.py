@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from elmokit.tasks.sentiment.model import Sentiment
     from elmokit.tasks.task_model import TaskModel
 
-# train, dev and test files of the Stanford Sentiment Treebank's trees; tables, such as NSMC as split by elmokit
-# train, dev and test files; those of NSMC as published are two, and a share of its training file is the development set
+# train, dev and test files of the Stanford Sentiment Treebank's trees; tables, such as NSMC as split by elmokit; NSMC
+# as published, of whose training file a share is the development set
 _FILES = (
     ("train.txt", "dev.txt", "test.txt"),
     ("train.tsv", "dev.tsv", "test.tsv"),
