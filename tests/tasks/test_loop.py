@@ -20,11 +20,17 @@ from elmokit.tasks.task import Task
 Toy = Task[Any, Any]
 
 
-class NoPenalty:
+class Inputs:
+    """Stands for a task's inputs, whose penalty is `factor` times the sum of a weight."""
+
     config = InputConfig()
 
+    def __init__(self, weight: torch.Tensor, *, factor: float) -> None:
+        self.weight = weight
+        self.factor = factor
+
     def penalty(self) -> torch.Tensor:
-        return torch.zeros(())
+        return self.factor * self.weight.sum()
 
 
 class Lone(nn.Module):
@@ -34,7 +40,7 @@ class Lone(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(2))
         self.gradient = gradient
-        self.inputs = NoPenalty()
+        self.inputs = Inputs(self.weight, factor=0.0)
 
     def forward(self, examples: object) -> torch.Tensor:
         return self.gradient * self.weight.sum()
@@ -52,6 +58,14 @@ def lone_training(
     task = replace(toy, score=lambda examples, made: {"accuracy": next(rest)}, sentences=lambda example: [["a"]])
     model: Any = Lone(gradient)
     return TaskTraining(task, config, model, train=[0], dev=[0], run_dir=tmp_path)
+
+
+def test_the_penalty_of_the_inputs_is_part_of_the_loss(toy: Toy, tmp_path: Path):
+    training = lone_training(toy, tmp_path, [10])
+    lone: Any = training.model
+    lone.inputs.factor = 0.5  # its gradient comes on top of the 1 of the model's own loss
+    training.run()
+    assert lone.weight.tolist() == [-1.5, -1.5]
 
 
 def test_training_ends_when_patience_does(toy: Toy, tmp_path: Path):
