@@ -38,6 +38,7 @@ HELD: Outcome = "held"
 DID_NOT_HOLD: Outcome = "did not hold"
 NOT_MEASURABLE: Outcome = "not measurable here"
 MAYBE_CHANCE = "no interval is wholly below zero"
+NOT_COUNTED = "not counted"
 
 
 @dataclass(frozen=True)
@@ -82,15 +83,20 @@ def verdicts(evidence: Evidence) -> list[Verdict]:
 def judged(findings: Sequence[Finding], *, uncounted: Sequence[Finding] = ()) -> tuple[Outcome, str]:
     """The outcome of differences that should all be positive, and their text.
 
-    uncounted: what is in the text and does not count.
+    uncounted: what is at the end of the text and does not count.
     """
-    text = "; ".join(map(str, [*findings, *uncounted])) or "no runs"
+    said = [*map(str, findings)]
     intervals = [finding.interval for finding in findings if finding.interval is not None]
     if any(interval.estimate <= 0 for interval in intervals):
-        return DID_NOT_HOLD, text if any(interval.high < 0 for interval in intervals) else f"{text}; {MAYBE_CHANCE}"
-    if len(intervals) < max(1, len(findings)) or any(interval.low <= 0 for interval in intervals):
-        return NOT_MEASURABLE, text
-    return HELD, text
+        outcome = DID_NOT_HOLD
+        said += [] if any(interval.high < 0 for interval in intervals) else [MAYBE_CHANCE]
+    elif len(intervals) < max(1, len(findings)) or any(interval.low <= 0 for interval in intervals):
+        outcome = NOT_MEASURABLE
+    else:
+        outcome = HELD
+    if uncounted:
+        said.append(f"{NOT_COUNTED}: {'; '.join(map(str, uncounted))}")
+    return outcome, "; ".join(said) or "no runs"
 
 
 def helps_all_tasks(evidence: Evidence) -> tuple[Outcome, str]:
