@@ -16,6 +16,7 @@ from elmokit.metrics.interval import Interval, paired_t
 from elmokit.reproduce import figure1, gamma, table1, table2, table3, table4, table7
 from elmokit.reproduce.comparisons import NOT_CONVERGED
 from elmokit.reproduce.families import dev_differences, families, largest_families, read_task_runs
+from elmokit.reproduce.item_records import interval_of, item_records, names_of
 from elmokit.reproduce.paper import TABLE_2, TABLE_7
 from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import TASK_DATA
@@ -266,12 +267,9 @@ def _test_gain(comparison: Comparison, evidence: Evidence) -> Finding:
     unconverged = () if comparison.is_converged else (NOT_CONVERGED,)
     named = ", ".join((f"{run.num_used:,} examples", run.model, *unusual_settings(run), *unconverged))
     row = TASK_DATA[comparison.task].row
-    names = [[run.name for run in arm.runs] for arm in (paired.baseline, paired.elmo)]
-    own = ([run.data, run.model, test_set], *names)
-    for fields in table1.item_records(evidence.results) if len(paired.elmo.runs) > 1 else []:
-        of_record = [fields.text(name) for name in ("data", "model", "test_set")]
-        if (of_record, fields.texts("baseline"), fields.texts("elmo")) == own:
-            return Finding(f"{row} ({named}, over test items):", table1.interval_of(fields))
+    record = item_records(evidence.results).get(names_of(paired, test_set)) if test_set is not None else None
+    if record is not None and len(paired.elmo.runs) > 1:
+        return Finding(f"{row} ({named}, over test items):", interval_of(record))
     scores = [_by_seed(arm, comparison.metric, test_set) for arm in (paired.baseline, paired.elmo)]
     return _finding(f"{row} ({named}, over seeds):", [scores[1][seed] - scores[0][seed] for seed in scores[0]])
 
