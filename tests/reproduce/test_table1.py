@@ -52,7 +52,9 @@ def test_a_run_that_has_not_recorded_it_has_converged_if_its_log_says_so(
 
 def test_a_gain_has_its_intervals_over_test_items_and_over_seeds(tmp_path: Path):
     runs = make_seeds(tmp_path / "runs")
-    names = {arm: [f"ner-{name}-{seed}" for seed in range(3)] for arm, name in (("baseline", "none"), ("elmo", "input"))}
+    names = {
+        arm: [f"ner-{name}-{seed}" for seed in range(3)] for arm, name in (("baseline", "none"), ("elmo", "input"))
+    }
     record = {"task": "named-entities", "data": "conll2003", "test_set": "eng.testb", "model": "mini-en (01234567)"}
     record |= {"interval": {"estimate": 4.0, "low": 3.0, "high": 5.0}, "ensembles": {}}
     append_result(tmp_path / "results", "table1", {**record, **names})
