@@ -173,9 +173,10 @@ TABLE_4 = PaperTable(
     notes=("The paper's rows of the biLM are described here, not quoted.",),
 )
 
-COVE_LAYERS = (
-    "CoVe has no token layer: its layers 0 and 1 are the first and the second LSTM layer. docs/comparators.md says on "
-    "how much text the other systems were trained."
+OTHER_ROWS = (
+    "The tables below have all layers, mixes of layers and other systems. CoVe has no token layer: its layers 0 and 1 "
+    "are the first and the second LSTM layer. docs/comparators.md says what the other systems are, and on how much "
+    "text they were trained."
 )
 
 TABLE_5 = PaperTable(
@@ -194,7 +195,7 @@ TABLE_5 = PaperTable(
         "biLM, first layer": _printed("67.4"),
         "biLM, second layer": _printed("69.0"),
     },
-    notes=(COVE_LAYERS,),
+    notes=(OTHER_ROWS,),
 )
 
 TABLE_6 = PaperTable(
@@ -212,7 +213,7 @@ TABLE_6 = PaperTable(
         "biLM, first layer": _printed("97.3"),
         "biLM, second layer": _printed("96.8"),
     },
-    notes=(COVE_LAYERS,),
+    notes=(OTHER_ROWS,),
 )
 
 FIGURE_1 = PaperTable(
