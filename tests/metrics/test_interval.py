@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import pytest
 
@@ -73,5 +74,14 @@ def test_three_seeds_have_students_interval():
     interval = paired_t([1.0, 2.0, 3.0])  # mean 2, deviation 1, 4.303 / sqrt(3) = 2.484
     assert interval is not None and str(interval) == "+2.00 [-0.48, 4.48]"
     assert paired_t([1.0]) is None
-    with pytest.raises(ValueError, match="0 differences; expected 1 to 21"):
+    with pytest.raises(ValueError, match="no differences; expected at least 1"):
         paired_t([])
+
+
+@pytest.mark.parametrize(("number", "quantile"), [(22, 2.0796), (31, 2.0423), (101, 1.9840)])
+def test_many_seeds_have_it_too(number: int, quantile: float):
+    differences = [float(seed % 2) for seed in range(number)]
+    interval = paired_t(differences)
+    assert interval is not None
+    error = statistics.stdev(differences) / math.sqrt(number)
+    assert (interval.high - interval.estimate) / error == pytest.approx(quantile, abs=5e-5)

@@ -37,21 +37,42 @@ def test_the_page_opens_with_the_claims_and_names_what_is_missing(folder: Path, 
     assert [path.name for path in written] == names
     page = written[0].read_text(encoding="utf-8")
     headings = [line for line in page.splitlines() if line.startswith("## ")]
-    assert headings[0] == "## The claims of the paper" and headings[-1] == "## Not measured"
+    assert headings[:3] == ["## Contents", "## The six tasks in short", "## The claims of the paper"]
+    assert headings[-1] == "## Not measured"
     ner = "NER (14,041 examples, mini-en (01234567), over seeds):"
     assert f"| 1 | ELMo helps in all six tasks | not measurable here | {ner}" in page
     assert page.count("\n| 11 |") == 1
     assert "- Table 2 (table2): no runs of" in page
     assert "Not measured: SQuAD, SNLI, SRL, Coref, SST-5." in page
-    assert "To measure it again: `elmokit reproduce figure1 --scale cpu`." in page
+    assert "To measure it again:\n\n```sh\nelmokit reproduce figure1 --scale cpu\n```\n" in page
     assert "(figure1.svg)" in page and "(figure2.svg)" in page
+
+
+def test_the_contents_link_to_every_section(folder: Path, tmp_path: Path):
+    page = write_report([folder], tmp_path / "docs")[0].read_text(encoding="utf-8")
+    contents, *sections = page.split("\n## ")[1:]
+    links = [line for line in contents.splitlines() if line.startswith("- ")]
+    assert [link[3:].partition("]")[0] for link in links] == [section.partition("\n")[0] for section in sections]
+    assert "- [Figure 1: size of the training set](#figure-1-size-of-the-training-set)" in links
+    assert "- [The tasks, without ELMo and with it](#the-tasks-without-elmo-and-with-it)" in links
+
+
+def test_the_six_tasks_come_first_with_an_interval_each(folder: Path, tmp_path: Path):
+    make_run(tmp_path / "runs" / "snli-none", "elmo=none", task="entailment", test=70)
+    make_run(tmp_path / "runs" / "snli-elmo", task="entailment", test=75)
+    page = write_report([folder], tmp_path / "docs")[0].read_text(encoding="utf-8")
+    table = page.partition("## The six tasks in short")[2].partition("##")[0]
+    measured = "conll2003, 14,041 examples, mini-en (01234567) at input, 3 seeds"
+    ner = f"| NER | {measured} | 82.00 ± 2.00 | 86.00 ± 1.73 | +4.00 \\[1.52, 6.48\\] over seeds | 2.06 |"
+    assert ner in table
+    assert "mini-en (01234567) at both, 1 seed | 70.00 | 75.00 | +5.00 (one seed) | 0.7 |" in table
 
 
 def test_runs_that_no_table_plans_have_a_command_of_their_own(folder: Path, tmp_path: Path):
     page = write_report([folder], tmp_path / "docs")[0].read_text(encoding="utf-8")
-    again = [line for line in page.splitlines() if line.startswith("To measure it again: ")][-1]
+    again = page.rpartition("To measure it again:")[2]
     files = "--train conll2003/eng.train --dev conll2003/eng.testa --test conll2003/eng.testb"
-    own = f"`elmokit train named-entities --run RUN {files} --recipe cpu --elmo none --seed N`"
+    own = f"\nelmokit train named-entities --run RUN {files} --recipe cpu --elmo none --seed N\n"
     assert again.count(own) == 1  # of three seeds
 
 
@@ -77,7 +98,7 @@ def test_the_command_has_the_scale_of_the_runs_that_the_table_alone_has(scale: s
         settings = ["elmo=none"] if elmo is None else [f"elmo.{name}={getattr(elmo, name)}" for name in GAMMA_SETTINGS]
         make_run(tmp_path / "runs" / run.name, *settings, test=1, task=run.task)
     page = results_report.results_files([tmp_path / "runs"], command="x")["results.md"].decode()
-    assert f"To measure it again: `elmokit reproduce gamma --scale {scale}`." in page
+    assert f"\nelmokit reproduce gamma --scale {scale}\n```" in page
 
 
 def test_the_command_has_the_scale_of_which_all_runs_of_a_task_are_those_of_table_1(tmp_path: Path):
@@ -87,9 +108,9 @@ def test_the_command_has_the_scale_of_which_all_runs_of_a_task_are_those_of_tabl
     for name, settings in ((both.name, ["elmo=both"]), ("entailment-small-none-0", ["elmo=none"])):
         make_run(tmp_path / "runs" / name, *settings, test=1, task="entailment", mixes=mixes)
     page = results_report.results_files([tmp_path / "runs"], command="x")["results.md"].decode()
-    assert "To measure it again: `elmokit reproduce figure2 --scale small`." in page
-    tasks = page.partition("## The tasks, without ELMo and with it")[2]
-    assert "To measure it again: `elmokit reproduce table1 --scale small`." in tasks
+    assert "```sh\nelmokit reproduce figure2 --scale small\n```" in page
+    tasks = page.partition("## The tasks, without ELMo and with it\n")[2]
+    assert "```sh\nelmokit reproduce table1 --scale small\n```" in tasks
 
 
 def test_the_command_of_a_system_that_reads_word_vectors_asks_for_them(tmp_path: Path):
@@ -100,7 +121,7 @@ def test_the_command_of_a_system_that_reads_word_vectors_asks_for_them(tmp_path:
     given = {"stat": "--model static:words.vec", "cove": "--model cove:runs --word-vectors FILE"}
     for folder, arguments in given.items():
         page = results_report.results_files([tmp_path / folder], command="x")["results.md"].decode()
-        assert f"To measure it again: `elmokit reproduce wic {arguments}`." in page
+        assert f"\nelmokit reproduce wic {arguments}\n" in page
 
 
 def test_a_table_of_two_languages_has_a_command_for_each(tmp_path: Path):
@@ -108,8 +129,8 @@ def test_a_table_of_two_languages_has_a_command_for_each(tmp_path: Path):
         values = {"system": system, "is_bilm": True, "fingerprint": "f00d" * 4, "data": f"{data}: 1 tokens"}
         append_result(tmp_path, "table6", {**values, "rows": {"layer 0": {data: 1.0}}, "hits": {}, "texts": {}})
     page = results_report.results_files([tmp_path], command="x")["results.md"].decode()
-    english = "`elmokit reproduce table6 --language en --model mini-en --model random:mini-en`"
-    assert f"To measure it again: {english}, `elmokit reproduce table6 --language ko --model mini-ko`." in page
+    english = "elmokit reproduce table6 --language en --model mini-en --model random:mini-en"
+    assert f"```sh\n{english}\nelmokit reproduce table6 --language ko --model mini-ko\n```" in page
 
 
 def test_results_alone_make_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

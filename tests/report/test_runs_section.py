@@ -11,7 +11,7 @@ def test_a_single_run_is_on_the_page_with_its_scores_and_why_it_is_not_compared(
     page = write_report([run], tmp_path / "page")[0].read_text()
     assert "| mine | named-entities | conll2003 | mini-en (01234567) at input | f1 | 1 | 80.5 | 71.2 | 60 |" in page
     assert "### Not compared" in page and "no run without ELMo of the same data and settings" in page
-    assert "To measure it again: ." not in page
+    assert "To measure it again:" not in page
 
 
 def test_the_mixes_of_a_single_run_are_on_the_page(tmp_path: Path):

@@ -80,6 +80,15 @@ def test_data_that_the_paper_does_not_have_are_shown_without_its_numbers(tmp_pat
     assert "not recorded" in page  # the mixes of an older run
 
 
+def test_a_gain_counts_as_sure_where_its_interval_over_seeds_is_above_zero(folder: Path, tmp_path: Path):
+    sure = "The 95 % interval of the gain over seeds (Student's t) is above zero on {} of them."
+    assert sure.format(1) in page_of(folder, folder=tmp_path / "docs")  # gains of 5, 3 and 4
+    make_run(folder / "none", "elmo=none", test=70, task="entailment")
+    make_run(folder / "elmo", test=80, task="entailment")
+    page = page_of(folder, folder=tmp_path / "docs")
+    assert "higher on 2 of 2" in page and sure.format(1) in page  # one seed has none
+
+
 def test_what_is_not_compared_is_named(folder: Path, tmp_path: Path):
     make_run(folder / "ner-none-9", "elmo=none", "seed=9", test=0, ended=False)
     make_run(folder / "ner-faster", "elmo=input", "learning_rate=0.01", test=99)
@@ -143,7 +152,7 @@ def test_controls_are_shown_without_the_paper_s_numbers_and_not_counted(tmp_path
     ):
         make_run(tmp_path / "runs" / name, *settings, test=test, seconds=300.0 if name == "random" else 60.0)
     page = page_of(tmp_path / "runs", folder=tmp_path / "docs")
-    assert "higher on 1 of 1 test sets" in page and "Not counted: 2 with settings of ELMo that no recipe has" in page
+    assert "higher on 1 of 1 test sets" in page and "Not counted: 2 with random weights, settings of ELMo" in page
     assert f"Fewer than 3 seeds: named-entities on {SAMPLE} (1; a run took up to 5 minutes)." in page  # once for all
     assert {row[1].removeprefix(f"{SAMPLE}, "): row[11] for row in rows_of(page, "named-entities")[:3]} == {
         "mini-en (01234567) at input": "90.15",

@@ -40,6 +40,14 @@ def test_a_wrong_sign_that_may_be_chance_is_said(interval: Interval, said: bool)
     assert outcome == "did not hold" and text.endswith("; no interval is wholly below zero") == said
 
 
+def test_what_may_be_chance_is_said_of_the_differences_that_count():
+    uncounted = [Finding("NER:", Interval(-2, -3, -1))]
+    outcome, text = judged([Finding("SRL:", Interval(-0.1, -0.5, 0.3))], uncounted=uncounted)
+    chance = "no interval is wholly below zero"
+    assert outcome == "did not hold"
+    assert text == f"SRL: -0.10 [-0.50, 0.30]; {chance}; not counted: NER: -2.00 [-3.00, -1.00]"
+
+
 def test_a_single_seed_decides_nothing():
     outcome, text = judged([Finding("NER:", None, -1.0)])
     assert (outcome, text) == ("not measurable here", "NER: -1.00 (one seed)")
@@ -98,7 +106,7 @@ def test_a_task_that_the_paper_does_not_have_is_shown_and_does_not_count(tmp_pat
     evidence = layers_and_lambdas(tmp_path, "named-entities")
     shown = "NER, last over none: +4.00 [4.00, 4.00]; NER, all over last: +2.00 [2.00, 2.00]"
     missing = "SQuAD not measured; SNLI not measured; SRL not measured"
-    assert claims.layers_in_order(evidence) == ("not measurable here", f"{missing}; {shown}")
+    assert claims.layers_in_order(evidence) == ("not measurable here", f"{missing}; not counted: {shown}")
     assert claims.small_lambda(evidence)[0] == "not measurable here"
 
 

@@ -78,6 +78,14 @@ def test_runs_without_test_scores_are_compared_by_the_development_set_and_named(
     assert all(str(run) in note for run in runs)
 
 
+def test_arms_without_a_common_seed_are_not_compared_and_named(folder: Path, tmp_path: Path):
+    make_run(tmp_path / "other", "elmo=output", "seed=7", test=90)
+    results = compare(folder, tmp_path / "other")
+    assert [one.elmo_name for one in results.comparisons] == ["input"]
+    without = "the runs without ELMo of the same data and settings have other seeds (0, 1, 2, not 7)"
+    assert results.notes == [f"{tmp_path / 'other'}: {without}"]
+
+
 def test_two_runs_of_one_seed_are_refused(folder: Path):
     make_run(folder / "again", "elmo=none", "seed=1", test=99)
     with pytest.raises(ValueError, match=r"again and .*ner-none-1 are runs of the same settings and the same seed, 1"):

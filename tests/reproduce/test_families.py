@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from elmokit.reproduce.families import (
-    dev_differences,
     families,
     gain_text,
+    gains_by_seed,
     is_usual,
     largest_families,
     read_task_runs,
@@ -31,7 +31,7 @@ def test_arms_are_found_by_the_settings_that_vary_and_the_rest_is_shared(tmp_pat
     assert first.row == "NER" and first.metric == "f1"
     assert first.measured_on() == "conll2003, 14,041 training examples, mini-en (01234567), 2 seeds"
     top, mixed = first.arms["top", None], first.arms["mix", 0.001]
-    assert dev_differences(top, mixed, "f1") == [1, 2]
+    assert gains_by_seed(top, mixed, "f1") == {0: 1, 1: 2}
     assert gain_text(top, mixed, "f1") == "+1.50 [-4.85, 7.85]"  # 12.706 times 0.5 to either side
     assert gain_text(top, None, "f1") is None
     assert first.baselines.keys() == second.baselines.keys() == {()}

@@ -15,6 +15,7 @@ from elmokit.reproduce.families import read_task_runs
 from elmokit.reproduce.learning_curves import learning_curves
 from elmokit.reproduce.paper import ALL_TABLES, TABLE_1
 from elmokit.reproduce.planned_runs import Setup
+from elmokit.reproduce.results import append_result
 from elmokit.reproduce.scales import find_scale
 from elmokit.reproduce.table1 import COUNTERPARTS, details, largest_comparisons, our_rows, plan
 from elmokit.tasks.all_tasks import TASKS
@@ -47,6 +48,22 @@ def test_a_run_that_has_not_recorded_it_has_converged_if_its_log_says_so(
     (run / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     (read,) = read_task_runs([tmp_path])
     assert read.is_converged == is_converged
+
+
+def test_a_gain_has_its_intervals_over_test_items_and_over_seeds(tmp_path: Path):
+    runs = make_seeds(tmp_path / "runs")
+    names = {
+        arm: [f"ner-{name}-{seed}" for seed in range(3)] for arm, name in (("baseline", "none"), ("elmo", "input"))
+    }
+    record = {"task": "named-entities", "data": "conll2003", "test_set": "eng.testb", "model": "mini-en (01234567)"}
+    record |= {"interval": {"estimate": 4.0, "low": 3.0, "high": 5.0}, "ensembles": {}}
+    append_result(tmp_path / "results", "table1", {**record, **names})
+    append_result(tmp_path / "results", "table1", {**record, **names, "elmo": ["elsewhere-0"]})
+    table = next(table for table in details([runs, tmp_path / "results"]) if table.title == "Intervals of the gains")
+    assert table.rows == {
+        f"NER: {WHERE}": ("+4.00 [3.00, 5.00]", "+4.00 [1.52, 6.48]"),
+        "NER: eng.testb, mini-en (01234567), elsewhere-0": ("+4.00 [3.00, 5.00]", None),
+    }
 
 
 def test_learning_curves_are_means_over_the_seeds_that_both_arms_have(tmp_path: Path):

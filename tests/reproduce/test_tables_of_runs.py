@@ -177,11 +177,12 @@ def test_table_1_has_controls(tmp_path: Path):
 def test_an_ensemble_stands_beside_the_papers(tmp_path: Path):
     interval = {"estimate": 1.0, "low": 0.0, "high": 2.0}
     values = {"task": "entailment", "test_set": "snli", "model": "mini-en (f00d)", "interval": interval}
+    values |= {"data": "snli", "baseline": ["none-0", "none-1"]}
     scores = {"baseline": {"accuracy": 50.0}, "elmo": {"accuracy": 60.0}}
     append_result(tmp_path, "table1", {**values, "elmo": ["elmo-0", "elmo-1"], "ensembles": scores})
     make_run(tmp_path / "run", "elmo=none", test=1)
     _, ensembles, *_ = table1.details([tmp_path])
-    assert list(ensembles.rows) == ["SNLI: snli, mini-en (f00d)", "SQuAD: paper", "SNLI: paper"]
+    assert list(ensembles.rows) == ["SNLI: snli, mini-en (f00d), elmo-0, elmo-1", "SQuAD: paper", "SNLI: paper"]
     assert cells(ensembles) == [["2", "50.00", "60.00"], ["11", None, "87.4"], ["5", None, "89.3"]]
 
 
@@ -211,7 +212,7 @@ def test_scores_with_a_fine_tuned_bilm_stand_beside_the_papers(tmp_path: Path):
 def test_a_record_of_an_unknown_task_is_named(name: str, tmp_path: Path):
     interval = {"estimate": 1.0, "low": 0.0, "high": 2.0}
     values = {"task": "chess", "part": "", "test_set": "", "model": "", "elmo": [], "interval": interval}
-    values |= {"ensembles": {"elmo": {}}}
+    values |= {"data": "", "baseline": [], "ensembles": {"elmo": {}}}
     append_result(tmp_path, name, values)
     make_run(tmp_path / "run", "elmo=none", test=1)
     with pytest.raises(ValueError, match=r"results\.jsonl, line 1: field task"):

@@ -177,7 +177,7 @@ def test_a_run_that_diverges_is_left_out_and_named(setup: Setup, tmp_path: Path,
 def test_numbers_of_jobs_and_seeds_are_checked(tmp_path: Path):
     with pytest.raises(ValueError, match="0 jobs; expected at least 1"):
         Training(tmp_path, tmp_path, jobs=0)
-    with pytest.raises(ValueError, match="0 seeds; expected 1 to 21, which intervals are computed of"):
+    with pytest.raises(ValueError, match="0 seeds; expected at least 1"):
         Training(tmp_path, tmp_path, seeds=0)
     with pytest.raises(ValueError, match="sentimental"):
         Training(tmp_path, tmp_path, tasks=("sentimental",))

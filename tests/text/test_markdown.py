@@ -2,7 +2,15 @@
 
 import pytest
 
-from elmokit.text.markdown import aligned_table, code_span, columns, escape_markdown, markdown_table
+from elmokit.text.markdown import (
+    aligned_table,
+    code_block,
+    code_span,
+    columns,
+    escape_markdown,
+    heading_link,
+    markdown_table,
+)
 
 
 def test_names_are_flush_left_and_numbers_flush_right():
@@ -55,3 +63,14 @@ def test_a_korean_syllable_takes_two_columns():
 def test_aligned_rows_have_the_same_number_of_cells():
     with pytest.raises(ValueError):
         aligned_table([["a", "b"], ["c"]])
+
+
+def test_a_block_of_code_ends_where_it_should():
+    assert code_block(["a", "b_c"], language="sh") == "```sh\na\nb_c\n```"
+    assert code_block(["a```b\n"], language="") == "````\na```b\\n\n````"
+
+
+def test_a_heading_is_linked_by_the_anchor_that_github_gives_it():
+    assert heading_link("Table 5, supervised: ELMo's `a` b\\_c") == (
+        "[Table 5, supervised: ELMo's `a` b\\_c](#table-5-supervised-elmos-a-b_c)"
+    )

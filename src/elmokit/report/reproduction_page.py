@@ -44,7 +44,10 @@ def reproduction_parts(
         rows += [_ours(row) for row in ours if row.row == name and not row.is_extra]
     rows += [_ours(row) for row in ours if row.is_extra]
     section = f", section {paper.section}" if paper.section else ""
-    parts = [f"{'#' * level} {paper.name}", f"{escape_markdown(paper.source)}{section}. {escape_markdown(paper.about)}"]
+    parts = [
+        f"{'#' * level} {escape_markdown(paper.heading)}",
+        f"{escape_markdown(paper.source)}{section}. {escape_markdown(paper.about)}",
+    ]
     if rows:
         parts.append(markdown_table(("row", "measured on", *map(escape_markdown, paper.columns)), rows, num_names=2))
     if any(cell is not None and not cell.is_checked for cells in paper.rows.values() for cell in cells):

@@ -1,25 +1,52 @@
-"""The page of results: the claims with their verdicts, every table that was measured, and what is missing."""
+"""The page of results: the six tasks, the claims with their verdicts, every table measured, and what is missing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.text.markdown import code_span, markdown_table
+from elmokit.reproduce.paper import TABLE_1
+from elmokit.text.markdown import code_block, code_span, heading_link, markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from elmokit.reproduce.claims import Verdict
+    from elmokit.reproduce.task_gains import TaskGain
 
-RULE = (
+TASKS_RULE = (
+    "Test sets: F1 of NER, SRL, SQuAD and Coref (its mean of three), accuracy of SST-5 and SNLI, in percent. These are "
+    "the runs that claim 1 is about; table 1 has the others too: fewer examples, ELMo at another place, other models, "
+    "runs that have not converged."
+)
+RULES = (
     "A claim held if the 95 % intervals of all differences that it is about are above zero (paired bootstrap over test "
-    "items, or Student's t over seeds, paired). It did not hold if one of these differences is zero or has the wrong "
-    "sign, also within its interval; where no interval is wholly below zero, which may be chance, the row says so. It "
-    "is not measurable here if something is missing, if there is a single seed, or if the signs are right but an "
-    "interval contains zero. Intervals are not corrected for their number, and those over items are of the models that "
-    "were trained: they leave out how much seeds differ. What says not converged has runs that ended with their last "
-    "epoch, not because the development score had stopped rising, so a gain may be faster learning."
+    "items, or Student's t over seeds, paired).",
+    "It did not hold if one of these differences is zero or has the wrong sign, also within its interval; where no "
+    "interval is wholly below zero, which may be chance, the row says so.",
+    "It is not measurable here if something is missing, if there is a single seed, or if the signs are right but an "
+    "interval contains zero.",
+    "Claim 1 is judged on test sets; claims 2 to 4 and 8 to 10 on development sets, over seeds; claims 5 to 7 and 11 "
+    "over tagged tokens, words with senses, and their occurrences. Differences that are not counted are of tasks that "
+    "the paper's claim is not about.",
+    "Of several comparisons of a task, the one with the most training examples counts, then the one with the most "
+    "runs; in claims 1 and 8 then converged ones; in claim 1 then the place of ELMo that is better on the development "
+    "set.",
+    "Intervals are not corrected for their number, and those over items are of the models that were trained: they "
+    "leave out how much seeds differ.",
+    "What says not converged has runs that ended with their last epoch, not because the development score had stopped "
+    "rising, so a gain may be faster learning.",
+)
+NOTES = (
+    "All numbers come from runs and results, except in rows that say paper, which are of the publication named below "
+    "the heading. ± is the sample standard deviation over seeds, unless a note says otherwise.",
+    "A table has all the runs that fit it, also those that other tables plan. layers 0 is the token representation "
+    "alone, layers top the last LSTM layer alone.",
+)
+COMMANDS = (
+    "Commands below a table measure it again. They name files without their folders: word vectors and models, and data "
+    "with their last folder alone; what follows a colon has no ending such as .txt.gz either. Commands of "
+    "`elmokit train` at the end of the page, with N for each seed, are for runs that no table plans."
 )
 
 
@@ -34,6 +61,7 @@ class Section:
 
 
 def results_page(
+    gains: Sequence[TaskGain],
     verdicts: Sequence[Verdict],
     sections: Sequence[Section],
     left_out: Sequence[str],
@@ -43,34 +71,55 @@ def results_page(
 ) -> str:
     """The page in Markdown.
 
+    gains: those of the six tasks, for the table at the top.
     left_out: about each table that could not be shown, in Markdown, the reason.
     models: the bundled models with the first digits of their fingerprints.
     command: the command that writes the page.
     """
-    named = [f"{name} ({digits})" for name, digits in models.items()]
+    named = ", ".join(f"{name} ({digits})" for name, digits in models.items())
+    weights = (
+        f"The first digits of a model's fingerprint are in brackets. The bundled models are {named}; other "
+        "fingerprints are of other weights, such as those that a bundled model had before, or of word vectors. "
+        "random-DIGITS, and random weights, are biLMs of the same sizes that were not trained."
+    )
+    shown = [*([_tasks_section(gains)] if gains else []), _claims_section(verdicts)]
+    shown += [section.text + _again(section.commands) for section in sections]
+    if left_out:
+        shown.append("\n\n".join(["## Not measured", _bullets(left_out)]))
+    headings = [text.partition("\n")[0].removeprefix("## ") for text in shown]
     parts = [
         "# Results",
-        f"Generated by {code_span(command)}; edits will be overwritten. All numbers come from runs and results, except "
-        "in rows that say paper, which are of the publication named below the heading. The first digits of a model's "
-        f"fingerprint are in brackets. The bundled models are {', '.join(named)}; other fingerprints are of other "
-        "weights, such as those that a bundled model had before, or of word vectors. Commands name files of "
-        "vectors without their folders and without endings such as .txt.gz. A table has all the runs that fit it, also "
-        "those that other tables plan; commands of `elmokit train` at the end of the page, with N for each seed, are "
-        "for runs that no table plans.",
-        "## The claims of the paper",
-        markdown_table(
-            ("", "claim", "verdict", "differences in points, with their intervals"),
-            (
-                [str(number), verdict.claim, verdict.outcome, verdict.numbers]
-                for number, verdict in enumerate(verdicts, start=1)
-            ),
-            num_names=4,
-        ),
-        RULE,
+        f"Generated by {code_span(command)}; edits will be overwritten.",
+        _bullets([*NOTES, weights, COMMANDS]),
+        "## Contents",
+        _bullets(map(heading_link, headings)),
+        *shown,
     ]
-    for section in sections:
-        again = ", ".join(map(code_span, section.commands))
-        parts += [section.text, *([f"To measure it again: {again}."] if again else [])]
-    if left_out:
-        parts += ["## Not measured", "\n".join(f"- {reason}" for reason in left_out)]
     return "\n\n".join(parts) + "\n"
+
+
+def _tasks_section(gains: Sequence[TaskGain]) -> str:
+    header = ("task", "measured on", "no ELMo", "+ ELMo", "gain, with its 95 % interval", "the paper's gain")
+    table = markdown_table(header, map(_gain_row, gains), num_names=2)
+    return "\n\n".join(["## The six tasks in short", table, TASKS_RULE])
+
+
+def _gain_row(gain: TaskGain) -> list[str]:
+    arms = (gain.paired.baseline, gain.paired.elmo)
+    scores = [str(arm.score(gain.paired.metric, test_set=gain.test_set)) for arm in arms]
+    points = f"{gain.points:+.2f} (one seed)" if gain.interval is None else f"{gain.interval} over {gain.over}"
+    return [gain.row, gain.paired.measured_on(with_seeds=True), *scores, points, TABLE_1.cell(gain.row, "gain").text]
+
+
+def _claims_section(verdicts: Sequence[Verdict]) -> str:
+    header = ("", "claim", "verdict", "differences in points, with their intervals")
+    rows = [[str(number), one.claim, one.outcome, one.numbers] for number, one in enumerate(verdicts, start=1)]
+    return "\n\n".join(["## The claims of the paper", markdown_table(header, rows, num_names=4), _bullets(RULES)])
+
+
+def _again(commands: Sequence[str]) -> str:
+    return f"\n\nTo measure it again:\n\n{code_block(commands, language='sh')}" if commands else ""
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

@@ -34,6 +34,7 @@ from elmokit.reproduce.results import read_results, result_files
 from elmokit.reproduce.scales import SCALES
 from elmokit.reproduce.system_results import NO_SYSTEM
 from elmokit.reproduce.systems import as_given, reads_word_vectors
+from elmokit.reproduce.task_gains import task_gains
 from elmokit.reproduce.task_runs import is_task_run, read_task_run
 from elmokit.reproduce.train_command import train_command
 from elmokit.runs.logged_runs import has_runs, read_runs
@@ -80,10 +81,11 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
             left_out.append(f"{escape_markdown(reproduction.paper.name)} ({name}): no {reproduction.reads}")
         else:
             sections.append(section)
+    gains = list(task_gains(with_runs, paths).values())
     found = verdicts(Evidence(runs=with_runs, results=paths))
     if (tasks := _tasks(with_runs)) is not None:
         sections.append(tasks)
-    page = results_page(found, sections, left_out, models=_bundled_fingerprints(), command=command)
+    page = results_page(gains, found, sections, left_out, models=_bundled_fingerprints(), command=command)
     return {PAGE_NAME: page.encode(), **files}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
+from elmokit.metrics.interval import paired_t
 from elmokit.reproduce.comparisons import gain
-from elmokit.reproduce.families import is_usual
+from elmokit.reproduce.families import gains_by_seed, is_usual
 from elmokit.reproduce.paper import TABLE_1
 from elmokit.reproduce.table1 import counterpart
 from elmokit.text.markdown import ABSENT, escape_markdown, markdown_table
@@ -14,6 +15,7 @@ from elmokit.text.markdown import ABSENT, escape_markdown, markdown_table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from elmokit.metrics.interval import Interval
     from elmokit.reproduce.comparisons import Arm, Comparison, Results
     from elmokit.reproduce.table1 import Counterpart
 
@@ -87,12 +89,24 @@ def _summary(comparisons: Sequence[Comparison]) -> str:
         f"{where} sets (of each, the model of a recipe with the largest training set, converged if there is one, with "
         "ELMo where the recipe has it that is better on the development set)"
     )
+    intervals = [_over_seeds(comparison, test_set) for comparison, test_set in pairs]
+    surely = sum(interval is not None and interval.low > 0 for interval in intervals)
     text = f"With ELMo the score is higher on {better} of {len(pairs)} {sets}."
+    text += f" The 95 % interval of the gain over seeds (Student's t) is above zero on {surely} of them."
     if both:
         text += f" The relative error reduction is at or above the paper's in {as_much} of {len(both)}."
     if others := len(comparisons) - len(usual):
-        text += f" Not counted: {others} with settings of ELMo that no recipe has, or with vectors of another system."
+        text += (
+            f" Not counted: {others} with random weights, settings of ELMo that no recipe has, or vectors of another "
+            "system."
+        )
     return text
+
+
+def _over_seeds(comparison: Comparison, test_set: str | None) -> Interval | None:
+    """The interval of the gain; None for a single seed."""
+    gains = gains_by_seed(comparison.baseline, comparison.elmo, comparison.metric, test_set=test_set)
+    return paired_t(list(gains.values()))
 
 
 def _paper_relative(comparison: Comparison, test_set: str | None) -> float | None:

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from elmokit.reproduce.reproduction import Reproduction
 
 REPRODUCTIONS = {
-    "blimp": "elmokit.reproduce.blimp",
-    "reading-times": "elmokit.reproduce.reading_times",
     "table1": "elmokit.reproduce.table1",
     "table2": "elmokit.reproduce.table2",
     "table3": "elmokit.reproduce.table3",
@@ -25,6 +23,8 @@ REPRODUCTIONS = {
     "gamma": "elmokit.reproduce.gamma",
     "layernorm": "elmokit.reproduce.layer_norm",
     "dropout": "elmokit.reproduce.dropout",
+    "blimp": "elmokit.reproduce.blimp",
+    "reading-times": "elmokit.reproduce.reading_times",
     "polysemy-ko": "elmokit.reproduce.polysemy_ko",
     "wic": "elmokit.reproduce.wic",
     "kobest": "elmokit.reproduce.kobest",

@@ -13,23 +13,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from elmokit.metrics.interval import Interval, paired_t
-from elmokit.reproduce import figure1, gamma, table1, table2, table3, table4, table7
+from elmokit.reproduce import figure1, gamma, table2, table3, table4, table7
 from elmokit.reproduce.comparisons import NOT_CONVERGED
-from elmokit.reproduce.families import dev_differences, families, largest_families, read_task_runs
+from elmokit.reproduce.families import families, gains_by_seed, largest_families, read_task_runs
 from elmokit.reproduce.paper import TABLE_2, TABLE_7
 from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import TASK_DATA
 from elmokit.reproduce.system_results import difference, gain_name, read_system_results, share_gain
 from elmokit.reproduce.table5 import papers_row
+from elmokit.reproduce.task_gains import task_gains
 from elmokit.reproduce.task_runs import unusual_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from elmokit.reproduce.comparisons import Arm, Comparison
+    from elmokit.reproduce.comparisons import Arm
     from elmokit.reproduce.families import Family
     from elmokit.reproduce.system_results import SystemResult
+    from elmokit.reproduce.task_gains import TaskGain
     from elmokit.system.json_fields import Fields
 
     Outcome = Literal["held", "did not hold", "not measurable here"]
@@ -38,6 +40,7 @@ HELD: Outcome = "held"
 DID_NOT_HOLD: Outcome = "did not hold"
 NOT_MEASURABLE: Outcome = "not measurable here"
 MAYBE_CHANCE = "no interval is wholly below zero"
+NOT_COUNTED = "not counted"
 
 
 @dataclass(frozen=True)
@@ -82,25 +85,26 @@ def verdicts(evidence: Evidence) -> list[Verdict]:
 def judged(findings: Sequence[Finding], *, uncounted: Sequence[Finding] = ()) -> tuple[Outcome, str]:
     """The outcome of differences that should all be positive, and their text.
 
-    uncounted: what is in the text and does not count.
+    uncounted: what is at the end of the text and does not count.
     """
-    text = "; ".join(map(str, [*findings, *uncounted])) or "no runs"
+    said = [*map(str, findings)]
     intervals = [finding.interval for finding in findings if finding.interval is not None]
     if any(interval.estimate <= 0 for interval in intervals):
-        return DID_NOT_HOLD, text if any(interval.high < 0 for interval in intervals) else f"{text}; {MAYBE_CHANCE}"
-    if len(intervals) < max(1, len(findings)) or any(interval.low <= 0 for interval in intervals):
-        return NOT_MEASURABLE, text
-    return HELD, text
+        outcome = DID_NOT_HOLD
+        said += [] if any(interval.high < 0 for interval in intervals) else [MAYBE_CHANCE]
+    elif len(intervals) < max(1, len(findings)) or any(interval.low <= 0 for interval in intervals):
+        outcome = NOT_MEASURABLE
+    else:
+        outcome = HELD
+    if uncounted:
+        said.append(f"{NOT_COUNTED}: {'; '.join(map(str, uncounted))}")
+    return outcome, "; ".join(said) or "no runs"
 
 
 def helps_all_tasks(evidence: Evidence) -> tuple[Outcome, str]:
     """Table 1: the gain on the test set of each of the six tasks."""
-    chosen = table1.largest_comparisons(evidence.runs) if evidence.runs else {}
-    findings = [
-        _test_gain(chosen[task], evidence) if task in chosen else Finding(TASK_DATA[task].row, None)
-        for task in TASK_DATA
-    ]
-    return judged(findings)
+    gains = task_gains(evidence.runs, evidence.results)
+    return judged([_test_gain(task, gains.get(task)) for task in TASK_DATA])
 
 
 def layers_in_order(evidence: Evidence) -> tuple[Outcome, str]:
@@ -189,7 +193,7 @@ def gain_shrinks_with_data(evidence: Evidence) -> tuple[Outcome, str]:
     found = {curve.row for curve in counted}
     for curve in counted:
         few, most = curve.points[0], curve.points[-1]
-        gains = [_gain_by_seed(point.baseline, point.elmo, curve.metric) for point in (few, most)]
+        gains = [gains_by_seed(point.baseline, point.elmo, curve.metric) for point in (few, most)]
         shared = [seed for seed in gains[0] if seed in gains[1]]
         what = f"{curve.row}, gain with {few.num_examples:,} over that with {most.num_examples:,} examples:"
         findings.append(_finding(what, [gains[0][seed] - gains[1][seed] for seed in shared]))
@@ -252,22 +256,14 @@ CLAIMS: dict[str, Callable[[Evidence], tuple[Outcome, str]]] = {
 """The claims in the order of the paper's sections, each with the function that judges it."""
 
 
-def _test_gain(comparison: Comparison, evidence: Evidence) -> Finding:
-    """The gain on the test set: over its items where they were measured of several seeds, over the seeds otherwise."""
-    test_set = comparison.test_sets[0]
-    paired = comparison.paired(test_set)
-    run = paired.elmo.runs[0]
-    unconverged = () if comparison.is_converged else (NOT_CONVERGED,)
+def _test_gain(task: str, gain: TaskGain | None) -> Finding:
+    row = TASK_DATA[task].row
+    if gain is None:
+        return Finding(row, None)
+    run = gain.paired.elmo.runs[0]
+    unconverged = () if gain.paired.is_converged else (NOT_CONVERGED,)
     named = ", ".join((f"{run.num_used:,} examples", run.model, *unusual_settings(run), *unconverged))
-    row = TASK_DATA[comparison.task].row
-    names = [[run.name for run in arm.runs] for arm in (paired.baseline, paired.elmo)]
-    own = ([run.data, run.model, test_set], *names)
-    for fields in table1.item_records(evidence.results) if len(paired.elmo.runs) > 1 else []:
-        of_record = [fields.text(name) for name in ("data", "model", "test_set")]
-        if (of_record, fields.texts("baseline"), fields.texts("elmo")) == own:
-            return Finding(f"{row} ({named}, over test items):", table1.interval_of(fields))
-    scores = [_by_seed(arm, comparison.metric, test_set) for arm in (paired.baseline, paired.elmo)]
-    return _finding(f"{row} ({named}, over seeds):", [scores[1][seed] - scores[0][seed] for seed in scores[0]])
+    return Finding(f"{row} ({named}, over {gain.over}):", gain.interval, gain.points)
 
 
 def _largest(measured: Callable[[Sequence[Path]], list[Family]], evidence: Evidence) -> list[Family]:
@@ -292,22 +288,6 @@ def _tuned_families(paths: Sequence[Path]) -> list[Family]:
     return [family for family in families(read_task_runs(paths), table7.VARY) if table7.tuned_pairs(family)]
 
 
-def _by_seed(arm: Arm, metric: str, test_set: str | None) -> dict[int, float]:
-    """The score of each run on a test file, or on the development set, by its seed."""
-    scores: dict[int, float] = {}
-    for run in arm.runs:
-        assert run.result is not None, "arms are of ended runs"
-        of_run = run.result.dev if test_set is None else run.result.test.get(test_set, {})
-        if metric in of_run:
-            scores[run.seed] = of_run[metric]
-    return scores
-
-
-def _gain_by_seed(baseline: Arm, elmo: Arm, metric: str) -> dict[int, float]:
-    before, after = (_by_seed(arm, metric, None) for arm in (baseline, elmo))
-    return {seed: after[seed] - before[seed] for seed in before if seed in after}
-
-
 def _finding(what: str, differences: Sequence[float]) -> Finding:
     """The mean difference over seeds."""
     if not differences:
@@ -320,7 +300,7 @@ def _dev_finding(what: str, first: Arm | None, second: Arm | None, family: Famil
     if first is None or second is None:
         return Finding(what, None)
     unconverged = "" if first.is_converged and second.is_converged else f", {NOT_CONVERGED}"
-    return _finding(f"{what}{unconverged}:", dev_differences(first, second, family.metric))
+    return _finding(f"{what}{unconverged}:", list(gains_by_seed(first, second, family.metric).values()))
 
 
 def _layer_findings(evidence: Evidence, name: str, *, better: str, worse: str) -> list[Finding]:

@@ -192,7 +192,10 @@ def comparisons_among(logged: Sequence[LoggedRun]) -> Results:
         if baseline is None or not arms:
             notes.append(_lone(group, list(groups.values())))
         else:
-            comparisons += [_comparison(baseline, arm, list(arms.values())) for arm in arms.values()]
+            seeds = {run.seed for run in baseline.runs}
+            paired = [arm for arm in arms.values() if any(run.seed in seeds for run in arm.runs)]
+            notes += [_unpaired(arm, baseline) for arm in arms.values() if arm not in paired]
+            comparisons += [_comparison(baseline, arm, list(arms.values())) for arm in paired]
     names = list(TASKS)
     comparisons.sort(key=lambda comparison: (names.index(comparison.task), comparison.data, comparison.elmo_name))
     return Results(comparisons, notes)
@@ -228,6 +231,13 @@ def _comparison(baseline: Arm, elmo: Arm, rivals: Sequence[Arm]) -> Comparison:
         baseline=baseline,
         elmo=elmo,
     )
+
+
+def _unpaired(arm: Arm, baseline: Arm) -> str:
+    """Why an arm without a seed of the baseline's is not compared."""
+    names = ", ".join(run.where for run in arm.runs)
+    seeds, others = (", ".join(str(run.seed) for run in one.runs) for one in (arm, baseline))
+    return f"{names}: the runs without ELMo of the same data and settings have other seeds ({others}, not {seeds})"
 
 
 def _lone(group: Sequence[TaskRun], groups: Sequence[Sequence[TaskRun]]) -> str:

@@ -157,31 +157,30 @@ def dev_score(arm: Arm | None, metric: str) -> Statistic | None:
     return None if arm is None else arm.score(metric, test_set=None)
 
 
-def dev_differences(first: Arm, second: Arm, metric: str) -> list[float]:
-    """The gain of the second arm on the development set, for each seed that both have."""
-    return _differences(first, second, metric, test_set=None)
-
-
-def gain_text(first: Arm | None, second: Arm | None, metric: str, *, test_set: str | None = None) -> str | None:
-    """The mean gain of the second arm with its 95 % interval, or `one seed`, as a cell; None where it is not measured.
+def gains_by_seed(first: Arm, second: Arm, metric: str, *, test_set: str | None = None) -> dict[int, float]:
+    """The gain of the second arm for each seed of which both have the score.
 
     test_set: name of a test file; None stands for the development set.
     """
-    if first is None or second is None:
-        return None
-    differences = _differences(first, second, metric, test_set=test_set)
-    if len(differences) < 2:
-        return f"{differences[0]:+.2f} (one seed)" if differences else None
-    return str(paired_t(differences))
-
-
-def _differences(first: Arm, second: Arm, metric: str, *, test_set: str | None) -> list[float]:
     found: list[dict[int, float]] = []
     for arm in (first, second):
         results = {run.seed: run.result for run in arm.runs if run.result is not None}
         scores = {seed: one.dev if test_set is None else one.test.get(test_set, {}) for seed, one in results.items()}
         found.append({seed: one[metric] for seed, one in scores.items() if metric in one})
-    return [found[1][seed] - score for seed, score in found[0].items() if seed in found[1]]
+    return {seed: found[1][seed] - score for seed, score in found[0].items() if seed in found[1]}
+
+
+def gain_text(first: Arm | None, second: Arm | None, metric: str, *, test_set: str | None = None) -> str | None:
+    """The mean gain of the second arm with its 95 % interval, or `one seed`, as a cell; None where it is not measured.
+
+    test_set: as in `gains_by_seed`.
+    """
+    if first is None or second is None:
+        return None
+    differences = list(gains_by_seed(first, second, metric, test_set=test_set).values())
+    if len(differences) < 2:
+        return f"{differences[0]:+.2f} (one seed)" if differences else None
+    return str(paired_t(differences))
 
 
 def _elmo_settings(run: TaskRun) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from elmokit.reproduce.comparisons import comparisons_among
 from elmokit.reproduce.ensemble import TASKS, ensemble_predictions
 from elmokit.reproduce.families import usual_runs
 from elmokit.reproduce.item_counts import ITEM_COUNTS
+from elmokit.reproduce.item_records import NAME
 from elmokit.reproduce.results import append_result, read_results
-from elmokit.reproduce.table1 import NAME
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.reading import read_files

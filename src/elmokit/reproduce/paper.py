@@ -58,11 +58,18 @@ class PaperTable:
     """What a reader of the cells, theirs and ours, has to know."""
     source: str = "Peters et al. (2018)"
     """Who has measured it."""
+    topic: str = ""
+    """What it shows, in a few words, for headings; empty where the name says it."""
 
     def __post_init__(self) -> None:
         for name, cells in self.rows.items():
             if len(cells) != len(self.columns):
                 raise ValueError(f"{self.name}, {name}: {len(cells)} cells in {len(self.columns)} columns")
+
+    @property
+    def heading(self) -> str:
+        """Its name and its topic: `Table 2: how the layers are weighted`."""
+        return f"{self.name}: {self.topic}" if self.topic else self.name
 
     def cell(self, row: str, column: str) -> Printed:
         """The cell in a row and a column. Raises ValueError if there is no such row or column, or the cell is empty."""
@@ -88,6 +95,7 @@ def _remembered(*cells: str | None) -> Cells:
 TABLE_1 = PaperTable(
     name="Table 1",
     section="4",
+    topic="test scores of the six tasks",
     about="Test sets: F1 in percent of SQuAD, SRL, NER; accuracy of SNLI, SST-5; mean F1 of MUC, B3, CEAF-e of Coref.",
     columns=("previous best", "its score", "baseline", "+ ELMo", "gain", "relative"),
     rows={
@@ -117,7 +125,8 @@ ENSEMBLES = PaperTable(
 TABLE_2 = PaperTable(
     name="Table 2",
     section="5.1",
-    about="Development sets: how the layers are weighted. F1 of SQuAD and SRL, accuracy of SNLI, in percent.",
+    topic="how the layers are weighted",
+    about="Development sets: F1 of SQuAD and SRL, accuracy of SNLI, in percent.",
     columns=("baseline", "last layer only", "all layers, lambda=1", "all layers, lambda=0.001"),
     rows={
         "SQuAD": _printed("80.8", "84.7", "85.0", "85.2"),
@@ -139,7 +148,8 @@ TABLE_2_COVE = PaperTable(
 TABLE_3 = PaperTable(
     name="Table 3",
     section="5.2",
-    about="Development sets: where ELMo goes. F1 of SQuAD and SRL, accuracy of SNLI, in percent.",
+    topic="where ELMo goes",
+    about="Development sets: F1 of SQuAD and SRL, accuracy of SNLI, in percent.",
     columns=("input only", "input and output", "output only"),
     rows={
         "SQuAD": _printed("85.1", "85.6", "84.8"),
@@ -152,6 +162,7 @@ TABLE_3 = PaperTable(
 TABLE_4 = PaperTable(
     name="Table 4",
     section="5.3",
+    topic="nearest neighbours of a word",
     about='Nearest neighbours of "play": ten words of GloVe; for the biLM, the nearest occurrence in SemCor.',
     columns=("source", "nearest neighbours"),
     rows={
@@ -162,14 +173,16 @@ TABLE_4 = PaperTable(
     notes=("The paper's rows of the biLM are described here, not quoted.",),
 )
 
-COVE_LAYERS = (
-    "CoVe has no token layer: its layers 0 and 1 are the first and the second LSTM layer. docs/comparators.md says on "
-    "how much text the other systems were trained."
+OTHER_ROWS = (
+    "The tables below have all layers, mixes of layers and other systems. CoVe has no token layer: its layers 0 and 1 "
+    "are the first and the second LSTM layer. docs/comparators.md says what the other systems are, and on how much "
+    "text they were trained."
 )
 
 TABLE_5 = PaperTable(
     name="Table 5",
     section="5.3",
+    topic="word senses",
     about="Fine-grained word sense disambiguation, all words: F1 in percent over Senseval-2, Senseval-3, SemEval-2013 "
     "and SemEval-2015.",
     columns=("F1",),
@@ -182,12 +195,13 @@ TABLE_5 = PaperTable(
         "biLM, first layer": _printed("67.4"),
         "biLM, second layer": _printed("69.0"),
     },
-    notes=(COVE_LAYERS,),
+    notes=(OTHER_ROWS,),
 )
 
 TABLE_6 = PaperTable(
     name="Table 6",
     section="5.3",
+    topic="parts of speech",
     about="Part-of-speech tagging, test set of the Penn Treebank's WSJ: accuracy in percent.",
     columns=("accuracy",),
     rows={
@@ -199,12 +213,13 @@ TABLE_6 = PaperTable(
         "biLM, first layer": _printed("97.3"),
         "biLM, second layer": _printed("96.8"),
     },
-    notes=(COVE_LAYERS,),
+    notes=(OTHER_ROWS,),
 )
 
 FIGURE_1 = PaperTable(
     name="Figure 1",
     section="5.4",
+    topic="size of the training set",
     about="SNLI and SRL with and without ELMo, trained on 0.1 % to 100 % of the data. No values are printed.",
     statements=(
         "SRL: with ELMo, 1 % of the training set gives about the F1 of the baseline with 10 %.",
@@ -223,6 +238,7 @@ SAMPLE_EFFICIENCY = PaperTable(
 FIGURE_2 = PaperTable(
     name="Figure 2",
     section="5.5",
+    topic="weights that tasks have learnt",
     about="Softmax-normalised weights of the layers in the mixes that the tasks have learnt. No values are printed.",
     statements=(
         "At the input, every task prefers the first LSTM layer; coreference and SQuAD most, the others less.",
@@ -233,6 +249,7 @@ FIGURE_2 = PaperTable(
 TABLE_7 = PaperTable(
     name="Table 7",
     section="A.1",
+    topic="fine-tuning the biLM",
     about="Perplexity of the development sets, mean of both directions, before and after one epoch of fine-tuning.",
     columns=("before", "after"),
     rows={
@@ -257,6 +274,7 @@ FINE_TUNING = PaperTable(
 GAMMA = PaperTable(
     name="Appendix A.2",
     section="A.2",
+    topic="the scale gamma",
     about="The scale gamma of the mix. No values are printed.",
     statements=("Without gamma, the last layer alone is well below the baseline on SNLI, and training fails on SRL.",),
 )
@@ -264,6 +282,7 @@ GAMMA = PaperTable(
 LAYER_NORM = PaperTable(
     name="Section 3.2",
     section="3.2",
+    topic="layer normalisation",
     about="Layer normalisation of each biLM layer before the mix. No values are printed.",
     statements=("In some cases it helped to normalise each layer before weighting it.",),
 )
@@ -271,6 +290,7 @@ LAYER_NORM = PaperTable(
 DROPOUT = PaperTable(
     name="Section 3.3",
     section="3.3",
+    topic="dropout of ELMo's vectors",
     about="Dropout of ELMo's vectors. No values are printed.",
     statements=("A moderate amount of dropout was beneficial.",),
 )

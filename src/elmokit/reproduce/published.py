@@ -24,9 +24,9 @@ WIC = PaperTable(
 KOBEST_WIC = PaperTable(
     name="KB-WiC",
     section="",
+    topic="Korean words in context",
     source="KoBEST, Kim et al. (2022)",
-    about="Korean words in context, test set: accuracy in percent. Guessing gets 50. The published figures of other "
-    "systems were not at hand.",
+    about="Test set: accuracy in percent. Guessing gets 50. The published figures of other systems were not at hand.",
     columns=("accuracy",),
     notes=(
         "Of KoBEST's five parts, this is the one that word vectors can do without training a model. BoolQ, COPA and "
@@ -49,6 +49,7 @@ POLYSEMY_KO = PaperTable(
 BLIMP = PaperTable(
     name="BLiMP",
     section="",
+    topic="minimal pairs",
     source="Warstadt et al. (2020), table 3",
     about="Share of 67,000 minimal pairs, in percent, in which the acceptable sentence is the more probable one.",
     columns=("accuracy",),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.interval import Interval
 from elmokit.metrics.statistic import Statistic
 from elmokit.reproduce.comparisons import ADD_TEST_SCORES, comparisons_among, gain
 from elmokit.reproduce.families import (
@@ -19,10 +17,10 @@ from elmokit.reproduce.families import (
     usual_runs,
     with_runs,
 )
+from elmokit.reproduce.item_records import NAME, interval_of, item_records, names_of
 from elmokit.reproduce.paper import ENSEMBLES, TABLE_1
 from elmokit.reproduce.planned_runs import PlannedModel
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows
-from elmokit.reproduce.results import read_results
 from elmokit.reproduce.scales import AT_OUTPUT, CONVERGED, TASK_DATA
 from elmokit.reproduce.task_runs import is_task_run, read_task_run, unusual_settings
 from elmokit.runs.logged_runs import read_runs
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from elmokit.reproduce.planned_runs import PlannedRun, Setup
     from elmokit.system.json_fields import Fields
 
-NAME = "table1"
 VARY = tuple(f"{ELMO}{name}" for name in ("model", "fingerprint", "layers"))
 CONTROLS = ("random biLM", "token layer alone", "ELMo")
 
@@ -138,21 +135,33 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
     comparison of runs without test scores is a row without numbers, which says so, unless others of its task have some.
     """
     rows: list[OurRow] = []
-    comparisons = comparisons_among(usual_runs(read_runs(with_runs(paths)))).comparisons
-    comparisons.sort(key=lambda one: -one.elmo.runs[0].num_used)
-    for comparison in comparisons:
-        for test_set in comparison.test_sets:
-            paper = counterpart(comparison, test_set)
-            paired = comparison.paired(test_set)
-            baseline = paired.baseline.score(comparison.metric, test_set=test_set)
-            elmo = paired.elmo.score(comparison.metric, test_set=test_set)
-            if paper is not None and baseline is not None and elmo is not None:
-                points, relative = gain(baseline.mean, elmo.mean)
-                gains = (Statistic((points,)), None if relative is None else Statistic((relative,)))
-                where = paired.measured_on(with_seeds=True)
-                rows.append(OurRow(paper.row, where, (None, None, baseline, elmo, *gains)))
+    comparisons = _usual_comparisons(paths)
+    for paper, paired, test_set in _tested(comparisons):
+        baseline = paired.baseline.score(paired.metric, test_set=test_set)
+        elmo = paired.elmo.score(paired.metric, test_set=test_set)
+        if baseline is not None and elmo is not None:
+            points, relative = gain(baseline.mean, elmo.mean)
+            gains = (Statistic((points,)), None if relative is None else Statistic((relative,)))
+            where = paired.measured_on(with_seeds=True)
+            rows.append(OurRow(paper.row, where, (None, None, baseline, elmo, *gains)))
     measured = {row.row for row in rows}
     return rows + [row for one in comparisons for row in _without_numbers(one) if row.row not in measured]
+
+
+def _usual_comparisons(paths: Sequence[Path]) -> list[Comparison]:
+    """The comparisons of runs with ELMo as in a recipe, those with the most training examples first."""
+    comparisons = comparisons_among(usual_runs(read_runs(with_runs(paths)))).comparisons
+    return sorted(comparisons, key=lambda one: -one.elmo.runs[0].num_used)
+
+
+def _tested(comparisons: Sequence[Comparison]) -> list[tuple[Counterpart, Comparison, str]]:
+    """Each comparison on each test set that has a counterpart, with the seeds of which both arms have a score of it."""
+    return [
+        (paper, comparison.paired(test_set), test_set)
+        for comparison in comparisons
+        for test_set in comparison.test_sets
+        if test_set is not None and (paper := counterpart(comparison, test_set)) is not None
+    ]
 
 
 def _without_numbers(comparison: Comparison) -> list[OurRow]:
@@ -164,43 +173,38 @@ def _without_numbers(comparison: Comparison) -> list[OurRow]:
 
 
 def details(paths: Sequence[Path]) -> list[OurTable]:
-    """Intervals over test items, ensembles, the controls, which have no pretraining, and other systems' vectors."""
+    """Intervals of the gains, ensembles, the controls, which have no pretraining, and other systems' vectors."""
     return [_intervals(paths), _ensembles(paths), _controls(paths), _other_systems(paths)]
 
 
 def _intervals(paths: Sequence[Path]) -> OurTable:
-    rows = distinct_rows(
-        (_measured_on(fields), (str(interval_of(fields)), ", ".join(fields.texts("elmo"))))
-        for fields in item_records(paths)
+    records = item_records(paths)
+    rows: list[tuple[str, tuple[str | None, ...]]] = []
+    for paper, paired, test_set in _tested(_usual_comparisons(paths)):
+        fields = records.pop(names_of(paired, test_set), None)
+        if len(paired.elmo.runs) > 1 or fields is not None:
+            over_items = None if fields is None else str(interval_of(fields))
+            over_seeds = gain_text(paired.baseline, paired.elmo, paired.metric, test_set=test_set)
+            rows.append((_row_name(paper, paired), (over_items, over_seeds)))
+    rows += [(_measured_on(fields), (str(interval_of(fields)), None)) for fields in records.values()]
+    about = (
+        "Gain on the test set in points, with two 95 % intervals: over the test items, of the models that were trained "
+        "(paired bootstrap), and over the seeds, on these items (Student's t, paired)."
     )
-    about = "Gain on the test items in points, with the 95 % interval of a paired bootstrap over the items."
-    return OurTable("Intervals over test items", about, ("gain", "runs with ELMo"), rows)
-
-
-def item_records(paths: Sequence[Path]) -> list[Fields]:
-    """The records of `item_intervals.py`; where more seeds were measured later, the last one alone."""
-    newest: dict[tuple[str, ...], Fields] = {}
-    for fields in read_results(paths, NAME):
-        names = (fields.text(name) for name in ("task", "test_set", "model"))
-        newest[*names, *fields.texts("elmo")[:1]] = fields
-    return list(newest.values())
-
-
-def interval_of(fields: Fields) -> Interval:
-    """The interval of a record that `item_intervals.py` has written."""
-    interval = fields.fields("interval")
-    return Interval(*(interval.number(name, least=-math.inf) for name in ("estimate", "low", "high")))
+    return OurTable("Intervals of the gains", about, ("over test items", "over seeds"), distinct_rows(rows))
 
 
 def _ensembles(paths: Sequence[Path]) -> OurTable:
+    tested = _tested(_usual_comparisons(paths))
+    named = {names_of(paired, test_set): _row_name(paper, paired) for paper, paired, test_set in tested}
     rows: list[tuple[str, tuple[str | None, ...]]] = []
-    for fields in item_records(paths):
+    for names, fields in item_records(paths).items():
         ensembles = fields.fields("ensembles")
         if ensembles.names:
             metric = find_task(fields.text("task")).metric
             members = str(len(fields.texts("elmo")))
             scores = (f"{ensembles.fields(arm).number(metric):.2f}" for arm in ("baseline", "elmo"))
-            rows.append((_measured_on(fields), (members, *scores)))
+            rows.append((named.get(names) or _measured_on(fields), (members, *scores)))
     if rows:
         for row in ENSEMBLES.rows:
             cells = ENSEMBLES.cell(row, "models").text, None, ENSEMBLES.cell(row, "score").text
@@ -209,11 +213,17 @@ def _ensembles(paths: Sequence[Path]) -> OurTable:
     return OurTable("Ensembles", about, ("models", "no ELMo", "+ ELMo"), distinct_rows(rows))
 
 
+def _row_name(paper: Counterpart, paired: Comparison) -> str:
+    return f"{paper.row}: {paired.measured_on(with_seeds=True)}"
+
+
 def _measured_on(fields: Fields) -> str:
+    """The name of a row for a record of runs that are not among those given."""
     task = fields.text("task")
     if task not in TASK_DATA:
         raise fields.error("task", f"is {task}; expected one of {', '.join(TASK_DATA)}")
-    return f"{TASK_DATA[task].row}: {fields.text('test_set')}, {fields.text('model')}"
+    runs = ", ".join(fields.texts("elmo"))
+    return f"{TASK_DATA[task].row}: {fields.text('test_set')}, {fields.text('model')}, {runs}"
 
 
 def _controls(paths: Sequence[Path]) -> OurTable:

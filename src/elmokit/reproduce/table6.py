@@ -101,14 +101,14 @@ def _measure(system: System, *, splits: TaggedSplits, corpus: str) -> Measured:
 
 
 def our_rows(paths: Sequence[Path]) -> list[OurRow]:
-    """One row for each layer or mix of each system on each corpus: accuracy on its test set."""
+    """The rows that the paper has, too, for each corpus: accuracy on its test set. `details` has everything."""
     rows: list[OurRow] = []
     for result in read_system_results(paths, NAME):
         corpus = result.data.partition(":")[0]
         for row, numbers in result.measured.rows.items():
             name = papers_row(result, row)
-            cells = (Statistic((numbers[corpus],)),)
-            rows.append(OurRow(name or row, f"{result.label}, {corpus}", cells, is_extra=name is None))
+            if name is not None:
+                rows.append(OurRow(name, f"{result.label}, {corpus}", (Statistic((numbers[corpus],)),)))
     return rows
 
 

@@ -47,6 +47,19 @@ def code_span(text: str) -> str:
     return f"{fence}{space}{shown(text, most=None)}{space}{fence}"
 
 
+def code_block(lines: Sequence[str], *, language: str) -> str:
+    """Plain text as a block of code. Control characters, such as line ends, are shown escaped."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", *(shown(line, most=None) for line in lines), fence])
+
+
+def heading_link(heading: str) -> str:
+    """A link to a heading of the same page, by the anchor that GitHub and MkDocs give it. The heading is Markdown."""
+    anchor = re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
+    return f"[{heading}](#{anchor})"
+
+
 def aligned_table(rows: Sequence[Sequence[str]]) -> str:
     """A table for a terminal: columns two spaces apart, the first left-aligned, the others right-aligned.
 
