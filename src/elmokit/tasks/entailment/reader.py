@@ -41,7 +41,8 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     `tokenize` makes the tokens. A list is in memory as a whole.
 
     The fields or columns are sentence1 or premise, sentence2 or hypothesis, gold_label or label; or those of SICK,
-    sentence_A, sentence_B, and entailment_judgment or entailment_label. Labels may be in upper case, as in SICK.
+    sentence_A, sentence_B, and entailment_judgment or entailment_label. Labels may be in upper case, as in SICK, and
+    have spaces around them.
     Raises ValueError, with the file and the line, for bad JSON, missing fields, rows that are shorter or longer than
     the header, an unknown label, a sentence without tokens, and a file without pairs.
     """
@@ -51,7 +52,7 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
         raise ValueError(f"{name} has no pairs; expected JSON lines, or a header, then lines of tab-separated columns")
     records = {"{": _json_lines, "[": _json_list}.get(first.lstrip()[:1], _table_records)
     for where, (premise, hypothesis, label) in records(lines, name):
-        label = label.lower()
+        label = label.strip().lower()
         if label not in (*LABELS, _UNDECIDED):
             raise ValueError(
                 f"{where}: the label is {quoted(label)}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none"
@@ -72,7 +73,10 @@ def _json_lines(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str
 
 def _json_list(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
     content = parse_json_object("".join(['{"pairs":', "\n".join(lines), "}"]), where=name)
-    for number, record in enumerate(Fields(name, content).list_of_fields("pairs")):
+    pairs = Fields(name, content).list_of_fields("pairs")
+    if not pairs:
+        raise ValueError(f"{name} has no pairs; the list is empty")
+    for number, record in enumerate(pairs):
         yield f"{name}, pair {number}", _cells(record)
 
 

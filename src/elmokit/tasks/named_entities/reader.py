@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
@@ -13,7 +12,7 @@ from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.columns import column_sentences
 from elmokit.text.corpora.json_lines import UnlabelledError
 from elmokit.text.corpora.klue_ner import begins_klue_ner, tagged_characters
-from elmokit.text.lines import read_lines
+from elmokit.text.lines import lines_and_first
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -50,9 +49,7 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
     not one, or there is no sentence.
     """
     name = os.fspath(path)
-    lines = read_lines(path)
-    first_line = next(lines, "")
-    lines = chain([first_line], lines)
+    lines, first_line = lines_and_first(path)
     if begins_klue_ner(first_line):
         sentences = _of_characters(tagged_characters(lines, name=name), scheme)
     else:

@@ -31,7 +31,7 @@ class TaggedCharacters:
 
 
 def begins_klue_ner(line: str) -> bool:
-    """Whether the first line of a file is one of KLUE-NER."""
+    """Whether the first line of a file, apart from blank ones, is one of KLUE-NER."""
     return line.startswith(_FIRST_COMMENTS)
 
 
