@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import torch
+from torch import Tensor
 
 from elmokit.analysis import targets
 from elmokit.analysis.context_neighbours import Query, nearest_contexts, nearest_words
@@ -23,6 +26,28 @@ def test_the_nearest_contexts_have_the_same_cue():
 def test_the_token_layer_finds_the_word_itself():
     (found,) = nearest_contexts(CueLayers(), [QUERY], CORPUS)["layer 0"]
     assert CORPUS[found[0].sentence][found[0].index] == "bank"
+
+
+def test_of_equally_near_contexts_the_first_are_found():
+    corpus = [["a", "bank", "of", "the", "river"], ["my", "bank"], ["no", "bank", "loans"], ["bank"]]
+    (found,) = nearest_contexts(CueLayers(), [QUERY], corpus, number=3)["layer 0"]
+    assert [each.sentence for each in found] == [0, 1, 2]
+
+
+def test_cosines_that_differ_by_rounding_are_equal(monkeypatch: pytest.MonkeyPatch):
+    corpus = [["first"], ["second"]]
+    exact = CueLayers.__call__
+
+    def nearly(self: CueLayers, sentences: Sequence[Sequence[str]]) -> Tensor:
+        if sentences[0][0] not in ("first", "second"):
+            return exact(self, sentences)
+        of_query = exact(self, [QUERY.tokens])[:, :, 1:2]
+        noise = [4e-3 if tokens == ["first"] else 0.0 for tokens in sentences]  # in the cosine, 3e-7
+        return torch.cat([of_query + torch.eye(32)[0] * scale for scale in noise], dim=1)
+
+    monkeypatch.setattr(CueLayers, "__call__", nearly)
+    (found,) = nearest_contexts(CueLayers(), [QUERY], corpus)["layer 0"]
+    assert found[0].sentence == 0
 
 
 def test_a_static_vector_has_nearest_words(tmp_path: Path):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,9 @@ def test_a_sense_that_cannot_be_judged_is_refused(elmo: Elmo, halves: tuple[list
         measure_homonyms(elmo, [one for one in train if one.sense != "snow"], test[2:3])
     with pytest.raises(ValueError, match="the train half needs '눈' in the sense 'eye' and in another sense"):
         measure_homonyms(elmo, [one for one in train if one.sense != "snow"], test[:1])
+    unheard = [replace(test[0], sense=f"sense {number}") for number in range(20)]
+    with pytest.raises(ValueError, match="the train half needs '눈' in the sense 'sense 0'"):  # the first of the list
+        measure_homonyms(elmo, train, unheard)
 
 
 @pytest.mark.parametrize(

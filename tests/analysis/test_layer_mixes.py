@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 
 from elmokit.analysis.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE, mixes
@@ -24,3 +26,13 @@ def test_a_zero_vector_has_no_direction_and_spoils_nothing():
 
 def test_one_layer_is_its_only_row():
     assert list(mixes(1)) == ["layer 0"] and list(mixes(2)) == ["layer 0", "layer 1", AVERAGE, EQUAL_SIZE]
+
+
+def test_no_mix_copies_all_layers():
+    layers = np.ones((8, 500, 50), np.float32)
+    for mix in mixes(8).values():
+        tracemalloc.start()
+        mix(layers)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert most < layers.nbytes / 2

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from elmokit.analysis import reading_times
 from elmokit.analysis.reading_times import ReadWord, ScoredWord, added_likelihood, read_words, score_words
 from toy_language_model import toy_elmo
 
@@ -77,6 +78,21 @@ def test_surprisal_that_times_depend_on_adds_likelihood_and_noise_does_not() -> 
     assert abs(added_likelihood(words, ["backward"]).mean) < 0.02
     assert abs(added_likelihood(scored_words(times_from_surprisal=False), ["forward"]).mean) < 0.02
     assert str(added) == f"{added.mean:.4f} ± {added.standard_error:.4f}"
+
+
+def test_the_standard_error_is_that_of_a_mean_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [
+        each for each in scored_words(times_from_surprisal=False) if each.word.story in (1, 2) and each.word.zone < 3
+    ]
+    likelihoods = iter([np.zeros(2), np.array([1.0, 3.0])])
+
+    def gain(*_: object) -> np.ndarray:
+        return next(likelihoods)
+
+    monkeypatch.setattr(reading_times, "_log_likelihoods", gain)
+    added = added_likelihood(words, ["forward"])
+    assert (added.mean, added.num_words) == (2.0, 2)
+    assert added.standard_error == pytest.approx(1.0)  # sqrt(2) / sqrt(2)
 
 
 def test_a_single_story_and_lines_of_another_layout_are_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import torch
 
 from elmokit.comparators import context2vec_training
 from elmokit.comparators.checkpoint import CHECKPOINT_FILE
-from elmokit.comparators.context2vec import new_encoder
+from elmokit.comparators.context2vec import ContextEncoder, new_encoder
 from elmokit.comparators.context2vec_training import Context2vecConfig, negative_sampling_loss, train_context2vec
 from elmokit.runs.training import DivergenceError
 from elmokit.text.vocabulary import Vocabulary
@@ -46,6 +46,23 @@ def test_the_loss_is_that_of_negative_sampling():
         for negative in negatives[0, position]:
             expected -= torch.sigmoid(-targets[negative] @ contexts[position]).log()
     torch.testing.assert_close(negative_sampling_loss(encoder, ids, negatives), expected / 2)
+
+
+def test_negatives_are_drawn_from_counts_to_the_power_of_three_quarters(
+    shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    shard.write_text("a\n" * 81 + "b\n" * 16 + "once\n")
+    drawn: list[torch.Tensor] = []
+
+    def recorded(encoder: ContextEncoder, ids: torch.Tensor, negatives: torch.Tensor) -> torch.Tensor:
+        drawn.append(negatives)
+        return negative_sampling_loss(encoder, ids, negatives)
+
+    monkeypatch.setattr(context2vec_training, "negative_sampling_loss", recorded)
+    train_context2vec([shard], tmp_path / "run", [*SETTINGS, "negatives=200", "epochs=1"])
+    shares = torch.cat([each.flatten() for each in drawn]).bincount(minlength=5) / (200 * 98)
+    assert shares.tolist() == pytest.approx([1 / 36, 0, 0, 27 / 36, 8 / 36], abs=0.02)  # <UNK>, <S>, </S>, a, b
+    assert not torch.equal(drawn[0], drawn[1])
 
 
 def test_the_folder_has_the_words_the_log_and_the_settings(shard: Path, tmp_path: Path):

@@ -36,6 +36,13 @@ def test_the_file_has_the_sentences_and_is_read_in_place_of_elmo(glove: Path, te
     assert StoredLayers(tmp_path / "out.npy")([["the", "cat"]]).shape == (1, 1, 2, 2)
 
 
+def test_vectors_that_lack_most_words_are_said_to(glove: Path, text: Path, tmp_path: Path):
+    text.write_text("the\ncat e\u0301te\u0301 eaux\neaux\n")
+    with pytest.warns(UserWarning, match=r"3 of 5 tokens have no vector in .*glove\.txt, and got zeros; is it of"):
+        embed_with("static", glove, text, tmp_path / "out.npy")
+    assert not load_vectors(tmp_path / "out.npy")[2].any()
+
+
 def test_the_input_is_not_overwritten_by_the_tokens(glove: Path, text: Path):
     before = text.read_text()
     with pytest.raises(ValueError, match=r"text\.txt would be replaced by the output"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,16 @@ def test_padding_and_other_sentences_change_nothing(folder: Path):
     among = unpadded(layers, [["cat"], SENTENCE, [], ["the", "cat", "sat", "cat"]])
     np.testing.assert_allclose(among[1], alone, atol=1e-6)
     assert among[2].shape == (3, 0, 8)
+
+
+def test_weights_of_16_bits_are_computed_with_as_float32(folder: Path, tmp_path: Path):
+    model = transformers.AutoModel.from_pretrained(folder)
+    for name, dtype in (("half", torch.bfloat16), ("whole", torch.float32)):  # of the same values
+        shutil.copytree(folder, tmp_path / name)
+        model.to(dtype).save_pretrained(tmp_path / name)
+    half, whole = (open_mean(str(tmp_path / name)) for name in ("half", "whole"))
+    np.testing.assert_allclose(unpadded(half, [SENTENCE])[0], unpadded(whole, [SENTENCE])[0], atol=1e-6)
+    assert half.fingerprint() == whole.fingerprint()
 
 
 def test_a_sentence_that_is_too_long_is_read_in_parts(folder: Path):

@@ -42,6 +42,15 @@ def test_the_same_command_gives_the_same_vectors(shard: Path, tmp_path: Path):
     assert not np.allclose(first, other)
 
 
+def test_a_line_is_read_to_its_end_however_long_it_is(tmp_path: Path):
+    shard = tmp_path / "shard.txt"
+    shard.write_text("the cat sat " * 4000 + "a dog ran " * 2000)
+    train_word2vec([shard], tmp_path / "trained.vec", [*SETTINGS, "window=1"])
+    train_word2vec([shard], tmp_path / "start.vec", [*SETTINGS, "window=1", "learning_rate=1e-9"])
+    trained, start = (read_word_vectors(tmp_path / name, {"dog"}).matrix for name in ("trained.vec", "start.vec"))
+    assert np.abs(trained - start).max() > 0.1
+
+
 def test_fasttext_needs_the_ending_that_holds_subwords(shard: Path, tmp_path: Path):
     with pytest.raises(ValueError, match=r"vectors.vec does not end in .bin; only"):
         train_fasttext([shard], tmp_path / "vectors.vec")

@@ -142,6 +142,14 @@ def test_threads_that_have_nothing_to_do_with_training_keep_their_number(config:
     assert (seen, torch.get_num_threads()) == ([2], 2)
 
 
+def test_each_step_direction_and_seed_has_a_seed_of_its_own(config: PretrainingConfig) -> None:
+    makers = [
+        LossAndGradients(*made(config), replace(config, seed=seed), device=torch.device("cpu")) for seed in range(3)
+    ]
+    seeds = {maker.seed_for(step, direction) for maker in makers for step in range(50) for direction in (0, 1)}
+    assert len(seeds) == 300
+
+
 def test_dropout_follows_from_the_step_alone(config: PretrainingConfig) -> None:
     config = replace(config, dropout_rate=0.5)
     bilm, softmax = made(config)

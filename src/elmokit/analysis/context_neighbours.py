@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from elmokit.model.frozen_layers import FrozenLayers
 
+DECIMALS = 6
+
 
 @dataclass(frozen=True)
 class Query:
@@ -35,7 +37,7 @@ class Neighbour:
     """A token of the corpus, and its cosine with the query; in order of falling cosine, then of the corpus."""
 
     distance: float
-    """The negated cosine."""
+    """The negated cosine, rounded to `DECIMALS`: as float32 vectors are not more exact, equal ones would differ."""
     sentence: int
     index: int
 
@@ -45,7 +47,7 @@ def nearest_contexts(
 ) -> dict[str, list[list[Neighbour]]]:
     """For each layer and mix (`layer_mixes.mixes`), the nearest tokens of the corpus to each query, nearest first.
 
-    Of more equally near ones than `number`, such as the occurrences of one word in layer 0, it is open which are found.
+    Of more equally near ones than `number`, such as the occurrences of one word in layer 0, these are the first.
     """
     rows = mixes(layers.num_layers)
     own = [Target(place, query.index, query.index + 1) for place, query in enumerate(queries)]
@@ -55,9 +57,9 @@ def nearest_contexts(
     targets = [Target(place, at, at + 1) for place, tokens in enumerate(corpus) for at in range(len(tokens))]
     for indices, vectors in target_batches(layers, corpus, targets):
         for row, mix in rows.items():
-            nearness = wanted[row] @ unit_vectors(mix(vectors)).T
+            nearness = np.round(wanted[row] @ unit_vectors(mix(vectors)).T, DECIMALS)
             for best, cosines in zip(found[row], nearness, strict=True):
-                top = np.argsort(-cosines, kind="stable")[:number]
+                top = np.lexsort((indices, -cosines))[:number]
                 new = [(float(-cosines[at]), targets[indices[at]]) for at in map(int, top)]
                 best += [Neighbour(distance, target.sentence, target.start) for distance, target in new]
                 best[:] = sorted(best)[:number]

@@ -82,7 +82,7 @@ def measure_homonyms(elmo: Elmo, train: Sequence[Occurrence], test: Sequence[Occ
     """
     known = {(occurrence.word, occurrence.sense) for occurrence in train}
     num_senses = Counter(word for word, _ in known)
-    for word, sense in {(occurrence.word, occurrence.sense) for occurrence in test}:
+    for word, sense in dict.fromkeys((occurrence.word, occurrence.sense) for occurrence in test):
         if (word, sense) not in known or num_senses[word] < 2:
             raise ValueError(f"the train half needs {word!r} in the sense {sense!r} and in another sense")
     occurrences = [*train, *test]

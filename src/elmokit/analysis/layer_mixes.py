@@ -51,4 +51,7 @@ def _upper_average(layers: Float32[np.ndarray, "L N E"]) -> Float32[np.ndarray, 
 
 
 def _equal_size(layers: Float32[np.ndarray, "L N E"]) -> Float32[np.ndarray, "N E"]:
-    return unit_vectors(layers).mean(axis=0)
+    total = unit_vectors(layers[0])
+    for layer in layers[1:]:  # one at a time: of a whole corpus, a second copy of all would not fit into memory
+        total += unit_vectors(layer)
+    return total / len(layers)

@@ -9,6 +9,7 @@ from elmokit.comparators.all_comparators import open_comparator
 from elmokit.system.batches import batched
 from elmokit.system.files import check_is_not_input, check_output
 from elmokit.system.progress import progress_bar
+from elmokit.system.warn import warn_caller
 from elmokit.text.lines import read_lines, shown_name, split_tokens
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.embed_file import EmbeddedFile
@@ -44,7 +45,8 @@ def embed_with(
     word_vectors: file of word vectors, for the systems that read them as their input.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
     Raises ValueError for an unknown system, a model of another kind, input that is not text, and an output whose tokens
-    would be written over one of these files; OSError for files that cannot be read or written.
+    would be written over one of these files; OSError for files that cannot be read or written. Warns if most tokens are
+    zeros, because the system has no vector of them.
     """
     output = Path(output_path)
     check_output(output)
@@ -56,13 +58,24 @@ def embed_with(
     if not sentences:
         raise ValueError(f"{shown_name(input_path)} has no lines; expected one sentence per line")
     layers.add(sentences)
-    save_vectors(output, sentences, _encoded(layers, sentences))
+    save_vectors(output, sentences, _encoded(layers, sentences, model=model))
     return EmbeddedFile(len(sentences), sum(map(len, sentences)))
 
 
-def _encoded(layers: FrozenLayers, sentences: list[list[str]]) -> Iterator[Float32[np.ndarray, "L T E"]]:
+def _encoded(
+    layers: FrozenLayers, sentences: list[list[str]], *, model: str | Path
+) -> Iterator[Float32[np.ndarray, "L T E"]]:
+    """The vectors of each sentence; at the end, a warning if most are zero."""
+    num_found = 0
     with progress_bar(unit="sentence", total=len(sentences)) as bar:
         for batch in batched(sentences, size=SENTENCES_PER_BATCH, weight=len, enough_weight=TOKENS_PER_BATCH):
             vectors = layers(batch).numpy()
+            num_found += int(vectors.any(axis=(0, 3)).sum())
             yield from (vectors[:, number, : len(sentence)] for number, sentence in enumerate(batch))
             bar.update(len(batch))
+    num_tokens = sum(map(len, sentences))
+    if 2 * num_found < num_tokens:
+        warn_caller(
+            f"{num_tokens - num_found:,} of {num_tokens:,} tokens have no vector in {model}, and got zeros; is it of "
+            "this language, and are both spelt in Unicode NFC?"
+        )

@@ -166,6 +166,7 @@ def _open(model: str, pieces: Pieces) -> SystemLayers:
     network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, **safely)
     if network.config.is_encoder_decoder:
         network = network.get_encoder()
+    network = network.float()  # newer versions keep weights of 16 bits, with which padding changes the vectors
     encoder = TransformerEncoder(network.eval().requires_grad_(False), tokenizer, pieces)
     return SystemLayers(
         encoder.layers,

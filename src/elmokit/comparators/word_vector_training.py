@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from elmokit.comparators.fasttext import MAX_NGRAM
 from elmokit.corpus.stream import SentenceStream
 from elmokit.runs.settings import change_settings
+from elmokit.system.batches import batched
 from elmokit.system.extras import require
 from elmokit.system.files import atomic_write, check_is_not_input
 from elmokit.system.locks import lock
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_SEED = (1 << 32) - 1
 """NumPy's generator, which gensim uses, takes no larger one."""
+MAX_TOKENS = 10_000
+"""Of a sentence that gensim reads to its end; it passes over the rest of a longer one, and says nothing."""
 _PURPOSE = "training word vectors"
 
 
@@ -155,6 +158,7 @@ def _arguments(config: WordVectorConfig) -> dict[str, Any]:
 class _Sentences:
     """The sentences of the shards in their order; gensim iterates once to count and once per epoch.
 
+    A line that is longer than gensim reads, such as a whole corpus without line ends, comes in parts.
     A shard that can no longer be read ends an epoch, and `error` says why: gensim reads in a thread, and would wait
     for ever for one that has raised.
     """
@@ -172,7 +176,7 @@ class _Sentences:
         with progress_bar(unit="sentence", total=self.num_sentences, label=label, scale=True) as bar:
             stream = SentenceStream(self.shards, shuffle=False, num_epochs=1)
             while (sentence := self._next(stream)) is not None:
-                yield sentence
+                yield from batched(sentence, size=MAX_TOKENS)
                 bar.update()
                 count += 1
         self.num_sentences = count

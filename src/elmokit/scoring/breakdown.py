@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.corpus.stream import SentenceStream
+from elmokit.model.text_warnings import TextWarnings
 from elmokit.scoring.perplexity import (
     Perplexity,
     TextLosses,
@@ -120,9 +121,18 @@ def measure_files(
         if not is_read_once(path):
             next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file now, not after hours
     bilm, softmax, vocabulary = read_with_softmax(model, weights=weights, device=device)
+    text_warnings = TextWarnings(spelling=bilm.spelling, vocabulary=vocabulary, name=model)
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         parts = [
-            text_losses(bilm, softmax, vocabulary, [path], carry_state=carry_state, when_done=bar.update)
+            text_losses(
+                bilm,
+                softmax,
+                vocabulary,
+                [path],
+                carry_state=carry_state,
+                when_done=bar.update,
+                text_warnings=text_warnings,
+            )
             for path in files
         ]
     names = [path.name for path in files]

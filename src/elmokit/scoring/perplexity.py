@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.formats.read import read_bilm
 from elmokit.model.sentences import batches_by_length
+from elmokit.model.text_warnings import TextWarnings
 from elmokit.model.token_cache import TokenCache
 from elmokit.system.batches import batched
 from elmokit.system.progress import progress_bar
@@ -128,8 +130,17 @@ def perplexity(
     not there.
     """
     bilm, softmax, vocabulary = read_with_softmax(model, weights=weights, device=device)
+    text_warnings = TextWarnings(spelling=bilm.spelling, vocabulary=vocabulary, name=model)
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
-        losses = text_losses(bilm, softmax, vocabulary, shards, carry_state=carry_state, when_done=bar.update)
+        losses = text_losses(
+            bilm,
+            softmax,
+            vocabulary,
+            shards,
+            carry_state=carry_state,
+            when_done=bar.update,
+            text_warnings=text_warnings,
+        )
     return losses.perplexity()
 
 
@@ -163,10 +174,13 @@ def text_losses(
     *,
     carry_state: bool = False,
     when_done: Callable[[int], object] | None = None,
+    text_warnings: TextWarnings | None = None,
 ) -> TextLosses:
     """Losses of a model in memory, by direction and target.
 
     when_done: called with the number of predictions of each batch.
+    text_warnings: looks at the text, with carried state only at its start: words that the model has never read are UNK,
+        which may be easy to predict.
     Raises ValueError when the text is empty, and for state that is carried through a pipe, which can be read only once.
     """
     if carry_state and (piped := [path for path in shards if is_read_once(path)]):
@@ -183,13 +197,17 @@ def text_losses(
 
     with torch.no_grad():
         if carry_state:
+            if text_warnings is not None:
+                text_warnings.check(list(islice(_sentences(shards), SENTENCES_AT_ONCE)))
             for batch in _carried(bilm, vocabulary, shards):
                 add(*batch)
         else:
             num_sentences = 0
             encode = TokenCache(bilm.char_encoder, spelling=bilm.spelling)
-            for sentences in batched(SentenceStream(shards, shuffle=False, num_epochs=1), size=SENTENCES_AT_ONCE):
+            for sentences in batched(_sentences(shards), size=SENTENCES_AT_ONCE):
                 num_sentences += len(sentences)
+                if text_warnings is not None:
+                    text_warnings.check(sentences)
                 for batch in _alone(bilm, encode, vocabulary, sentences):
                     add(*batch)
     if not sums[0].counts.any():
@@ -239,6 +257,11 @@ class _Sum:
         return TokenLosses(self.losses.numpy(), self.counts.numpy())
 
 
+def _sentences(shards: Sequence[Path]) -> SentenceStream:
+    """The sentences in the order of the files, once."""
+    return SentenceStream(shards, shuffle=False, num_epochs=1)
+
+
 def _alone(
     bilm: BiLM, encode: TokenCache, vocabulary: Vocabulary, sentences: list[list[str]]
 ) -> Iterator[tuple[int, Float[Tensor, "N D"], Int[Tensor, " N"]]]:
@@ -265,7 +288,7 @@ def _carried(
     lstms = [lstm for lstm in (bilm.forward_lstm, bilm.backward_lstm) if lstm is not None]
     packers = [
         Packer(
-            SentenceStream(shards, shuffle=False, num_epochs=1),
+            _sentences(shards),
             vocabulary,
             batch_size=CARRIED_ROWS,
             bptt_steps=1,
