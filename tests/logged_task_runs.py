@@ -19,6 +19,7 @@ FILES = {
     "coreference": ("ontogum", "train.gold_conll", "dev.gold_conll", "test.gold_conll"),
     "question-answering": ("squad_v1.1", "train-subset.json#4:", "train-subset.json#:4", "dev-v1.1.json"),
 }
+SOURCE = {"version": "0.1.0", "commit": "abc", "date": "2026-11-25"}
 
 
 def make_run(
@@ -64,7 +65,7 @@ def make_seeds(folder: Path) -> Path:
             test=with_elmo,
             dev=with_elmo + 1,
             seconds=100.0 + 50 * seed**2,
-            **({} if seed == 1 else {"processor_seconds": 90.0 + seed, "machine": "a loom"}),
+            **({} if seed == 1 else {"processor_seconds": 90.0 + seed, "machine": "a loom", **SOURCE}),
             best_epoch=4 + seed,
             mixes={"input": {"gamma": 1.0 + seed, "weights": [0.2, 0.3 + seed / 10, 0.5 - seed / 10]}},
         )

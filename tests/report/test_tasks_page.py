@@ -48,8 +48,8 @@ def test_the_page_has_our_row_next_to_the_paper_s(folder: Path, tmp_path: Path):
     assert "max\\_epochs=8" in data[6] and data[8] == "mini-en (01234567)"
     assert recall[3:7] == ["recall", "30.00 ± 0.00", "30.00 ± 0.00", "+0.00"]
     assert [row[1:] for row in runs] == [
-        [f"{SAMPLE}, no ELMo", "0, 1, 2", "not recorded", "60", "–", "1, 1, 1"],
-        [MEASURED_ON, "0, 1, 2", "a loom", "150", "91", "4, 5, 6"],
+        [f"{SAMPLE}, no ELMo", "0, 1, 2", "not recorded", "not recorded", "60", "–", "1, 1, 1"],
+        [MEASURED_ON, "0, 1, 2", "a loom", "0.1.0, abc", "150", "91", "4, 5, 6"],
     ]
     assert mixes[1:] == [MEASURED_ON, "input", "0.20 0.40 0.40", "2.00"]
     assert "higher on 1 of 1 test sets" in page and "at or above the paper's in 1 of 1" in page

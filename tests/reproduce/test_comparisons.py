@@ -33,7 +33,7 @@ def test_means_deviations_and_gains_are_those_worked_out_by_hand(folder: Path):
     assert gain(before.mean, after.mean) == (4.0, pytest.approx(100 * 4 / 18))
     assert one.elmo.median_seconds == 150.0  # of 100, 150, 300
     assert one.elmo.median_processor_seconds == 91.0  # of 90 and 92
-    assert one.elmo.machines == ["a loom"]
+    assert (one.elmo.machines, one.elmo.sources) == (["a loom"], ["0.1.0, abc"])
     assert one.baseline.median_processor_seconds is None and one.baseline.machines == []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import elmokit
-from elmokit.reproduce.results import append_result, commit_of, read_results
+from elmokit.reproduce.results import append_result, read_results
 
 
 def test_records_are_found_by_their_reproduction_in_folders_and_files(tmp_path: Path):
@@ -30,9 +30,3 @@ def test_a_damaged_file_is_named(tmp_path: Path):
     (tmp_path / "results.jsonl").write_text("nonsense\n{}\n")
     with pytest.raises(ValueError, match=r"results\.jsonl, line 1"):
         read_results([tmp_path], "table7")
-
-
-def test_a_folder_outside_a_repository_has_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    assert commit_of(tmp_path) == "unknown"
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert commit_of(tmp_path) == "unknown"

@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+import elmokit
 from attacks.limited_disk import files_of_at_most
 from elmokit.runs.training import DivergenceError
 from elmokit.tasks.checkpoint import read_progress
@@ -71,6 +72,7 @@ def test_a_run_learns_and_writes_what_it_did(run: Run, capsys: pytest.CaptureFix
     assert result["dev"] == best["dev"] and result["dev"]["accuracy"] > 80
     assert list(result["test"]) == ["test.tsv"] and result["test"]["test.tsv"]["accuracy"] > 80
     assert result["converged"] is False  # it hit the largest number of epochs
+    assert (result["version"], result["date"][:2]) == (elmokit.__version__, "20") and result["commit"]
     config = json.loads((run_dir / "config.json").read_text())
     assert config["task"] == "toy" and config["symbols"] == ["a", "b", "c"]
     assert config["examples"]["train"] == {"examples": 40, "without a label": 1}

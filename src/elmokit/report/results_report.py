@@ -15,6 +15,7 @@ from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
 from elmokit.model.elmo import Elmo
 from elmokit.model.model_name import FINGERPRINT_DIGITS
 from elmokit.report.figures import curves_figure, sample_figure, weights_figure
+from elmokit.report.origins_section import origins_section
 from elmokit.report.pictures import pictures
 from elmokit.report.reproduction_page import reproduction_parts
 from elmokit.report.results_page import Section, results_page
@@ -82,10 +83,12 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
         else:
             sections.append(section)
     gains = list(task_gains(with_runs, paths).values())
-    found = verdicts(Evidence(runs=with_runs, results=paths))
+    claims = verdicts(Evidence(runs=with_runs, results=paths))
     if (tasks := _tasks(with_runs)) is not None:
         sections.append(tasks)
-    page = results_page(gains, found, sections, left_out, models=_bundled_fingerprints(), command=command)
+    if records := {name: found for name in REPRODUCTIONS if (found := read_results(paths, name))}:
+        sections.append(Section(origins_section(records), ()))
+    page = results_page(gains, claims, sections, left_out, models=_bundled_fingerprints(), command=command)
     return {PAGE_NAME: page.encode(), **files}
 
 

@@ -30,6 +30,7 @@ SIZE_SETTINGS = (
     "training.max_epochs",
 )
 """Settings that say how much of a data set is used, and how often; 0 means no limit and is not shown."""
+NOT_RECORDED = "not recorded"
 ENOUGH_SEEDS = 3
 """Number of seeds from which on a standard deviation is meaningful."""
 
@@ -267,7 +268,7 @@ def _scores_and_gain(comparison: Comparison, name: str, test_set: str | None) ->
 
 
 def _runs_table(comparisons: Sequence[Comparison]) -> str:
-    header = ("task", "measured on", "seeds", "machine", "seconds", "CPU seconds", "best epochs")
+    header = ("task", "measured on", "seeds", "machine", "version, commit", "seconds", "CPU seconds", "best epochs")
     rows: dict[tuple[str, ...], None] = {}  # a baseline of several arms has one row
     for comparison in comparisons:
         baseline = f"{comparison.sample}, no ELMo"
@@ -278,13 +279,14 @@ def _runs_table(comparisons: Sequence[Comparison]) -> str:
                 comparison.task,
                 name,
                 ", ".join(str(run.seed) for run in arm.runs),
-                "; ".join(arm.machines) or "not recorded",
+                "; ".join(arm.machines) or NOT_RECORDED,
+                "; ".join(arm.sources) or NOT_RECORDED,
                 f"{arm.median_seconds:,.0f}",
                 ABSENT if processor is None else f"{processor:,.0f}",
                 ", ".join(str(result.best_epoch) for result in arm.results),
             )
             rows[row] = None
-    return markdown_table(header, rows, num_names=4)
+    return markdown_table(header, rows, num_names=5)
 
 
 def _mixes_table(comparisons: Sequence[Comparison]) -> str:
@@ -303,4 +305,4 @@ def _mix_rows(comparison: Comparison) -> list[list[str]]:
             means = [f"{statistics.fmean(of_layer):.2f}" for of_layer in zip(*weights, strict=True)]
             gamma = statistics.fmean(mix.gamma for mix in mixes)
             rows.append([*names, position, " ".join(means) or ABSENT, f"{gamma:.2f}"])
-    return rows or [[*names, ABSENT, "not recorded", ABSENT]]
+    return rows or [[*names, ABSENT, NOT_RECORDED, ABSENT]]

@@ -62,6 +62,11 @@ class Arm:
         """The distinct machines of the runs, as far as recorded."""
         return list(dict.fromkeys(result.machine for result in self.results if result.machine is not None))
 
+    @property
+    def sources(self) -> list[str]:
+        """The distinct versions and commits of the package that made the runs, as far as recorded."""
+        return list(dict.fromkeys(result.source for result in self.results if result.source is not None))
+
 
 @dataclass(frozen=True)
 class Comparison:

@@ -5,18 +5,16 @@ A record has the name of its reproduction, what was measured, and where it comes
 
 from __future__ import annotations
 
-import datetime
 import platform
-import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit import __version__
 from elmokit.runs.metrics_log import append_json_line, read_log
+from elmokit.runs.provenance import provenance
 from elmokit.system.json_fields import Fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 RESULTS_NAME = "results.jsonl"
 FIELD = "reproduction"
@@ -25,7 +23,8 @@ FIELD = "reproduction"
 def append_result(folder: Path, reproduction: str, values: Mapping[str, Any]) -> None:
     """Add a record to the `results.jsonl` of a folder, which is made if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    append_json_line(folder / RESULTS_NAME, {FIELD: reproduction, **values, **_provenance()})
+    machine = f"{platform.machine()}, Python {platform.python_version()}"
+    append_json_line(folder / RESULTS_NAME, {FIELD: reproduction, **values, **provenance(), "machine": machine})
 
 
 def read_results(paths: Sequence[Path], reproduction: str) -> list[Fields]:
@@ -47,19 +46,3 @@ def result_files(path: Path) -> list[Path]:
     if path.is_dir():
         return [file for file in (path / RESULTS_NAME, *sorted(path.glob(f"*/{RESULTS_NAME}"))) if file.is_file()]
     return [path] if path.name.endswith(RESULTS_NAME) and path.is_file() else []
-
-
-def _provenance() -> dict[str, str]:
-    machine = f"{platform.machine()}, Python {platform.python_version()}"
-    date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return {"version": __version__, "commit": commit_of(Path(__file__).parent), "machine": machine, "date": date}
-
-
-def commit_of(folder: Path) -> str:
-    """The commit of the repository that a folder is in, with a plus if tracked files differ; `unknown` without one."""
-    command = ("git", "-C", str(folder), "describe", "--always", "--abbrev=12", "--dirty=+", "--exclude=*")
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError:  # no git
-        return "unknown"
-    return done.stdout.strip() or "unknown"

@@ -49,6 +49,8 @@ class RunResult:
     """The same in CPU seconds; None if the run did not record it."""
     machine: str | None
     """The hardware; None if the run did not record it."""
+    source: str | None
+    """Version and commit of the package, `0.1.0, 6bd119a38672`; None if the run did not record them."""
     converged: bool | None
     """Whether training ended because the score got no better; None if the run did not record it."""
     mixes: Mapping[str, LearntMix]
@@ -209,6 +211,7 @@ def _result(run: LoggedRun, metric: str) -> RunResult | None:
         seconds=line.number("seconds"),
         processor_seconds=line.number_or_none("processor_seconds"),
         machine=line.text("machine") if "machine" in line else None,
+        source=f"{line.text('version')}, {line.text('commit')}" if "commit" in line else None,
         converged=line.boolean("converged") if "converged" in line else None,
         mixes=_mixes(line.fields("mixes")) if "mixes" in line else {},
     )

@@ -11,6 +11,7 @@ import torch
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
+from elmokit.runs.provenance import provenance
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.old_runs import current_tensors
@@ -96,6 +97,7 @@ def _result(loop: TaskTraining[E, P], examples: TaskExamples[E], tested: Mapping
         "seconds": round(progress.seconds, 1),
         "processor_seconds": round(progress.processor_seconds, 1),
         "machine": _machine(model),
+        **provenance(),
     }
 
 
