@@ -7,6 +7,9 @@ from pathlib import Path
 
 from safetensors.numpy import load_file  # pyright: ignore[reportUnknownVariableType]
 
+NOT_OF_THE_RUN = ("checksum", "commit", "date")
+"""Of the times, of the checkout, of the day."""
+
 
 def contents_of_run(run_dir: Path) -> dict[str, object]:
     """Every finished file's bytes; records without times, and of a checkpoint, whose header has some, the tensors.
@@ -25,4 +28,4 @@ def contents_of_run(run_dir: Path) -> dict[str, object]:
 
 
 def _without_times(record: dict[str, object]) -> dict[str, object]:
-    return {key: value for key, value in record.items() if "second" not in key and key != "checksum"}
+    return {key: value for key, value in record.items() if "second" not in key and key not in NOT_OF_THE_RUN}
