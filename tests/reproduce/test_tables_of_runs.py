@@ -94,8 +94,10 @@ def test_figure_1_has_scores_by_size_and_updates_until_the_baseline_is_passed(tm
     when = overtaken_at(curve.points[0])
     assert when is not None and when.elmo is not None
     assert (when.baseline.mean, when.elmo.mean) == (300, 200) and when.fewer == pytest.approx(100 / 3)
-    scores, updates = figure1.details([tmp_path])
+    scores, tenfold, updates = figure1.details([tmp_path])
     assert cells(scores) == [["7.00", "7.50", "+0.50 (one seed)"], ["70.00", "75.00", "+5.00 (one seed)"]]
+    assert cells(tenfold) == [["7.50", "70.00", "-62.50 (one seed)"]]  # ELMo with a tenth over none with all
+    assert "(10 %) against 14,041 (100 %): conll2003" in next(iter(tenfold.rows))
     assert cells(updates)[0] == ["300", "200", "33 %"] and "486" in updates.about
 
 
@@ -114,7 +116,9 @@ def test_elmo_that_never_reaches_the_baseline_says_so(tmp_path: Path):
         for arm in ("none", "input"):
             run = make_run(tmp_path / f"{arm}-{share}", f"elmo={arm}", f"train_share={share}", "patience=2", test=1)
             with_curve(run, (100, 70.0 if arm == "none" else 60.0))
-    assert cells(figure1.details([tmp_path])[1])[0] == ["100", "never", None]
+    _, tenfold, updates = figure1.details([tmp_path])
+    assert cells(updates)[0] == ["100", "never", None]
+    assert cells(tenfold) == []  # a half is not a tenth
     assert sample_curves([tmp_path])[0].training == "until the development set stops improving"
 
 

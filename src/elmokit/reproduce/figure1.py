@@ -6,7 +6,9 @@ of updates; with `cpu-converged`, where a task has it, each trains until the dev
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from elmokit.metrics.statistic import Statistic
@@ -127,10 +129,11 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 
 
 def details(paths: Sequence[Path]) -> list[OurTable]:
-    """The scores by size, and the updates until ELMo passes the baseline's best."""
+    """The scores by size, ELMo beside ten times its data without it, and the updates until it passes the baseline."""
     curves = sample_curves(paths)
     scores: list[tuple[str, tuple[str | None, ...]]] = []
     updates: list[tuple[str, tuple[str | None, ...]]] = []
+    tenfold: list[tuple[str, tuple[str | None, ...]]] = []
     for curve in curves:
         for point in curve.points:
             size = f"{point.num_examples:,} examples ({100 * point.share:g} %)"
@@ -141,6 +144,7 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
                 fewer = None if when.fewer is None else f"{when.fewer:.0f} %"
                 cells = (f"{when.baseline.mean:,.0f}", f"{when.elmo.mean:,.0f}" if when.elmo else "never", fewer)
                 updates.append((name, cells))
+        tenfold += [_with_a_tenth(curve, *pair) for pair in pairwise(curve.points) if _is_tenfold(*pair)]
     cells = [SAMPLE_EFFICIENCY.cell("SRL", column).text for column in SAMPLE_EFFICIENCY.columns]
     printed = f"The paper, SRL: epoch {cells[0]} without ELMo, epoch {cells[1]} with it, {cells[2]} % fewer updates."
     return [
@@ -151,12 +155,31 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
             distinct_rows(scores),
         ),
         OurTable(
+            "ELMo with a tenth of the data",
+            "With ELMo, and without it on ten times the examples, which include the others; the difference is that of "
+            "ELMo over none, paired by seed, with its 95 % interval.",
+            ("+ ELMo", "no ELMo, tenfold", "difference"),
+            distinct_rows(tenfold),
+        ),
+        OurTable(
             "Updates until the baseline's best score",
             f"Updates at the end of the epoch in which a run has that score on its development examples. {printed}",
             ("no ELMo", "+ ELMo", "fewer updates"),
             distinct_rows(updates),
         ),
     ]
+
+
+def _is_tenfold(fewer: Point, more: Point) -> bool:
+    return math.isclose(more.share, 10 * fewer.share)
+
+
+def _with_a_tenth(curve: SampleCurve, fewer: Point, more: Point) -> tuple[str, tuple[str | None, ...]]:
+    sizes = f"{fewer.num_examples:,} ({100 * fewer.share:g} %) against {more.num_examples:,} ({100 * more.share:g} %)"
+    arms = (fewer.elmo, more.baseline)
+    scores = [str(dev_score(arm, curve.metric)) for arm in arms]
+    difference = gain_text(more.baseline, fewer.elmo, curve.metric)
+    return f"{curve.row}, {sizes}: {curve.measured_on}, {curve.training}", (*scores, difference)
 
 
 def _best(run: TaskRun) -> EpochScore:
