@@ -8,7 +8,7 @@ states pass from sentence to sentence, without the incomplete last batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,7 @@ from elmokit.model.formats.read import read_bilm
 from elmokit.model.sentences import batches_by_length
 from elmokit.model.token_cache import TokenCache
 from elmokit.system.batches import batched
+from elmokit.system.files import as_paths
 from elmokit.system.progress import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.lines import is_read_once
@@ -113,19 +114,20 @@ class TextLosses:
 
 
 def perplexity(
-    model: str, shards: Sequence[Path], *, carry_state: bool = False, weights: str | None = None
+    model: str | Path, shards: Iterable[str | Path], *, carry_state: bool = False, weights: str | Path | None = None
 ) -> Perplexity:
     """Perplexity of a stored model (folder, run, or options + weights) on text with one tokenised sentence per line.
 
     Raises ValueError when the model has no softmax or no vocabulary, and when the text is empty.
     """
+    shards = as_paths(shards)
     bilm, softmax, vocabulary = read_with_softmax(model, weights=weights)
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         losses = text_losses(bilm, softmax, vocabulary, shards, carry_state=carry_state, when_done=bar.update)
     return losses.perplexity()
 
 
-def read_with_softmax(model: str, *, weights: str | None = None) -> tuple[BiLM, Softmax, Vocabulary]:
+def read_with_softmax(model: str | Path, *, weights: str | Path | None = None) -> tuple[BiLM, Softmax, Vocabulary]:
     """A stored biLM in eval mode, its softmax and its vocabulary. Raises ValueError when it lacks one of the latter."""
     bilm, softmax, vocabulary = read_bilm(model, weights, with_softmax=True)
     assert softmax is not None  # or it could not have been read
