@@ -69,3 +69,10 @@ def test_the_version_is_that_of_the_package():
 def test_the_citation_has_the_version_of_the_package():
     citation = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {elmokit.__version__}\n" in citation
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if inspect.isfunction(getattr(elmokit, name))])
+def test_every_path_may_be_a_string(name: str):
+    parameters = inspect.signature(getattr(elmokit, name)).parameters.values()
+    annotations = {parameter.name: str(parameter.annotation) for parameter in parameters}
+    assert [which for which, kind in annotations.items() if "Path" in kind and "str" not in kind.lower()] == []

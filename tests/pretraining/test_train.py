@@ -520,6 +520,11 @@ def test_bad_settings_are_refused_with_their_reason(setting: str, message: str) 
         with_settings(recipe("tiny"), [setting])
 
 
+def test_settings_that_are_not_a_list_are_refused() -> None:
+    with pytest.raises(ValueError, match=re.escape("the settings are 'num_steps=3'; expected a list: ['num_steps=3']")):
+        with_settings(recipe("tiny"), "num_steps=3")
+
+
 def test_settings_reach_the_run_and_the_model() -> None:
     config = with_settings(
         recipe("mini"), ["num_steps=3", "reset_state=false", "learning_rate=1", "cell_clip=none", "filters=[[1, 4]]"]

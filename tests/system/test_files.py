@@ -1,5 +1,6 @@
 import errno
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.system.files import atomic_write, check_names, check_output, remove_leftovers, temporary_folder
+from elmokit.system.files import (
+    as_paths,
+    atomic_write,
+    check_names,
+    check_output,
+    remove_leftovers,
+    temporary_folder,
+)
 
 WRITER = """
 import sys, time
@@ -205,3 +213,13 @@ def test_names_that_are_not_utf8_are_refused(tmp_path: Path):
     check_names(tmp_path / "밥.txt", "there/is/no.file")
     with pytest.raises(ValueError, match="caf.*/a: its name is not UTF-8; rename the file or folder"):
         check_names(tmp_path, os.fsdecode(b"caf\xe9/a"))
+
+
+def test_files_are_a_list_of_names_or_paths(tmp_path: Path):
+    assert as_paths(["a.txt", tmp_path]) == as_paths(iter([Path("a.txt"), str(tmp_path)])) == [Path("a.txt"), tmp_path]
+
+
+@pytest.mark.parametrize("alone", ["a.txt", Path("a.txt")])
+def test_a_file_that_is_not_in_a_list_is_refused(alone: str | Path):
+    with pytest.raises(ValueError, match=re.escape("a.txt is given alone; expected a list of files: ['a.txt']")):
+        as_paths(alone)  # pyright: ignore[reportArgumentType] - a Path, as users may give it

@@ -13,10 +13,11 @@ from elmokit.comparators.cove_training import train_cove
 from elmokit.comparators.static import STATIC
 from elmokit.comparators.transformer import HF_FIRST, HF_MEAN
 from elmokit.comparators.word_vector_training import train_fasttext, train_word2vec
+from elmokit.system.files import as_paths
 from elmokit.text.lines import is_read_once
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from elmokit.comparators.comparator import Comparator
     from elmokit.model.frozen_layers import FrozenLayers
@@ -60,7 +61,7 @@ def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) 
 
 def train_comparator(
     system: str,
-    files: Sequence[str | Path],
+    files: Iterable[str | Path],
     output: str | Path,
     settings: Sequence[str] = (),
     *,
@@ -77,12 +78,13 @@ def train_comparator(
     used, and OSError for files that cannot be read or written.
     """
     train = _find(TRAININGS, system, what="training")
-    for file in files:
+    paths = as_paths(files)
+    for file in paths:
         if is_read_once(file):
             raise ValueError(
                 f"{file} is a pipe or standard input, but a training reads it again; write it to a file first"
             )
-    return train([Path(file) for file in files], Path(output), settings, resume=resume)
+    return train(paths, Path(output), settings, resume=resume)
 
 
 def _find(known: Mapping[str, _T], name: str, *, what: str) -> _T:

@@ -14,7 +14,7 @@ import os
 import re
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -34,7 +34,7 @@ from elmokit.corpus.manifest import (
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, read_raw_documents, script_share
 from elmokit.model.formats.folder import new_folder
 from elmokit.system.digests import file_digest
-from elmokit.system.files import atomic_write, check_names, temporary_folder
+from elmokit.system.files import as_paths, atomic_write, check_names, temporary_folder
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import listed, shown
 from elmokit.text.lines import is_read_once
@@ -116,7 +116,11 @@ class Preparation:
 
 
 def prepare(
-    raw: Sequence[Path], folder: Path, how: Preparation | None = None, *, memory_bytes: int = MEMORY_BYTES
+    raw: Iterable[str | Path],
+    folder: str | Path,
+    how: Preparation | None = None,
+    *,
+    memory_bytes: int = MEMORY_BYTES,
 ) -> CorpusManifest:
     """Write a corpus from raw text: `train-00000.txt.xz` ..., `heldout.txt.xz`, `MANIFEST.md` and `manifest.json`.
 
@@ -131,6 +135,7 @@ def prepare(
     line, for a file name that is not UTF-8, and when nothing is left to train on, or an excluded file has no text;
     FileExistsError when the folder exists.
     """
+    raw, folder = as_paths(raw), Path(folder)
     how = how or Preparation()
     for path in (*raw, *map(Path, how.exclude)):
         _check_is_file(path)

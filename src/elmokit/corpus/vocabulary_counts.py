@@ -5,14 +5,14 @@ from __future__ import annotations
 import struct
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
 
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.stream import SentenceStream
-from elmokit.system.files import atomic_write, check_is_not_input, temporary_folder
+from elmokit.system.files import as_paths, atomic_write, check_is_not_input, temporary_folder
 from elmokit.system.progress import progress_bar
 from elmokit.system.untrusted import FormatError, listed
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
@@ -53,8 +53,8 @@ class VocabularySummary:
 
 
 def write_vocabulary(
-    shards: Sequence[Path],
-    path: Path,
+    shards: Iterable[str | Path],
+    path: str | Path,
     *,
     min_count: int = 1,
     max_size: int | None = None,
@@ -70,6 +70,7 @@ def write_vocabulary(
     The file is written completely or not at all. Raises ValueError for shards without a sentence or not in UTF-8.
     """
     _check(min_count, max_size)
+    shards, path = as_paths(shards), Path(path)
     check_is_not_input(path, *shards)
     with atomic_write(path) as unfinished, temporary_folder(path) as folder:
         counted = _Counted(shards, folder, memory_bytes=memory_bytes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,18 +19,19 @@ from elmokit.pretraining.recipes import finetuning
 from elmokit.pretraining.run import new_softmax
 from elmokit.pretraining.run_folder import RunRecord
 from elmokit.pretraining.train import begin
+from elmokit.system.files import as_paths
 from elmokit.text.vocabulary import Vocabulary
 
 
 def finetune(
-    model: str,
-    shards: Sequence[Path],
+    model: str | Path,
+    shards: Iterable[str | Path],
     *,
-    run_dir: Path,
+    run_dir: str | Path,
     settings: Sequence[str] = (),
-    weights: str | None = None,
-    vocabulary_path: Path | None = None,
-    held_out: Sequence[Path] = (),
+    weights: str | Path | None = None,
+    vocabulary_path: str | Path | None = None,
+    held_out: Iterable[str | Path] = (),
     device: str | None = None,
 ) -> Path:
     """Train a bundled model, a folder or a released pair on text shards of a domain; returns the run folder.
@@ -40,6 +41,7 @@ def finetune(
     starts from the model's rows for the tokens that the model knows, and from new rows for the others. The run can be
     resumed like any other. Raises ValueError if the model has no vocabulary or no softmax, and no vocabulary is given.
     """
+    shards, held_out = as_paths(shards), as_paths(held_out)
     found = str(resolve_model(model))
     new_vocabulary = None if vocabulary_path is None else Vocabulary.read(vocabulary_path)
     bilm, softmax, vocabulary = _read(found, weights, needs_softmax=new_vocabulary is None)
@@ -48,8 +50,10 @@ def finetune(
         softmax = adapted_softmax(softmax, vocabulary, new_vocabulary, config)
         vocabulary = new_vocabulary
     assert softmax is not None and vocabulary is not None
-    record = RunRecord(config, list(shards), started_from=model)
-    return begin(record, vocabulary, run_dir, held_out=held_out, start=(bilm, softmax), device=device)
+    record = RunRecord(config, shards, started_from=str(model))
+    return begin(
+        record, vocabulary, Path(run_dir).expanduser(), held_out=held_out, start=(bilm, softmax), device=device
+    )
 
 
 def adapted_softmax(
@@ -68,7 +72,9 @@ def adapted_softmax(
     return adapted
 
 
-def _read(model: str, weights: str | None, *, needs_softmax: bool) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
+def _read(
+    model: str, weights: str | Path | None, *, needs_softmax: bool
+) -> tuple[BiLM, Softmax | None, Vocabulary | None]:
     stored = read_stored(model, weights, with_softmax=None)
     if needs_softmax and (stored.vocabulary is None or not stored.has_softmax):
         missing = "vocabulary" if stored.vocabulary is None else "softmax"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
@@ -36,6 +36,7 @@ from elmokit.pretraining.run_folder import (
 )
 from elmokit.pretraining.shards import check_files, check_same_text, check_text, moved_to, with_contents
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
+from elmokit.system.files import as_paths
 from elmokit.system.json_fields import Fields
 from elmokit.system.untrusted import count
 from elmokit.system.warn import warn_caller
@@ -56,12 +57,12 @@ MOST_CUT = 0.01
 
 
 def pretrain(
-    shards: Sequence[Path],
+    shards: Iterable[str | Path],
     *,
-    vocabulary_path: Path,
-    run_dir: Path,
+    vocabulary_path: str | Path,
+    run_dir: str | Path,
     config: PretrainingConfig,
-    held_out: Sequence[Path] = (),
+    held_out: Iterable[str | Path] = (),
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> Path:
@@ -75,15 +76,17 @@ def pretrain(
     `DivergenceError`, a ValueError, if a loss, a gradient, a weight or a held-out perplexity is not finite.
     """
     vocabulary = Vocabulary.read(vocabulary_path)
-    record = RunRecord(config, list(shards))
-    return begin(record, vocabulary, run_dir, held_out=held_out, device=device, on_step=on_step)
+    record = RunRecord(config, as_paths(shards))
+    return begin(
+        record, vocabulary, Path(run_dir).expanduser(), held_out=as_paths(held_out), device=device, on_step=on_step
+    )
 
 
 def resume_pretraining(
-    run_dir: Path,
+    run_dir: str | Path,
     settings: Sequence[str] = (),
     *,
-    shards: Sequence[Path] = (),
+    shards: Iterable[str | Path] = (),
     from_start: bool = False,
     device: str | None = None,
     on_step: OnStep | None = None,
@@ -100,6 +103,7 @@ def resume_pretraining(
     of another size than the run started with and for changes to a run that `patience` has ended, and InUseError, an
     OSError, if another process has the run.
     """
+    run_dir, shards = Path(run_dir).expanduser(), as_paths(shards)
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
         ranks.from_first(lambda: held.enter_context(existing_run(run_dir, folders=[BEST_DIR])))
         record = read_record(run_dir)

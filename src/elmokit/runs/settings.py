@@ -23,6 +23,8 @@ def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[s
     A field that is itself one of the parts cannot be set as a whole. Raises ValueError, naming the setting, for unknown
     fields, a field that several parts have, values of the wrong type, and values that the dataclass refuses.
     """
+    if isinstance(settings, str):
+        raise ValueError(f"the settings are {settings!r}; expected a list: [{settings!r}]")
     kinds = {part: _settable(config, parts) for part, config in parts.items()}
     changes: dict[str, dict[str, object]] = {part: {} for part in parts}
     for setting in settings:

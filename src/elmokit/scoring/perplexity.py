@@ -8,7 +8,7 @@ states pass from sentence to sentence, without the incomplete last batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -30,6 +30,7 @@ from elmokit.model.sentences import batches_by_length
 from elmokit.model.text_warnings import TextWarnings
 from elmokit.model.token_cache import TokenCache
 from elmokit.system.batches import batched
+from elmokit.system.files import as_paths
 from elmokit.system.progress import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.lines import is_read_once
@@ -116,11 +117,11 @@ class TextLosses:
 
 
 def perplexity(
-    model: str,
-    shards: Sequence[Path],
+    model: str | Path,
+    shards: Iterable[str | Path],
     *,
     carry_state: bool = False,
-    weights: str | None = None,
+    weights: str | Path | None = None,
     device: str | torch.device | None = None,
 ) -> Perplexity:
     """Perplexity of a stored model (folder, run, or options + weights) on text with one tokenised sentence per line.
@@ -129,8 +130,9 @@ def perplexity(
     Raises ValueError when the model has no softmax or no vocabulary, when the text is empty, and for a device that is
     not there.
     """
+    shards = as_paths(shards)
     bilm, softmax, vocabulary = read_with_softmax(model, weights=weights, device=device)
-    text_warnings = TextWarnings(spelling=bilm.spelling, vocabulary=vocabulary, name=model)
+    text_warnings = TextWarnings(spelling=bilm.spelling, vocabulary=vocabulary, name=str(model))
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         losses = text_losses(
             bilm,
@@ -145,7 +147,7 @@ def perplexity(
 
 
 def read_with_softmax(
-    model: str, *, weights: str | None = None, device: str | torch.device | None = None
+    model: str | Path, *, weights: str | Path | None = None, device: str | torch.device | None = None
 ) -> tuple[BiLM, Softmax, Vocabulary]:
     """A stored biLM in eval mode, its softmax and its vocabulary. Raises ValueError when it lacks one of the latter.
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from elmokit.system.locks import open_locked
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -60,6 +60,13 @@ def check_is_not_input(written: Path | None, *inputs: str | os.PathLike[str] | N
             continue
         if os.path.exists(path) and written.samefile(path):
             raise ValueError(f"{os.fspath(path)} would be replaced by the output; give the output another name")
+
+
+def as_paths(files: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """The files as paths. Raises ValueError for a single one, whose letters would be taken for the names of files."""
+    if isinstance(files, str | os.PathLike):
+        raise ValueError(f"{os.fspath(files)} is given alone; expected a list of files: [{os.fspath(files)!r}]")
+    return [Path(file) for file in files]
 
 
 def check_names(*paths: str | os.PathLike[str]) -> None:

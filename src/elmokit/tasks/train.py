@@ -59,7 +59,7 @@ def train(
     config: TaskConfig | None = None,
     settings: Sequence[str] = (),
     test: bool = False,
-    cache: Path | None = None,
+    cache: str | Path | None = None,
     device: str | torch.device | None = None,
 ) -> Path:
     """Train on a folder's files, or on those that `data` names, into a new run folder; returns that folder.
@@ -91,7 +91,7 @@ def train(
             elmo_input = replace(elmo_input, model=absolute_model(elmo_input.model))
             config = replace(config, inputs=replace(config.inputs, elmo=elmo_input))
         words = read_words(config.inputs, training, others, seed=config.training.seed)
-        elmo = read_elmo(config.inputs.elmo, cache=cache, device=device)
+        elmo = read_elmo(config.inputs.elmo, cache=None if cache is None else Path(cache), device=device)
         record = TaskRecord(
             task=task.name,
             config=replace(config, inputs=with_word_dim(config.inputs, words)),
@@ -118,7 +118,7 @@ def resume_task(
     from_start: bool = False,
     test: bool = False,
     task: Task[Any, Any] | None = None,
-    cache: Path | None = None,
+    cache: str | Path | None = None,
     device: str | torch.device | None = None,
 ) -> Path:
     """Continue a run after its last finished epoch; it ends as if it had never stopped.
@@ -145,7 +145,7 @@ def resume_task(
         if test:
             _report_foreign_test_labels(task, examples, record.symbols)
         with nullcontext() if elmo_model is not None else named_by(run_dir, if_moved=IF_MODEL_MOVED):
-            elmo = read_elmo(record.config.inputs.elmo, cache=cache, device=device)
+            elmo = read_elmo(record.config.inputs.elmo, cache=None if cache is None else Path(cache), device=device)
         examples = examples if test else replace(examples, test={})
         words = load_word_table(run_dir) if record.config.inputs.word_dim else None
         check_elmo(record, elmo, run_dir)
