@@ -42,6 +42,11 @@ SENTENCES_PER_BATCH = 1024
 
 Key = bytes
 
+_OTHER_FOLDER = (
+    "choose another folder for the cache of activations (XDG_CACHE_HOME, --cache DIR or cache=DIR), or use none "
+    "(--no-cache or cache=None)"
+)
+
 _ACTIVATIONS: weakref.WeakSet[Activations] = weakref.WeakSet()
 """Of this process: what they use is not removed."""
 
@@ -93,7 +98,12 @@ class Activations:
                 new.setdefault(key, sentence)
         self._use(used)
         if new:
-            self._write_piece(new)
+            try:
+                self._write_piece(new)
+            except OSError as error:
+                if self._given_folder is not None and error.errno is not None:
+                    error.strerror = f"{error.strerror}; {_OTHER_FOLDER}"
+                raise
             self._open_pieces()
 
     def __call__(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "L B T E"]:
