@@ -13,6 +13,7 @@ from elmokit.model.formats.convert import convert
 from elmokit.pretraining.changes import Change, with_change
 from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import PretrainingConfig, with_settings
+from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run_folder import read_record
 from elmokit.pretraining.train import pretrain, resume_pretraining
@@ -169,8 +170,12 @@ def test_changes_have_the_checks_of_a_new_run(tmp_path: Path) -> None:
     assert config.softmax == "full" and config.precision in ("float32", "bfloat16")
 
 
-def test_a_model_is_not_a_run_that_could_start_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_finetuned", [False, True])
+def test_a_model_is_not_a_run_that_could_start_again(tmp_path: Path, is_finetuned: bool) -> None:
     run = new_run(tmp_path)
+    if is_finetuned:
+        settings = ["num_steps=1", "batch_size=2", "bptt_steps=3", "softmax=full"]
+        run = finetune(run, [tmp_path / "shard.txt"], run_dir=tmp_path / "finetuned", settings=settings)
     model = tmp_path / "model"
     convert(run, model, to="native")
     before = (model / "model.safetensors").read_bytes()

@@ -66,14 +66,21 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(forks: Any, tmp_path: Path):
         ("v.npy", [["a\r"]], (1, 4), r"a token is empty or has a space, .* in it: \['a\\r'\]"),
         ("v.npy", [["a", "b"]], (1, 4), r"sentence 0 has 2 tokens, but vectors of shape \(1, 4\)"),
         ("v.npy", [], (1, 4), r"no sentences"),
+        ("v.npy", ["ab"], (2, 4), r"sentence 0 is the string 'ab'; expected a list of tokens"),
     ],
 )
 def test_what_cannot_be_saved_leaves_nothing(
-    tmp_path: Path, name: str, sentences: list[list[str]], shape: tuple[int, ...], message: str
+    tmp_path: Path, name: str, sentences: list[str | list[str]], shape: tuple[int, ...], message: str
 ):
     with pytest.raises(ValueError, match=message):
         save_vectors(tmp_path / name, sentences, [np.zeros(shape)] * len(sentences))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_vectors_of_two_widths_are_refused(tmp_path: Path):
+    message = r"sentence 1 has vectors of shape \(1, 5\), but sentence 0 of shape \(1, 4\); expected .* the same width"
+    with pytest.raises(ValueError, match=message):
+        save_vectors(tmp_path / "v.npy", [["a"], ["b"]], [np.zeros((1, 4)), np.zeros((1, 5))])
 
 
 @pytest.mark.parametrize("value", [1e6, -1e6, float("nan")])

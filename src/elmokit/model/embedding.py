@@ -52,7 +52,8 @@ class ElmoEmbedding(nn.Module):
         are the same but take more time, and the gradients of a trained char encoder are summed in another order.
     requires_grad: whether to train the biLM. If not, it has no gradients and stays in eval mode.
 
-    Raises ValueError for a layer that the biLM does not have, and for `requires_grad` with frozen layers.
+    Raises ValueError for what is not a biLM, for a layer that the biLM does not have, and for `requires_grad` with
+    frozen layers.
     """
 
     output_dim: int
@@ -85,6 +86,11 @@ class ElmoEmbedding(nn.Module):
             self.bilm = bilm.requires_grad_(requires_grad)
             self.output_dim, num_layers = bilm.config.output_dim, bilm.config.num_layers + 1
             boundaries = torch.from_numpy(bilm.spelling.rows([BEGIN_SENTENCE, END_SENTENCE])).to(device).long()
+        elif not callable(bilm):
+            raise ValueError(
+                f"bilm is of type {type(bilm).__name__}; expected a BiLM, such as elmo.bilm, or frozen layers; "
+                "ElmoEmbedding.from_pretrained loads a model by its name"
+            )
         elif requires_grad:
             raise ValueError("requires_grad is true, but frozen layers cannot be trained; pass the biLM itself")
         else:

@@ -122,7 +122,8 @@ class Run:
     def _check_may_start_again(
         self, refused: list[tuple[Path, str]], *, started_from: str | None, from_start: bool
     ) -> None:
-        if started_from is None and not refused and not (self.run_dir / METRICS_NAME).exists():
+        has_weights, has_log = ((self.run_dir / name).exists() for name in (WEIGHTS_NAME, METRICS_NAME))
+        if has_weights and not refused and not has_log:
             raise ValueError(
                 f"{self.run_dir} is a model and not a run: it has no checkpoint and no {METRICS_NAME}; to train it on, "
                 "fine-tune it into another folder (elmokit finetune)"

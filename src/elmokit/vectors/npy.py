@@ -59,6 +59,7 @@ def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *
     and for more or fewer arrays than lengths.
     """
     ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    first: tuple[int, ...] = ()
     shape: tuple[int, ...] | None = None
     with atomic_write(path) as vectors_path, atomic_write(offsets_path(path)) as unfinished_offsets:
         with vectors_path.open("wb") as file:
@@ -71,10 +72,15 @@ def write_sentences(path: Path, arrays: Iterable[Float[np.ndarray, "*L T E"]], *
                     raise ValueError(f"sentence {number} has vectors of shape {array.shape}; expected (T,E) or (L,T,E)")
                 rows = array if array.ndim == 2 else array.swapaxes(0, 1)
                 if shape is None:
-                    shape = rows.shape[1:]
+                    first, shape = array.shape, rows.shape[1:]
                     write_header(file, np.float16, (int(ends[-1]), *shape))
-                if rows.shape != (length, *shape):
+                if len(rows) != length:
                     raise ValueError(f"sentence {number} has {length} tokens, but vectors of shape {array.shape}")
+                if rows.shape[1:] != shape:
+                    raise ValueError(
+                        f"sentence {number} has vectors of shape {array.shape}, but sentence 0 of shape {first}; "
+                        "expected the same layers and the same width"
+                    )
                 if not fits_float16(rows):
                     raise ValueError(f"sentence {number}: its vectors are not finite, or beyond the range of float16")
                 file.write(rows.astype(np.float16).tobytes())

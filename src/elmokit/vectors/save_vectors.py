@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.system.files import atomic_write
 from elmokit.system.locks import lock
+from elmokit.system.untrusted import quoted
 from elmokit.vectors.npy import write_sentences
 from elmokit.vectors.stored import tokens_path
 
@@ -35,7 +36,9 @@ def save_vectors(
     path = Path(path)
     if path.suffix != ".npy":
         raise ValueError(f"{path} does not end in .npy; the files are NAME.npy, NAME.offsets.npy and NAME.txt")
-    for sentence in sentences:
+    for number, sentence in enumerate(sentences):
+        if isinstance(sentence, str):
+            raise ValueError(f"sentence {number} is the string {quoted(sentence)}; expected a list of tokens")
         if any(not token or _NOT_IN_A_TOKEN.search(token) for token in sentence):
             raise ValueError(
                 "a token is empty or has a space, a tab, a line break, NUL, half of a character or, at its beginning, "

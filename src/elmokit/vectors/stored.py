@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
@@ -122,7 +122,8 @@ class StoredVectors:
     """Contextual vectors in a file: `vectors[i]` is the array of sentence i, (T,E), or (L,T,E) with all layers.
 
     Created by `load_vectors`. An array is read when it is asked for (flat layouts are memory-mapped, and their arrays
-    are read-only). `len`, iteration and negative numbers work as with a list. A copy in another process opens the file
+    are read-only). `len`, iteration, slices and negative numbers work as with a
+    list. A copy in another process opens the file
     again.
     """
 
@@ -157,8 +158,17 @@ class StoredVectors:
     def __len__(self) -> int:
         return len(self._arrays)
 
-    def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]:
-        """Vectors of a sentence, (T,E) or (L,T,E), in the file's precision. Raises IndexError if there is none."""
+    @overload
+    def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]: ...
+    @overload
+    def __getitem__(self, sentence: slice) -> list[Float[np.ndarray, "*L T E"]]: ...
+    def __getitem__(self, sentence: int | slice) -> Any:
+        """Vectors of a sentence, (T,E) or (L,T,E), in the file's precision. Raises IndexError if there is none.
+
+        A slice gives a list of them.
+        """
+        if isinstance(sentence, slice):
+            return [self._arrays[number] for number in range(*sentence.indices(len(self)))]
         number = sentence + len(self) if sentence < 0 else sentence
         if not 0 <= number < len(self):
             raise IndexError(f"{self.path} has {len(self):,} sentences; there is no sentence {sentence}")
