@@ -168,6 +168,18 @@ def test_similarities_are_cosines_of_the_mixed_vectors(english: Page):
     np.testing.assert_allclose(np.array(cells, float), Elmo.similarity(vectors, vectors), atol=0.006)
 
 
+@pytest.mark.parametrize("side", [0, 1], ids=["row", "column"])
+def test_a_name_next_to_the_similarities_chooses_its_token(english: Page, side: int):
+    english.type("river bank")
+    english.page.click("button.token:has-text('river')")
+    english.show("similarity")
+    bank = english.page.locator("button.token:has-text('bank')")
+    assert bank.get_attribute("aria-pressed") == "false"
+    english.page.locator("#panel svg text", has_text="bank").nth(side).click()
+    english.settle()
+    assert bank.get_attribute("aria-pressed") == "true"
+
+
 def test_labels_are_shortened_between_characters(english: Page):
     english.type(f"{'𝒜' * 15} bank")
     english.show("similarity")

@@ -29,10 +29,13 @@ export async function similarity({ panel, say, language, call, sentences, mixtur
       );
     }),
   );
-  const names = shown.flatMap((place, at) => [
-    make("text", { x: margin - 6, y: margin + size * at + 15, "text-anchor": "end", class: "name", onclick: () => choose(place.sentence, place.index) }, label(place)),
-    make("text", { transform: `translate(${margin + size * at + 15} ${margin - 6}) rotate(-60)`, class: "name" }, label(place)),
-  ]);
+  const names = shown.flatMap((place, at) => {
+    const named = { class: "name", onclick: () => choose(place.sentence, place.index) };
+    return [
+      make("text", { x: margin - 6, y: margin + size * at + 15, "text-anchor": "end", ...named }, label(place)),
+      make("text", { transform: `translate(${margin + size * at + 15} ${margin - 6}) rotate(-60)`, ...named }, label(place)),
+    ];
+  });
   replace(
     panel,
     make("p", {}, say("similarityCaption")),
