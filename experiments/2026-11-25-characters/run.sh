@@ -1,6 +1,6 @@
 #!/bin/sh
 # Named entities without the tagger's own character CNN, without ELMo and with it: does ELMo's spelling take its place?
-# bash experiments/2026-11-25-characters/run.sh DATA RUNS
+# Run from the repository's root:  sh experiments/2026-11-25-characters/run.sh DATA RUNS
 set -e
 for seed in 0 1 2; do
     for elmo in none input; do
