@@ -54,7 +54,8 @@ for epoch in range(60):
         print(f"epoch {epoch}: loss {loss.item():.3f}")
 
 model.eval()
-unseen = [["The", "fish", "swam", "near", "the", "bank", "."], ["The", "bank", "lent", "him", "nothing", "."]]
+texts = ["The fish swam near the bank .", "The bank lent him nothing .", "He robbed a bank ."]  # it misses the last one
+unseen = [text.split() for text in texts]
 scores, mask = model(batch_to_ids(unseen))
 for row, sentence in enumerate(unseen):
     money = scores[row, sentence.index("bank")].softmax(dim=0)[1].item()

@@ -129,7 +129,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 
 
 def details(paths: Sequence[Path]) -> list[OurTable]:
-    """The scores by size, ELMo beside ten times its data without it, and the updates until it passes the baseline."""
+    """The scores by size, ELMo against none with ten times the data, and the updates to the baseline's best score."""
     curves = sample_curves(paths)
     scores: list[tuple[str, tuple[str | None, ...]]] = []
     updates: list[tuple[str, tuple[str | None, ...]]] = []

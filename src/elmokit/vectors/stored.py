@@ -122,9 +122,8 @@ class StoredVectors:
     """Contextual vectors in a file: `vectors[i]` is the array of sentence i, (T,E), or (L,T,E) with all layers.
 
     Created by `load_vectors`. An array is read when it is asked for (flat layouts are memory-mapped, and their arrays
-    are read-only). `len`, iteration, slices and negative numbers work as with a
-    list. A copy in another process opens the file
-    again.
+    are read-only). `len`, iteration, slices and negative numbers work as with a list. A copy in another process opens
+    the file again.
     """
 
     def __init__(self, path: Path, layout: VectorsFormat) -> None:
