@@ -2,9 +2,10 @@
 
 python experiments/2026-11-22-reproduce/articles.py DATA FOLDER
 
-FOLDER has runs of question answering with their weights: `with_elmo.py` makes them. Prints a line of JSON for each
-article: its title, its questions, the share of its eight successive words that the English shards have too (letters and
-digits, lower-cased), and the gain in F1. Two more lines compare the articles with most such words, and all others.
+FOLDER has runs of question answering with their weights, such as those of `elmokit reproduce table1 --task
+question-answering --scale cpu --results FOLDER`. Prints a line of JSON for each article: its title, its questions, the
+share of its eight successive words that the English shards have too (letters and digits, lower-cased), and the gain in
+F1. Two more records, of the articles with most such words and of all others, are added to this folder's results.jsonl.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import mean
+from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.interval import paired_bootstrap
 from elmokit.reproduce.comparisons import comparisons_among
 from elmokit.reproduce.families import usual_runs
 from elmokit.reproduce.item_counts import ITEM_COUNTS
+from elmokit.reproduce.results import append_result
+from elmokit.reproduce.squad_articles import NAME
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.saved import load_task
@@ -67,28 +71,26 @@ def main(data: Path, folder: Path) -> None:
     shares = shares_read(questions, sorted((data / "en").glob("train-*.txt.xz")))
     (comparison,) = [one for one in comparisons_among(usual_runs(read_runs([folder]))).comparisons if one.task == TASK]
     first, second = (answers(arm, questions) for arm in (comparison.baseline, comparison.elmo))
-    counts = Counter(question.article for question in questions)
 
-    def show(what: str, titles: list[str]) -> None:
+    def measure(titles: list[str]) -> dict[str, Any]:
         chosen = [number for number, question in enumerate(questions) if question.article in titles]
         arms = [[[run[number] for number in chosen] for run in arm] for arm in (first, second)]
-        scores = [
-            sum(run[i][0] for run in arm for i in range(len(chosen))) * 100 / len(chosen) / len(arm) for arm in arms
-        ]
-        record = {
-            "articles": what,
-            "questions": sum(counts[title] for title in titles),
+        none, elmo = (mean(100 * f1 for run in arm for f1, _ in run) for arm in arms)
+        return {
+            "articles": len(titles),
+            "questions": len(chosen),
             "percent_read": round(sum(shares[title] for title in titles) / len(titles), 3),
-            "f1": [round(score, 2) for score in scores],
-            "gain": str(paired_bootstrap(*arms, score=ITEM_COUNTS[TASK].score)),
+            "baseline": round(none, 2),
+            "elmo": round(elmo, 2),
+            "interval": asdict(paired_bootstrap(*arms, score=ITEM_COUNTS[TASK].score)),
         }
-        print(json.dumps(record, ensure_ascii=False))
 
-    ordered = sorted(counts, key=lambda title: -shares[title])
+    ordered = sorted(shares, key=lambda title: -shares[title])
     for title in ordered:
-        show(title, [title])
-    show(f"the {NUM_MOST} first", ordered[:NUM_MOST])
-    show(f"the {len(ordered) - NUM_MOST} others", ordered[NUM_MOST:])
+        print(json.dumps({"title": title, **measure([title])}, ensure_ascii=False))
+    runs = [run.name for arm in (comparison.baseline, comparison.elmo) for run in arm.runs]
+    for titles in (ordered[:NUM_MOST], ordered[NUM_MOST:]):
+        append_result(Path(__file__).parent, NAME, {"runs": runs, **measure(titles)})
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from elmokit.reproduce.paper import ENSEMBLES, TABLE_1
 from elmokit.reproduce.planned_runs import PlannedModel
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows
 from elmokit.reproduce.scales import AT_OUTPUT, CONVERGED, TASK_DATA
+from elmokit.reproduce.squad_articles import squad_articles
 from elmokit.reproduce.task_runs import is_task_run, read_task_run, unusual_settings
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.all_tasks import find_task
@@ -173,8 +174,8 @@ def _without_numbers(comparison: Comparison) -> list[OurRow]:
 
 
 def details(paths: Sequence[Path]) -> list[OurTable]:
-    """Intervals of the gains, ensembles, the controls, which have no pretraining, and other systems' vectors."""
-    return [_intervals(paths), _ensembles(paths), _controls(paths), _other_systems(paths)]
+    """Intervals of the gains, SQuAD's articles, ensembles, controls without pretraining, and other systems' vectors."""
+    return [_intervals(paths), squad_articles(paths), _ensembles(paths), _controls(paths), _other_systems(paths)]
 
 
 def _intervals(paths: Sequence[Path]) -> OurTable:
