@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import platform
+
 import pytest
 import torch
 
-from elmokit.layers.devices import find_device, is_about_devices, widest_float, without_autocast
+from elmokit.layers.devices import describe_machine, find_device, is_about_devices, widest_float, without_autocast
 
 
 def test_the_cpu_is_always_there():
@@ -51,3 +53,14 @@ def test_what_the_caller_lets_torch_cast_can_be_left_as_it_is() -> None:
         assert (matrix @ matrix).dtype == torch.bfloat16
     with without_autocast(matrix.device):
         assert (matrix @ matrix).dtype == torch.float32
+
+
+def test_a_machine_is_described_by_its_processor_threads_and_torch() -> None:
+    described = describe_machine(torch.device("cpu"))
+    assert platform.machine() in described and torch.backends.cpu.get_cpu_capability() in described
+    assert described.endswith(f", {torch.get_num_threads()} threads, torch {torch.__version__}")
+
+
+def test_a_gpu_is_described_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"loom {device}")
+    assert describe_machine(torch.device("cuda", 1)) == f"loom cuda:1, torch {torch.__version__}"

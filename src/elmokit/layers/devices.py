@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from contextlib import AbstractContextManager, nullcontext
 
@@ -33,6 +34,15 @@ def find_device(given: str | torch.device | None) -> torch.device:
             return device
     gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     raise ValueError(f"device {str(given)!r} cannot be used here; there is {', '.join(['cpu', *gpus])}")
+
+
+def describe_machine(device: torch.device) -> str:
+    """The hardware of a device, threads of a CPU and version of torch, for a record of what was measured on it."""
+    if device.type == "cuda":
+        name = torch.cuda.get_device_name(device)
+    else:
+        name = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads"
+    return f"{name}, torch {torch.__version__}"
 
 
 def widest_float(device: torch.device) -> torch.dtype:

@@ -5,9 +5,9 @@ A record has the name of its reproduction, what was measured, and where it comes
 
 from __future__ import annotations
 
-import platform
 from typing import TYPE_CHECKING, Any
 
+from elmokit.layers.devices import describe_machine, find_device
 from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.provenance import provenance
 from elmokit.system.json_fields import Fields
@@ -23,7 +23,7 @@ FIELD = "reproduction"
 def append_result(folder: Path, reproduction: str, values: Mapping[str, Any]) -> None:
     """Add a record to the `results.jsonl` of a folder, which is made if it is missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    machine = f"{platform.machine()}, Python {platform.python_version()}"
+    machine = describe_machine(find_device(None))
     append_json_line(folder / RESULTS_NAME, {FIELD: reproduction, **values, **provenance(), "machine": machine})
 
 

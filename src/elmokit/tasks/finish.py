@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from typing import TYPE_CHECKING, Any
 
-import torch
-
+from elmokit.layers.devices import describe_machine
 from elmokit.layers.scalar_mix import ScalarMix
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
@@ -21,8 +19,6 @@ from elmokit.tasks.task import E, P
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-    from torch import nn
 
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.loop import TaskTraining
@@ -96,7 +92,7 @@ def _result(loop: TaskTraining[E, P], examples: TaskExamples[E], tested: Mapping
         "mixes": _mixes(model.inputs),
         "seconds": round(progress.seconds, 1),
         "processor_seconds": round(progress.processor_seconds, 1),
-        "machine": _machine(model),
+        "machine": describe_machine(next(model.parameters()).device),
         **provenance(),
     }
 
@@ -113,13 +109,3 @@ def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:
         if isinstance(mix, ScalarMix):
             learnt[position]["weights"] = [round(weight.item(), 6) for weight in mix.weights.softmax(dim=0)]
     return learnt
-
-
-def _machine(module: nn.Module) -> str:
-    """The hardware that a run has used at its end, to which its times refer."""
-    device = next(module.parameters()).device
-    if device.type == "cuda":
-        name = torch.cuda.get_device_name(device)
-    else:
-        name = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads"
-    return f"{name}, torch {torch.__version__}"
