@@ -27,7 +27,7 @@ def squad_articles(paths: Sequence[Path]) -> OurTable:
         "The runs of question answering on the test set, F1: the articles whose passages share most with the text that "
         "mini-en has read, and all others. Shared: of eight successive words, how many are in that text too, mean over "
         "the articles. With the 95 % interval of the gain over test items. "
-        "Made by `python experiments/2026-11-22-reproduce/articles.py DATA FOLDER`."
+        "Measured by experiments/2026-11-22-reproduce/articles.py, with the folder of the data and that of the runs."
     )
     columns = ("questions", "shared", "no ELMo", "+ ELMo", "gain")
     return OurTable("SQuAD's articles that the biLM's text touches", about, columns, distinct_rows(rows))
