@@ -33,7 +33,7 @@ def test_table_2_has_the_paper_s_columns_and_all_lambdas(tmp_path: Path):
     (row,) = table2.our_rows([tmp_path])
     assert row.row == "NER" and row.is_extra
     assert [str(cell) for cell in row.cells] == ["61.00 ± 1.41", "64.50 ± 0.71", "66.00 ± 0.00", "68.00 ± 1.41"]
-    lambdas, gains, cove = table2.details([tmp_path])
+    lambdas, gains, _, cove = table2.details([tmp_path])
     assert cells(cove) == [["88.2", "88.7"], [None, "82.2"]]
     assert cells(lambdas) == [["66.00 ± 0.00", None, "68.00 ± 1.41", None]]
     assert cells(gains) == [["+3.50 [-2.85, 9.85]", "+3.50 [-2.85, 9.85]", "+2.00 [-10.71, 14.71]"]]
@@ -56,7 +56,7 @@ def test_table_3_has_the_places_and_what_they_gain(tmp_path: Path):
     (row,) = table3.our_rows([tmp_path])
     assert row.row == "SQuAD" and not row.is_extra
     assert [str(cell) for cell in row.cells] == ["60.50 ± 0.71", "63.00 ± 1.41", "56.00 ± 1.41"]
-    (gains,) = table3.details([tmp_path])
+    gains, _ = table3.details([tmp_path])
     assert cells(gains)[0][:2] == ["50.50 ± 0.71", "+10.00 [10.00, 10.00]"]
 
 
@@ -67,7 +67,7 @@ def test_an_ablation_has_its_arms_side_by_side(ablation: gamma.Ablation, tmp_pat
         pairs = zip(ablation.vary, values, strict=True)
         settings = [f"elmo.{name}={str(value).lower()}" for name, value in pairs]
         make_run(tmp_path / f"arm-{number}", *settings, test=1, dev=60 + number)
-    scores, gains = ablation.reproduction().details([tmp_path])  # pyright: ignore
+    scores, gains, _ = ablation.reproduction().details([tmp_path])  # pyright: ignore
     assert cells(scores) == [["50.00", *(f"{60 + number}.00" for number in range(len(ablation.arms)))]]
     assert cells(gains) == [[f"+{10 + number}.00 (one seed)" for number in range(len(ablation.arms))]]
     assert ablation.rows([tmp_path]) == []
@@ -158,7 +158,7 @@ def test_layers_that_do_not_vary_are_in_the_name_of_a_row(tmp_path: Path):
         for rescale in ("true", "false"):
             settings = (f"elmo.layers={layers}", f"elmo.rescale={rescale}")
             make_run(tmp_path / "-".join(settings), *settings, test=1, dev=score)
-    scores, gains = layer_norm.ABLATION.details([tmp_path])
+    scores, gains, _ = layer_norm.ABLATION.details([tmp_path])
     where = "NER: conll2003, 14,041 training examples, mini-en (01234567)"
     assert list(scores.rows) == list(gains.rows) == [f"{where}, 1 seed", f"{where}, layers top, 1 seed"]
     assert cells(scores) == [[None, score, None, score] for score in ("60.00", "70.00")]
@@ -173,7 +173,7 @@ def test_table_1_has_controls(tmp_path: Path):
             ("random", ("elmo.model=/models/random-0123",), 52),
         ):
             make_run(tmp_path / f"{name}-{seed}", *settings, f"seed={seed}", test=dev, dev=dev)
-    _, _, controls, _ = table1.details([tmp_path])
+    _, _, _, controls, _ = table1.details([tmp_path])
     gains = [f"+{gain}.00 [{gain}.00, {gain}.00]" for gain in (2, 3, 10)]
     assert cells(controls) == [["50.00 ± 0.00", *gains]]
 
@@ -185,7 +185,7 @@ def test_an_ensemble_stands_beside_the_papers(tmp_path: Path):
     scores = {"baseline": {"accuracy": 50.0}, "elmo": {"accuracy": 60.0}}
     append_result(tmp_path, "table1", {**values, "elmo": ["elmo-0", "elmo-1"], "ensembles": scores})
     make_run(tmp_path / "run", "elmo=none", test=1)
-    _, ensembles, *_ = table1.details([tmp_path])
+    _, _, ensembles, *_ = table1.details([tmp_path])
     assert list(ensembles.rows) == ["SNLI: snli, mini-en (f00d), elmo-0, elmo-1", "SQuAD: paper", "SNLI: paper"]
     assert cells(ensembles) == [["2", "50.00", "60.00"], ["11", None, "87.4"], ["5", None, "89.3"]]
 
@@ -207,7 +207,7 @@ def test_results_beside_runs_make_table_7(tmp_path: Path):
 def test_scores_with_a_fine_tuned_bilm_stand_beside_the_papers(tmp_path: Path):
     for name, model in (("as-it-is", "mini-en"), ("tuned", "finetuned-01234567-entailment")):
         make_run(tmp_path / name, f"elmo.model={model}", task="entailment", test=None)
-    *_, scores, printed = find_reproduction("table7").details([tmp_path])  # pyright: ignore
+    *_, scores, _, printed = find_reproduction("table7").details([tmp_path])  # pyright: ignore
     assert len(scores.rows) == 1
     assert dict(printed.rows) == {"SNLI": ("88.9", "89.5")}
 
@@ -221,3 +221,15 @@ def test_a_record_of_an_unknown_task_is_named(name: str, tmp_path: Path):
     make_run(tmp_path / "run", "elmo=none", test=1)
     with pytest.raises(ValueError, match=r"results\.jsonl, line 1: field task"):
         find_reproduction(name).details([tmp_path])  # pyright: ignore
+
+
+def test_runs_that_could_still_improve_show_each_epoch(tmp_path: Path):
+    for place, scores in {"none": (50, 54), "input": (40, 57.5), "both": (60, 61)}.items():
+        run = make_run(tmp_path / place, f"elmo={place}", test=1, task="question-answering", converged=False)
+        *_, last = (run / "metrics.jsonl").read_text().splitlines()
+        epochs = [{"epoch": n, "step": 9 * n, "loss": 1.0, "dev": {"f1": f1}} for n, f1 in enumerate(scores, start=1)]
+        lines = [*map(json.dumps, epochs), last]
+        (run / "metrics.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    _, epochs_table = table3.details([tmp_path])
+    assert cells(epochs_table) == [["50.0 54.0", "+4.00"], ["40.0 57.5", "+17.50"], ["60.0 61.0", "+1.00"]]
+    assert [name.partition(":")[0] for name in epochs_table.rows] == ["SQuAD, no ELMo", "SQuAD, input", "SQuAD, both"]

@@ -97,13 +97,13 @@ def test_what_tables_need_is_trained_once_and_measured(training: Training):
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")} == before
 
     assert table1.our_rows([folder]) == []  # the paper has no sentiment of two classes
-    intervals, ensembles, controls, others = table1.details([folder])
+    intervals, _, ensembles, controls, others = table1.details([folder])
     assert len(intervals.rows) == len(controls.rows) == 1 and not ensembles.rows and not others.rows
     (measured,) = read_results([folder], "table7")
     assert measured.text("data") == "sst" and measured.fields("before").number("mean") > 1
     (perplexities,) = table7.our_rows([folder])
     assert perplexities.row == "SST" and all(cell is not None for cell in perplexities.cells)
-    directions, scores, printed = table7.details([folder])
+    directions, scores, _, printed = table7.details([folder])
     assert len(directions.rows) == len(scores.rows) == len(printed.rows) == 1
 
 

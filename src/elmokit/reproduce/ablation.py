@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from elmokit.reproduce.epochs_table import NO_ELMO, epochs_table
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
 from elmokit.reproduce.reproduction import OurTable, Reproduction, distinct_rows
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from elmokit.reproduce.comparisons import Arm
     from elmokit.reproduce.families import Family
     from elmokit.reproduce.paper import PaperTable
     from elmokit.reproduce.planned_runs import PlannedRun, Setup
@@ -46,7 +48,7 @@ class Ablation:
         return []
 
     def details(self, paths: Sequence[Path]) -> list[OurTable]:
-        """The scores of the arms, and their gains over the runs without ELMo."""
+        """The scores of the arms, their gains over the runs without ELMo, and the score after each epoch."""
         scores: list[tuple[str, tuple[str | None, ...]]] = []
         gains: list[tuple[str, tuple[str | None, ...]]] = []
         for family in self.measured(paths):
@@ -60,7 +62,12 @@ class Ablation:
         return [
             OurTable("Scores", "On the development set, in percent.", ("no ELMo", *self.arms), distinct_rows(scores)),
             OurTable("Gains", about, tuple(self.arms), distinct_rows(gains)),
+            epochs_table((family, self._named_arms(family)) for family in self.measured(paths)),
         ]
+
+    def _named_arms(self, family: Family) -> list[tuple[str, Arm | None]]:
+        arms = ((name, family.arms.get(values)) for name, values in self.arms.items())
+        return [(NO_ELMO, family.baselines.get(())), *arms]
 
     def reproduction(self) -> Reproduction:
         """The record for the list of reproductions."""

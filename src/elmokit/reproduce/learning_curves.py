@@ -39,13 +39,13 @@ def learning_curves(paths: Sequence[Path]) -> list[LearningCurve]:
         paired = comparison.paired(comparison.test_sets[0])
         num_seeds = len(paired.elmo.runs)
         words = f"{paired.elmo.runs[0].num_used:,} examples, {num_seeds} seed{'' if num_seeds == 1 else 's'}"
-        curves = _mean(paired.baseline), _mean(paired.elmo)
+        curves = mean_curve(paired.baseline), mean_curve(paired.elmo)
         if all(curves):
             found.append(LearningCurve(TASK_DATA[task].row, comparison.metric, words, *curves))
     return found
 
 
-def _mean(arm: Arm) -> Curve:
+def mean_curve(arm: Arm) -> Curve:
     """Means over the runs after each epoch that all of them have."""
     epochs = zip(*(run.curve for run in arm.runs), strict=False)
     return tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from elmokit.reproduce.epochs_table import NO_ELMO, epochs_table
 from elmokit.reproduce.families import dev_score, families, gain_text, is_usual, read_task_runs
 from elmokit.reproduce.paper import TABLE_2, TABLE_2_COVE
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows, printed_table
@@ -56,7 +57,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 
 
 def details(paths: Sequence[Path]) -> list[OurTable]:
-    """All lambdas, the gains of one column over another with their intervals, and what the paper has of CoVe."""
+    """All lambdas, the gains of one column over another with their intervals, each epoch's score, and CoVe's scores."""
     found = measured(paths)
     names = [f"{family.row}: {family.measured_on()}" for family in found]
     lambdas = [tuple(dev_score(family.arms.get(mix), family.metric) for mix in MIXES) for family in found]
@@ -73,8 +74,14 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
             ("last layer over none", "all layers (0.001) over last layer", "lambda=0.001 over lambda=1"),
             distinct_rows(zip(names, map(_gains, found), strict=True)),
         ),
+        epochs_table((family, _named_arms(family)) for family in found),
         *([printed_table(TABLE_2_COVE)] if found else []),
     ]
+
+
+def _named_arms(family: Family) -> list[tuple[str, Arm | None]]:
+    mixes = ((f"lambda={penalty:g}", family.arms.get(mix)) for penalty, mix in zip(LAMBDAS, MIXES, strict=True))
+    return [(NO_ELMO, family.baselines.get(())), ("last layer", family.arms.get(TOP)), *mixes]
 
 
 def _paper_arms(family: Family) -> list[Arm | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from elmokit.reproduce.epochs_table import NO_ELMO, epochs_table
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
 from elmokit.reproduce.paper import TABLE_3
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction, distinct_rows
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from elmokit.reproduce.comparisons import Arm
     from elmokit.reproduce.families import Family
     from elmokit.reproduce.planned_runs import PlannedRun, Setup
 
@@ -55,7 +57,7 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 
 
 def details(paths: Sequence[Path]) -> list[OurTable]:
-    """The scores without ELMo, and the gains of one place over another with their intervals."""
+    """The scores without ELMo, the gains of one place over another with their intervals, and each epoch's score."""
     rows: list[tuple[str, tuple[str | None, ...]]] = []
     for family in measured(paths):
         none = family.baselines.get(())
@@ -66,7 +68,14 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
         rows.append((f"{family.row}: {family.measured_on()}", (None if score is None else str(score), *gains)))
     about = "Score without ELMo, and gains in points on the development set, paired by seed, with 95 % intervals."
     columns = ("no ELMo", "input over none", "both over input", "both over output")
-    return [OurTable("Differences between the places", about, columns, distinct_rows(rows))]
+    return [
+        OurTable("Differences between the places", about, columns, distinct_rows(rows)),
+        epochs_table((family, _named_arms(family)) for family in measured(paths)),
+    ]
+
+
+def _named_arms(family: Family) -> list[tuple[str, Arm | None]]:
+    return [(NO_ELMO, family.baselines.get(())), *((place, family.arms.get((place,))) for place in POSITIONS)]
 
 
 REPRODUCTION = Reproduction(

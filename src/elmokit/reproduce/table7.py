@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.metrics.statistic import Statistic
 from elmokit.model.model_name import with_fingerprint
+from elmokit.reproduce.epochs_table import NO_ELMO, epochs_table
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
 from elmokit.reproduce.paper import FINE_TUNING, TABLE_7
 from elmokit.reproduce.planned_runs import PlannedModel
@@ -62,14 +63,17 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
         for fields in read_results(paths, NAME)
     )
     scores: list[tuple[str, tuple[str | None, ...]]] = []
+    named: list[tuple[Family, list[tuple[str, Arm | None]]]] = []
     for family in families(read_task_runs(paths), VARY):
+        none = family.baselines.get(())
         for as_it_is, tuned in tuned_pairs(family):
-            cells = [dev_score(arm, family.metric) for arm in (family.baselines.get(()), as_it_is, tuned)]
+            cells = [dev_score(arm, family.metric) for arm in (none, as_it_is, tuned)]
             texts = [None if cell is None else str(cell) for cell in cells]
             run = as_it_is.runs[0]
             where = ", ".join(
                 (run.data, f"{run.num_used:,} training examples", run.model, *family.unusual, *family.unconverged)
             )
+            named.append((family, [(NO_ELMO, none), ("not fine-tuned", as_it_is), ("fine-tuned", tuned)]))
             scores.append((f"{family.row}: {where}", (*texts, gain_text(as_it_is, tuned, family.metric))))
     return [
         OurTable(
@@ -84,6 +88,7 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
             ("no ELMo", "not fine-tuned", "fine-tuned", "gain of fine-tuning"),
             distinct_rows(scores),
         ),
+        epochs_table(named),
         *([printed_table(FINE_TUNING)] if scores else []),
     ]
 
