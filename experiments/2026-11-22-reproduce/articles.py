@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.question_answering.reader import Question
 
 TASK = "question-answering"
+TEST_SET = "dev-v1.1.json"
 NUM_WORDS = 8
 NUM_MOST = 7
 """Articles that are set apart: the first edition of the shards had text of seven."""
@@ -67,7 +68,7 @@ def answers(arm: Arm, questions: list[Question]) -> list[list[Counts]]:
 
 
 def main(data: Path, folder: Path) -> None:
-    questions = list(read_questions(data / "tasks/squad_v1.1/dev-v1.1.json"))
+    questions = list(read_questions(data / "tasks/squad_v1.1" / TEST_SET))
     shares = shares_read(questions, sorted((data / "en").glob("train-*.txt.xz")))
     (comparison,) = [one for one in comparisons_among(usual_runs(read_runs([folder]))).comparisons if one.task == TASK]
     first, second = (answers(arm, questions) for arm in (comparison.baseline, comparison.elmo))
@@ -88,9 +89,14 @@ def main(data: Path, folder: Path) -> None:
     ordered = sorted(shares, key=lambda title: -shares[title])
     for title in ordered:
         print(json.dumps({"title": title, **measure([title])}, ensure_ascii=False))
-    runs = [run.name for arm in (comparison.baseline, comparison.elmo) for run in arm.runs]
+    names = {
+        "task": TASK,
+        "test_set": TEST_SET,
+        "model": comparison.elmo.runs[0].model,
+        "runs": [run.name for arm in (comparison.baseline, comparison.elmo) for run in arm.runs],
+    }
     for titles in (ordered[:NUM_MOST], ordered[NUM_MOST:]):
-        append_result(Path(__file__).parent, NAME, {"runs": runs, **measure(titles)})
+        append_result(Path(__file__).parent, NAME, {**names, **measure(titles)})
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VALUES = {
+    "task": "question-answering",
+    "model": "mini-en (c3b1f14d)",
     "articles": 7,
     "questions": 1328,
     "percent_read": 0.466,
@@ -25,11 +27,13 @@ VALUES = {
 
 
 def test_each_group_of_articles_has_a_row(tmp_path: Path) -> None:
-    append_result(tmp_path, NAME, VALUES)
+    append_result(tmp_path, NAME, {**VALUES, "elmo": 1.0})
+    append_result(tmp_path, NAME, VALUES)  # measured again
     append_result(tmp_path, NAME, {**VALUES, "articles": 41, "questions": 9242})
     table = squad_articles([tmp_path])
     cells = ("0.47 %", "60.87", "67.26", "+6.39 [5.09, 7.77]")
-    assert table.rows == {"7 articles": ("1,328", *cells), "41 articles": ("9,242", *cells)}
+    names = ("7 articles, mini-en (c3b1f14d)", "41 articles, mini-en (c3b1f14d)")
+    assert table.rows == {names[0]: ("1,328", *cells), names[1]: ("9,242", *cells)}
     assert all(len(row) == len(table.columns) for row in table.rows.values())
     assert table in details([tmp_path])
 

@@ -223,13 +223,23 @@ def test_a_record_of_an_unknown_task_is_named(name: str, tmp_path: Path):
         find_reproduction(name).details([tmp_path])  # pyright: ignore
 
 
-def test_runs_that_could_still_improve_show_each_epoch(tmp_path: Path):
+def write_epochs(folder: Path, scores: tuple[float, ...], *settings: str, converged: bool, num_train: int) -> None:
+    """A run of question answering with a development score for each epoch."""
+    run = make_run(folder, *settings, test=1, task="question-answering", num_train=num_train, converged=converged)
+    *_, last = (run / "metrics.jsonl").read_text().splitlines()
+    epochs = [{"epoch": n, "step": 9 * n, "loss": 1.0, "dev": {"f1": f1}} for n, f1 in enumerate(scores, start=1)]
+    (run / "metrics.jsonl").write_text("".join(f"{line}\n" for line in (*map(json.dumps, epochs), last)))
+
+
+@pytest.mark.parametrize("converged", [False, True])
+def test_the_largest_runs_that_could_still_improve_show_each_epoch(converged: bool, tmp_path: Path):
     for place, scores in {"none": (50, 54), "input": (40, 57.5), "both": (60, 61)}.items():
-        run = make_run(tmp_path / place, f"elmo={place}", test=1, task="question-answering", converged=False)
-        *_, last = (run / "metrics.jsonl").read_text().splitlines()
-        epochs = [{"epoch": n, "step": 9 * n, "loss": 1.0, "dev": {"f1": f1}} for n, f1 in enumerate(scores, start=1)]
-        lines = [*map(json.dumps, epochs), last]
-        (run / "metrics.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    _, epochs_table = table3.details([tmp_path])
-    assert cells(epochs_table) == [["50.0 54.0", "+4.00"], ["40.0 57.5", "+17.50"], ["60.0 61.0", "+1.00"]]
-    assert [name.partition(":")[0] for name in epochs_table.rows] == ["SQuAD, no ELMo", "SQuAD, input", "SQuAD, both"]
+        for seed in range(2):  # the second one ends an epoch later
+            settings, more = (f"elmo={place}", f"seed={seed}"), (80.0,) * seed
+            write_epochs(tmp_path / f"{place}-{seed}", (*scores, *more), *settings, converged=converged, num_train=200)
+        write_epochs(tmp_path / f"{place}-few", scores, f"elmo={place}", converged=False, num_train=100)
+    _, epochs = table3.details([tmp_path])
+    expected = [["50.0 54.0", "+4.00"], ["40.0 57.5", "+17.50"], ["60.0 61.0", "+1.00"]]
+    assert cells(epochs) == ([] if converged else expected)
+    names = [name.partition(":")[0] for name in epochs.rows]
+    assert names == ([] if converged else ["SQuAD, no ELMo", "SQuAD, input", "SQuAD, both"])

@@ -33,6 +33,7 @@ from elmokit.reproduce.planned_runs import Setup
 from elmokit.reproduce.reproduction import Reproduction
 from elmokit.reproduce.results import read_results, result_files
 from elmokit.reproduce.scales import SCALES
+from elmokit.reproduce.squad_articles import NAME as SQUAD_ARTICLES
 from elmokit.reproduce.system_results import NO_SYSTEM
 from elmokit.reproduce.systems import as_given, reads_word_vectors
 from elmokit.reproduce.task_gains import task_gains
@@ -86,7 +87,7 @@ def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
     claims = verdicts(Evidence(runs=with_runs, results=paths))
     if (tasks := _tasks(with_runs)) is not None:
         sections.append(tasks)
-    if records := {name: found for name in REPRODUCTIONS if (found := read_results(paths, name))}:
+    if records := {name: found for name in (*REPRODUCTIONS, SQUAD_ARTICLES) if (found := read_results(paths, name))}:
         sections.append(Section(origins_section(records), ()))
     page = results_page(gains, claims, sections, left_out, models=_bundled_fingerprints(), command=command)
     return {PAGE_NAME: page.encode(), **files}

@@ -51,7 +51,8 @@ class Ablation:
         """The scores of the arms, their gains over the runs without ELMo, and the score after each epoch."""
         scores: list[tuple[str, tuple[str | None, ...]]] = []
         gains: list[tuple[str, tuple[str | None, ...]]] = []
-        for family in self.measured(paths):
+        found = self.measured(paths)
+        for family in found:
             name = f"{family.row}: {family.measured_on()}"
             none = family.baselines.get(())
             arms = [family.arms.get(values) for values in self.arms.values()]
@@ -60,9 +61,9 @@ class Ablation:
             gains.append((name, tuple(gain_text(none, arm, family.metric) for arm in arms)))
         about = "Gain in points over no ELMo, paired by seed, with its 95 % interval (Student's t)."
         return [
-            OurTable("Scores", "On the development set, in percent.", ("no ELMo", *self.arms), distinct_rows(scores)),
+            OurTable("Scores", "On the development set, in percent.", (NO_ELMO, *self.arms), distinct_rows(scores)),
             OurTable("Gains", about, tuple(self.arms), distinct_rows(gains)),
-            epochs_table((family, self._named_arms(family)) for family in self.measured(paths)),
+            epochs_table((family, self._named_arms(family)) for family in found),
         ]
 
     def _named_arms(self, family: Family) -> list[tuple[str, Arm | None]]:

@@ -59,7 +59,8 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
 def details(paths: Sequence[Path]) -> list[OurTable]:
     """The scores without ELMo, the gains of one place over another with their intervals, and each epoch's score."""
     rows: list[tuple[str, tuple[str | None, ...]]] = []
-    for family in measured(paths):
+    found = measured(paths)
+    for family in found:
         none = family.baselines.get(())
         at_input, both, output = (family.arms.get((position,)) for position in POSITIONS)
         pairs = ((none, at_input), (at_input, both), (output, both))
@@ -67,10 +68,10 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
         gains = (gain_text(first, second, family.metric) for first, second in pairs)
         rows.append((f"{family.row}: {family.measured_on()}", (None if score is None else str(score), *gains)))
     about = "Score without ELMo, and gains in points on the development set, paired by seed, with 95 % intervals."
-    columns = ("no ELMo", "input over none", "both over input", "both over output")
+    columns = (NO_ELMO, "input over none", "both over input", "both over output")
     return [
         OurTable("Differences between the places", about, columns, distinct_rows(rows)),
-        epochs_table((family, _named_arms(family)) for family in measured(paths)),
+        epochs_table((family, _named_arms(family)) for family in found),
     ]
 
 

@@ -85,7 +85,7 @@ def details(paths: Sequence[Path]) -> list[OurTable]:
         OurTable(
             "Scores with either biLM",
             "On the development set; the gain is paired by seed, with its 95 % interval.",
-            ("no ELMo", "not fine-tuned", "fine-tuned", "gain of fine-tuning"),
+            (NO_ELMO, "not fine-tuned", "fine-tuned", "gain of fine-tuning"),
             distinct_rows(scores),
         ),
         epochs_table(named),
