@@ -31,8 +31,8 @@ import numpy as np
 import onnxruntime
 import torch
 
+from elmokit.elmo.elmo import Elmo
 from elmokit.integrations.onnx_export import export_onnx
-from elmokit.model.elmo import Elmo
 from elmokit.text.characters import batch_character_ids
 from machine import CPU_INFO, peak_megabytes, processor_name, resident_megabytes
 from plain_bilm import PlainBiLM

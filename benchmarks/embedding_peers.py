@@ -30,7 +30,7 @@ import torch
 import transformers
 
 sys.path.insert(0, str(Path(__file__).parent))
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 from embedding import Encode, checkpoint, cpu_seconds, elmo_encoder, held_out, plain_encoder, processor
 
 BATCH = 32

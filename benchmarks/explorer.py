@@ -30,7 +30,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 import elmokit
 from elmokit import Elmo
-from elmokit.text.lines import read_lines
+from elmokit.files.lines import read_lines
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import write_site
 

@@ -43,7 +43,7 @@ from elmokit.pretraining.run import new_softmax
 from elmokit.pretraining.train import resolved
 from elmokit.system.memory import keep_freed_memory
 from elmokit.text.characters import PADDING_ID
-from elmokit.text.spelling import ByteSpelling
+from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 from machine import peak_megabytes, processor_name
 

@@ -24,10 +24,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from elmokit.elmo.elmo import Elmo
+from elmokit.files.lines import read_lines
 from elmokit.integrations.ray_data import RayResources, embed_parquet
-from elmokit.model.elmo import Elmo
 from elmokit.system.batches import batched
-from elmokit.text.lines import read_lines
 from elmokit.vectors.embed_pieces import PieceSettings, embed_piece, list_pieces
 
 TEXT = Path(__file__).parents[1] / ".data" / "en" / "train-00000.txt"

@@ -25,10 +25,10 @@ from elmokit import Elmo
 from elmokit.analysis.homonyms import MEASUREMENTS, as_record, measure_homonyms, of_one_form, read_homonyms
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
 from elmokit.analysis.sense_study import study_senses
-from elmokit.model.formats.convert import convert
+from elmokit.formats.convert import convert
 from elmokit.runs.logged_runs import read_runs, write_runs
 from elmokit.scoring.perplexity import Perplexity, join_texts, read_with_softmax, text_losses
-from elmokit.text.markdown import markdown_table
+from elmokit.system.markdown import markdown_table
 
 BUNDLED = Path(elmokit.__file__).parent / "bundled"
 MAX_FILE_BYTES = 16_000_000

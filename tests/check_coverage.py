@@ -11,9 +11,9 @@ import json
 import sys
 from pathlib import Path
 
-from mirror import is_behind_doors
+from behind_doors import is_behind_doors
 
-SOURCE = "src/elmokit/"
+INTEGRATIONS = "src/elmokit/integrations/"
 
 
 def percentages(report: dict[str, object], *, doors: bool) -> dict[str, float]:
@@ -23,7 +23,7 @@ def percentages(report: dict[str, object], *, doors: bool) -> dict[str, float]:
     return {
         name: file["summary"]["percent_covered"]
         for name, file in files.items()
-        if is_behind_doors(name.removeprefix(SOURCE)) == doors
+        if (name.startswith(INTEGRATIONS) and is_behind_doors(Path(name).stem)) == doors
     }
 
 

@@ -21,7 +21,7 @@ MAY_IMPORT_LATE = {
     *(f"tasks/{task.parent.name}/task.py" for task in SOURCE.glob("tasks/*/task.py")),  # a task costs no torch
 }
 OPENS_ROOMS = {"__init__.py", "tasks/all_tasks.py", "reproduce/all_reproductions.py"}  # imported when asked for
-KNOWS_HDF5 = {f"model/formats/containers/hdf5{part}.py" for part in ("", "_dataset", "_numbered", "_output")}
+KNOWS_HDF5 = {f"files/hdf5{part}.py" for part in ("", "_dataset", "_numbered", "_output")}
 LIGHT = ["elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config"]
 CORE = {"torch", "numpy", "h5py", "tqdm", "jinja2"}
 
@@ -109,7 +109,7 @@ def test_optional_packages_name_an_extra_that_installs_them(path: Path):
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_there_is_one_kind_of_progress_bar(path: Path):
-    if name_of(path) != "system/progress.py":
+    if name_of(path) != "system/progress_bar.py":
         assert "tqdm" not in {imported for imported, _ in imports_in(parse(path))}
 
 
@@ -170,7 +170,7 @@ def test_what_must_start_fast_imports_nothing_slow(module: str):
 
 
 def test_inspecting_a_model_needs_no_torch():
-    loaded = run_python("-c", "import sys, elmokit.model.formats.inspect; print(*sys.modules)").split()
+    loaded = run_python("-c", "import sys, elmokit.formats.inspect; print(*sys.modules)").split()
     assert "torch" not in loaded
 
 

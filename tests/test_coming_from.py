@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.cli.main import _parser
-from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "coming-from.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.model.embedding import ElmoEmbedding
+from elmokit.elmo.embedding import ElmoEmbedding
 
 PAGE = (Path(__file__).parents[1] / "docs" / "embedding.md").read_text(encoding="utf-8")
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mirror import integration_of, is_behind_doors
+from behind_doors import integration_of, is_behind_doors
 
 FOLDER = Path(__file__).parents[1] / "examples"
-NEEDS_A_HUB = FOLDER / "integrations" / "hub.py"  # tests/model/test_hub.py has one
+NEEDS_A_HUB = FOLDER / "integrations" / "hub.py"  # tests/formats/test_hub.py has one
 EXAMPLES = sorted(
     path
     for path in set(FOLDER.rglob("*.py")) - {NEEDS_A_HUB}

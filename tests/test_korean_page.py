@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.cli import main as cli
-from elmokit.model.bundled import bundled_models
+from elmokit.formats.names import bundled_models
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "korean.md").read_text(encoding="utf-8")

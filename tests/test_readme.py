@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from elmokit.cli import main as cli
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.model.bilm import BiLM
-from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ def default_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         torch.manual_seed(1)
         bilm = BiLM(BiLMConfig(filters=((1, 8), (3, 8)), character_dim=4, projection_dim=128, lstm_dim=128))
         write_native(tmp_path / DEFAULT_MODEL, to_stored(bilm))
-        monkeypatch.setattr("elmokit.model.bundled.bundled_models", lambda: {DEFAULT_MODEL: tmp_path / DEFAULT_MODEL})
+        monkeypatch.setattr("elmokit.formats.names.bundled_models", lambda: {DEFAULT_MODEL: tmp_path / DEFAULT_MODEL})
 
 
 @pytest.mark.usefixtures("default_model")

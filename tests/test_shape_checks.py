@@ -11,8 +11,8 @@ import torch
 from beartype.roar import BeartypeDoorHintViolation
 
 import elmokit
-from elmokit.layers.maxout import Maxout
 from elmokit.layers.scalar_mix import ScalarMix
+from elmokit.layers.tasks.maxout import Maxout
 from elmokit.model.bilm import BiLMOutput, BiLMState
 from shape_checks import has_shape
 

@@ -54,7 +54,7 @@ def test_other_links_lead_to_the_repository_if_there_is_one():
 def test_the_reference_has_every_public_name():
     shown = PAGES.reference()
     assert all(f"## elmokit.{name}\n" in shown for name in elmokit._HOMES)
-    assert "\n::: elmokit.model.elmo.Elmo\n" in shown
+    assert "\n::: elmokit.elmo.elmo.Elmo\n" in shown
 
 
 def test_the_commands_have_the_help_of_every_verb(monkeypatch: pytest.MonkeyPatch):

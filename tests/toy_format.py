@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from elmokit.formats.file_kinds import FileKind
+from elmokit.formats.format import Format, WriteSettings
+from elmokit.formats.inspection import Inspection
+from elmokit.formats.model_files import ModelFiles
+from elmokit.formats.weights import StoredBiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.file_kinds import FileKind
-from elmokit.model.formats.format import Format, WriteSettings
-from elmokit.model.formats.inspection import Inspection
-from elmokit.model.formats.model_files import ModelFiles
-from elmokit.model.formats.stored import StoredBiLM
-from elmokit.system.untrusted import FormatError
+from elmokit.system.messages import FormatError
 
 _CONFIG = "toy_config"
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import torch
 
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 from elmokit.text.vocabulary import Vocabulary
 from toy_bilm import TINY, random_bilm
 

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.inputs import EncodedTokens, TokenInputs
 from elmokit.tasks.prediction import Prediction

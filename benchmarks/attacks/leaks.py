@@ -19,8 +19,8 @@ from attacks.outcome import Attempt, Outcome, Part
 from attacks.run_folders import PRETRAINING
 from attacks.targets import fast_disk
 from attacks.weights import SPECIALS, WORDS, stored_bilm
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.native import write_native
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.native import write_native
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import pretrain, resume_pretraining
 

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from attacks.targets import Target, again, in_new_folder, target
 from attacks.weights import SPECIALS, WORDS, stored_bilm
-from elmokit.model.formats.native import write_native
+from elmokit.formats.native import write_native
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run import Run
 from elmokit.pretraining.train import pretrain, resume_pretraining

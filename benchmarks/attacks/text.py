@@ -32,11 +32,11 @@ from attacks.targets import fast_disk
 from attacks.weights import SPECIALS, stored_bilm
 from elmokit.corpus.prepare import Preparation, prepare
 from elmokit.corpus.vocabulary_counts import write_vocabulary
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.native import write_native
+from elmokit.elmo.elmo import Elmo
+from elmokit.files.lines import read_lines
+from elmokit.formats.native import write_native
 from elmokit.scoring.breakdown import measure_files
 from elmokit.tasks.saved import TrainedTask, load_task
-from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.vectors.embed_file import embed_file

@@ -15,7 +15,7 @@ from attacks.targets import Target, in_new_folder, target
 from attacks.weights import SPECIALS, WORDS, stored_bilm
 from elmokit.corpus.prepare import Preparation, prepare
 from elmokit.corpus.vocabulary_counts import write_vocabulary
-from elmokit.model.formats.native import write_native
+from elmokit.formats.native import write_native
 from elmokit.scoring.breakdown import measure_files
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits

@@ -11,14 +11,14 @@ from unittest.mock import patch
 from attacks.limited_child import WrongError
 from attacks.targets import Target, target
 from attacks.weights import stored_bilm
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.native import write_native
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.native import write_native
 from elmokit.vectors import embed_file as embedding
 from elmokit.vectors.cache import Activations
 from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.partial import PartialVectors
-from elmokit.vectors.stored_layers import StoredLayers
+from elmokit.vectors.vector_file_layers import StoredLayers
 
 LINES = ("the cat sat", "on a mat .", "", "a b c", "Seoul", "the the the", "x")
 SENTENCES = [line.split() for line in LINES]

@@ -13,17 +13,17 @@ import numpy as np
 import torch
 
 from attacks.targets import Target, target
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.all_formats import FORMATS
+from elmokit.formats.bilm_tf import BILM_TF
+from elmokit.formats.format import Format, WriteSettings
+from elmokit.formats.inspect import inspect
+from elmokit.formats.read import to_stored
+from elmokit.formats.recognise import read_stored
+from elmokit.formats.weights import StoredBiLM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.all_formats import FORMATS
-from elmokit.model.formats.bilm_tf import BILM_TF
-from elmokit.model.formats.format import Format, WriteSettings
-from elmokit.model.formats.inspect import inspect
-from elmokit.model.formats.read import to_stored
-from elmokit.model.formats.recognise import read_stored
-from elmokit.model.formats.stored import StoredBiLM
 from elmokit.text.vocabulary import Vocabulary
 
 SMALL = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)

@@ -13,8 +13,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
+from elmokit.formats.native import read_config
 from elmokit.model.bilm import BiLM
-from elmokit.model.formats.native import read_config
 
 
 def main(run: Path, seed: int) -> None:

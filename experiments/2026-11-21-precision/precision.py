@@ -19,7 +19,7 @@ import torch
 from elmokit.analysis.homonyms import measure_homonyms, read_homonyms
 from elmokit.analysis.polysemes import read_polysemes
 from elmokit.analysis.polysemy import SenseRates, measure_senses
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 
 PRECISIONS = ("float32", "bfloat16", "int8")
 

@@ -11,8 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 from elmokit import Elmo
-from elmokit.text.lines import read_lines
-from elmokit.text.markdown import markdown_table
+from elmokit.files.lines import read_lines
+from elmokit.system.markdown import markdown_table
 
 FREQUENT = 1000
 """Rank up to which a word counts as frequent."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from elmokit.files.lines import read_lines
 from elmokit.metrics.interval import paired_bootstrap
 from elmokit.reproduce.comparisons import comparisons_among
 from elmokit.reproduce.families import usual_runs
@@ -27,7 +28,6 @@ from elmokit.reproduce.squad_articles import NAME
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.saved import load_task
-from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from elmokit.comparators.embed_with import embed_with
     from elmokit.corpus.prepare import Preparation, prepare
     from elmokit.corpus.vocabulary_counts import write_vocabulary
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.embedding import ElmoEmbedding
+    from elmokit.formats.convert import convert
+    from elmokit.formats.inspect import inspect
     from elmokit.layers.full_softmax import SoftmaxDetails
     from elmokit.layers.scalar_mix import ScalarMix
     from elmokit.model.bilm import BiLM
     from elmokit.model.config import BiLMConfig
-    from elmokit.model.elmo import Elmo
-    from elmokit.model.embedding import ElmoEmbedding
-    from elmokit.model.formats.convert import convert
-    from elmokit.model.formats.inspect import inspect
     from elmokit.pretraining.finetune import finetune
     from elmokit.pretraining.recipes import recipe as pretraining_recipe
     from elmokit.pretraining.train import pretrain, resume_pretraining
@@ -85,20 +85,20 @@ _HOMES = {
     "BiLM": "elmokit.model.bilm:BiLM",
     "BiLMConfig": "elmokit.model.config:BiLMConfig",
     "ChangeSettings": "elmokit.analysis.semantic_change.change:ChangeSettings",
-    "Elmo": "elmokit.model.elmo:Elmo",
-    "ElmoEmbedding": "elmokit.model.embedding:ElmoEmbedding",
+    "Elmo": "elmokit.elmo.elmo:Elmo",
+    "ElmoEmbedding": "elmokit.elmo.embedding:ElmoEmbedding",
     "Preparation": "elmokit.corpus.prepare:Preparation",
     "ScalarMix": "elmokit.layers.scalar_mix:ScalarMix",
     "SoftmaxDetails": "elmokit.layers.full_softmax:SoftmaxDetails",
     "Splits": "elmokit.tasks.config:Splits",
     "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
-    "convert": "elmokit.model.formats.convert:convert",
+    "convert": "elmokit.formats.convert:convert",
     "embed_fasta": "elmokit.vectors.embed_fasta:embed_fasta",
     "embed_file": "elmokit.vectors.embed_file:embed_file",
     "embed_with": "elmokit.comparators.embed_with:embed_with",
     "find_task": "elmokit.tasks.all_tasks:find_task",
     "finetune": "elmokit.pretraining.finetune:finetune",
-    "inspect": "elmokit.model.formats.inspect:inspect",
+    "inspect": "elmokit.formats.inspect:inspect",
     "load_task": "elmokit.tasks.saved:load_task",
     "load_vectors": "elmokit.vectors.files:load_vectors",
     "perplexity": "elmokit.scoring.perplexity:perplexity",

@@ -10,9 +10,9 @@ import torch
 from elmokit.analysis.homonyms import as_record, measure_homonyms, of_one_form, read_homonyms, read_recorded
 from elmokit.analysis.polysemes import Occurrence, words_of
 from elmokit.analysis.polysemy import Rate
+from elmokit.elmo.elmo import Elmo
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.model.elmo import Elmo
 from elmokit.reproduce.data_folders import unpacked
 
 TASK = unpacked(Path(__file__).parents[2] / ".data" / "ko" / "tasks" / "homonym_ko")

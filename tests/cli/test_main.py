@@ -18,10 +18,10 @@ from elmokit import __version__
 from elmokit.cli.main import main
 from elmokit.comparators.embed_with import embed_with
 from elmokit.corpus.stream import SentenceStream
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 from elmokit.scoring.minimal_pairs import read_pairs
 from elmokit.text.fasta import read_fasta
 
@@ -239,7 +239,7 @@ def test_warnings_and_descriptions_are_escaped_too(
         warnings.warn("of\nmo\x1bdel", stacklevel=1)
         raise ValueError("x" * 1_000_000)
 
-    monkeypatch.setattr("elmokit.model.formats.inspect.inspect", inspect)
+    monkeypatch.setattr("elmokit.formats.inspect.inspect", inspect)
     assert run("inspect", model) == 2
     warning, error = capsys.readouterr().err.splitlines()
     assert warning == r"elmokit: warning: of mo\x1bdel"

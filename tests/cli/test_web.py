@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from elmokit.cli.main import main
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from toy_bilm import random_bilm
 
 

@@ -13,7 +13,7 @@ from elmokit.comparators import context2vec_training
 from elmokit.comparators.checkpoint import CHECKPOINT_FILE
 from elmokit.comparators.context2vec import ContextEncoder, new_encoder
 from elmokit.comparators.context2vec_training import Context2vecConfig, negative_sampling_loss, train_context2vec
-from elmokit.runs.training import DivergenceError
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.text.vocabulary import Vocabulary
 
 SETTINGS = ["word_dim=4", "lstm_dim=4", "dim=4", "min_count=2", "batch_size=2", "log_every=2"]

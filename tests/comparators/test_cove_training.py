@@ -11,7 +11,7 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.comparators import cove_training
 from elmokit.comparators.cove_training import train_cove
-from elmokit.runs.training import DivergenceError
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.vectors.files import load_vectors
 
 SOURCE = "a cat sleeps\na dog runs fast\nthe cat runs\nthe dog sleeps here now\n"

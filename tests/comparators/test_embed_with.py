@@ -10,7 +10,7 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.comparators.embed_with import embed_with
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.stored_layers import StoredLayers
+from elmokit.vectors.vector_file_layers import StoredLayers
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from elmokit.comparators.sense_tagger import train_sense_tagger
 from elmokit.comparators.sense_words import SenseSentence
-from elmokit.runs.training import DivergenceError
+from elmokit.runs.optimizer_state import DivergenceError
 from toy_sense_sentences import LINES, senses, sentence, training
 
 SETTINGS = ["word_dim=12", "hidden_dim=12", "min_count=1", "dropout_rate=0", "learning_rate=0.02", "batch_size=3"]

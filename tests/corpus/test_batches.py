@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from elmokit.corpus.batches import Batch, Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
 from elmokit.text.characters import character_ids
-from elmokit.text.spelling import ByteSpelling
+from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "a", "b", "c"])

@@ -10,7 +10,7 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.corpus.exclusion import Exclusion
 from elmokit.corpus.prepare import Preparation, prepare
-from elmokit.text.lines import read_lines
+from elmokit.files.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
 PASSAGE = "one two three four five six"

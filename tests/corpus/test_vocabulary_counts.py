@@ -17,8 +17,8 @@ from elmokit.cli.main import main
 from elmokit.corpus import external_sort as spilled_sort
 from elmokit.corpus.external_sort import ExternalSort
 from elmokit.corpus.vocabulary_counts import write_vocabulary
-from elmokit.system.files import temporary_folder
-from elmokit.text.lines import read_lines
+from elmokit.files.atomic import temporary_folder
+from elmokit.files.lines import read_lines
 from elmokit.text.vocabulary import Vocabulary
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mirror import integration_of, is_behind_doors
+from behind_doors import integration_of, is_behind_doors
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(path for path in FOLDER.glob("integrations/*.py") if is_behind_doors(integration_of(path)))

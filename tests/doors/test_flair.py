@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.model.elmo import Elmo
-from elmokit.system.untrusted import FormatError
+from elmokit.elmo.elmo import Elmo
+from elmokit.system.messages import FormatError
 from toy_bilm import random_bilm
 
 pytest.importorskip("flair", reason="needs the extra: pip install 'elmokit[flair]'")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mirror import is_behind_doors
+from behind_doors import is_behind_doors
 
 PAGES = [
     page
     for page in sorted((Path(__file__).parents[2] / "docs/integrations").glob("*.md"))
-    if is_behind_doors(f"integrations/{page.stem}.py")
+    if is_behind_doors(page.stem)
 ]
 
 

@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.integrations import ray_data
 from elmokit.integrations.ray_data import PieceEmbedder, RayResources, embed_parquet
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 from elmokit.vectors.files import load_vectors
 from ray_bulk import ray_workers, start_ray

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.model.elmo import Elmo
-from elmokit.system.untrusted import FormatError
+from elmokit.elmo.elmo import Elmo
+from elmokit.system.messages import FormatError
 from toy_bilm import random_bilm
 from toy_hub import Repository, serving_hub
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_transformer
 
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.integrations.sklearn import ElmoVectorizer
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 from toy_bilm import random_bilm
 
 TABLE = pd.DataFrame({"text": ["A good film.", "A bad one."], "stars": [5, 1]}, index=["first", "second"])

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from elmokit.model.elmo import Elmo
-from elmokit.system.untrusted import FormatError
+from elmokit.elmo.elmo import Elmo
+from elmokit.system.messages import FormatError
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 from toy_bilm import random_bilm

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from elmokit.elmo.elmo import Elmo as Encoder
+from elmokit.files.hdf5 import open_unseen
 from elmokit.integrations.allennlp import Elmo, ElmoTokenEmbedder, batch_to_ids
-from elmokit.model.elmo import Elmo as Encoder
-from elmokit.model.formats.containers.hdf5 import open_unseen
 from elmokit.text.characters import batch_character_ids
 from toy_bilm import TINY, random_bilm
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from elmokit.elmo.elmo import Elmo
+from elmokit.files.hdf5 import open_unseen
 from elmokit.integrations.allennlp import ElmoEmbedder
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.containers.hdf5 import open_unseen
 from elmokit.vectors.files import load_vectors
 from toy_bilm import TINY, random_bilm
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from elmokit.elmo.elmo import Elmo
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
-from elmokit.model.elmo import Elmo
-from elmokit.system.untrusted import FormatError
+from elmokit.system.messages import FormatError
 from toy_bilm import random_bilm
 from toy_language_model import toy_elmo
 

@@ -16,12 +16,12 @@ import torch
 
 from elmokit import __version__
 from elmokit.cli.main import main
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.integrations import onnx_export
 from elmokit.integrations.onnx_export import ExportableBiLM, export_onnx, torch_scan
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 from elmokit.text.characters import batch_character_ids
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from mirror import is_behind_doors
+from behind_doors import is_behind_doors
 
 ROOT = Path(__file__).parents[2]
 MODULES = {path.stem for path in (ROOT / "src/elmokit/integrations").glob("*.py")}
 PAGES = [
     page
     for page in sorted((ROOT / "docs/integrations").glob("*.md"))
-    if page.stem in MODULES and not is_behind_doors(f"integrations/{page.stem}.py")
+    if page.stem in MODULES and not is_behind_doors(page.stem)
 ]
 
 

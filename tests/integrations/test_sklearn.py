@@ -26,10 +26,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.integrations.sklearn import ElmoVectorizer
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 from toy_bilm import random_bilm
 
 TEXTS = ["A good film.", "A bad film!", "Good, good.", "Bad; so bad.", "The good one", "The bad one"]

@@ -10,13 +10,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.layers.packed import linear
 from elmokit.layers.packed.linear import Precision
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, batch_character_ids
 from toy_bilm import random_bilm

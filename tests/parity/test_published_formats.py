@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from elmokit import Elmo, inspect
-from elmokit.model.formats.recognise import read_stored
+from elmokit.formats.recognise import read_stored
 from elmokit.scoring import perplexity as scoring_perplexity
 from elmokit.text.characters import padded
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.model.formats.convert import convert
+from elmokit.formats.convert import convert
 from elmokit.pretraining.changes import Change, with_change
 from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import PretrainingConfig, with_settings

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from elmokit.formats.convert import convert
+from elmokit.formats.read import read_bilm
 from elmokit.layers.sampled_softmax import Softmax
-from elmokit.model.formats.convert import convert
-from elmokit.model.formats.read import read_bilm
 from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.finetune import adapted_softmax, finetune
 from elmokit.pretraining.recipes import recipe, tiny

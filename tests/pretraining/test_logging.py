@@ -13,7 +13,7 @@ from elmokit.corpus.stream import CorpusPosition
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.evaluation import HeldOutPerplexity
 from elmokit.pretraining.logging import RunLog
-from elmokit.pretraining.progress import LossWindow, PretrainingProgress
+from elmokit.pretraining.position import LossWindow, PretrainingProgress
 
 CONFIG = PretrainingConfig(num_steps=100, batch_size=4, bptt_steps=5, learning_rate=0.5)
 RESUMED = PretrainingProgress(

@@ -16,8 +16,8 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
+from elmokit.files.locks import lock
 from elmokit.pretraining.ranks import Ranks, join_ranks
-from elmokit.system.locks import lock
 from elmokit.text.vocabulary import Vocabulary
 
 WORDS = "the boat bank river money judge court case ball game play actors king queen park she put lay by of".split()  # noqa: SIM905

@@ -21,6 +21,7 @@ import torch
 
 from attacks.limited_disk import files_of_at_most
 from elmokit.corpus.batches import packed_batches
+from elmokit.files.json_fields import Fields
 from elmokit.pretraining import checkpoints, run_folder
 from elmokit.pretraining import run as run_file
 from elmokit.pretraining.config import PretrainingConfig, with_settings
@@ -29,9 +30,8 @@ from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
 from elmokit.pretraining.run import Run
 from elmokit.pretraining.train import pretrain, resolved, resume_pretraining
-from elmokit.runs.training import DivergenceError
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.scoring.perplexity import perplexity
-from elmokit.system.json_fields import Fields
 from elmokit.text.vocabulary import Vocabulary
 
 SENTENCES = """the boat lay by the bank of the river

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from elmokit.files.json_fields import Fields
 from elmokit.report.origins_section import origins_section
-from elmokit.system.json_fields import Fields
 
 
 def record(**values: Any) -> Fields:

@@ -9,7 +9,7 @@ import pytest
 from elmokit.reproduce.results import append_result
 from elmokit.reproduce.squad_articles import NAME, squad_articles
 from elmokit.reproduce.table1 import details
-from elmokit.system.untrusted import FormatError
+from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.reproduce.systems import as_given, open_system, reads_word_vectors
 from elmokit.vectors.save_vectors import save_vectors
 from toy_bilm import random_bilm

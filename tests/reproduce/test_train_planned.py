@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import pretrain

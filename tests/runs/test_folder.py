@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from elmokit.files.locks import InUseError
 from elmokit.runs.folder import existing_run, new_run, read_config, start_writing, write_config
-from elmokit.system.locks import InUseError
 
 
 def read(folder: Path) -> dict[str, object]:

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 
 from elmokit.cli.main import main
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.layers.full_softmax import full_softmax_losses
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 from elmokit.scoring import breakdown
 from elmokit.scoring import perplexity as perplexity_file
 from elmokit.scoring.breakdown import Breakdown, MeasuredText, frequency_bands, measure_files

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from elmokit.cli.main import main
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.layers.projected_lstm import ProjectedLSTM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 from elmokit.scoring import perplexity as module
 from elmokit.scoring.perplexity import bilm_perplexity, perplexity
 from elmokit.text.characters import batch_character_ids

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from elmokit.system.json_fields import Fields
+from elmokit.files.json_fields import Fields
 from elmokit.tasks.all_tasks import task_recipe
 from elmokit.tasks.config import (
     ElmoInput,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 from elmokit.tasks.config import ElmoInput, InputConfig
 from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.words import load_word_table, new_word_table, save_word_table

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from elmokit.runs.training import DivergenceError
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import InputConfig, TrainingConfig
 from elmokit.tasks.loop import TaskTraining

@@ -16,8 +16,8 @@ import pytest
 
 import elmokit
 from elmokit.cli.main import main
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.convert import convert
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.convert import convert
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.config import Splits, with_settings
 from elmokit.tasks.saved import TrainedTask, load_task

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from elmokit.system.json_fields import Fields
+from elmokit.files.json_fields import Fields
 from elmokit.tasks.text_spans import LocatedTokens, TextSpan, text_of_tokens
 from elmokit.text.tokenizer import tokenize
 

@@ -19,7 +19,7 @@ from torch import nn
 
 import elmokit
 from attacks.limited_disk import files_of_at_most
-from elmokit.runs.training import DivergenceError
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import (
     Splits,

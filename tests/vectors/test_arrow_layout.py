@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmokit.cli.main import main
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import arrow_layout
 from elmokit.vectors import embed_file as embed
 from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.files import format_to_write, load_vectors, recognise
-from elmokit.vectors.stored import FlatVectors, Texts
-from elmokit.vectors.stored_layers import StoredLayers
+from elmokit.vectors.reader import FlatVectors, Texts
+from elmokit.vectors.vector_file_layers import StoredLayers
 from toy_bilm import random_bilm
 
 ELMO = Elmo(random_bilm())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 from elmokit.vectors.cache import Activations
 from elmokit.vectors.cache_folder import cached_pieces
 from elmokit.vectors.save_vectors import save_vectors
@@ -150,7 +150,7 @@ SHARE = """
 import sys
 from pathlib import Path
 import torch
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 from elmokit.vectors.cache import Activations
 
 number = int(sys.argv[3])
@@ -187,7 +187,7 @@ def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], forks: Any
 FULL = """
 import resource, sys
 from pathlib import Path
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 from elmokit.vectors.cache import Activations
 
 before = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from elmokit.cli.main import main
-from elmokit.model.elmo import Elmo
-from elmokit.model.layer_choice import Layers
+from elmokit.elmo.elmo import Elmo
+from elmokit.elmo.layer_choice import Layers
 from elmokit.vectors import embed_file, proteins
 from elmokit.vectors.embed_fasta import embed_fasta
 from elmokit.vectors.files import load_vectors

@@ -21,15 +21,15 @@ from safetensors import safe_open
 
 from attacks.limited_disk import files_of_at_most
 from elmokit.cli.main import main
+from elmokit.elmo.elmo import Elmo
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.model.elmo import Elmo
 from elmokit.vectors import embed_file as embed
 from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.files import format_to_write, load_vectors
 from elmokit.vectors.hdf5 import write_hdf5
 from elmokit.vectors.partial import PartialVectors
-from elmokit.vectors.stored import FlatVectors
+from elmokit.vectors.reader import FlatVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -430,7 +430,7 @@ import resource, sys
 import numpy as np
 from pathlib import Path
 from elmokit.vectors.files import format_to_write
-from elmokit.vectors.stored import FlatVectors
+from elmokit.vectors.reader import FlatVectors
 
 before = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))

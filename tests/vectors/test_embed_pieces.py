@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import embed_pieces as pieces
 from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.embed_pieces import EmbeddedPiece, PieceSettings, embed_piece, list_pieces

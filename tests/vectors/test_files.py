@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 
 from elmokit.vectors.files import format_to_write, load_vectors, recognise
 from elmokit.vectors.npy import offsets_path
-from elmokit.vectors.stored import FlatVectors
+from elmokit.vectors.reader import FlatVectors
 
 ENDINGS = (".h5", ".hdf5", ".npz", ".npy", ".safetensors")
 ABOUT = {"model": "0123", "precision": "float32", "layers": "all"}

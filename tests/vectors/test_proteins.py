@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 from elmokit.text.fasta import read_fasta
 from elmokit.vectors import proteins
 from elmokit.vectors.proteins import protein_vectors

@@ -15,11 +15,11 @@ import torch
 
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, words_of
 from elmokit.analysis.sense_study import SenseStudy, study_senses
-from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
-from elmokit.text.markdown import columns
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
+from elmokit.system.markdown import columns
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.demo import demo, terminal
 from elmokit.web.demo.page import page as demo_page

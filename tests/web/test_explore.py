@@ -16,11 +16,11 @@ import pytest
 
 from elmokit.analysis.polysemes import LISTS, read_polysemes
 from elmokit.cli.main import main
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.config import BiLMConfig
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
 from elmokit.reproduce.learnt_mixes import learnt_mixes, write_learnt_mixes
 from elmokit.tasks.all_tasks import TASKS
 from elmokit.text.vocabulary import Vocabulary

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 from elmokit.reproduce.learnt_mixes import read_learnt_mixes
 from elmokit.text.tokenizer import tokenize
 from elmokit.web.explore.presets import LEARNT_MIXES

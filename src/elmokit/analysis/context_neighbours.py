@@ -12,7 +12,7 @@ import numpy as np
 
 from elmokit.analysis.layer_mixes import mixes
 from elmokit.analysis.targets import Target, target_batches, target_vectors
-from elmokit.model.layer_choice import unit_vectors
+from elmokit.elmo.layer_choice import unit_vectors
 from elmokit.text.word_vectors import read_word_vectors
 
 if TYPE_CHECKING:

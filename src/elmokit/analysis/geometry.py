@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from elmokit.model.layer_choice import unit_vectors
+from elmokit.elmo.layer_choice import unit_vectors
 
 Floats = NDArray[np.float64]
 

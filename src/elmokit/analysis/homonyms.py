@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 from elmokit.analysis.polysemes import Occurrence, senses_of, words_of
 from elmokit.analysis.polysemy import Rate, measure_senses
-from elmokit.model.formats.native import folder_of
-from elmokit.system.json_fields import Fields, parse_json_object, read_json_object
-from elmokit.system.untrusted import FormatError, shown
+from elmokit.files.json_fields import Fields, parse_json_object, read_json_object
+from elmokit.files.lines import read_lines, split_tokens
+from elmokit.formats.native import folder_of
+from elmokit.system.messages import FormatError, shown
 from elmokit.text.corpora.tables import table_rows
-from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from elmokit.analysis.polysemy import SenseRates
-    from elmokit.model.elmo import Elmo
+    from elmokit.elmo.elmo import Elmo
 
 MEASUREMENTS = "measurements.json"
 """Name of the file in a bundled model's folder with the measurements of that model."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elmokit.model.layer_choice import unit_vectors
+from elmokit.elmo.layer_choice import unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from elmokit.model.layer_choice import unit_vectors
+from elmokit.elmo.layer_choice import unit_vectors
 from elmokit.model.token_cache import TokenCache
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary

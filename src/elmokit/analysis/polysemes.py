@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from elmokit.analysis.neighbours import most_frequent_words
-from elmokit.system.untrusted import shown
-from elmokit.text.lines import read_lines
+from elmokit.files.lines import read_lines
+from elmokit.system.messages import shown
 from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.files.lines import read_lines
 from elmokit.text.alignment import token_offsets
-from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import split_sentences, tokenize
 from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-    from elmokit.model.surprisal import SurprisalModel
+    from elmokit.elmo.surprisal import SurprisalModel
 
 RATES = {"forward": ("forward",), "backward": ("backward",), "both": ("forward", "backward")}
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from elmokit.analysis.targets import Target
-from elmokit.system.untrusted import FormatError, shown
+from elmokit.files.lines import read_chunks, read_lines, split_tokens
+from elmokit.system.messages import FormatError, shown
 from elmokit.text.corpora.penn import plain_token
-from elmokit.text.lines import read_chunks, read_lines, split_tokens
 
 if TYPE_CHECKING:
     import os

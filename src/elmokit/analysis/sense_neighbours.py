@@ -15,7 +15,7 @@ import numpy as np
 from elmokit.analysis.geometry import TIE
 from elmokit.analysis.layer_mixes import mixes
 from elmokit.analysis.targets import target_vectors
-from elmokit.model.layer_choice import unit_vectors
+from elmokit.elmo.layer_choice import unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

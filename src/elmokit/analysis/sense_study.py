@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from elmokit.analysis.neighbours import Context, Word
     from elmokit.analysis.polysemes import Language, Occurrence
     from elmokit.analysis.polysemy import SenseRates
-    from elmokit.model.elmo import Elmo
+    from elmokit.elmo.elmo import Elmo
 
 Floats = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.files.lines import read_lines
 from elmokit.text.corpora.columns import column_sentences
 from elmokit.text.corpora.penn import plain_token
-from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,10 +12,10 @@ import numpy as np
 
 from elmokit.analysis.layer_mixes import mixes
 from elmokit.analysis.targets import Target, target_vectors
-from elmokit.system.untrusted import FormatError, shown
+from elmokit.files.lines import read_lines, split_tokens
+from elmokit.system.messages import FormatError, shown
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.tables import table_rows
-from elmokit.text.lines import read_lines, split_tokens
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.whole_number import whole_number
 

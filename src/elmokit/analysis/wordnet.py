@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from elmokit.system.untrusted import FormatError, shown
-from elmokit.text.lines import read_lines
+from elmokit.files.lines import read_lines
+from elmokit.system.messages import FormatError, shown
 
 if TYPE_CHECKING:
     import os

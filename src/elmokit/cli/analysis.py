@@ -57,9 +57,9 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
 def _change(arguments: argparse.Namespace) -> None:
     """Measure how much the use of words differs between two corpora (semantic change)."""
     from elmokit.analysis.semantic_change.uses import open_corpus
-    from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
-    from elmokit.system.files import atomic_write, check_is_not_input
-    from elmokit.text.lines import read_lines
+    from elmokit.files.atomic import atomic_write, check_is_not_input
+    from elmokit.files.lines import read_lines
+    from elmokit.formats.names import DEFAULT_MODEL, resolve_model
 
     if arguments.output and arguments.json and arguments.output.resolve() == arguments.json.resolve():
         raise ValueError(f"{arguments.json} is named by --output and by --json; expected two files")
@@ -70,9 +70,9 @@ def _change(arguments: argparse.Namespace) -> None:
     resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds
 
     from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
-    from elmokit.model.elmo import Elmo
+    from elmokit.elmo.elmo import Elmo
     from elmokit.report.change_tables import change_json, change_rows, change_text
-    from elmokit.scoring.surprisal import as_tsv
+    from elmokit.scoring.surprisal_table import as_tsv
 
     names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")
     given = {name: getattr(arguments, name) for name in names}

@@ -61,7 +61,7 @@ def _add_substitutes(parser: argparse.ArgumentParser) -> None:
 def _substitutes(arguments: argparse.Namespace) -> None:
     """List the words that fit best into the gap [] of a sentence, by a model of context2vec."""
     from elmokit.comparators.context2vec import read_context2vec
-    from elmokit.text.lines import split_tokens
+    from elmokit.files.lines import split_tokens
 
     model = read_context2vec(arguments.model)
     for sentence in arguments.sentences:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit import __version__
-from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,7 +125,7 @@ def _models() -> Iterator[Finding]:
 
 
 def _read(folder: Path) -> str:
-    from elmokit.model.elmo import Elmo
+    from elmokit.elmo.elmo import Elmo
 
     elmo = Elmo.from_pretrained(folder, device="cpu")
     width = elmo.encode("1 2", layers="top").shape[1]

@@ -27,7 +27,7 @@ from elmokit.cli import (
 )
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
 from elmokit.cli.verb import Verb
-from elmokit.system.untrusted import shown
+from elmokit.system.messages import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

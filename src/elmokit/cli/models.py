@@ -46,7 +46,7 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
 
 def _convert(arguments: argparse.Namespace) -> None:
     """Convert a model to another format; the weights keep their values."""
-    from elmokit.model.formats.convert import convert
+    from elmokit.formats.convert import convert
 
     notes = convert(
         arguments.source,
@@ -78,8 +78,8 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 
 def _export(arguments: argparse.Namespace) -> None:
     """Export a model as ONNX and check it in onnxruntime (needs 'elmokit[onnx]'; takes up to a minute)."""
+    from elmokit.formats.read import read_bilm
     from elmokit.integrations.onnx_export import export_onnx
-    from elmokit.model.formats.read import read_bilm
 
     bilm, _, _ = read_bilm(arguments.model, arguments.weights)
     name = Path(arguments.weights or arguments.model).resolve().name
@@ -97,7 +97,7 @@ def _add_inspect(parser: argparse.ArgumentParser) -> None:
 
 def _inspect(arguments: argparse.Namespace) -> int:
     """Describe a model on disk: format, sizes, risks. Does not read the weights or import torch."""
-    from elmokit.model.formats.inspect import inspect
+    from elmokit.formats.inspect import inspect
 
     inspection = inspect(arguments.path, arguments.weights)
     print(inspection)

@@ -122,8 +122,8 @@ def _add_finetune(parser: argparse.ArgumentParser) -> None:
 
 def _finetune(arguments: argparse.Namespace) -> None:
     """Continue training a biLM on domain text; stops when held-out perplexity stops improving."""
-    from elmokit.model.bundled import resolve_model
-    from elmokit.text.lines import check_inputs
+    from elmokit.files.lines import check_inputs
+    from elmokit.formats.names import resolve_model
 
     check_inputs(*_texts(arguments))
     resolve_model(arguments.model)
@@ -146,7 +146,7 @@ def _finetune(arguments: argparse.Namespace) -> None:
 
 
 def _check_pretrain(arguments: argparse.Namespace) -> None:
-    from elmokit.text.lines import check_inputs
+    from elmokit.files.lines import check_inputs
 
     given = {"--vocabulary FILE": arguments.vocabulary, "--run DIR": arguments.run_dir}
     if arguments.resume:

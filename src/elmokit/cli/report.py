@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.model.bundled import DEFAULT_MODEL
+from elmokit.formats.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     import argparse

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
     from elmokit.cli.verb import Verb
-    from elmokit.model.surprisal import SurprisalModel
+    from elmokit.elmo.surprisal import SurprisalModel
     from elmokit.scoring.minimal_pairs import PairScore
 
 
@@ -59,9 +59,9 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     """Measure the perplexity of a model on text, in both directions, with the full softmax."""
     from contextlib import nullcontext
 
-    from elmokit.model.bundled import resolve_model
-    from elmokit.system.files import atomic_write, check_is_not_input, check_names
-    from elmokit.text.lines import check_inputs
+    from elmokit.files.atomic import atomic_write, check_is_not_input, check_names
+    from elmokit.files.lines import check_inputs
+    from elmokit.formats.names import resolve_model
 
     if arguments.top_min_count is not None and arguments.top is None:
         raise ValueError("--top-min-count needs --top N")
@@ -127,9 +127,9 @@ def _add_surprisal(parser: argparse.ArgumentParser) -> None:
 
 def _surprisal(arguments: argparse.Namespace) -> None:
     """Compute the surprisal of every token of a text, in bits, with the full softmax."""
-    from elmokit.model.bundled import resolve_model
-    from elmokit.system.files import check_is_not_input, check_output
-    from elmokit.text.lines import check_inputs
+    from elmokit.files.atomic import check_is_not_input, check_output
+    from elmokit.files.lines import check_inputs
+    from elmokit.formats.names import resolve_model
 
     rows = next((name for name in ("words", "sentences", "pairs") if getattr(arguments, name)), "tokens")
     if rows != "tokens" and (arguments.rank or arguments.entropy or arguments.top or arguments.boundaries):
@@ -142,7 +142,7 @@ def _surprisal(arguments: argparse.Namespace) -> None:
         check_output(arguments.output)  # because reading a large model takes minutes
     resolve_model(arguments.model)
 
-    from elmokit.model.elmo import Elmo
+    from elmokit.elmo.elmo import Elmo
 
     model = Elmo.from_pretrained(arguments.model, arguments.weights, device=arguments.device).surprisal_model()
     if rows == "pairs":
@@ -152,10 +152,10 @@ def _surprisal(arguments: argparse.Namespace) -> None:
 
 
 def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> None:
+    from elmokit.elmo.surprisal import SurprisalSettings
     from elmokit.layers.full_softmax import SoftmaxDetails
-    from elmokit.model.surprisal import SurprisalSettings
-    from elmokit.scoring.surprisal import TableSettings, as_tsv, surprisal_table
-    from elmokit.system.progress import progress_bar
+    from elmokit.scoring.surprisal_table import TableSettings, as_tsv, surprisal_table
+    from elmokit.system.progress_bar import progress_bar
 
     details = SoftmaxDetails(ranks=arguments.rank, entropies=arguments.entropy, num_likeliest=arguments.top)
     settings = TableSettings(
@@ -173,8 +173,8 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
 def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
     from elmokit.report.scoring_tables import accuracy_text
     from elmokit.scoring.minimal_pairs import accuracies, pair_rows, read_pairs, score_pairs
-    from elmokit.scoring.surprisal import as_tsv
-    from elmokit.system.progress import progress_bar
+    from elmokit.scoring.surprisal_table import as_tsv
+    from elmokit.system.progress_bar import progress_bar
 
     pairs = list(read_pairs(arguments.file, raw_text=arguments.tokenize))
     scores: list[PairScore] = []
@@ -190,7 +190,7 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
 @contextmanager
 def _output(path: Path | None) -> Generator[IO[str]]:
     """The file, complete or not at all, or stdout."""
-    from elmokit.system.files import atomic_write
+    from elmokit.files.atomic import atomic_write
 
     if path is None:
         yield sys.stdout

@@ -163,10 +163,10 @@ def _chosen_config(arguments: argparse.Namespace, settings: Sequence[str]) -> Ta
 
 def _splits(arguments: argparse.Namespace, task: str) -> Splits | None:
     """The files of the data, if they are given. What is not there is refused now, before torch is imported."""
-    from elmokit.model.bundled import resolve_model
+    from elmokit.files.lines import check_inputs
+    from elmokit.formats.names import resolve_model
     from elmokit.tasks.all_tasks import find_task
     from elmokit.tasks.config import Splits
-    from elmokit.text.lines import check_inputs
 
     if arguments.model:
         resolve_model(arguments.model)
@@ -185,7 +185,7 @@ def _splits(arguments: argparse.Namespace, task: str) -> Splits | None:
 
 def _check_data(path: Path) -> None:
     """Refuse a file that cannot be opened, but not the part of one that a task can read (`train-v1.1.json#4:`)."""
-    from elmokit.text.lines import check_inputs
+    from elmokit.files.lines import check_inputs
 
     if "#" not in path.name and not path.is_dir():
         check_inputs(path)
@@ -243,7 +243,7 @@ def _predict(arguments: argparse.Namespace) -> None:
     """Run a trained task model on a file."""
     from contextlib import nullcontext
 
-    from elmokit.system.files import atomic_write, check_is_not_input
+    from elmokit.files.atomic import atomic_write, check_is_not_input
     from elmokit.tasks.run_folder import read_record
 
     read_record(arguments.run_dir)

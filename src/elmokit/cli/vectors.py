@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
-    from elmokit.model.elmo import Elmo
-    from elmokit.model.layer_choice import Layers
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Layers
     from elmokit.vectors.cache_folder import CachedModel
     from elmokit.vectors.embed_file import EmbeddedFile
 
@@ -175,16 +175,16 @@ def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
 
 def _open_elmo(arguments: argparse.Namespace) -> Elmo:
     """The model, after a look at the input, because importing torch takes seconds."""
-    from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
-    from elmokit.system.files import check_is_not_input
-    from elmokit.text.lines import check_inputs
+    from elmokit.files.atomic import check_is_not_input
+    from elmokit.files.lines import check_inputs
+    from elmokit.formats.names import DEFAULT_MODEL, resolve_model
 
     model = arguments.model or DEFAULT_MODEL
     check_inputs(arguments.input)
     check_is_not_input(arguments.output, model, arguments.weights)
     resolve_model(model)
 
-    from elmokit.model.elmo import Elmo
+    from elmokit.elmo.elmo import Elmo
 
     return Elmo.from_pretrained(model, arguments.weights, device=arguments.device, precision=arguments.precision)
 
@@ -230,7 +230,7 @@ def _cache(arguments: argparse.Namespace) -> None:
 def _show_cache(folder: Path, models: Sequence[CachedModel]) -> None:
     from datetime import datetime
 
-    from elmokit.system.untrusted import count
+    from elmokit.system.messages import count
     from elmokit.vectors.cache_folder import LIMIT_VARIABLE, cache_limit
 
     size = sum(model.num_bytes for model in models) / 1e6

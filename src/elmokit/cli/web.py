@@ -63,7 +63,7 @@ def _explore(arguments: argparse.Namespace) -> None:
     """Open a page that runs a model in the browser: nearest contexts, maps, what it expects; nothing leaves it."""
     from tempfile import TemporaryDirectory
 
-    from elmokit.model.bundled import DEFAULT_MODEL
+    from elmokit.formats.names import DEFAULT_MODEL
     from elmokit.web.explore.server import serve
     from elmokit.web.explore.site import write_site
 

@@ -13,8 +13,8 @@ from elmokit.comparators.cove_training import train_cove
 from elmokit.comparators.static import STATIC
 from elmokit.comparators.transformer import HF_FIRST, HF_MEAN
 from elmokit.comparators.word_vector_training import train_fasttext, train_word2vec
-from elmokit.system.files import as_paths
-from elmokit.text.lines import is_read_once
+from elmokit.files.atomic import as_paths
+from elmokit.files.lines import is_read_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

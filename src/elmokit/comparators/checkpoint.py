@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from elmokit.runs.tensor_files import read_tensors, write_tensors
-from elmokit.runs.training import (
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.runs.optimizer_state import (
     check_tensors,
     expected_optimizer_tensors,
     load_optimizer,
     optimizer_tensors,
     tensors_under,
 )
-from elmokit.system.json_fields import Fields, parse_json_object
-from elmokit.system.untrusted import FormatError
+from elmokit.runs.tensor_files import read_tensors, write_tensors
+from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.system.digests import file_digest
+from elmokit.files.digests import file_digest
 from elmokit.vectors.padded import padded_layers
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from elmokit.comparators.comparator import Comparator, SystemLayers, of_equal_length
 from elmokit.comparators.run_folder import read_comparator_settings
 from elmokit.runs.folder import CONFIG_NAME
+from elmokit.runs.optimizer_state import check_tensors
 from elmokit.runs.tensor_files import read_tensors
-from elmokit.runs.training import check_tensors
 from elmokit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

@@ -26,11 +26,11 @@ from elmokit.comparators.context2vec import (
 from elmokit.comparators.run_folder import comparator_run, metrics_log
 from elmokit.corpus.stream import SentenceStream
 from elmokit.layers.random_numbers import seeded
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import write_tensors
-from elmokit.runs.training import DivergenceError
 from elmokit.system.batches import batched
-from elmokit.system.progress import progress_bar
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 

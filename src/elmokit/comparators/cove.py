@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from elmokit.comparators.comparator import Comparator, SystemLayers, of_equal_length
 from elmokit.comparators.cove_training import ENCODER_FILE
 from elmokit.comparators.translation import new_encoder
-from elmokit.model.formats.containers.torch_files import looks_like_torch_file, read_torch_file
+from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
+from elmokit.runs.optimizer_state import check_tensors
 from elmokit.runs.tensor_files import read_tensors
-from elmokit.runs.training import check_tensors
-from elmokit.system.untrusted import FormatError
+from elmokit.system.messages import FormatError
 from elmokit.vectors.static_layers import StaticLayers
 
 if TYPE_CHECKING:

@@ -16,14 +16,14 @@ from elmokit.comparators.checkpoint import load_checkpoint, remove_checkpoint, s
 from elmokit.comparators.comparator import of_equal_length
 from elmokit.comparators.run_folder import comparator_run, metrics_log
 from elmokit.comparators.translation import Translator, new_encoder
+from elmokit.files.lines import read_lines
 from elmokit.layers.random_numbers import seeded
 from elmokit.metrics.bleu import score_translations
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import write_tensors
-from elmokit.runs.training import DivergenceError
-from elmokit.system.progress import progress_bar
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 from elmokit.vectors.static_layers import StaticLayers

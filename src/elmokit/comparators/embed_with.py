@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.comparators.all_comparators import open_comparator
+from elmokit.files.atomic import check_is_not_input, check_output
+from elmokit.files.lines import read_lines, shown_name, split_tokens
 from elmokit.system.batches import batched
-from elmokit.system.files import check_is_not_input, check_output
-from elmokit.system.progress import progress_bar
+from elmokit.system.progress_bar import progress_bar
 from elmokit.system.warn import warn_caller
-from elmokit.text.lines import read_lines, shown_name, split_tokens
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.embed_file import EmbeddedFile
 from elmokit.vectors.save_vectors import save_vectors

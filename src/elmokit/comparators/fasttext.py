@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.system.untrusted import FormatError, readable_bytes
+from elmokit.system.messages import FormatError, readable_bytes
 from elmokit.text.word_vectors import MAX_DIM, MAX_WORD_BYTES
 
 if TYPE_CHECKING:

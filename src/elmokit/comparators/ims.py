@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elmokit.system.extras import require
-from elmokit.system.progress import progress_bar
+from elmokit.system.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from elmokit.comparators.checkpoint import CHECKPOINT_FILE
+from elmokit.files.digests import file_digest
+from elmokit.files.json_fields import Fields, read_json_object
 from elmokit.runs.folder import (
     CONFIG_NAME,
     METRICS_NAME,
@@ -18,9 +20,7 @@ from elmokit.runs.folder import (
     write_config,
 )
 from elmokit.runs.metrics_log import append_json_line, keep_records
-from elmokit.system.digests import file_digest
-from elmokit.system.json_fields import Fields, read_json_object
-from elmokit.system.untrusted import FormatError
+from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -16,12 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.layers.encoder import BiLSTM
 from elmokit.layers.random_numbers import seeded
+from elmokit.layers.tasks.recurrent import BiLSTM
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.runs.settings import change_settings
-from elmokit.runs.training import DivergenceError
 from elmokit.system.batches import batched
-from elmokit.system.progress import progress_bar
+from elmokit.system.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.comparators.fasttext import MAX_NGRAM
 from elmokit.corpus.stream import SentenceStream
+from elmokit.files.atomic import atomic_write, check_is_not_input
+from elmokit.files.locks import lock
 from elmokit.runs.settings import change_settings
 from elmokit.system.batches import batched
 from elmokit.system.extras import require
-from elmokit.system.files import atomic_write, check_is_not_input
-from elmokit.system.locks import lock
-from elmokit.system.progress import progress_bar
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.word_vectors import MAX_DIM
 
 if TYPE_CHECKING:

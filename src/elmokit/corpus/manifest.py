@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.system.untrusted import count
-from elmokit.text.markdown import markdown_table
+from elmokit.system.markdown import markdown_table
+from elmokit.system.messages import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

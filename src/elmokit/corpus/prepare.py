@@ -32,12 +32,12 @@ from elmokit.corpus.manifest import (
     Source,
 )
 from elmokit.corpus.raw_text import SentenceTokenizer, keep_spelling, morphemes, read_raw_documents, script_share
-from elmokit.model.formats.folder import new_folder
-from elmokit.system.digests import file_digest
-from elmokit.system.files import as_paths, atomic_write, check_names, temporary_folder
-from elmokit.system.progress import progress_bar
-from elmokit.system.untrusted import listed, shown
-from elmokit.text.lines import is_read_once
+from elmokit.files.atomic import as_paths, atomic_write, check_names, temporary_folder
+from elmokit.files.digests import file_digest
+from elmokit.files.folder import new_folder
+from elmokit.files.lines import is_read_once
+from elmokit.system.messages import listed, shown
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 HELD_OUT_FILE = "heldout.txt.xz"

@@ -8,8 +8,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from elmokit.files.lines import read_lines
 from elmokit.system.extras import require
-from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
 PIECE_CHARACTERS = 1_000_000

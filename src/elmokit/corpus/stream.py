@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elmokit.corpus.manifest import MANIFEST_JSON_NAME, MANIFEST_NAME
+from elmokit.files.lines import read_lines, shown_name, split_tokens
 from elmokit.system.batches import batched
-from elmokit.text.lines import read_lines, shown_name, split_tokens
 
 BLOCK_LINES = 65_536  # lines that are in memory and shuffled together, about 10 MB of text
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.stream import SentenceStream
-from elmokit.system.files import as_paths, atomic_write, check_is_not_input, temporary_folder
-from elmokit.system.progress import progress_bar
-from elmokit.system.untrusted import FormatError, listed
+from elmokit.files.atomic import as_paths, atomic_write, check_is_not_input, temporary_folder
+from elmokit.system.messages import FormatError, listed
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.vocabulary import UNKNOWN
 

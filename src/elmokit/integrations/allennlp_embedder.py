@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from elmokit.elmo.elmo import Elmo
+from elmokit.files.atomic import atomic_write
+from elmokit.files.hdf5_output import new_hdf5
 from elmokit.integrations.allennlp_bilm import AllenNLPBiLM
 from elmokit.integrations.allennlp_files import check_files
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.containers.hdf5_output import new_hdf5
 from elmokit.system.batches import batched
-from elmokit.system.files import atomic_write
-from elmokit.system.progress import progress_bar
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import batch_character_ids, check_sentences
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elmokit.model.formats.read import read_bilm
+from elmokit.formats.read import read_bilm
 
 if TYPE_CHECKING:
     from pathlib import Path

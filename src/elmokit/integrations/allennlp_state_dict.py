@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from elmokit.model.formats.torch_layout import FORGET_BIAS, CharacterNames, Sizes, expected_shapes
+from elmokit.formats.torch_layout import FORGET_BIAS, CharacterNames, Sizes, expected_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from elmokit.elmo.elmo import Elmo
+from elmokit.elmo.layer_choice import Layers, as_layers
+from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
-from elmokit.model.bundled import DEFAULT_MODEL
-from elmokit.model.elmo import Elmo
-from elmokit.model.layer_choice import Layers, as_layers
 from elmokit.system.extras import require
 
 if TYPE_CHECKING:

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from elmokit.model.layer_choice import DEFAULT_LAYERS, as_layers
-from elmokit.model.sentences import tokens_of_each
+from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
+from elmokit.elmo.sentences import tokens_of_each
 from elmokit.system.batches import batched
 from elmokit.system.extras import require
-from elmokit.system.progress import progress_bar
-from elmokit.system.untrusted import shown
+from elmokit.system.messages import shown
+from elmokit.system.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from jaxtyping import Float32
 
-    from elmokit.model.elmo import Elmo
-    from elmokit.model.layer_choice import Layers
-    from elmokit.model.sentences import Sentence
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Layers
+    from elmokit.elmo.sentences import Sentence
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

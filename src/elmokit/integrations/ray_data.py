@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.model.bundled import DEFAULT_MODEL
-from elmokit.model.elmo import Elmo
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.system.extras import require
 from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from elmokit.elmo.layer_choice import Layers
     from elmokit.layers.packed.linear import Precision
-    from elmokit.model.layer_choice import Layers
 
 
 @dataclass(frozen=True)

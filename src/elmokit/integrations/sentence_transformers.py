@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from elmokit.model.bundled import DEFAULT_MODEL
-from elmokit.model.elmo import Elmo
-from elmokit.model.embedding import ElmoEmbedding, LayerChoice
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
-from elmokit.model.sentences import Sentence, tokens_of_each
+from elmokit.elmo.elmo import Elmo
+from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
+from elmokit.elmo.sentences import Sentence, tokens_of_each
+from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
+from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.system.extras import require
-from elmokit.system.safetensors import read_arrays, read_layout, write_arrays
-from elmokit.system.untrusted import FormatError
+from elmokit.system.messages import FormatError
 from elmokit.text.characters import padded
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from elmokit.model.bundled import DEFAULT_MODEL
-from elmokit.model.elmo import Elmo
-from elmokit.model.sentences import tokens_of_each
+from elmokit.elmo.elmo import Elmo
+from elmokit.elmo.sentences import tokens_of_each
+from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.system.extras import require
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float32
     from numpy import ndarray
 
-    from elmokit.model.layer_choice import Layers, Pooling
-    from elmokit.model.sentences import Sentence
+    from elmokit.elmo.layer_choice import Layers, Pooling
+    from elmokit.elmo.sentences import Sentence
 
 _base: Any = require("sklearn.base", extra="sklearn", purpose="ElmoVectorizer", package="scikit-learn")
 _validation: Any = require(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.layers.packed.linear import Precision, check_precision
-from elmokit.model.bundled import DEFAULT_MODEL
-from elmokit.model.elmo import Elmo
 from elmokit.system.extras import require
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from jaxtyping import Float32, Int
 
-    from elmokit.model.layer_choice import Layers
+    from elmokit.elmo.layer_choice import Layers
 
     Array = Float32[np.ndarray, "T E"]
 

@@ -27,7 +27,7 @@ from elmokit.model.token_cache import TokenCache
 from elmokit.system.memory import give_back_freed_memory
 from elmokit.text.character_numbers import PADDING_ID
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.spelling import ByteSpelling, Spelling
+from elmokit.text.indexer import ByteSpelling, Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from elmokit.layers.lookup_encoder import LookupEncoder
     from elmokit.layers.packed.char_encoder import PackedCharEncoder
     from elmokit.layers.packed.lookup_encoder import PackedLookupEncoder
-    from elmokit.text.spelling import Spelling
+    from elmokit.text.indexer import Spelling
 
     Encoder = CharEncoder | PackedCharEncoder | LookupEncoder | PackedLookupEncoder
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from elmokit.files.json_fields import Fields
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.system.json_fields import Fields
-from elmokit.text.markdown import escape_markdown
+from elmokit.system.markdown import escape_markdown
 
 
 @dataclass(frozen=True)

@@ -22,25 +22,25 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from elmokit.files.atomic import atomic_write
+from elmokit.files.json_fields import Fields, read_json_object
+from elmokit.files.lines import MAX_LINE_BYTES
+from elmokit.formats.native import WEIGHTS_NAME
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM, BiLMState
-from elmokit.model.formats.native import WEIGHTS_NAME
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.optimizers import CombinedOptimizer, parts_of
-from elmokit.pretraining.progress import PretrainingProgress
-from elmokit.runs.tensor_files import CHECKSUM, read_tensors, write_tensors
-from elmokit.runs.training import (
+from elmokit.pretraining.position import PretrainingProgress
+from elmokit.runs.optimizer_state import (
     check_tensors,
     expected_optimizer_tensors,
     load_optimizer,
     optimizer_tensors,
     tensors_under,
 )
-from elmokit.system.files import atomic_write
-from elmokit.system.json_fields import Fields, read_json_object
-from elmokit.system.untrusted import FormatError
-from elmokit.text.lines import MAX_LINE_BYTES
+from elmokit.runs.tensor_files import CHECKSUM, read_tensors, write_tensors
+from elmokit.system.messages import FormatError
 
 TENSORS_FILE = "training.safetensors"
 PROGRESS_FILE = "training.json"

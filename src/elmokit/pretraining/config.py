@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from elmokit.formats.config_json import config_of
 from elmokit.model.config import BiLMConfig
-from elmokit.model.formats.sizes import config_of
 from elmokit.runs.settings import change_settings, settings_of
 
 if TYPE_CHECKING:
-    from elmokit.system.json_fields import Fields
+    from elmokit.files.json_fields import Fields
 
 CHOICES = {
     "softmax": ("sampled", "full"),

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import torch
 
+from elmokit.files.atomic import as_paths
+from elmokit.formats.names import resolve_model
+from elmokit.formats.read import from_stored
+from elmokit.formats.recognise import read_stored
 from elmokit.layers.random_numbers import seeded
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
-from elmokit.model.bundled import resolve_model
-from elmokit.model.formats.read import from_stored
-from elmokit.model.formats.recognise import read_stored
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.recipes import finetuning
 from elmokit.pretraining.run import new_softmax
 from elmokit.pretraining.run_folder import RunRecord
 from elmokit.pretraining.train import begin
-from elmokit.system.files import as_paths
 from elmokit.text.vocabulary import Vocabulary
 
 

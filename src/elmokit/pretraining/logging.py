@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.evaluation import HeldOutPerplexity
-from elmokit.pretraining.progress import PretrainingProgress
+from elmokit.pretraining.position import PretrainingProgress
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
 from elmokit.system.extras import require
-from elmokit.system.progress import progress_bar
+from elmokit.system.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard.writer import SummaryWriter

@@ -17,10 +17,10 @@ from torch import Tensor
 
 from elmokit.corpus.batches import Batch, Packer, PackerState, packed_batches
 from elmokit.corpus.stream import SentenceStream
+from elmokit.formats.native import CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.layers.random_numbers import seeded
 from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
 from elmokit.model.bilm import BiLM, BiLMState
-from elmokit.model.formats.native import CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.pretraining.checkpoints import (
     Checkpoint,
     checkpoints,
@@ -38,12 +38,12 @@ from elmokit.pretraining.evaluation import HeldOutPerplexity, held_out_perplexit
 from elmokit.pretraining.gradients import LossAndGradients, StepResult
 from elmokit.pretraining.logging import RunLog
 from elmokit.pretraining.optimizers import new_optimizer
-from elmokit.pretraining.progress import PretrainingProgress
+from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.run_folder import HELD_OUT_NAME
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import keep_records
-from elmokit.runs.training import DivergenceError
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.system.warn import warn_caller
 from elmokit.text.vocabulary import Vocabulary
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elmokit.model.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
+from elmokit.files.atomic import atomic_write, check_names
+from elmokit.files.json_fields import LARGEST_INTEGER, MAX_BYTES, Fields
+from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.changes import Change, changes_text, read_changes
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, config_text, read_config, write_config
-from elmokit.system.files import atomic_write, check_names
-from elmokit.system.json_fields import LARGEST_INTEGER, MAX_BYTES, Fields
-from elmokit.system.untrusted import count, readable_bytes
-from elmokit.text.markdown import escape_markdown
+from elmokit.system.markdown import escape_markdown
+from elmokit.system.messages import count, readable_bytes
 from elmokit.text.vocabulary import Vocabulary
 
 HELD_OUT_NAME = "heldout.txt"

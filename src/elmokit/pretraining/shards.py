@@ -6,10 +6,10 @@ from dataclasses import replace
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from elmokit.system.digests import file_digest
-from elmokit.system.progress import progress_bar
-from elmokit.system.untrusted import count
-from elmokit.text.lines import is_read_once, read_lines
+from elmokit.files.digests import file_digest
+from elmokit.files.lines import is_read_once, read_lines
+from elmokit.system.messages import count
+from elmokit.system.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

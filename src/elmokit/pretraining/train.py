@@ -14,11 +14,13 @@ from pathlib import Path
 import torch
 
 from elmokit.corpus.stream import SentenceStream
+from elmokit.files.atomic import as_paths
+from elmokit.files.json_fields import Fields
+from elmokit.formats.native import CARD_NAME, VOCABULARY_NAME, WEIGHTS_NAME
+from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.layers.devices import find_device
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
-from elmokit.model.formats.containers.vocabulary import read_vocabulary
-from elmokit.model.formats.native import CARD_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.pretraining.changes import with_change
 from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import PretrainingConfig, with_settings
@@ -36,11 +38,9 @@ from elmokit.pretraining.run_folder import (
 )
 from elmokit.pretraining.shards import check_files, check_same_text, check_text, moved_to, with_contents
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
-from elmokit.system.files import as_paths
-from elmokit.system.json_fields import Fields
-from elmokit.system.untrusted import count
+from elmokit.system.messages import count
 from elmokit.system.warn import warn_caller
-from elmokit.text.spelling import Spelling
+from elmokit.text.indexer import Spelling
 from elmokit.text.vocabulary import Vocabulary
 
 CUT_SHORT = "step-00000000"

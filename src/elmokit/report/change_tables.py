@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from elmokit.analysis.semantic_change.distances import Distance, Distances
-from elmokit.system.untrusted import shown
-from elmokit.text.markdown import aligned_table
+from elmokit.system.markdown import aligned_table
+from elmokit.system.messages import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from elmokit.corpus.vocabulary_counts import SPECIALS
-from elmokit.system.untrusted import count
+from elmokit.system.messages import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

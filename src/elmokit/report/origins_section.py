@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from elmokit.model.model_name import with_fingerprint
-from elmokit.text.markdown import ABSENT, markdown_table
+from elmokit.formats.model_name import with_fingerprint
+from elmokit.system.markdown import ABSENT, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from elmokit.system.json_fields import Fields
+    from elmokit.files.json_fields import Fields
 
 HEADER = ("table", "of", "version, commit", "machine", "date", "CPU seconds")
 EXPLANATION = (

@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from elmokit.files.atomic import atomic_write, temporary_folder
 from elmokit.report.reproduction_page import reproduction_page
 from elmokit.report.results_report import results_files
 from elmokit.report.run_history import read_history
@@ -20,7 +21,6 @@ from elmokit.reproduce.reproduction import Request, paths_of
 from elmokit.reproduce.results import result_files
 from elmokit.reproduce.task_runs import is_task_run
 from elmokit.runs.logged_runs import LoggedRun, has_runs, read_runs
-from elmokit.system.files import atomic_write, temporary_folder
 
 CURVE_NAME = "training-curve.svg"
 TRAINING_NAME = "training.md"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elmokit.reproduce.paper import TABLE_1
-from elmokit.text.markdown import code_block, code_span, heading_link, markdown_table
+from elmokit.system.markdown import code_block, code_span, heading_link, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

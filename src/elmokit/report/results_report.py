@@ -11,9 +11,9 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.model.bundled import DEFAULT_MODEL, bundled_models
-from elmokit.model.elmo import Elmo
-from elmokit.model.model_name import FINGERPRINT_DIGITS
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.model_name import FINGERPRINT_DIGITS
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models
 from elmokit.report.figures import curves_figure, sample_figure, weights_figure
 from elmokit.report.origins_section import origins_section
 from elmokit.report.pictures import pictures
@@ -40,7 +40,7 @@ from elmokit.reproduce.task_gains import task_gains
 from elmokit.reproduce.task_runs import is_task_run, read_task_run
 from elmokit.reproduce.train_command import train_command
 from elmokit.runs.logged_runs import has_runs, read_runs
-from elmokit.text.markdown import escape_markdown
+from elmokit.system.markdown import escape_markdown
 
 if TYPE_CHECKING:
     from elmokit.reproduce.task_runs import TaskRun

@@ -7,8 +7,8 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.files.json_fields import Fields
 from elmokit.pretraining.run_folder import record_of
-from elmokit.system.json_fields import Fields
 
 if TYPE_CHECKING:
     from elmokit.pretraining.changes import Change

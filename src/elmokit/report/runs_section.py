@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from elmokit.system.markdown import ABSENT, escape_markdown, markdown_table
 from elmokit.tasks.all_tasks import find_task
-from elmokit.text.markdown import ABSENT, escape_markdown, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elmokit.text.markdown import aligned_table
+from elmokit.system.markdown import aligned_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from elmokit.reproduce.comparisons import gain
 from elmokit.reproduce.families import gains_by_seed, is_usual
 from elmokit.reproduce.paper import TABLE_1
 from elmokit.reproduce.table1 import counterpart
-from elmokit.text.markdown import ABSENT, escape_markdown, markdown_table
+from elmokit.system.markdown import ABSENT, escape_markdown, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

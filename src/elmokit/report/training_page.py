@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.pretraining.recipes import RECIPES
 from elmokit.reproduce.paper import PRETRAINING
-from elmokit.text.markdown import ABSENT, code_span, escape_markdown, markdown_table
+from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

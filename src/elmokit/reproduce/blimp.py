@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.elmo.elmo import Elmo
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.files.lines import read_lines
+from elmokit.formats.model_name import model_name, with_fingerprint
+from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.metrics.score import Accuracy
 from elmokit.metrics.statistic import Statistic
-from elmokit.model.bundled import DEFAULT_MODEL
-from elmokit.model.elmo import Elmo
-from elmokit.model.model_name import model_name, with_fingerprint
 from elmokit.reproduce.data_folders import data_folder
 from elmokit.reproduce.published import BLIMP
 from elmokit.reproduce.reproduction import OurRow, OurTable, Reproduction
 from elmokit.reproduce.results import RESULTS_NAME, append_result, read_results
 from elmokit.scoring.minimal_pairs import accuracies, score_pairs
-from elmokit.system.json_fields import Fields, parse_json_object
-from elmokit.system.progress import progress_bar
-from elmokit.text.lines import read_lines
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

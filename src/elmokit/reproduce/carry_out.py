@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.model.elmo import Elmo
-from elmokit.model.model_name import FINGERPRINT_DIGITS
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.model_name import FINGERPRINT_DIGITS
 from elmokit.reproduce.all_reproductions import find_reproduction
 from elmokit.reproduce.item_intervals import measure_test_items
 from elmokit.reproduce.planned_runs import Setup, cheapest_first

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from elmokit.files.json_fields import Fields
     from elmokit.reproduce.comparisons import Arm
     from elmokit.reproduce.families import Family
     from elmokit.reproduce.system_results import SystemResult
     from elmokit.reproduce.task_gains import TaskGain
-    from elmokit.system.json_fields import Fields
 
     Outcome = Literal["held", "did not hold", "not measurable here"]
 

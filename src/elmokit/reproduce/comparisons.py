@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.statistic import Statistic
 from elmokit.reproduce.task_runs import last_two, read_task_run, unusual_settings
-from elmokit.system.untrusted import count, listed
+from elmokit.system.messages import count, listed
 from elmokit.tasks.all_tasks import TASKS, find_task
 
 if TYPE_CHECKING:

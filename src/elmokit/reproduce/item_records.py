@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from elmokit.files.json_fields import Fields
     from elmokit.reproduce.comparisons import Comparison
-    from elmokit.system.json_fields import Fields
 
     RunNames = tuple[str, ...]
 

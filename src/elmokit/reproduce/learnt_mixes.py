@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from elmokit.files.atomic import atomic_write
 from elmokit.reproduce.families import read_task_runs
 from elmokit.reproduce.figure2 import PLACES, largest_group, mixes_layers
-from elmokit.system.files import atomic_write
 from elmokit.tasks.all_tasks import TASKS
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.model.bundled import resolve_model
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.read import to_stored
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.names import resolve_model
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
 from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import finetuning
 from elmokit.pretraining.train import resume_pretraining

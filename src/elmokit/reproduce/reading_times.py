@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.analysis.reading_times import RATES, AddedLikelihood, added_likelihood, read_words, score_words
-from elmokit.model.bundled import DEFAULT_MODEL
-from elmokit.model.elmo import Elmo
-from elmokit.model.model_name import model_name, with_fingerprint
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.model_name import model_name, with_fingerprint
+from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.reproduce.data_folders import data_folder
 from elmokit.reproduce.published import READING_TIMES
 from elmokit.reproduce.reproduction import OurRow, Reproduction

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from elmokit.files.json_fields import Fields
 from elmokit.layers.devices import describe_machine, find_device
 from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.provenance import provenance
-from elmokit.system.json_fields import Fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from elmokit.formats.model_name import with_fingerprint
 from elmokit.metrics.interval import Interval, paired_bootstrap
 from elmokit.metrics.statistic import Statistic
-from elmokit.model.model_name import with_fingerprint
 from elmokit.reproduce.reproduction import OurTable, distinct_rows
 from elmokit.reproduce.results import RESULTS_NAME, append_result, read_results
 from elmokit.reproduce.systems import open_system
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from elmokit.files.json_fields import Fields
     from elmokit.reproduce.reproduction import Request
     from elmokit.reproduce.systems import System
-    from elmokit.system.json_fields import Fields
 
 NO_SYSTEM = "without vectors"
 """What rows that need no vectors are recorded under: chance, WordNet's first sense."""

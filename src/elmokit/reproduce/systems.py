@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.comparators.all_comparators import COMPARATORS, open_comparator
-from elmokit.model.bundled import bundled_models
-from elmokit.model.elmo import Elmo
-from elmokit.model.model_name import model_name
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.model_name import model_name
+from elmokit.formats.names import bundled_models
 from elmokit.vectors.cache import Activations
 from elmokit.vectors.cache_folder import default_cache
 from elmokit.vectors.random_elmo import random_elmo
-from elmokit.vectors.stored_layers import StoredLayers
+from elmokit.vectors.vector_file_layers import StoredLayers
 
 if TYPE_CHECKING:
     from elmokit.model.frozen_layers import FrozenLayers

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from elmokit.files.json_fields import Fields
     from elmokit.reproduce.comparisons import Comparison
     from elmokit.reproduce.planned_runs import PlannedRun, Setup
-    from elmokit.system.json_fields import Fields
 
 VARY = tuple(f"{ELMO}{name}" for name in ("model", "fingerprint", "layers"))
 CONTROLS = ("random biLM", "token layer alone", "ELMo")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from elmokit.formats.model_name import with_fingerprint
 from elmokit.metrics.statistic import Statistic
-from elmokit.model.model_name import with_fingerprint
 from elmokit.reproduce.epochs_table import NO_ELMO, epochs_table
 from elmokit.reproduce.families import dev_score, families, gain_text, read_task_runs
 from elmokit.reproduce.paper import FINE_TUNING, TABLE_7
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from elmokit.files.json_fields import Fields
     from elmokit.reproduce.comparisons import Arm
     from elmokit.reproduce.families import Family
     from elmokit.reproduce.planned_runs import PlannedRun, Setup
-    from elmokit.system.json_fields import Fields
 
 NAME = "table7"
 ROWS = {

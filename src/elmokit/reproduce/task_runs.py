@@ -8,10 +8,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.model.model_name import with_fingerprint
+from elmokit.files.json_fields import Fields
+from elmokit.formats.model_name import with_fingerprint
 from elmokit.runs.folder import TASK_FORMAT
 from elmokit.runs.logged_runs import LoggedRun
-from elmokit.system.json_fields import Fields
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import config_to_json
 from elmokit.tasks.run_folder import TaskRecord, record_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from elmokit.system.files import atomic_write
+from elmokit.files.atomic import atomic_write
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.reading import read_files
 

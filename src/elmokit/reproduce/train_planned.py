@@ -15,7 +15,7 @@ from elmokit.reproduce.task_runs import read_task_run
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.runs.logged_runs import read_runs
 from elmokit.runs.metrics_log import append_json_line, read_log
-from elmokit.runs.training import DivergenceError
+from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.tasks.train import resume_task, train
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from elmokit.system.files import atomic_write, remove_leftovers, temporary_folder
-from elmokit.system.json_fields import MAX_BYTES, read_json_object
-from elmokit.system.locks import lock
-from elmokit.system.untrusted import FormatError, readable_bytes, refuse_link_out
+from elmokit.files.atomic import atomic_write, remove_leftovers, temporary_folder
+from elmokit.files.json_fields import MAX_BYTES, read_json_object
+from elmokit.files.locks import lock
+from elmokit.system.messages import FormatError, readable_bytes, refuse_link_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping

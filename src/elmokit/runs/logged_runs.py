@@ -12,10 +12,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from elmokit.files.atomic import atomic_write
+from elmokit.files.json_fields import Fields, read_json_object
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.runs.metrics_log import read_log
-from elmokit.system.files import atomic_write
-from elmokit.system.json_fields import Fields, read_json_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

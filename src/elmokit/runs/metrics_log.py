@@ -8,9 +8,9 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from elmokit.system.files import atomic_write
-from elmokit.system.json_fields import Fields, parse_json_object
-from elmokit.system.untrusted import FormatError
+from elmokit.files.atomic import atomic_write
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

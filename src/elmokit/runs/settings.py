@@ -8,8 +8,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, cast
 
-from elmokit.system.json_fields import LARGEST_INTEGER, Fields
-from elmokit.system.untrusted import FormatError
+from elmokit.files.json_fields import LARGEST_INTEGER, Fields
+from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

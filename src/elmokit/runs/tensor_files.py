@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from elmokit.system.safetensors import read_arrays, read_layout, rows_in_parts, write_arrays
-from elmokit.system.untrusted import FormatError
+from elmokit.files.safetensors import read_arrays, read_layout, rows_in_parts, write_arrays
+from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.corpus.stream import SentenceStream
-from elmokit.model.text_warnings import TextWarnings
+from elmokit.elmo.text_warnings import TextWarnings
+from elmokit.files.lines import is_read_once
 from elmokit.scoring.perplexity import (
     Perplexity,
     TextLosses,
@@ -21,9 +22,8 @@ from elmokit.scoring.perplexity import (
     read_with_softmax,
     text_losses,
 )
-from elmokit.system.progress import progress_bar
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.lines import is_read_once
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.files.lines import read_lines, shown_name, split_tokens
 from elmokit.metrics.score import Accuracy
-from elmokit.text.lines import read_lines, shown_name, split_tokens
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from elmokit.model.surprisal import SentenceSurprisal, SurprisalModel
+    from elmokit.elmo.surprisal import SentenceSurprisal, SurprisalModel
 
 Sentences = tuple[list[str], list[str]]
 """The good and the bad sentence of a pair, in tokens."""

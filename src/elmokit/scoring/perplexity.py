@@ -20,20 +20,20 @@ from torch import Tensor, nn
 
 from elmokit.corpus.batches import Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
+from elmokit.elmo.sentences import batches_by_length
+from elmokit.elmo.text_warnings import TextWarnings
+from elmokit.files.atomic import as_paths
+from elmokit.files.lines import is_read_once
+from elmokit.formats.read import read_bilm
 from elmokit.layers.devices import find_device
 from elmokit.layers.full_softmax import full_softmax_losses
 from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
-from elmokit.model.formats.read import read_bilm
-from elmokit.model.sentences import batches_by_length
-from elmokit.model.text_warnings import TextWarnings
 from elmokit.model.token_cache import TokenCache
 from elmokit.system.batches import batched
-from elmokit.system.files import as_paths
-from elmokit.system.progress import progress_bar
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.lines import is_read_once
 from elmokit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

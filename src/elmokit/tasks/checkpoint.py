@@ -12,17 +12,17 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.files.safetensors import read_layout
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import read_log
-from elmokit.runs.tensor_files import read_tensors, write_tensors
-from elmokit.runs.training import (
+from elmokit.runs.optimizer_state import (
     check_tensors,
     expected_optimizer_tensors,
     optimizer_tensors,
     tensors_under,
 )
-from elmokit.system.json_fields import Fields, parse_json_object
-from elmokit.system.safetensors import read_layout
+from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.progress import TaskProgress
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE

@@ -13,7 +13,7 @@ from elmokit.text.whole_number import whole_number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elmokit.system.json_fields import Fields
+    from elmokit.files.json_fields import Fields
 
 POSITIONS = ("input", "output", "both")
 MAX_CHARACTERS = 1 << 16

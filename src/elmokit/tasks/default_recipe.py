@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from elmokit.model.bundled import bundled_models
+from elmokit.formats.names import bundled_models
 from elmokit.tasks.config import with_settings
 from elmokit.tasks.reading import TaskExamples, read_data, with_development_set
 from elmokit.tasks.task import E, P, Task, recipe_config

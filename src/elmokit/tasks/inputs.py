@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
+from elmokit.elmo.embedding import ElmoEmbedding
 from elmokit.layers.char_encoder import CharEncoder
-from elmokit.model.embedding import ElmoEmbedding
 from elmokit.tasks.words import WordEmbedding
 from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
 from elmokit.text.characters import character_ids
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from jaxtyping import Bool, Float
 
+    from elmokit.elmo.embedding import LayerChoice
     from elmokit.layers.scalar_mix import ScalarMix, SingleLayer
     from elmokit.model.bilm import BiLM
-    from elmokit.model.embedding import LayerChoice
     from elmokit.model.frozen_layers import FrozenLayers
     from elmokit.tasks.config import ElmoInput, InputConfig
     from elmokit.tasks.words import WordTable

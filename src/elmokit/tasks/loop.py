@@ -11,9 +11,9 @@ from torch import nn
 
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
+from elmokit.runs.optimizer_state import DivergenceError, load_optimizer
 from elmokit.runs.tensor_files import write_tensors
-from elmokit.runs.training import DivergenceError, load_optimizer
-from elmokit.system.progress import progress_bar
+from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.batching import predict_all, training_batches
 from elmokit.tasks.checkpoint import nothing_changed, read_checkpoint, write_checkpoint
 from elmokit.tasks.moving_average import MovingAverage

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
-from elmokit.system.untrusted import listed
+from elmokit.system.messages import listed
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits
 from elmokit.tasks.task import E, P, Reading

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.read import read_bilm
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.read import read_bilm
 from elmokit.tasks.words import WordTable, new_word_table
 from elmokit.vectors.cache import Activations
 from elmokit.vectors.files import recognise
-from elmokit.vectors.stored_layers import StoredLayers
+from elmokit.vectors.vector_file_layers import StoredLayers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

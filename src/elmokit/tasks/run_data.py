@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.model.bundled import bundled_models, resolve_model
-from elmokit.system.files import check_names
+from elmokit.files.atomic import check_names
+from elmokit.files.lines import is_read_once
+from elmokit.formats.names import bundled_models, resolve_model
 from elmokit.tasks.config import Splits
 from elmokit.tasks.reading import digest
 from elmokit.tasks.run_folder import with_elmo_model
 from elmokit.tasks.task import E, P
-from elmokit.text.lines import is_read_once
 
 if TYPE_CHECKING:
     from elmokit.tasks.reading import TaskExamples

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from elmokit.files.json_fields import Fields
 from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_config, write_config
-from elmokit.system.json_fields import Fields
-from elmokit.system.untrusted import FormatError, shown
+from elmokit.system.messages import FormatError, shown
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, config_from_json, config_to_json
 from elmokit.tasks.old_runs import from_version_1

@@ -8,11 +8,12 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from elmokit.files.json_fields import parse_json_object
+from elmokit.files.lines import STDIN, read_lines
 from elmokit.layers.devices import find_device
 from elmokit.system.batches import batched
-from elmokit.system.json_fields import parse_json_object
-from elmokit.system.progress import progress_bar
-from elmokit.system.untrusted import shown
+from elmokit.system.messages import shown
+from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.prediction import shortened
@@ -22,7 +23,6 @@ from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, named_by, read_r
 from elmokit.tasks.weights import check_shapes, new_model, read_weights
 from elmokit.tasks.words import load_word_table
 from elmokit.text.corpora.json_lines import UnlabelledError
-from elmokit.text.lines import STDIN, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator

@@ -10,7 +10,7 @@ from elmokit.text.alignment import token_offsets
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elmokit.system.json_fields import Fields
+    from elmokit.files.json_fields import Fields
 
 
 @dataclass(frozen=True, slots=True)

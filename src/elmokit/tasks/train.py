@@ -11,7 +11,7 @@ import torch
 
 from elmokit.layers.devices import find_device
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
-from elmokit.system.untrusted import shown
+from elmokit.system.messages import shown
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.checkpoint import MODEL_PREFIX, nothing_changed
 from elmokit.tasks.config import Splits, with_settings
@@ -34,7 +34,7 @@ from elmokit.tasks.run_folder import (
 from elmokit.tasks.task import E, P
 from elmokit.tasks.weights import check_shapes, new_model
 from elmokit.tasks.words import VECTORS_FILE, WORDS_FILE, load_word_table, save_word_table
-from elmokit.vectors.stored_layers import StoredLayers
+from elmokit.vectors.vector_file_layers import StoredLayers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

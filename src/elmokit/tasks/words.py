@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.model.layer_choice import unit_vectors
-from elmokit.system.files import atomic_write
-from elmokit.system.json_fields import Fields, read_json_object
-from elmokit.system.safetensors import read_arrays, read_layout, write_arrays
-from elmokit.system.untrusted import FormatError
+from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.files.atomic import atomic_write
+from elmokit.files.json_fields import Fields, read_json_object
+from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
+from elmokit.system.messages import FormatError
 from elmokit.text.word_vectors import read_word_vectors
 
 if TYPE_CHECKING:

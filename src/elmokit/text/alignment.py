@@ -8,7 +8,7 @@ from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from elmokit.system.untrusted import quoted
+from elmokit.system.messages import quoted
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

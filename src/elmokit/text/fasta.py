@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elmokit.text.lines import read_lines, shown_name
+from elmokit.files.lines import read_lines, shown_name
 
 if TYPE_CHECKING:
     import os

@@ -23,7 +23,7 @@ import re
 import unicodedata
 from functools import cache
 
-from elmokit.system.untrusted import shown
+from elmokit.system.messages import shown
 
 
 def tokenize(text: str) -> list[str]:

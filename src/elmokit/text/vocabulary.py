@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.system.files import atomic_write
-from elmokit.system.untrusted import count
+from elmokit.files.atomic import atomic_write
+from elmokit.files.lines import read_lines
+from elmokit.system.messages import count
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
-from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

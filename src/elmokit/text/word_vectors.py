@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.system.untrusted import quoted
-from elmokit.text.lines import read_chunks, read_lines
+from elmokit.files.lines import read_chunks, read_lines
+from elmokit.system.messages import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -14,8 +14,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from elmokit.system.safetensors import rows_in_parts
-from elmokit.system.untrusted import FormatError, readable_bytes, shown
+from elmokit.files.safetensors import rows_in_parts
+from elmokit.system.messages import FormatError, readable_bytes, shown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from elmokit.system.extras import require
-from elmokit.system.untrusted import FormatError, listed, shown
+from elmokit.system.messages import FormatError, listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

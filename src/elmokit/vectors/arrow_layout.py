@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elmokit.system.files import atomic_write
-from elmokit.system.json_fields import Fields, parse_json_object
-from elmokit.system.untrusted import FormatError
+from elmokit.files.atomic import atomic_write
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.system.messages import FormatError
 from elmokit.text.alignment import token_offsets
 from elmokit.vectors.arrow_groups import (
     ARROW_MAGIC,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from jaxtyping import Float, Float32, Int64
 
-    from elmokit.vectors.stored import FlatVectors
+    from elmokit.vectors.reader import FlatVectors
 
 ABOUT_KEY = b"elmokit"
 GROUP_ROWS = 512

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.files.atomic import atomic_write, remove_leftovers, temporary_folder
 from elmokit.system.batches import batched
-from elmokit.system.files import atomic_write, remove_leftovers, temporary_folder
-from elmokit.system.progress import progress_bar
-from elmokit.system.untrusted import quoted
+from elmokit.system.messages import quoted
+from elmokit.system.progress_bar import progress_bar
 from elmokit.vectors.arrays import fits_float16, map_npy, write_array
 from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, cache_limit, make_room
 from elmokit.vectors.npy import read_npy, write_sentences
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float, Float16
     from torch import Tensor
 
-    from elmokit.model.elmo import Elmo
-    from elmokit.vectors.stored import FlatVectors
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.vectors.reader import FlatVectors
 
 SENTENCES_PER_BATCH = 1024
 """Sentences that are encoded before they are written, which bounds the memory."""

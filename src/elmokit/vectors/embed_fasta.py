@@ -7,17 +7,17 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.model.layer_choice import as_layers
-from elmokit.system.files import atomic_write, check_is_not_input, check_output
-from elmokit.system.locks import lock
-from elmokit.system.progress import progress_bar
+from elmokit.elmo.layer_choice import as_layers
+from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
+from elmokit.files.lines import shown_name
+from elmokit.files.locks import lock
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.fasta import read_fasta
-from elmokit.text.lines import shown_name
 from elmokit.vectors.embed_file import EmbeddedFile, check_room, removed_on_failure
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.partial import PartialVectors
 from elmokit.vectors.proteins import batches_of_proteins
-from elmokit.vectors.stored import tokens_path
+from elmokit.vectors.reader import tokens_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Float32
 
-    from elmokit.model.elmo import Elmo
-    from elmokit.model.layer_choice import Layers
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Layers
     from elmokit.vectors.proteins import ProteinVectors
 
 

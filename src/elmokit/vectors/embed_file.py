@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.model.layer_choice import as_layers
+from elmokit.elmo.layer_choice import as_layers
+from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
+from elmokit.files.lines import shown_name
+from elmokit.files.locks import lock
 from elmokit.system.batches import batched
-from elmokit.system.files import atomic_write, check_is_not_input, check_output
-from elmokit.system.locks import lock
-from elmokit.system.progress import progress_bar
-from elmokit.system.untrusted import readable_bytes
-from elmokit.text.lines import shown_name
+from elmokit.system.messages import readable_bytes
+from elmokit.system.progress_bar import progress_bar
 from elmokit.vectors.arrow_groups import pyarrow_module
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.partial import FLOAT, PartialVectors
+from elmokit.vectors.reader import Texts, tokens_path
 from elmokit.vectors.sources import ColumnSource, SentenceSource, open_source
-from elmokit.vectors.stored import Texts, tokens_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Float32
 
-    from elmokit.model.elmo import Elmo
-    from elmokit.model.layer_choice import Layers
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Layers
 
     Block = list[tuple[str, list[str]]]  # lines with their tokens
 

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elmokit.model.layer_choice import as_layers
+from elmokit.elmo.layer_choice import as_layers
+from elmokit.files.atomic import atomic_write
 from elmokit.system.batches import batched
-from elmokit.system.files import atomic_write
 from elmokit.vectors.arrow_groups import ParquetGroups, pyarrow_module
 from elmokit.vectors.arrow_layout import GROUP_ROWS, GROUP_TOKENS, read_parquet, record_batches, table_schema
+from elmokit.vectors.reader import FlatVectors, Texts
 from elmokit.vectors.sources import ColumnSource
-from elmokit.vectors.stored import FlatVectors, Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from elmokit.model.elmo import Elmo
-    from elmokit.model.layer_choice import Layers
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Layers
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from elmokit.model.formats.containers.hdf5 import looks_like_hdf5
-from elmokit.system.untrusted import FormatError
+from elmokit.files.hdf5 import looks_like_hdf5
+from elmokit.system.messages import FormatError
 from elmokit.vectors.arrow_layout import (
     read_arrow,
     read_parquet,
@@ -30,8 +30,8 @@ from elmokit.vectors.arrow_layout import (
 from elmokit.vectors.hdf5 import HDF5Vectors, recognise_hdf5, write_hdf5
 from elmokit.vectors.npy import npy_files, read_npy, recognise_npy, write_npy
 from elmokit.vectors.npz import read_npz, recognise_npz, write_npz
+from elmokit.vectors.reader import StoredVectors, VectorsFormat
 from elmokit.vectors.safetensors import read_safetensors, recognise_safetensors, write_safetensors
-from elmokit.vectors.stored import StoredVectors, VectorsFormat
 
 _START_BYTES = 1 << 16  # bytes at the start of a file that show its layout
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.model.formats.containers.hdf5 import looks_like_hdf5
-from elmokit.model.formats.containers.hdf5_numbered import NumberedDatasets
-from elmokit.model.formats.containers.hdf5_output import new_hdf5
-from elmokit.system.files import atomic_write
-from elmokit.system.untrusted import FormatError
+from elmokit.files.atomic import atomic_write
+from elmokit.files.hdf5 import looks_like_hdf5
+from elmokit.files.hdf5_numbered import NumberedDatasets
+from elmokit.files.hdf5_output import new_hdf5
+from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from jaxtyping import Float32, Int64
 
-    from elmokit.vectors.stored import FlatVectors
+    from elmokit.vectors.reader import FlatVectors
 
 
 def recognise_hdf5(path: Path, start: bytes) -> bool:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.system.files import atomic_write
+from elmokit.files.atomic import atomic_write
 from elmokit.vectors.arrays import MAGIC, fits_float16, map_npy, write_array, write_header
-from elmokit.vectors.stored import FlatVectors, checked_flat_vectors
+from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

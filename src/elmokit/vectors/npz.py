@@ -12,11 +12,11 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.system.files import atomic_write
-from elmokit.system.json_fields import Fields, parse_json_object
-from elmokit.system.untrusted import FormatError, shown
+from elmokit.files.atomic import atomic_write
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.system.messages import FormatError, shown
 from elmokit.vectors.arrays import map_array, read_header, write_array
-from elmokit.vectors.stored import FlatVectors, checked_flat_vectors
+from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,10 +17,10 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.system.json_fields import Fields, parse_json_object
-from elmokit.system.untrusted import FormatError, listed
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.system.messages import FormatError, listed
 from elmokit.system.warn import warn_caller
-from elmokit.vectors.stored import FlatVectors
+from elmokit.vectors.reader import FlatVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

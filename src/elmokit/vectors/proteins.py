@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from jaxtyping import Float32
 
-    from elmokit.model.elmo import Elmo
+    from elmokit.elmo.elmo import Elmo
 
 RESIDUES_AT_ONCE = 15_000
 """Residues of the proteins that are encoded together, as in SeqVec; a longer protein is encoded by itself."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from elmokit.elmo.elmo import Elmo
 from elmokit.layers.random_numbers import seeded
 from elmokit.model.bilm import BiLM
-from elmokit.model.elmo import Elmo
 
 if TYPE_CHECKING:
     from elmokit.model.config import BiLMConfig

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.system.safetensors import DTYPES, looks_like_safetensors, read_layout, write_file
-from elmokit.system.untrusted import FormatError
+from elmokit.files.safetensors import DTYPES, looks_like_safetensors, read_layout, write_file
+from elmokit.system.messages import FormatError
 from elmokit.vectors.arrays import ArrayHeader, map_array
-from elmokit.vectors.stored import FlatVectors, checked_flat_vectors
+from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
 
 if TYPE_CHECKING:
     from pathlib import Path

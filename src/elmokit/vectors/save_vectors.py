@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.system.files import atomic_write
-from elmokit.system.locks import lock
-from elmokit.system.untrusted import quoted
+from elmokit.files.atomic import atomic_write
+from elmokit.files.locks import lock
+from elmokit.system.messages import quoted
 from elmokit.vectors.npy import write_sentences
-from elmokit.vectors.stored import tokens_path
+from elmokit.vectors.reader import tokens_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from elmokit.system.untrusted import FormatError, readable_bytes
-from elmokit.text.lines import MAX_LINE_BYTES, read_lines, shown_name, split_tokens
+from elmokit.files.lines import MAX_LINE_BYTES, read_lines, shown_name, split_tokens
+from elmokit.system.messages import FormatError, readable_bytes
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.system.digests import file_digest
+from elmokit.files.digests import file_digest
 from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
 from elmokit.vectors.padded import padded_layers
 

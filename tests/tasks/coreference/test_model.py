@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from elmokit.layers.spans import Spans
+from elmokit.layers.tasks.spans import Spans
 from elmokit.tasks.coreference.config import CoreferenceConfig
 from elmokit.tasks.coreference.model import CoreferenceResolver, PairScorer, _clusters, _correct_antecedents, part_of
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre

@@ -11,10 +11,10 @@ from elmokit.analysis.semantic_change.distances import Distances, false_discover
 from elmokit.analysis.semantic_change.moved import moved_by
 from elmokit.analysis.semantic_change.uses import SampledUses, TextCorpus, Use, open_corpus, sample_uses
 from elmokit.analysis.semantic_change.words import count_tokens, frequent_words, parse_words
-from elmokit.model.layer_choice import as_int, as_layers
+from elmokit.elmo.layer_choice import as_int, as_layers
+from elmokit.files.lines import is_read_once
 from elmokit.system.batches import batched
-from elmokit.system.progress import progress_bar
-from elmokit.text.lines import is_read_once
+from elmokit.system.progress_bar import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from jaxtyping import Float32, Float64
 
     from elmokit.analysis.semantic_change.words import Forms
-    from elmokit.model.elmo import Elmo
-    from elmokit.model.layer_choice import Layers
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Layers
 
     Vectors = Float32[np.ndarray, "L N E"]
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.model.layer_choice import unit_vectors
+from elmokit.elmo.layer_choice import unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

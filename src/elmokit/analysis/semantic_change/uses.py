@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.analysis.semantic_change.words import spelling
-from elmokit.system.progress import progress_bar
-from elmokit.text.lines import read_lines, split_tokens
+from elmokit.files.lines import read_lines, split_tokens
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from elmokit.system.untrusted import shown
-from elmokit.text.lines import split_tokens
+from elmokit.files.lines import split_tokens
+from elmokit.system.messages import shown
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
-from elmokit.layers.encoder import CoupledBiLSTM
-from elmokit.layers.spans import (
+from elmokit.layers.tasks.recurrent import CoupledBiLSTM
+from elmokit.layers.tasks.spans import (
     NUM_DISTANCE_BUCKETS,
     SpanRepresentation,
     Spans,

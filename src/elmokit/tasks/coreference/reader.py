@@ -8,9 +8,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from elmokit.system.untrusted import quoted
+from elmokit.files.lines import read_lines
+from elmokit.system.messages import quoted
 from elmokit.text.corpora import conll2012
-from elmokit.text.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
+from elmokit.files.json_fields import Fields
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
-from elmokit.system.json_fields import Fields
-from elmokit.system.untrusted import quoted
+from elmokit.system.messages import quoted
 from elmokit.tasks.coreference.config import CoreferenceConfig
 from elmokit.tasks.coreference.prediction import ResolvedDocument
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.system.json_fields import Fields, parse_json_object
-from elmokit.system.untrusted import quoted
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.files.lines import lines_and_first
+from elmokit.system.messages import quoted
 from elmokit.text.corpora.tables import table_rows
-from elmokit.text.lines import lines_and_first
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

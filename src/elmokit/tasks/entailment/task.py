@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from elmokit.files.json_fields import Fields
 from elmokit.metrics.labels import score_labels
-from elmokit.system.json_fields import Fields
-from elmokit.system.untrusted import quoted
+from elmokit.system.messages import quoted
 from elmokit.tasks.entailment.config import EntailmentConfig
 from elmokit.tasks.entailment.prediction import LabelledPair
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from elmokit.layers.crf import CRF, bioul_transitions
 from elmokit.layers.dropout import VariationalDropout
-from elmokit.layers.encoder import BiLSTM
-from elmokit.system.untrusted import quoted
+from elmokit.layers.tasks.crf import CRF, bioul_transitions
+from elmokit.layers.tasks.recurrent import BiLSTM
+from elmokit.system.messages import quoted
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:

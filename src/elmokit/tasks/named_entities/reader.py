@@ -6,13 +6,13 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from elmokit.files.lines import lines_and_first
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
-from elmokit.system.untrusted import quoted
+from elmokit.system.messages import quoted
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.columns import column_sentences
 from elmokit.text.corpora.json_lines import UnlabelledError
 from elmokit.text.corpora.klue_ner import begins_klue_ner, tagged_characters
-from elmokit.text.lines import lines_and_first
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from elmokit.files.json_fields import Fields
 from elmokit.metrics.spans import score_spans, spans_from_tags, tagging_scheme, tags_from_spans
-from elmokit.system.json_fields import Fields
 from elmokit.tasks.named_entities.config import NamedEntitiesConfig
 from elmokit.tasks.named_entities.prediction import Entity, TaggedText
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences

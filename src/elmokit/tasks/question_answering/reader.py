@@ -7,10 +7,10 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from elmokit.system.json_fields import Fields, parse_json_object
-from elmokit.system.untrusted import count, quoted
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.files.lines import read_lines
+from elmokit.system.messages import count, quoted
 from elmokit.text.alignment import token_offsets
-from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from elmokit.files.json_fields import Fields
 from elmokit.metrics.answers import score_answers
-from elmokit.system.json_fields import Fields
-from elmokit.system.untrusted import quoted
+from elmokit.system.messages import quoted
 from elmokit.tasks.config import Splits
 from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.prediction import QuestionAnswer

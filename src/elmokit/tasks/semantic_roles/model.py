@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.layers.crf import bio_transitions, viterbi
 from elmokit.layers.dropout import VariationalDropout
-from elmokit.layers.encoder import AlternatingHighwayLSTM
-from elmokit.system.untrusted import quoted
+from elmokit.layers.tasks.crf import bio_transitions, viterbi
+from elmokit.layers.tasks.recurrent import AlternatingHighwayLSTM
+from elmokit.system.messages import quoted
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from elmokit.files.lines import lines_and_first
 from elmokit.metrics.roles import tags_from_props
-from elmokit.system.untrusted import quoted
+from elmokit.system.messages import quoted
 from elmokit.text.corpora import conll2012
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
 from elmokit.text.corpora.json_lines import UnlabelledError
 from elmokit.text.corpora.penn import plain_token
-from elmokit.text.lines import lines_and_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from elmokit.files.json_fields import Fields
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
-from elmokit.system.json_fields import Fields
-from elmokit.system.untrusted import quoted
+from elmokit.system.messages import quoted
 from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.prediction import PredicateRoles, RoleArgument
 from elmokit.tasks.semantic_roles.reader import (

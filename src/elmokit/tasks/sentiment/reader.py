@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from elmokit.system.untrusted import quoted
+from elmokit.files.lines import read_lines
+from elmokit.system.messages import quoted
 from elmokit.text.corpora.penn import plain_token
 from elmokit.text.corpora.tables import table_rows
-from elmokit.text.lines import read_lines
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from elmokit.files.json_fields import Fields
+from elmokit.files.lines import lines_and_first
 from elmokit.metrics.labels import score_labels
-from elmokit.system.json_fields import Fields
 from elmokit.tasks.sentiment.config import SentimentConfig
 from elmokit.tasks.sentiment.prediction import TextSentiment
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
 from elmokit.tasks.sentiment.recipes import RECIPES
 from elmokit.tasks.task import Reading, Task, find_splits
-from elmokit.text.lines import lines_and_first
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:

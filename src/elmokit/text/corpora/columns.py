@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.system.untrusted import quoted
+from elmokit.files.lines import split_tokens
+from elmokit.system.messages import quoted
 from elmokit.text.corpora.json_lines import refuse_json
-from elmokit.text.lines import split_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.system.untrusted import quoted
+from elmokit.system.messages import quoted
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
 from elmokit.text.corpora.json_lines import refuse_json
 from elmokit.text.corpora.penn import plain_token

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from elmokit.system.json_fields import parse_json_object
+from elmokit.files.json_fields import parse_json_object
 
 
 class UnlabelledError(ValueError):

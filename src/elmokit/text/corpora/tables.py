@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.system.untrusted import quoted
+from elmokit.system.messages import quoted
 from elmokit.text.corpora.json_lines import UnlabelledError, refuse_json
 
 if TYPE_CHECKING:

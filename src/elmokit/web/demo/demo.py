@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, TextIO
 from elmokit.analysis.homonyms import read_recorded
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
 from elmokit.analysis.sense_study import study_senses
-from elmokit.model.bundled import DEFAULT_MODEL, bundled_models, resolve_model
-from elmokit.model.elmo import Elmo
-from elmokit.model.model_name import model_name
-from elmokit.system.files import atomic_write
+from elmokit.elmo.elmo import Elmo
+from elmokit.files.atomic import atomic_write
+from elmokit.formats.model_name import model_name
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models, resolve_model
 from elmokit.web.demo import page, picture, terminal
 
 if TYPE_CHECKING:

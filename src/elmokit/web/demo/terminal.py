@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from elmokit.analysis.homonyms import WHAT_IT_IS
 from elmokit.analysis.polysemes import words_of
 from elmokit.analysis.polysemy import num_triples
-from elmokit.text.markdown import columns
+from elmokit.system.markdown import columns
 from elmokit.web.demo.wording import extent, shades
 
 if TYPE_CHECKING:

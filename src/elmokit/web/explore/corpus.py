@@ -12,8 +12,8 @@ import numpy as np
 
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import chance, nearest_hits, occurrence_vectors
-from elmokit.system.untrusted import quoted
-from elmokit.text.lines import read_lines, split_tokens
+from elmokit.files.lines import read_lines, split_tokens
+from elmokit.system.messages import quoted
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.whole_number import whole_number
 from elmokit.web.explore.planes import umap_planes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from elmokit.analysis.polysemes import Language, Occurrence
-    from elmokit.model.elmo import Elmo
+    from elmokit.elmo.elmo import Elmo
 
 MAX_TOKENS = 200_000
 """Tokens of a corpus: an index of 150 MB for a small model."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from elmokit.reproduce.learnt_mixes import read_learnt_mixes
 
 if TYPE_CHECKING:
-    from elmokit.model.elmo import Elmo
+    from elmokit.elmo.elmo import Elmo
 
 LEARNT_MIXES = "learnt_mixes.json"
 """Written by `experiments/explorer_presets.py` from the logs of runs."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.model.bundled import DEFAULT_MODEL, resolve_model
-from elmokit.model.elmo import Elmo
-from elmokit.model.formats.folder import new_folder
-from elmokit.model.formats.native import write_native
-from elmokit.model.formats.native_softmax import softmax_shards
-from elmokit.model.formats.recognise import read_stored
-from elmokit.model.model_name import model_name
+from elmokit.elmo.elmo import Elmo
+from elmokit.files.folder import new_folder
+from elmokit.formats.model_name import model_name
+from elmokit.formats.names import DEFAULT_MODEL, resolve_model
+from elmokit.formats.native import write_native
+from elmokit.formats.native_softmax import softmax_shards
+from elmokit.formats.recognise import read_stored
 from elmokit.web.explore.corpus import language_of_model, read_corpus, write_corpus
 from elmokit.web.explore.planes import require_umap
 from elmokit.web.explore.presets import presets
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.analysis.polysemes import Language
-    from elmokit.model.formats.stored import StoredBiLM
+    from elmokit.formats.weights import StoredBiLM
 
 MAX_PARAMETERS = 40_000_000
 """Of a model that a browser should have to load: 80 MB in float16."""

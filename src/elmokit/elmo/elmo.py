@@ -1,0 +1,432 @@
+"""Elmo: sentences -> contextual word vectors, with a pretrained biLM (Peters et al., 2018)."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from elmokit.elmo.encoded_sentence import EncodedSentence
+from elmokit.elmo.layer_choice import (
+    DEFAULT_LAYERS,
+    Layers,
+    Pooling,
+    as_int,
+    as_layers,
+    pool,
+    select,
+    split,
+    unit_vectors,
+)
+from elmokit.elmo.sentences import Sentence, batches_by_length, tokens_of_each
+from elmokit.elmo.surprisal import Direction, SentenceSurprisal, SurprisalModel, SurprisalSettings
+from elmokit.elmo.text_warnings import TextWarnings
+from elmokit.elmo.weights_holder import LoadedBiLM
+from elmokit.formats import hub
+from elmokit.formats.format import WriteSettings
+from elmokit.formats.hugging_face import card_of, write_repository
+from elmokit.formats.names import DEFAULT_MODEL, lasting_paths
+from elmokit.formats.native import write_native
+from elmokit.formats.read import read_bilm, to_stored
+from elmokit.layers.devices import find_device
+from elmokit.layers.full_softmax import SoftmaxDetails
+from elmokit.layers.packed.linear import Precision, check_precision
+from elmokit.model.bilm import BiLM
+from elmokit.system.progress_bar import progress_bar
+from elmokit.text.alignment import token_offsets
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from jaxtyping import Float
+
+    from elmokit.formats.weights import StoredBiLM
+    from elmokit.layers.sampled_softmax import Softmax
+    from elmokit.model.config import BiLMConfig
+    from elmokit.text.vocabulary import Vocabulary
+
+    Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
+
+
+class EncodeOptions(TypedDict, total=False):
+    """Options of `Elmo.encode` that do not change the type of its result."""
+
+    batch_size: int
+    layers: Layers
+    normalize_embeddings: bool
+    show_progress_bar: bool | None
+
+
+class Elmo:
+    """A pretrained biLM that encodes sentences: `Elmo.from_pretrained().encode(["I sat on the bank ."])`.
+
+    It is stateless: the vectors of a sentence depend only on that sentence, not on its batch or on earlier calls; in
+    float32 they are usually even equal bit for bit (see `same_in_any_batch`). It can be copied, pickled and sent to
+    other processes, with its weights.
+    """
+
+    def __init__(
+        self,
+        model: BiLM | str | Path = DEFAULT_MODEL,
+        vocabulary: Vocabulary | None = None,
+        *,
+        softmax: Softmax | None = None,
+        weights: str | Path | None = None,
+        device: str | torch.device | None = None,
+        precision: Precision = "float32",
+    ) -> None:
+        """A biLM, with its vocabulary and the softmax that `surprisal` needs, or else what `from_pretrained` loads.
+
+        If the weights of a biLM change, the next call uses the new ones. Raises ValueError for a vocabulary or a
+        softmax next to the name of a model, which has its own, and the errors of `from_pretrained`.
+        """
+        check_precision(precision)
+        self._source: tuple[str | Path, str | Path | None] | None = None
+        if isinstance(model, BiLM):
+            self.name: str | None = None
+            self.vocabulary = vocabulary
+            self._loaded = LoadedBiLM(model, precision=precision)
+            if device is not None:
+                self.to(device)
+        else:
+            if vocabulary is not None or softmax is not None:
+                raise ValueError(
+                    f"{model} has its own vocabulary and softmax; give the weights of a pair by weights=..., or to "
+                    "from_pretrained(options, weights)"
+                )
+            on_device = find_device(device)
+            check_precision(precision, on_device)  # before anything is read
+            self.name = str(model)
+            """The name or path that it was loaded from; None if it was made from a biLM."""
+            self._source = source = lasting_paths(model, weights)
+            bilm, _, self.vocabulary = read_bilm(*source)
+            self._loaded = LoadedBiLM(bilm.to(on_device).requires_grad_(False), precision=precision)
+            self._loaded.can_read_again(lambda: read_bilm(*source)[0], name=self.name)
+        self._softmax = softmax
+        self._warnings = TextWarnings(
+            spelling=self._loaded.spelling,
+            vocabulary=self.vocabulary,
+            name=self.name or "this model",
+        )
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str | Path = DEFAULT_MODEL,
+        weights: str | Path | None = None,
+        *,
+        device: str | torch.device | None = None,
+        precision: Precision = "float32",
+    ) -> Elmo:
+        """Load a model: the name of a bundled one, a folder (native, a run, or with a released pair in it), or a pair.
+
+        A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`. A model on the Hugging Face Hub is
+        `"hf://user/model"` or, pinned to a branch, a tag or a commit, `"hf://user/model@revision"` (extra `hub`).
+        device: by default the GPU if there is one.
+        precision: "float32" is exact; "auto" is also exact, with the kernel that is faster on this machine; "bfloat16"
+            (float16 weights where the CPU has no bfloat16) and "int8" trade accuracy for speed, especially on few
+            sentences.
+        Raises FileNotFoundError when there is no such model, ValueError when a file is damaged or not a model, and
+        OSError when the Hub cannot be reached.
+        """
+        return cls(name_or_path, weights=weights, device=device, precision=precision)
+
+    def save(self, folder: str | Path, *, dtype: str = "float32") -> None:
+        """Write the model into a new folder, in the native format, for `from_pretrained`; without a softmax.
+
+        dtype: "float32", or "float16", which takes half the space. To keep a model's softmax, use `elmokit.convert`.
+        A native model that is there is replaced. Raises FileExistsError for any other folder that is not empty.
+        """
+        write_native(Path(folder), self._stored(), dtype=dtype)
+
+    def push_to_hub(
+        self, address: str, *, dtype: str = "float32", private: bool = False, message: str = "Upload a biLM"
+    ) -> str:
+        """Upload what `save` writes to the Hugging Face Hub, and return its address there, pinned to the commit.
+
+        address: "hf://user/model", or "hf://user/model@branch" for a branch that exists. A new repository is made,
+            `private` or not, with a card (README.md) to be completed; a card that is there already is kept.
+        dtype: "float32", or "float16", which takes half the space.
+        Needs the extra `hub`, and a login (`hf auth login` or HF_TOKEN). Raises ValueError for what is not an address,
+        and OSError if the Hub refuses or cannot be reached.
+        """
+        repository, _ = hub.parts_of(address)
+        with tempfile.TemporaryDirectory(prefix="elmokit-") as folder:
+            card = card_of(self._stored(), name=f"{hub.SCHEME}{repository}")
+            write_repository(Path(folder, "model"), self._stored(), WriteSettings(dtype=dtype), card=card)
+            return hub.upload(Path(folder, "model"), address, private=private, message=message)
+
+    @property
+    def bilm(self) -> BiLM:
+        """The model itself, in float32. Once accessed, it stays in memory in addition to the packed weights."""
+        return self._loaded.bilm
+
+    @property
+    def config(self) -> BiLMConfig:
+        """The config of the biLM."""
+        return self._loaded.config
+
+    @property
+    def dim(self) -> int:
+        """Width of a vector: both directions of a layer."""
+        return self.config.output_dim
+
+    @property
+    def num_layers(self) -> int:
+        """Number of layers that `layers="all"` gives, including the token representation."""
+        return self.config.num_layers + 1
+
+    @property
+    def precision(self) -> Precision:
+        """The precision of `encode`; see `from_pretrained`."""
+        return self._loaded.precision
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes. The vectors are on the CPU in any case, unless tensors are asked for."""
+        return self._loaded.device
+
+    def to(self, device: str | torch.device) -> Elmo:
+        """Move it to another device, and return it. Raises ValueError for a device that is not there, or lacks int8."""
+        self._loaded.to(find_device(device))
+        return self
+
+    @property
+    def same_in_any_batch(self) -> bool:
+        """Whether the vectors of a sentence are the same, bit for bit, whatever else is encoded with it or before it.
+
+        This is True for float32 and int8 on processors that oneDNN and FBGEMM support, if all widths of the model are
+        multiples of 32: those of the bundled and the released models are, but not the 100 of ELMoForManyLangs' words.
+        Otherwise vectors are the same up to rounding.
+        """
+        return self._loaded.packed().rows_are_independent
+
+    def fingerprint(self) -> str:
+        """A hash of config and weights: equal for equal models, however they are stored.
+
+        The `n_characters` of an `options.json`, 261 or 262, is a part of it, although the vectors are the same.
+        """
+        return self._loaded.fingerprint()
+
+    def __repr__(self) -> str:
+        name = "of a biLM" if self.name is None else repr(self.name)
+        millions = self.config.num_parameters / 1e6
+        layers = f"{self.num_layers} layers of {self.dim}"
+        return f"<Elmo {name}: {millions:,.1f} M parameters, {layers}, {self.precision} on {self.device}>"
+
+    @staticmethod
+    def tokenize(text: str) -> list[str]:
+        """The tokens of a text, as `encode` makes them of a string: `elmokit.tokenize`."""
+        return tokenize(text)
+
+    @overload
+    def encode(  # pyright: ignore[reportOverlappingOverload] - a string is an iterable of strings, and comes first
+        self,
+        sentences: str,
+        *,
+        pooling: Pooling | None = ...,
+        convert_to_tensor: Literal[False] = ...,
+        **options: Unpack[EncodeOptions],
+    ) -> Array: ...
+    @overload
+    def encode(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        pooling: None = ...,
+        convert_to_tensor: Literal[False] = ...,
+        **options: Unpack[EncodeOptions],
+    ) -> list[Array]: ...
+    @overload
+    def encode(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        pooling: Pooling,
+        convert_to_tensor: Literal[False] = ...,
+        **options: Unpack[EncodeOptions],
+    ) -> Array: ...
+    @overload
+    def encode(
+        self,
+        sentences: str | Iterable[Sentence],
+        *,
+        pooling: Pooling | None = ...,
+        convert_to_tensor: bool,
+        **options: Unpack[EncodeOptions],
+    ) -> Any: ...
+    def encode(
+        self,
+        sentences: str | Iterable[Sentence],
+        *,
+        batch_size: int = 128,
+        layers: Layers = DEFAULT_LAYERS,
+        pooling: Pooling | None = None,
+        normalize_embeddings: bool = False,
+        convert_to_tensor: bool = False,
+        show_progress_bar: bool | None = None,
+    ) -> Any:
+        """Vectors of the tokens of each sentence, in order: float32 (T,2D), or (L,T,2D) for `layers="all"`.
+
+        The first D numbers are of the forward direction, the others of the backward one; in layer 0 both are the same.
+
+        sentences: strings, which are tokenised, or lists of tokens, which are used unchanged. A single string is one
+            sentence and gives one array, as in sentence-transformers.
+        batch_size: number of sentences encoded at once; a smaller one needs less memory and changes nothing else.
+        layers: "top", "average" of all layers, "all", or the number of a layer; 0 is the token representation, without
+            context. By default the top layer, which tells the senses of words apart best.
+        pooling: "mean" or "max" over the tokens of each sentence, which gives one array (N,2D), or (N,L,2D); a
+            sentence without tokens gets zeros. To classify sentences, train a task model instead.
+        normalize_embeddings: whether to scale each vector to length 1; zeros stay zeros.
+        convert_to_tensor: whether to return torch tensors on the model's device in place of arrays.
+        show_progress_bar: whether to show a bar on stderr; by default on a terminal, after two seconds.
+
+        Raises ValueError for an unknown layer or pooling, and for sentences that are not strings or lists of strings.
+        """
+        if pooling not in (None, "mean", "max"):
+            raise ValueError(f"pooling is {pooling!r}; expected None, 'mean' or 'max'")
+        tokens = tokens_of_each([sentences] if isinstance(sentences, str) else sentences)
+        layers = as_layers(layers, top=self.config.num_layers)
+        self._warnings.check(tokens)
+        vectors = self._vectors(tokens, layers, pooling, batch_size=batch_size, show_progress_bar=show_progress_bar)
+        if normalize_embeddings:
+            vectors = [unit_vectors(array) for array in vectors]
+        pooled = pooling is not None and not isinstance(sentences, str)
+        result = vectors if not pooled else np.stack(vectors) if vectors else self._empty(layers)
+        if convert_to_tensor:
+            result = torch.from_numpy(result).to(self.device) if pooled else [self._tensor(array) for array in vectors]
+        return result[0] if isinstance(sentences, str) else result
+
+    def encode_sentences(
+        self, sentences: Iterable[Sentence], **options: Unpack[EncodeOptions]
+    ) -> list[EncodedSentence]:
+        """Each sentence with its tokens, their offsets in its text, and their vectors; `options` are those of `encode`.
+
+        Raises ValueError as `encode` does.
+        """
+        given = [sentences] if isinstance(sentences, str) else list(sentences)
+        tokens = tokens_of_each(given)
+        texts = [sentence if isinstance(sentence, str) else None for sentence in given]
+        return [
+            EncodedSentence(text, of_one, None if text is None else token_offsets(text, of_one), vectors)
+            for text, of_one, vectors in zip(texts, tokens, self.encode(tokens, **options), strict=True)
+        ]
+
+    @staticmethod
+    def similarity(one: Float[np.ndarray, "*N E"], other: Float[np.ndarray, "*M E"]) -> Float[np.ndarray, "..."]:
+        """Cosines (N,M) of N vectors with M vectors; those of a zero vector are 0. A single vector has no axis.
+
+        Raises ValueError for vectors of two widths.
+        """
+        widths = np.shape(one)[-1:], np.shape(other)[-1:]
+        if widths[0] != widths[1]:
+            raise ValueError(f"vectors of shapes {np.shape(one)} and {np.shape(other)}; expected the same width")
+        return np.asarray(unit_vectors(one) @ unit_vectors(other).T)
+
+    def encode_streams(
+        self, streams: Iterable[Iterable[Sentence]], *, layers: Layers = DEFAULT_LAYERS
+    ) -> list[list[Array]]:
+        """Vectors with the LSTM state carried from sentence to sentence, as bilm-tf and AllenNLP compute them.
+
+        A stream is a text of consecutive sentences, which starts from a zero state. If a reference implementation was
+        given batches, stream k is row k of all its batches; its tool for whole files reads a single stream. `encode`
+        does not carry the state.
+        """
+        layers = as_layers(layers, top=self.config.num_layers)
+        texts = [tokens_of_each(stream) for stream in streams]
+        self._warnings.check([sentence for text in texts for sentence in text])
+        packed = self._loaded.packed()
+        vectors: list[list[Array]] = [[] for _ in texts]
+        state = packed.zero_state(len(texts))
+        for step in range(max((len(text) for text in texts), default=0)):
+            batch = [[BEGIN_SENTENCE, *text[step], END_SENTENCE] if step < len(text) else [] for text in texts]
+            activations, state = packed.read(batch, state, depth=self._depth(layers))
+            for bounded, array, done in zip(batch, split(select(activations, layers), batch), vectors, strict=True):
+                if bounded:
+                    done.append(array[..., 1:-1, :].copy())
+        return vectors
+
+    def surprisal(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        direction: Direction = "both",
+        details: SoftmaxDetails | None = None,
+        carry_state: bool = False,
+        show_progress_bar: bool | None = None,
+    ) -> list[SentenceSurprisal]:
+        """Surprisal of each token of each sentence, in bits, with the full softmax: minus log2 of its probability.
+
+        sentences: strings, which are tokenised, or lists of tokens, which are used unchanged.
+        direction: "forward", given the tokens before it; "backward", given those after it; or "both".
+        details: ranks, entropies and likeliest tokens that are computed as well.
+        carry_state: read the sentences as one story, each after the one before it; an empty one starts a new story.
+
+        Raises ValueError for a model without a softmax or a vocabulary.
+        """
+        tokens = tokens_of_each(sentences)
+        settings = SurprisalSettings(direction, details or SoftmaxDetails(), carry_state)
+        found: list[SentenceSurprisal] = []
+        with progress_bar(unit="sentence", total=len(tokens), show=show_progress_bar) as bar:
+            for sentence in self.surprisal_model().read(tokens, settings):
+                found.append(sentence)
+                bar.update()
+        return found
+
+    def surprisal_model(self) -> SurprisalModel:
+        """What computes `surprisal`, one sentence after the other, for text that does not fit into memory."""
+        if self._softmax is None and self._source is not None:
+            bilm, self._softmax, _ = read_bilm(*self._source, with_softmax=True)
+            self._loaded.check_is_same(bilm)
+        if self._softmax is None or self.vocabulary is None:
+            missing = "softmax" if self._softmax is None else "vocabulary"
+            raise ValueError(f"the model has no {missing}; surprisal needs those that it was trained with")
+        return SurprisalModel(self._loaded.packed(), self._softmax, self.vocabulary, self._warnings)
+
+    def forget_tokens(self) -> None:
+        """Drop the token representations that are cached between calls. They only save time."""
+        self._loaded.packed().token_cache.forget()
+
+    def _stored(self) -> StoredBiLM:
+        return to_stored(self._loaded.module(), vocabulary=self.vocabulary)
+
+    def _vectors(
+        self,
+        sentences: list[list[str]],
+        layers: Layers,
+        pooling: Pooling | None,
+        *,
+        batch_size: int,
+        show_progress_bar: bool | None,
+    ) -> list[Array]:
+        size = as_int(batch_size)
+        if size is None or size < 1:
+            raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
+        packed = self._loaded.packed()
+        vectors: list[Array] = [np.empty(0, np.float32)] * len(sentences)
+        with progress_bar(unit="sentence", total=len(sentences), show=show_progress_bar) as bar:
+            for batch in batches_by_length([len(sentence) for sentence in sentences], batch_size=size):
+                group = [sentences[index] for index in batch]
+                activations, _ = packed.read(group, depth=self._depth(layers))
+                for index, array in zip(batch, split(select(activations, layers), group), strict=True):
+                    vectors[index] = array.copy() if pooling is None else pool(array, pooling)
+                bar.update(len(batch))
+        return vectors
+
+    def _depth(self, layers: Layers) -> int:
+        """Number of the highest layer that is needed."""
+        return layers if isinstance(layers, int) else self.config.num_layers
+
+    def _empty(self, layers: Layers) -> Array:
+        depth = (self.config.num_layers + 1,) if layers == "all" else ()
+        return np.empty((0, *depth, self.config.output_dim), np.float32)
+
+    def _tensor(self, array: Array) -> Tensor:
+        return torch.from_numpy(array).to(self.device)

@@ -1,0 +1,249 @@
+"""ElmoEmbedding: a module for task models, with a biLM, frozen by default, and scalar mixes of its layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats.read import read_bilm
+from elmokit.layers.masks import sentence_lengths
+from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, padded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from jaxtyping import Bool, Float, Int
+
+    from elmokit.model.bilm import BiLM
+    from elmokit.model.frozen_layers import FrozenLayers
+
+LayerChoice = Literal["mix", "top", "average"] | int
+
+
+@dataclass(frozen=True)
+class ElmoVectors:
+    """The vectors (B,T,2D) of each mix, after dropout and zero at padding, and the mask (B,T), without boundaries."""
+
+    mixes: list[Float[Tensor, "B T E"]]
+    mask: Bool[Tensor, "B T"]
+
+
+class ElmoEmbedding(nn.Module):
+    """Sentences -> `num_mixes` learned mixes of the biLM's layers (Peters et al., 2018, sections 3.2 and 3.3).
+
+    bilm: the biLM, which becomes a submodule, and on whose device the mixes are made; or `FrozenLayers`, which are
+        stored elsewhere: they are not part of the state, and copies of the module share them.
+    num_mixes: number of mixes; 2 for a model that uses ELMo at its input and at its output.
+    dropout_rate: rate of the dropout after each mix.
+    layer_norm: whether to normalise each layer over the batch before the mixes, as bilm-tf does (`normalise_layers`).
+    layers: "mix" learns a weight for each layer; "top", "average" and the number of a layer (0 is the token
+        representation) learn only gamma.
+    rescale: whether to divide each layer by its root mean square over the training set, which `measure_scales` sets
+        once before training. The scales are part of the state.
+    penalty_factor: lambda, the factor of `penalty`.
+    encode_distinct: whether to encode a token only once if it occurs several times in a batch. Without, the vectors
+        are the same but take more time, and the gradients of a trained char encoder are summed in another order.
+    requires_grad: whether to train the biLM. If not, it has no gradients and stays in eval mode.
+
+    Raises ValueError for what is not a biLM, for a layer that the biLM does not have, and for `requires_grad` with
+    frozen layers.
+    """
+
+    output_dim: int
+    """Width 2D of the vectors."""
+    scales: Float[Tensor, " L"] | None
+    boundaries: Int[Tensor, "2 C"] | None
+
+    def __init__(
+        self,
+        bilm: BiLM | FrozenLayers,
+        *,
+        num_mixes: int = 1,
+        dropout_rate: float = 0.5,
+        layer_norm: bool = False,
+        layers: LayerChoice = "mix",
+        rescale: bool = False,
+        penalty_factor: float = 1.0,
+        encode_distinct: bool = True,
+        requires_grad: bool = False,
+    ) -> None:
+        super().__init__()
+        if num_mixes < 1:
+            raise ValueError(f"num_mixes is {num_mixes}; expected at least 1")
+        self.bilm: BiLM | None = None
+        self.frozen: _Shared | None = None
+        boundaries: Tensor | None = None
+        device = torch.get_default_device()
+        if isinstance(bilm, nn.Module):
+            device = next(bilm.parameters()).device
+            self.bilm = bilm.requires_grad_(requires_grad)
+            self.output_dim, num_layers = bilm.config.output_dim, bilm.config.num_layers + 1
+            boundaries = torch.from_numpy(bilm.spelling.rows([BEGIN_SENTENCE, END_SENTENCE])).to(device).long()
+        elif not callable(bilm):
+            raise ValueError(
+                f"bilm is of type {type(bilm).__name__}; expected a BiLM, such as elmo.bilm, or frozen layers; "
+                "ElmoEmbedding.from_pretrained loads a model by its name"
+            )
+        elif requires_grad:
+            raise ValueError("requires_grad is true, but frozen layers cannot be trained; pass the biLM itself")
+        else:
+            self.frozen = _Shared(bilm)
+            self.output_dim, num_layers = bilm.dim, bilm.num_layers
+        self.trains_bilm = requires_grad
+        self.encode_distinct = encode_distinct
+        self.layers = _checked_choice(layers, num_layers=num_layers)
+        self.layer_norm = layer_norm
+        self.penalty_factor = penalty_factor
+        self.dropout = nn.Dropout(dropout_rate)
+        with device:
+            self.mixes = nn.ModuleList(
+                ScalarMix(num_layers=num_layers) if self.layers == "mix" else SingleLayer() for _ in range(num_mixes)
+            )
+            self.register_buffer("scales", torch.ones(num_layers) if rescale else None)
+        self.register_buffer("boundaries", boundaries, persistent=False)
+        self.train(self.training)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str | Path = DEFAULT_MODEL,
+        weights: str | Path | None = None,
+        *,
+        num_mixes: int = 1,
+        dropout_rate: float = 0.5,
+        layer_norm: bool = False,
+        layers: LayerChoice = "mix",
+        rescale: bool = False,
+        penalty_factor: float = 1.0,
+        requires_grad: bool = False,
+    ) -> ElmoEmbedding:
+        """Load a model as `Elmo.from_pretrained` does; the other arguments are those of the constructor.
+
+        A token that occurs several times in a batch is encoded once (`encode_distinct`).
+        """
+        bilm, _, _ = read_bilm(name_or_path, weights)
+        return cls(
+            bilm,
+            num_mixes=num_mixes,
+            dropout_rate=dropout_rate,
+            layer_norm=layer_norm,
+            layers=layers,
+            rescale=rescale,
+            penalty_factor=penalty_factor,
+            requires_grad=requires_grad,
+        )
+
+    def train(self, mode: bool = True) -> ElmoEmbedding:
+        """Set the mode of the module; a frozen biLM stays in eval mode."""
+        super().train(mode)
+        if self.bilm is not None:
+            self.bilm.train(mode and self.trains_bilm)
+        return self
+
+    def forward(self, sentences: Int[Tensor, "B T C"] | Sequence[Sequence[str]]) -> ElmoVectors:
+        """Vectors of sentences, given as lists of tokens or character ids without boundaries, which are added here.
+
+        In character ids, rows of zeros after the end of a sentence are padding. Frozen layers accept only lists of
+        tokens.
+        """
+        layers, mask = self._layers(sentences)
+        if self.scales is not None:
+            layers = layers / self.scales[:, None, None, None]
+        if isinstance(self.layers, int):
+            layers = layers[self.layers][None]
+        if self.layer_norm:
+            layers = normalise_layers(layers, mask)
+        if self.layers == "average":
+            layers = layers.mean(dim=0, keepdim=True)
+        return ElmoVectors(mixes=[self.dropout(mix(layers)) for mix in self.mixes], mask=mask)
+
+    def penalty(self) -> Float[Tensor, ""]:
+        """`penalty_factor` times the sum of `||w||^2` over the mixes, to be added to the loss.
+
+        The lambdas of the paper are from 0.001 to 1. Mixes without weights have no penalty.
+        """
+        mixes = cast("Iterable[ScalarMix | SingleLayer]", self.mixes)
+        return self.penalty_factor * torch.stack([mix.penalty() for mix in mixes]).sum()
+
+    @torch.no_grad()
+    def measure_scales(self, sentences: Iterable[Sequence[str]]) -> None:
+        """Set the scales to the root mean square of each layer over the tokens of these sentences, for `rescale`.
+
+        A few hundred sentences of the training set are enough. Raises ValueError for a module without `rescale`.
+        """
+        if self.scales is None:
+            raise ValueError("this ElmoEmbedding has no scales to measure; create it with rescale=True")
+        squares, num_values = torch.zeros(len(self.scales), dtype=torch.float64, device="cpu"), 0
+        for sentence in sentences:
+            layers = self._layers([sentence])[0].cpu()
+            squares += layers.double().square().sum(dim=(1, 2, 3))
+            num_values += layers[0].numel()
+        if num_values:
+            self.scales.copy_((squares / num_values).sqrt().clamp(min=1e-6))
+
+    def _layers(
+        self, sentences: Int[Tensor, "B T C"] | Sequence[Sequence[str]]
+    ) -> tuple[Float[Tensor, "L B T E"], Bool[Tensor, "B T"]]:
+        device = next(self.mixes.parameters()).device
+        if self.frozen is not None:
+            if isinstance(sentences, Tensor):
+                raise ValueError("frozen layers got character ids; expected sentences as lists of tokens")
+            lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
+            layers = self.frozen.layers(sentences)
+            return layers.to(device), (torch.arange(layers.shape[2]) < lengths[:, None]).to(device)
+        assert self.bilm is not None
+        if not isinstance(sentences, Tensor):
+            sentences = torch.from_numpy(padded(sentences, self.bilm.spelling.rows))
+        self.bilm.check_ids(sentences)
+        sentences = sentences.to(device)
+        mask = (sentences > 0).any(dim=2)
+        with torch.set_grad_enabled(self.trains_bilm and torch.is_grad_enabled()):
+            return self._activations(self.bilm, sentences, mask), mask
+
+    def _activations(
+        self, bilm: BiLM, ids: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "L B T E"]:
+        bounded = self._with_boundaries(ids, mask)
+        real = (bounded > 0).any(dim=2)
+        if self.encode_distinct:
+            distinct, which = cast("tuple[Tensor, Tensor]", bounded[real].unique(dim=0, return_inverse=True))
+            encoded = bilm.encode_tokens(distinct)[which]
+        else:
+            encoded = bilm.encode_tokens(bounded[real])
+        tokens = encoded.new_zeros(*real.shape, encoded.shape[1])
+        tokens[real] = encoded
+        layers = bilm.contextualise(tokens, real.sum(dim=1).cpu()).layers
+        return layers[:, :, 1:-1] * mask[:, :, None]  # the end boundaries of shorter sentences are at padding
+
+    def _with_boundaries(self, ids: Int[Tensor, "B T C"], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B U C"]:
+        lengths = sentence_lengths(mask)
+        assert self.boundaries is not None
+        bounded = functional.pad(ids.long(), (0, 0, 1, 1))
+        bounded[:, 0] = self.boundaries[0]
+        bounded[torch.arange(len(ids), device=ids.device), lengths + 1] = self.boundaries[1]
+        return bounded
+
+
+class _Shared:
+    """Frozen layers that copies of the module share: they never change, and may be gigabytes."""
+
+    def __init__(self, layers: FrozenLayers) -> None:
+        self.layers = layers
+
+    def __deepcopy__(self, memo: object) -> _Shared:
+        return self
+
+
+def _checked_choice(layers: LayerChoice, *, num_layers: int) -> LayerChoice:
+    if isinstance(layers, int) and not 0 <= layers < num_layers:
+        raise ValueError(f"layers is {layers}; the model has layers 0 to {num_layers - 1}")
+    if not isinstance(layers, int) and layers not in ("mix", "top", "average"):
+        raise ValueError(f"layers is {layers!r}; expected mix, top, average or a number")
+    return layers

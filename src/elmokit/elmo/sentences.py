@@ -1,0 +1,90 @@
+"""Sentences as a user gives them -> lists of tokens, with an error for whatever is not a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import cast
+
+from elmokit.system.messages import shown
+from elmokit.text.tokenizer import tokenize
+
+Sentence = str | Sequence[str]
+
+TOKENS_PER_SENTENCE = 32
+"""A batch has at most `batch_size` sentences and `batch_size` times this many tokens."""
+
+_MAX_SHOWN = 40
+_NOT_LISTS: tuple[type, ...] = (Set, Mapping, str, bytes, bytearray, memoryview)
+"""Iterating over them gives something, but no items in an order."""
+
+
+def tokens_of_each(sentences: Iterable[Sentence]) -> list[list[str]]:
+    """Tokens of each sentence: strings are tokenised, lists of tokens are used unchanged.
+
+    Raises ValueError, with the index and the type, for what is neither, such as a missing value (None, NaN), and for
+    what has no order or whose items are not sentences: a set, a dict, bytes, a table.
+    """
+    result: list[list[str]] = []
+    for number, sentence in enumerate(_items(sentences, "the sentences are", "a list of sentences")):
+        if isinstance(sentence, str):
+            result.append(tokenize(sentence))
+            continue
+        tokens = list(_items(sentence, f"sentence {number} is", "a string or a list of tokens (str)"))
+        for position, token in enumerate(tokens):
+            if not isinstance(token, str):
+                raise ValueError(
+                    f"token {position} of sentence {number} is {_described(token)}; expected a string: sentences are "
+                    "strings or lists of tokens (str)"
+                )
+        result.append(cast("list[str]", tokens))
+    return result
+
+
+def batches_by_length(lengths: Sequence[int], *, batch_size: int) -> Iterator[list[int]]:
+    """Indices of sentences of similar length, longest first, within `batch_size` and its budget of padded tokens."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        # the first sentence of a batch is its longest, so its length decides how many fit
+        if batch and (len(batch) + 1) * max(lengths[batch[0]], 1) > batch_size * TOKENS_PER_SENTENCE:
+            yield batch
+            batch = []
+        batch.append(index)
+        if len(batch) == batch_size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _items(given: object, subject: str, expected: str) -> Iterable[object]:
+    is_table = hasattr(given, "columns")  # of pandas, polars or Arrow: iterating gives its columns or their names
+    if isinstance(given, _NOT_LISTS) or is_table or not _is_iterable(given):
+        raise ValueError(f"{subject} {_described(given)}; expected {expected}{_advice(given)}")
+    return cast("Iterable[object]", given)
+
+
+def _is_iterable(given: object) -> bool:
+    try:
+        iter(cast("Iterable[object]", given))
+    except TypeError:  # arrays without dimensions, too, which have the method
+        return False
+    return True
+
+
+def _described(given: object) -> str:
+    name = type(given).__name__
+    if given is None:
+        return "None"
+    if isinstance(given, (str, bytes, int, float)):
+        return f"{shown(repr(given), most=_MAX_SHOWN)} ({name})"
+    return f"of type {name}"
+
+
+def _advice(given: object) -> str:
+    is_nan = isinstance(given, float) and math.isnan(given)
+    if given is None or is_nan or type(given).__name__ in ("NAType", "NaTType"):  # the latter two are of pandas
+        return "; drop or replace missing values"
+    if hasattr(given, "columns"):
+        return ", such as one column of the table"
+    return ""

@@ -1,0 +1,268 @@
+"""Surprisal: how many bits each token of a sentence costs a language model, in each direction, with the full softmax.
+
+A sentence of T tokens has T + 1 targets in each direction, as in `elmokit perplexity`: the forward direction predicts
+the tokens and then `</S>`, the backward one the tokens from the last to the first and then `<S>`. A context that occurs
+several times (the common beginning of two sentences) goes through the softmax once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, cast
+
+import numpy as np
+import torch
+
+from elmokit.elmo.sentences import batches_by_length
+from elmokit.layers.devices import without_autocast
+from elmokit.layers.full_softmax import SoftmaxDetails, SoftmaxPredictions, full_softmax_predictions
+from elmokit.system.batches import batched
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+
+if TYPE_CHECKING:
+    from jaxtyping import Bool, Float, Int
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from elmokit.elmo.text_warnings import TextWarnings
+    from elmokit.layers.sampled_softmax import Softmax
+    from elmokit.model.packed_bilm import PackedBiLM, State
+    from elmokit.text.vocabulary import Vocabulary
+
+Direction = Literal["forward", "backward", "both"]
+Likeliest = list[tuple[str, float]]
+"""Tokens with their probabilities, the likeliest first."""
+DIRECTIONS = ("forward", "backward")
+
+SENTENCES_AT_ONCE = 4096  # sentences whose contexts are compared with each other
+TOKENS_AT_ONCE = 65_536  # tokens of these sentences: 67 MB of hidden states for the released `original` model
+SENTENCES_PER_BATCH = 128
+
+
+@dataclass(frozen=True)
+class SurprisalSettings:
+    """What is computed for each token, and how the text is read."""
+
+    direction: Direction = "both"
+    """`both` is the forward direction alone for a model without a backward one."""
+    details: SoftmaxDetails = field(default_factory=SoftmaxDetails)
+    carry_state: bool = False
+    """Whether a sentence is read after the one before it, as the next of a story; an empty one starts a new story."""
+
+    def __post_init__(self) -> None:
+        if self.direction not in (*DIRECTIONS, "both"):
+            raise ValueError(f"direction is {self.direction!r}; expected forward, backward or both")
+
+
+@dataclass(frozen=True, eq=False)
+class DirectionSurprisal:
+    """What one direction predicted of a sentence of T tokens.
+
+    Every array and list has T + 1 items in the order of the text: the last of the forward direction is that of `</S>`,
+    the first of the backward one that of `<S>`. What was not asked for is None.
+    """
+
+    bits: Float[np.ndarray, " P"]
+    """Surprisal of each target, in bits."""
+    ranks: Int[np.ndarray, " P"] | None
+    """1 where the target was the likeliest token of the vocabulary."""
+    entropies: Float[np.ndarray, " P"] | None
+    """Entropy of the distribution that predicted each target, in bits."""
+    likeliest: list[Likeliest] | None
+    """The likeliest tokens in place of each target."""
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceSurprisal:
+    """Surprisal of a sentence of T tokens, in bits."""
+
+    tokens: list[str]
+    known: Bool[np.ndarray, " T"]
+    """False for a token that is not in the vocabulary: its surprisal is that of `<UNK>`."""
+    forward: DirectionSurprisal | None
+    """None if it was not asked for."""
+    backward: DirectionSurprisal | None
+    """None if it was not asked for, or if the model has no backward direction."""
+
+    @property
+    def directions(self) -> dict[str, DirectionSurprisal]:
+        """The directions that were computed, by name, forward first."""
+        sides = {"forward": self.forward, "backward": self.backward}
+        return {name: side for name, side in sides.items() if side is not None}
+
+    def bits(self, direction: str = "forward") -> Float[np.ndarray, " T"]:
+        """Bits of each token, without the sentence boundary. Raises ValueError for a direction that is not there."""
+        side = self._side(direction)
+        return side.bits[:-1] if direction == "forward" else side.bits[1:]
+
+    def log2_probability(self, direction: str = "forward") -> float:
+        """Log2 of the probability of the sentence and its boundary: minus the sum of all bits of the direction."""
+        return -float(self._side(direction).bits.sum())
+
+    def _side(self, direction: str) -> DirectionSurprisal:
+        if direction not in self.directions:
+            raise ValueError(f"direction is {direction!r}; {' and '.join(self.directions)} was computed")
+        return self.directions[direction]
+
+
+class SurprisalModel:
+    """A packed biLM with its softmax and vocabulary, which reads any number of sentences, in constant memory."""
+
+    def __init__(
+        self, packed: PackedBiLM, softmax: Softmax, vocabulary: Vocabulary, text_warnings: TextWarnings
+    ) -> None:
+        self.packed = packed
+        self.softmax = softmax.to(packed.char_encoder.embedding.weight.device)
+        self.vocabulary = vocabulary
+        self._warnings = text_warnings
+
+    def read(
+        self, sentences: Iterable[Sequence[str]], settings: SurprisalSettings | None = None
+    ) -> Iterator[SentenceSurprisal]:
+        """The surprisal of each sentence of tokens, in order.
+
+        Raises ValueError for the backward direction of a model that has none.
+        """
+        settings = settings or SurprisalSettings()
+        directions = self._directions(settings.direction)
+        chunks = batched(sentences, size=SENTENCES_AT_ONCE, weight=len, enough_weight=TOKENS_AT_ONCE)
+        state: State | None = None
+        for chunk in chunks:
+            self._warnings.check(chunk)
+            if settings.carry_state:
+                contexts, state = self._read_in_order(chunk, state, directions)
+            else:
+                contexts = self._read_alone(chunk, directions)
+            sides = [self._predictions(chunk, *contexts[way], way, settings.details) for way in directions]
+            by_way = dict(zip(directions, sides, strict=True))
+            for index, sentence in enumerate(chunk):
+                known = np.array([token in self.vocabulary for token in sentence], bool)
+                forward, backward = (by_way[way][index] if way in by_way else None for way in (0, 1))
+                yield SentenceSurprisal(list(sentence), known, forward, backward)
+
+    def _directions(self, direction: Direction) -> list[int]:
+        has_backward = self.packed.config.bidirectional
+        if direction == "backward" and not has_backward:
+            raise ValueError("the model has no backward direction; ask for the forward one")
+        return [0] * (direction != "backward") + [1] * (direction != "forward" and has_backward)
+
+    def _read_alone(self, sentences: list[Sequence[str]], directions: list[int]) -> dict[int, _Contexts]:
+        """Hidden states of the distinct contexts of sentences that each start from zeros."""
+        nodes = {way: _distinct_contexts(sentences, backward=way == 1) for way in directions}
+        after_boundary = self.packed.boundary_outputs()
+        hidden = {way: after_boundary.new_empty(nodes[way][0], after_boundary.shape[1]) for way in directions}
+        lengths = [len(sentence) for sentence in sentences]
+        for way in directions:
+            hidden[way][0] = after_boundary[way]
+        for batch in batches_by_length(lengths, batch_size=SENTENCES_PER_BATCH):
+            activations, _ = self.packed.read([sentences[index] for index in batch])
+            for way in directions:
+                paths = [nodes[way][1][index] for index in batch]
+                inside = [path[1:] if way == 0 else path[:-1] for path in paths]
+                where = torch.from_numpy(np.concatenate(inside)).to(after_boundary.device)
+                hidden[way][where] = self._half(activations[-1], way)
+        return {way: (hidden[way], nodes[way][1]) for way in directions}
+
+    def _read_in_order(
+        self, sentences: list[Sequence[str]], state: State | None, directions: list[int]
+    ) -> tuple[dict[int, _Contexts], State]:
+        """Hidden states of the contexts of successive sentences, and the state after them.
+
+        As in training, the forward direction never reads `</S>`, nor the backward one `<S>`.
+        """
+        hidden: dict[int, list[Tensor]] = {way: [] for way in directions}
+        state = state or self.packed.zero_state(1)
+        for sentence in sentences:
+            if not sentence:
+                state = self.packed.zero_state(1)
+            after: State = list(state)
+            for way in directions:
+                bounded = [BEGIN_SENTENCE, *sentence] if way == 0 else [*sentence, END_SENTENCE]
+                activations, last = self.packed.read([bounded], state)
+                after[way] = last[way]
+                hidden[way].append(self._half(activations[-1], way))
+            state = after if sentence else state
+        ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
+        paths: list[NDArray[np.int64]] = [
+            np.arange(end - len(sentence) - 1, end) for sentence, end in zip(sentences, ends, strict=True)
+        ]
+        return {way: (torch.cat(hidden[way]), paths) for way in directions}, state
+
+    def _half(self, top: Float[Tensor, "N E"], way: int) -> Float[Tensor, "N D"]:
+        dim = self.packed.config.projection_dim
+        return top[:, way * dim : (way + 1) * dim]
+
+    def _predictions(
+        self,
+        sentences: list[Sequence[str]],
+        hidden: Float[Tensor, "U D"],
+        paths: list[Int[np.ndarray, " P"]],
+        way: int,
+        details: SoftmaxDetails,
+    ) -> list[DirectionSurprisal]:
+        bounded = [[*s, END_SENTENCE] if way == 0 else [BEGIN_SENTENCE, *s] for s in sentences]
+        targets = self.vocabulary.ids(token for sentence in bounded for token in sentence)
+        contexts = np.concatenate(paths)
+        with without_autocast(hidden.device):
+            found = full_softmax_predictions(
+                hidden.to(self.softmax.weight.dtype),
+                self.softmax,
+                contexts=torch.from_numpy(contexts).to(hidden.device),
+                targets=torch.from_numpy(targets).to(hidden.device),
+                details=details,
+            )
+        return self._split(found, contexts, [len(sentence) for sentence in bounded])
+
+    def _split(
+        self, found: SoftmaxPredictions, contexts: Int[np.ndarray, " N"], lengths: list[int]
+    ) -> list[DirectionSurprisal]:
+        """The predictions of each sentence, in bits."""
+        bits = _bits(found.losses)
+        ranks = None if found.ranks is None else found.ranks.cpu().numpy()
+        entropies = None if found.entropies is None else _bits(found.entropies)[contexts]
+        likeliest = None if found.likeliest is None else self._named(*found.likeliest)
+        result: list[DirectionSurprisal] = []
+        end = 0
+        for length in lengths:
+            here, end = slice(end, end + length), end + length
+            result.append(
+                DirectionSurprisal(
+                    bits=bits[here],
+                    ranks=None if ranks is None else ranks[here],
+                    entropies=None if entropies is None else entropies[here],
+                    likeliest=None if likeliest is None else [likeliest[context] for context in contexts[here]],
+                )
+            )
+        return result
+
+    def _named(self, ids: Int[Tensor, "U K"], probabilities: Float[Tensor, "U K"]) -> list[Likeliest]:
+        tokens = self.vocabulary.tokens
+        rows = cast("list[list[int]]", ids.tolist()), cast("list[list[float]]", probabilities.tolist())
+        return [
+            [(tokens[id], probability) for id, probability in zip(*row, strict=True)] for row in zip(*rows, strict=True)
+        ]
+
+
+_Contexts = tuple["Float[Tensor, 'U D']", "list[Int[np.ndarray, ' P']]"]
+"""Hidden states of contexts, and for each sentence the contexts of its targets, in the order of the text."""
+
+
+def _distinct_contexts(sentences: list[Sequence[str]], *, backward: bool) -> tuple[int, list[Int[np.ndarray, " P"]]]:
+    """Number of distinct contexts, and for each sentence those of its targets, in the order of the text.
+
+    A context is what has been read of a sentence so far; number 0 has read its boundary only.
+    """
+    numbers: dict[tuple[int, str], int] = {}
+    paths: list[NDArray[np.int64]] = []
+    for sentence in sentences:
+        path = [0]
+        for token in reversed(sentence) if backward else sentence:
+            path.append(numbers.setdefault((path[-1], token), len(numbers) + 1))
+        paths.append(np.array(path[::-1] if backward else path, np.int64))
+    return len(numbers) + 1, paths
+
+
+def _bits(nats: Float[Tensor, " N"]) -> Float[np.ndarray, " N"]:
+    return nats.cpu().double().numpy() / math.log(2)  # not all devices have float64

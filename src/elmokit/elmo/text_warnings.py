@@ -1,0 +1,116 @@
+"""What a user is warned of, once for each model: tokens that are cut, and text that it has hardly read the like of.
+
+That is text in another script, and tokens that are not in NFC.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from elmokit.system.warn import warn_caller
+from elmokit.text.scripts import script_counts
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Iterable, Sequence
+
+    from elmokit.text.indexer import Spelling
+    from elmokit.text.vocabulary import Vocabulary
+
+NUM_FREQUENT_TOKENS = 1000
+"""Number of tokens of a vocabulary that show which scripts a model has read."""
+NUM_TOKENS_LOOKED_AT = 1000
+"""Number of tokens that show in which script a text is written."""
+MIN_SHARE = 0.05
+"""A script with a smaller share of the letters of the frequent tokens counts as unread: mini-ko has read few Latin
+words."""
+BUNDLED_SCRIPTS = {"mini-en": "LATIN", "mini-ko": "HANGUL"}
+"""The script that each bundled model has read most."""
+
+_NAMES = {"CJK": "Chinese characters"}
+
+
+class TextWarnings:
+    """Warns of each thing at most once."""
+
+    def __init__(self, *, spelling: Spelling, vocabulary: Vocabulary | None, name: str) -> None:
+        self._spelling = spelling
+        self._vocabulary = vocabulary
+        self._name = name
+        self._warned: set[str] = set()
+
+    def check(self, sentences: Sequence[Sequence[str]]) -> None:
+        """Look at sentences that are about to be encoded."""
+        self._once("cut tokens", lambda: self._cut_tokens(sentences))
+        self._once("unread script", lambda: self._unread_script(sentences))
+        self._once("decomposed tokens", lambda: self._decomposed_tokens(sentences))
+
+    def _once(self, topic: str, message: Callable[[], str | None]) -> None:
+        if topic not in self._warned and (text := message()) is not None:
+            self._warned.add(topic)
+            warn_caller(f"{text} (this warning is shown once)")
+
+    def _cut_tokens(self, sentences: Sequence[Sequence[str]]) -> str | None:
+        """A limit of 48 bytes is only 16 Korean syllables."""
+        num_cut = sum(map(self._spelling.num_cut, sentences))
+        if not num_cut:
+            return None
+        return (
+            f"{num_cut:,} of {sum(map(len, sentences)):,} tokens are longer than the {self._spelling.limit} that this "
+            "model reads; the rest of each is ignored"
+        )
+
+    def _unread_script(self, sentences: Sequence[Sequence[str]]) -> str | None:
+        script = unread_script(self._vocabulary, sentences)
+        if script is None:
+            return None
+        shown = _NAMES.get(script, script.title())
+        return (
+            f"most of this text is written in {shown}, of which {self._name} has read almost nothing; {advice(script)}"
+        )
+
+    def _decomposed_tokens(self, sentences: Sequence[Sequence[str]]) -> str | None:
+        """`tokenize` gives NFC; macOS and some corpora have NFD, whose bytes are those of other words."""
+        if self._vocabulary is None:
+            return None
+        number = num_decomposed(token for tokens in sentences for token in tokens)
+        if not number or num_decomposed(self._vocabulary.tokens[:NUM_FREQUENT_TOKENS]):
+            return None
+        return (
+            f"{number:,} of {sum(map(len, sentences)):,} tokens are not in Unicode NFC, such as syllables in NFD, and "
+            f"{self._name} has read only NFC; normalise the text with unicodedata.normalize('NFC', text)"
+        )
+
+
+def num_decomposed(tokens: Iterable[str]) -> int:
+    """Number of tokens that are not in NFC."""
+    return sum(not unicodedata.is_normalized("NFC", token) for token in tokens)
+
+
+def unread_script(vocabulary: Vocabulary | None, sentences: Iterable[Sequence[str]]) -> str | None:
+    """The script of most letters at the start of a text, if the model has hardly read any of it; else None.
+
+    A model's vocabulary shows what it has read. None also without one, and for a text without letters.
+    """
+    counts = script_counts(islice((token for tokens in sentences for token in tokens), NUM_TOKENS_LOOKED_AT))
+    if vocabulary is None or not counts:
+        return None
+    script = next(iter(counts))
+    read = _letters_of(tuple(islice(vocabulary.tokens, NUM_FREQUENT_TOKENS)))
+    is_most = 2 * counts[script] > counts.total()
+    return script if is_most and read[script] < MIN_SHARE * read.total() else None
+
+
+@lru_cache(maxsize=16)
+def _letters_of(tokens: tuple[str, ...]) -> Counter[str]:
+    """Their scripts, which take longer to count than a sentence takes to encode."""
+    return script_counts(tokens)
+
+
+def advice(script: str) -> str:
+    """What to do about a script that a model has not read."""
+    better = [name for name, most_read in BUNDLED_SCRIPTS.items() if most_read == script]
+    return f"use {better[0]}, which was trained on it" if better else "train a model on such text (docs/pretraining.md)"

@@ -1,0 +1,171 @@
+"""Atomic writes: a file is written in a temporary folder next to it, and moved to its place when it is complete.
+
+A temporary folder is locked as long as its process lives. When a process is killed its folder stays behind unlocked,
+and the next one that writes to the same target removes it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.files.locks import open_locked
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
+_LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Generator[Path]:
+    """Yield a temporary path with the name of `path`. Its file replaces `path` at the end, or is removed on failure.
+
+    Links are followed. Raises the errors of `check_output` at once, before anything is computed. An OSError about the
+    temporary file names `path`.
+    """
+    target = _real_target(path)
+    with temporary_folder(target, named=path) as folder:
+        unfinished = folder / target.name
+        yield unfinished
+        unfinished.chmod(_mode(target, folder))
+        with unfinished.open("r+b") as file:
+            os.fsync(file.fileno())
+        unfinished.replace(target)
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Raise OSError if no file can be written at `path`, and remove what a killed process left there.
+
+    That is the case when the folder is missing or read-only, or the path is a folder, a device, a pipe or a link to
+    nothing. Raises ValueError for `-`, which may be meant as standard output.
+    """
+    with temporary_folder(_real_target(path), named=path):
+        pass
+
+
+def check_is_not_input(written: Path | None, *inputs: str | os.PathLike[str] | None) -> None:
+    """Raise ValueError if the output would be written over one of the inputs; None stands for what is not given."""
+    for path in inputs:
+        if written is None or path is None or not written.exists():
+            continue
+        if os.path.exists(path) and written.samefile(path):
+            raise ValueError(f"{os.fspath(path)} would be replaced by the output; give the output another name")
+
+
+def as_paths(files: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """The files as paths. Raises ValueError for a single one, whose letters would be taken for the names of files."""
+    if isinstance(files, str | os.PathLike):
+        raise ValueError(f"{os.fspath(files)} is given alone; expected a list of files: [{os.fspath(files)!r}]")
+    return [Path(file) for file in files]
+
+
+def check_names(*paths: str | os.PathLike[str]) -> None:
+    """Raise ValueError for a path that is not UTF-8. Files of text and JSON could not name it."""
+    for path in paths:
+        try:
+            os.fspath(path).encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError(f"{os.fspath(path)}: its name is not UTF-8; rename the file or folder") from None
+
+
+def remove_leftovers_of(target: Path) -> None:
+    """Remove what killed processes left of a target next to it; what is being written stays."""
+    ours = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.tmp")
+    for name in os.listdir(target.parent):
+        if ours.fullmatch(name):
+            _remove_if_left(target.with_name(name))
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what killed processes left of any targets in a folder and below it; what is being written stays."""
+    for parent, names, _ in os.walk(folder):  # which passes over what others remove meanwhile
+        for name in filter(_LEFTOVER.fullmatch, names):
+            _remove_if_left(Path(parent, name))
+
+
+@contextmanager
+def temporary_folder(target: Path, *, named: str | os.PathLike[str] | None = None) -> Generator[Path]:
+    """Yield a new hidden folder next to `target`, on the same disk, and remove it at the end.
+
+    The folders that killed processes left for the same target are removed first; those of living processes stay. An
+    OSError about the folder or a file in it, and one of a full disk that names no file, names the target (as `named`).
+    Raises FileNotFoundError when the parent folder does not exist.
+    """
+    named = target if named is None else named
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{named}: the folder {target.parent} does not exist; create it first")
+    remove_leftovers_of(target)
+    try:
+        folder, lock = _new_folder(target)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            if lock is not None:
+                os.close(lock)
+    except OSError as error:
+        of_no_file = error.filename is None and error.errno in _DISK_FULL
+        if of_no_file or str(error.filename).startswith(str(target.with_name(f".{target.name}."))):
+            raise OSError(error.errno, error.strerror, os.fspath(named)) from error
+        raise
+
+
+def _real_target(path: str | os.PathLike[str]) -> Path:
+    if os.fspath(path) == "-":
+        raise ValueError("- cannot name an output; name a file, or leave out -o of verbs that write to standard output")
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):  # so is what /dev/stdout links to
+        raise OSError(f"{path} is a device or a pipe; expected the name of a file, which is replaced as a whole")
+    target = Path(os.path.realpath(path))
+    if os.path.islink(path) and not target.exists():
+        raise FileNotFoundError(f"{path} is a link to {target}, which does not exist; remove the link first")
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected the name of a file")
+    return target
+
+
+def _new_folder(target: Path) -> tuple[Path, int | None]:
+    """The folder, and the descriptor that locks it; None where the file system has no locks."""
+    while True:
+        folder = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+        folder.mkdir()
+        try:
+            return folder, _lock(folder)
+        except (BlockingIOError, FileNotFoundError):  # taken for a leftover before it was locked
+            continue
+        except OSError:
+            return folder, None
+
+
+def _remove_if_left(folder: Path) -> None:
+    try:
+        lock = _lock(folder)
+    except OSError:  # of a living process, or gone by now, or on a file system without locks
+        return
+    if lock is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _lock(folder: Path) -> int | None:
+    """Lock the folder as `open_locked` does; None on Windows, which cannot do that."""
+    return None if sys.platform == "win32" else open_locked(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+
+
+def _mode(target: Path, new_folder: Path) -> int:
+    """Permissions of the file that is replaced, or else the usual ones of a new file, which are those of a new folder.
+
+    What wrote the file may have made it readable by its owner only. `os.umask` would change the umask of all threads.
+    """
+    if target.exists():
+        return stat.S_IMODE(target.stat().st_mode)
+    return new_folder.stat().st_mode & 0o666

@@ -1,0 +1,279 @@
+"""JSON objects from untrusted files: small, finite, without repeated keys, and read by type."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from elmokit.system.messages import FormatError, quoted, readable_bytes, refuse_link_out, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+MAX_BYTES = 4 << 20
+"""A config has a few hundred bytes; a run's config, with the names of thousands of shards, a few hundred thousand."""
+LARGEST_INTEGER = 1 << 53
+"""Every JSON reader holds whole numbers up to this one exactly."""
+
+_T = TypeVar("_T")
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+"""Half of a character beyond the first 65,536; without the other half, it cannot be written in UTF-8."""
+_NOT_IN_A_TOKEN = frozenset(" \t\n\r")
+_PAIR = re.compile(r"\[\n\s+(\d+),\n\s+(\d+)\n\s+\]")
+"""A filter's [width, number], which reads better on one line. No JSON string contains a line break."""
+
+
+def read_json_object(path: Path, *, max_bytes: int = MAX_BYTES, is_named: bool = False) -> dict[str, object]:
+    """Read the object in a file. A byte order mark is allowed.
+
+    is_named: the user has named this file, so it may be a link out of its folder. Others are refused, because errors
+        quote what they hold.
+
+    Raises FileNotFoundError if there is no such file, and FormatError, which names it, for anything other than one
+    JSON object of at most `max_bytes`.
+    """
+    if not path.is_file():  # reading a pipe would block
+        raise FileNotFoundError(f"{path}: there is no such file")
+    if not is_named:
+        refuse_link_out(path)
+    if path.stat().st_size > max_bytes:
+        raise FormatError(path, f"has more than {readable_bytes(max_bytes)}; a config is far smaller")
+    return parse_json_object(path.read_bytes(), where=path)
+
+
+def parse_json_object(content: str | bytes, *, where: str | Path, part: str | None = None) -> dict[str, object]:
+    """Parse the object in a text, or in UTF-8 bytes; errors name `where` (a file, perhaps with a line) and `part`.
+
+    Raises FormatError for anything else, for a repeated key, and for numbers that JSON does not have (NaN, infinity).
+    """
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+        value: object = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite_float,
+            object_pairs_hook=_without_repeated_keys,
+        )
+        if _HALF_CHARACTER.search(text):
+            _check_can_be_written(value)
+    except UnicodeDecodeError as error:
+        raise FormatError(where, f"is not UTF-8 (byte {error.start})", part=part) from error
+    except RecursionError as error:
+        raise FormatError(where, "is nested too deeply", part=part) from error
+    except json.JSONDecodeError as error:
+        at = f"line {error.lineno}, character {error.colno}" if "\n" in error.doc else f"character {error.colno}"
+        raise FormatError(
+            where, f"is not valid JSON: {error.msg} at {at}, near {quoted(error.doc[error.pos :])}", part=part
+        ) from error
+    except ValueError as error:  # a number of thousands of digits, or raised below
+        raise FormatError(where, f"is not valid JSON: {error}", part=part) from error
+    if not isinstance(value, dict):
+        raise FormatError(where, f"holds {_kind(value)}; expected an object {{...}}", part=part)
+    return cast("dict[str, object]", value)
+
+
+def json_text(path: Path, values: Mapping[str, object]) -> str:
+    """Format an object as the text of a file that `read_json_object` reads back.
+
+    Raises FormatError, which names the file that the text is meant for, if it could not be read back.
+    """
+    try:
+        text = _PAIR.sub(r"[\1, \2]", json.dumps(values, indent=2, allow_nan=False)) + "\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FormatError(path, f"cannot be written as JSON: {error}") from error
+    if len(text) > MAX_BYTES:
+        raise FormatError(path, f"would have {readable_bytes(len(text))}; at most {readable_bytes(MAX_BYTES)} are read")
+    return text
+
+
+class Fields:
+    """Typed reads of a parsed object. Every error is a FormatError that names the file and the field.
+
+    `where` is the file, or the file with a line in it; `prefix` is the path to this object within the file.
+    """
+
+    def __init__(self, where: str | Path, values: Mapping[str, object], *, prefix: str = "") -> None:
+        self.where = where
+        self._values = values
+        self._prefix = prefix
+        self._unread = dict.fromkeys(values)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all fields."""
+        return list(self._values)
+
+    @property
+    def unread(self) -> list[str]:
+        """Paths of the fields that have not been read yet."""
+        return [self._prefix + name for name in self._unread]
+
+    def require_known(self, names: Collection[str]) -> None:
+        """Raise FormatError if there is a field that is not among `names`."""
+        for name in self._values:
+            if name not in names:
+                raise self.error(name, f"is not known; expected {', '.join(names)}")
+
+    def error(self, name: str, reason: str) -> FormatError:
+        """The error about a field, for the caller to raise."""
+        return FormatError(self.where, reason, part=f"field {self._prefix}{name}")
+
+    def value(self, name: str) -> object:
+        """The value of a field, of any type."""
+        if name not in self._values:
+            others = f"; there are {shown(', '.join(self._values))}" if self._values else ""
+            raise self.error(name, f"is missing{others}")
+        self._unread.pop(name, None)
+        return self._values[name]
+
+    def object(self, name: str) -> dict[str, object]:
+        """An object, unchecked inside."""
+        return cast("dict[str, object]", self._typed(name, dict, "an object"))
+
+    def fields(self, name: str) -> Fields:
+        """The fields of an object within this one."""
+        return Fields(self.where, self.object(name), prefix=f"{self._prefix}{name}.")
+
+    def list_of_fields(self, name: str) -> list[Fields]:
+        """The fields of each object in a list."""
+        found: list[Fields] = []
+        for index, value in enumerate(self.items(name)):
+            if not isinstance(value, dict):
+                raise self.error(f"{name}[{index}]", f"is {_kind(value)}; expected an object")
+            values = cast("dict[str, object]", value)
+            found.append(Fields(self.where, values, prefix=f"{self._prefix}{name}[{index}]."))
+        return found
+
+    def items(self, name: str) -> list[object]:
+        """A list with entries of any type."""
+        return cast("list[object]", self._typed(name, list, "a list"))
+
+    def text(self, name: str) -> str:
+        """A string."""
+        return self._typed(name, str, "text")
+
+    def texts(self, name: str) -> list[str]:
+        """A list of texts, perhaps empty."""
+        texts: list[str] = []
+        for index, value in enumerate(self.items(name)):
+            if not isinstance(value, str):
+                raise self.error(f"{name}[{index}]", f"is {_kind(value)}; expected text")
+            texts.append(value)
+        return texts
+
+    def tokens(self, name: str) -> list[str]:
+        r"""A list of at least one token, which is text without spaces, tabs and the ends of lines (`\n` and `\r`)."""
+        values = self.items(name)
+        tokens = [value for value in values if isinstance(value, str) and value and _NOT_IN_A_TOKEN.isdisjoint(value)]
+        if not tokens or len(tokens) < len(values):
+            raise self.error(name, f"is {quoted(str(values))}; expected a list of words without spaces and line ends")
+        return tokens
+
+    def boolean(self, name: str) -> bool:
+        """True or false."""
+        return self._typed(name, bool, "true or false")
+
+    def integer(self, name: str, *, least: int = 0, most: int = LARGEST_INTEGER) -> int:
+        """A whole number from `least` to `most`."""
+        return self._in_bounds(name, self.value(name), least=least, most=most)
+
+    def number(self, name: str, *, least: float = 0, most: float = math.inf) -> float:
+        """A finite number from `least` to `most`."""
+        return self._number(name, self.value(name), least=least, most=most, expected="a number")
+
+    def number_or_none(self, name: str, *, most: float = math.inf) -> float | None:
+        """A number of at least 0, or null; an absent field is null."""
+        if name not in self._values or self.value(name) is None:
+            return None
+        return self._number(name, self.value(name), least=0, most=most, expected="a number or null")
+
+    def numbers(self, name: str, *, least: float = 0, most: float = math.inf) -> tuple[float, ...]:
+        """A list of finite numbers, each from `least` to `most`."""
+        return tuple(
+            self._number(f"{name}[{index}]", value, least=least, most=most, expected="a number")
+            for index, value in enumerate(self.items(name))
+        )
+
+    def integers(self, name: str, *, most_integers: int, most: int) -> tuple[int, ...]:
+        """A list of at most `most_integers` whole numbers, each from 0 to `most`."""
+        values = cast("list[object]", self._typed(name, list, "a list of whole numbers"))
+        if len(values) > most_integers:
+            raise self.error(name, f"has {len(values)} entries; expected at most {most_integers}")
+        return tuple(self._in_bounds(name, value, least=0, most=most) for value in values)
+
+    def pairs(self, name: str, *, most_pairs: int, most: int) -> tuple[tuple[int, int], ...]:
+        """A list of 1 to `most_pairs` pairs [width, number], all numbers from 1 to `most`."""
+        pairs = cast("list[object]", self._typed(name, list, "a list of [width, number]"))
+        if not 1 <= len(pairs) <= most_pairs:
+            raise self.error(name, f"has {len(pairs)} entries; expected 1 to {most_pairs}")
+        read: list[tuple[int, int]] = []
+        for pair in pairs:
+            values = cast("list[object]", pair) if isinstance(pair, list) else []
+            if len(values) != 2:
+                raise self.error(name, "holds something that is not a pair; expected [width, number]")
+            width, number = (self._in_bounds(name, value, least=1, most=most) for value in values)
+            read.append((width, number))
+        return tuple(read)
+
+    def _typed(self, name: str, kind: type[_T], expected: str) -> _T:
+        value = self.value(name)
+        if not isinstance(value, kind):
+            raise self.error(name, f"is {_kind(value)}; expected {expected}")
+        return value
+
+    def _in_bounds(self, name: str, value: object, *, least: int, most: int) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.error(name, f"is {_kind(value)}; expected a whole number")
+        if not least <= value <= most:
+            raise self.error(name, f"is {shown(str(value))}; expected {least} to {most}")
+        return value
+
+    def _number(self, name: str, value: object, *, least: float, most: float, expected: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.error(name, f"is {_kind(value)}; expected {expected}")
+        if not least <= value <= min(most, sys.float_info.max):
+            bounds = f"{least:g} to {most:g}" if math.isfinite(most) else f"at least {least:g}"
+            raise self.error(name, f"is {shown(str(value))}; expected {bounds}")
+        return float(value)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _check_can_be_written(value: object) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = shown(error.object[error.start])
+        raise ValueError(f"{half} is half of a character; the text was cut within it") from None
+
+
+def _finite_float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:30]} is too large a number")
+    return value
+
+
+def _without_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        repeated, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ValueError(f'the key "{shown(repeated)}" is repeated')
+    return values
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    names: dict[type, str] = {bool: "a boolean", int: "a number", float: "a number", str: "text", list: "a list"}
+    return names.get(type(value), "an object")

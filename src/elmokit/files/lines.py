@@ -1,0 +1,223 @@
+"""Lines of text files: plain, gzip or xz, recognised by their first bytes and read in constant memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+import zlib
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from elmokit.system.messages import readable_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+STDIN = "-"
+
+CHUNK = 1 << 16
+"""Bytes that are read and unpacked at once."""
+GZIP_MAGIC = b"\x1f\x8b"
+XZ_MAGIC = b"\xfd7zXZ\x00"
+_NOT_READ = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    **{b"BZh%d1AY" % level: "bzip2" for level in range(1, 10)},
+}
+"""First bytes of compressed files that are not read here."""
+MAX_LINE_BYTES = 16 << 20
+"""Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, MemoryError)
+"""Errors of files that do not unpack. A header of xz may ask for gigabytes of memory."""
+
+
+def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[str]:
+    r"""Lines of a UTF-8 text file, of a `.gz` or `.xz` file, or of standard input (`-`), without their line ends.
+
+    A line ends at `\n` or `\r\n` and nowhere else (U+2028, U+0085 and the like are part of the line). A byte order
+    mark at the start of the file is removed. The last line needs no line end.
+
+    Raises OSError when the file cannot be opened or read, and ValueError when its content is not text: malformed
+    UTF-8, a NUL byte, a line of more than `max_line_bytes`, or a truncated or damaged compressed file. Both name the
+    file, and the line if there is one.
+    """
+    name = shown_name(path)
+    number = 0
+    with _open(path) as stream:
+        try:
+            lines = iter(partial(stream.readline, max_line_bytes + 1), b"")  # they are split at b"\n" only
+            for number, line in enumerate(lines, start=1):
+                if len(line) > max_line_bytes:
+                    raise ValueError(
+                        f"{name}, line {number}: has more than {readable_bytes(max_line_bytes)}; expected text, in "
+                        "lines of a sentence or a document"
+                    )
+                yield _decode(line, number=number, name=name)
+        except _DAMAGE as error:
+            raise ValueError(
+                f"{name}: the compressed file is truncated or damaged after line {number} ({_reason(error)}); download "
+                "it again"
+            ) from error
+        except OSError as error:
+            raise OSError(f"{name}: reading failed after line {number}: {error.strerror or error}") from error
+
+
+def lines_and_first(path: str | os.PathLike[str]) -> tuple[Iterator[str], str]:
+    """All lines of a file, which is read once, and the first of them that is not blank; empty if all are."""
+    lines = read_lines(path)
+    read: list[str] = []
+    for line in lines:
+        read.append(line)
+        if line.strip():
+            return chain(read, lines), line
+    return iter(read), ""
+
+
+def check_inputs(*paths: str | os.PathLike[str]) -> None:
+    """Raise the error of `read_lines` for a file that cannot be opened. What can be read only once is left alone."""
+    for path in paths:
+        if not is_read_once(path):
+            with _open(path):
+                pass
+
+
+def is_read_once(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is standard input (-), or a pipe or a device."""
+    return os.fspath(path) == STDIN or is_pipe(path)
+
+
+def is_pipe(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a pipe or a device, such as `<(zcat file)` of a shell, which can be read only once."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):  # opening it says what is wrong
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def read_chunks(path: str | os.PathLike[str], *, size: int = 1 << 20) -> Iterator[bytes]:
+    """Bytes of a file, decompressed, in chunks of at most `size`. Raises the errors of `read_lines`."""
+    name = shown_name(path)
+    with _open(path) as stream:
+        try:
+            while chunk := stream.read(size):
+                yield chunk
+        except _DAMAGE as error:
+            raise ValueError(
+                f"{name}: the compressed file is truncated or damaged ({_reason(error)}); download it again"
+            ) from error
+        except OSError as error:
+            raise OSError(f"{name}: reading failed: {error.strerror or error}") from error
+
+
+def shown_name(path: str | os.PathLike[str]) -> str:
+    """What errors call an input: its path, or standard input in place of -."""
+    return "standard input" if os.fspath(path) == STDIN else os.fspath(path)
+
+
+def _reason(error: Exception) -> str:
+    return "it needs more memory than there is" if isinstance(error, MemoryError) else str(error)
+
+
+def split_tokens(line: str) -> list[str]:
+    """Tokens of a line of tokenised text. Only spaces and tabs separate tokens."""
+    return [token for token in line.replace("\t", " ").split(" ") if token]
+
+
+def _decode(line: bytes, *, number: int, name: str) -> str:
+    if number == 1:
+        if line.startswith(_UTF_16_MARKS):
+            raise ValueError(f"{name} is UTF-16; convert it, for example with iconv -f UTF-16 -t UTF-8")
+        line = line.removeprefix(BYTE_ORDER_MARK)
+    line = line.removesuffix(b"\n").removesuffix(b"\r")
+    if b"\0" in line:
+        raise ValueError(f"{name}, line {number}: NUL byte at byte {line.index(0) + 1}; expected UTF-8 text")
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{name}, line {number}: byte 0x{line[error.start]:02x} at byte {error.start + 1} is not UTF-8 "
+            f"({error.reason}); convert the file from its encoding, for example with "
+            "iconv -f CP949 -t UTF-8 for Korean"
+        ) from None
+
+
+@contextmanager
+def _open(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
+    name = shown_name(path)
+    if os.fspath(path) == STDIN:
+        yield _decompressed(cast("BinaryIO", sys.stdin.buffer), name)
+        return
+    try:
+        file = open(path, "rb")  # noqa: SIM115 (closed by the with statement below)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{name}: there is no such file") from None
+    except IsADirectoryError:
+        raise IsADirectoryError(f"{name} is a folder; expected a text file (.txt, .gz or .xz)") from None
+    except OSError as error:
+        raise OSError(f"{name}: cannot be opened: {error.strerror or error}") from error
+    with file:
+        yield _decompressed(file, name)
+
+
+def _decompressed(file: BinaryIO, name: str) -> BinaryIO:
+    try:
+        head = cast("bytes", file.peek(len(XZ_MAGIC)))  # pyright: ignore[reportAttributeAccessIssue]
+    except OSError as error:
+        raise OSError(f"{name}: reading failed: {error.strerror or error}") from error
+    if head.startswith(GZIP_MAGIC):
+        return cast("BinaryIO", gzip.GzipFile(fileobj=file))
+    if head.startswith(XZ_MAGIC):
+        return cast("BinaryIO", io.BufferedReader(_Chunks(_xz_chunks(file)), CHUNK))
+    for magic, kind in _NOT_READ.items():
+        if head.startswith(magic):
+            raise ValueError(f"{name} is a {kind} file; expected plain text, .gz or .xz: unpack it first")
+    return file
+
+
+def _xz_chunks(file: BinaryIO) -> Iterator[bytes]:
+    """What a file of one or more xz streams unpacks to. `LZMAFile` takes a damaged second stream for the file's end."""
+    packed = file.read(CHUNK)
+    while packed:
+        stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        while not stream.eof:
+            if stream.needs_input and not packed:
+                packed = file.read(CHUNK)
+                if not packed:
+                    raise EOFError("it ends within a stream")
+            yield stream.decompress(packed, CHUNK)
+            packed = b""
+        packed = stream.unused_data.lstrip(b"\0")  # zeros may be between streams, and at the end
+        while not packed and (more := file.read(CHUNK)):
+            packed = more.lstrip(b"\0")
+
+
+class _Chunks(io.RawIOBase):
+    """Chunks of bytes as a file."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            following = next(self._chunks, None)
+            if following is None:
+                return 0
+            self._rest = following
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size

@@ -1,0 +1,58 @@
+"""What readers of weights know of a file, of whatever kind: its arrays by name, each described before it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elmokit.system.messages import FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Array: TypeAlias = NDArray[np.float32]
+
+MAX_EXPANSION = 20
+"""Largest ratio of the size of weights to their compressed size; trained weights shrink only by a tenth."""
+SMALL = 1 << 20
+"""Size in bytes that anything may always expand to: zero biases compress a thousandfold."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name in the file. `refusal` says why it must not be read, if so; only datasets have a shape and a dtype."""
+
+    name: str
+    kind: Literal["dataset", "group", "other"]
+    refusal: str | None = None
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+
+    @property
+    def num_bytes(self) -> int:
+        """Declared size in bytes, in the type of the file."""
+        return prod(self.shape) * np.dtype(self.dtype).itemsize if self.dtype else 0
+
+
+class WeightsFile(Protocol):
+    """An open file of weights."""
+
+    path: Path
+    num_bytes: int
+    entries: dict[str, Entry]
+
+    def read(self, name: str) -> Array:
+        """An array as float32. Raises FormatError if its entry has a refusal."""
+        ...
+
+
+def require_finite(path: Path, name: str, array: Array) -> None:
+    """Raise FormatError if the array contains NaN or infinity."""
+    with np.errstate(invalid="ignore"):  # infinity minus infinity gives NaN, which is tested below
+        total = np.sum(array, dtype=np.float64)  # finite float32 values cannot overflow it, and no mask is allocated
+    if not np.isfinite(total):
+        raise FormatError(path, "holds NaN or infinity; the weights are damaged", part=name)

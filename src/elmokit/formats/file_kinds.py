@@ -1,0 +1,165 @@
+"""Kinds of files, recognised by their first bytes, whatever their names. Nothing is unpickled; little is unpacked.
+
+This catalogue includes files of other tools that people may pass; the formats decide which files are a model.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from elmokit.files.hdf5 import SIGNATURE
+from elmokit.files.json_fields import MAX_BYTES, read_json_object
+from elmokit.files.lines import BYTE_ORDER_MARK, GZIP_MAGIC, XZ_MAGIC, read_chunks
+from elmokit.files.safetensors import looks_like_safetensors
+from elmokit.runs.folder import BILM_FORMAT, TASK_FORMAT
+from elmokit.system.messages import FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+_HEAD_BYTES = 1024
+_TAR = (257, b"ustar")
+_TENSORFLOW_TABLE = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"  # ends a LevelDB-style table, such as model.ckpt-N.index
+_SAVED_MODEL = b"\x08\x01\x12"  # a protobuf: version 1, then the first graph
+_PICKLE_TEXT = (b"(dp", b"(lp", b"ccopy_reg", b"ccollections", b"cnumpy", b"c__builtin__", b"cbuiltins", b"cposix")
+
+
+class FileKind(Enum):
+    """A kind of file; the value is a description for people."""
+
+    NATIVE_CONFIG = "a config.json of elmokit"
+    TASK_CONFIG = "the config.json of a run of `elmokit train`"
+    OPTIONS = "an options.json of bilm-tf"
+    SAFETENSORS = "a safetensors file"
+    HDF5 = "an HDF5 file"
+    MANY_LANGS_CONFIG = "a config of ELMoForManyLangs"
+    ALLENNLP_CONFIG = "a config of AllenNLP"
+    JSON = "a JSON file"
+    BROKEN_JSON = "a JSON file that cannot be read"
+    PICKLE = "a Python pickle"
+    TORCH_ZIP = "a PyTorch file (a zip with a pickle in it)"
+    ZIP = "a zip archive"
+    TAR = "a tar archive"
+    TAR_GZ = "a gzip-compressed tar archive"
+    GZIP = "a gzip-compressed file"
+    XZ = "an xz-compressed file"
+    TENSORFLOW_INDEX = "a TensorFlow checkpoint index"
+    TENSORFLOW_CHECKPOINT = "a TensorFlow checkpoint list"
+    TENSORFLOW_SAVED_MODEL = "a SavedModel of TensorFlow"
+    NUMPY = "a NumPy array"
+    TEXT = "a text file"
+    EMPTY = "an empty file"
+    BINARY = "a binary file of an unknown kind"
+    FOLDER = "a folder"
+    NOT_A_FILE = "a device, pipe or dangling link"
+
+
+PICKLES = (FileKind.PICKLE, FileKind.TORCH_ZIP)
+ARCHIVES = (FileKind.ZIP, FileKind.TAR, FileKind.TAR_GZ)
+_NO_MODEL_IN_PICKLE = (
+    "elmokit reads only the tensors of ELMo models from such files and runs nothing in them, because opening a pickle "
+    "can run any code; convert its tensors to safetensors or HDF5 with the tool that wrote it"
+)
+_GIVE_ARCHIVE = "if the model is in an archive, give the archive itself"
+ADVICE = {
+    FileKind.SAFETENSORS: "there is no config.json of elmokit with it",
+    FileKind.PICKLE: _NO_MODEL_IN_PICKLE,
+    FileKind.TORCH_ZIP: _NO_MODEL_IN_PICKLE,
+    FileKind.MANY_LANGS_CONFIG: "a model of ELMoForManyLangs needs its encoder.pkl, token_embedder.pkl and word.dic",
+    FileKind.ALLENNLP_CONFIG: "a model of AllenNLP needs its weights.th, with ELMo in it",
+    FileKind.ZIP: _GIVE_ARCHIVE,
+    FileKind.TAR: _GIVE_ARCHIVE,
+    FileKind.TAR_GZ: _GIVE_ARCHIVE,
+    FileKind.TENSORFLOW_SAVED_MODEL: "modules of TF-Hub are not read; use the released pair, options.json and HDF5",
+    FileKind.FOLDER: "give the folder alone, or the two files",
+    FileKind.TENSORFLOW_CHECKPOINT: "the .index and .data files of the checkpoint are not with it",
+}
+"""What to do about a file that is not a model by itself."""
+
+
+def kind_of(path: Path) -> FileKind:
+    """The kind of a file. Raises OSError if it cannot be read."""
+    if not path.is_file():
+        return FileKind.FOLDER if path.is_dir() else FileKind.NOT_A_FILE
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+        file.seek(max(0, path.stat().st_size - len(_TENSORFLOW_TABLE)))
+        tail = file.read(len(_TENSORFLOW_TABLE))
+    for recognise in (_by_signature, _by_text):
+        kind = recognise(path, head)
+        if kind is not None:
+            return kind
+    return FileKind.TENSORFLOW_INDEX if tail == _TENSORFLOW_TABLE else FileKind.BINARY
+
+
+def _by_signature(path: Path, head: bytes) -> FileKind | None:
+    if not head:
+        return FileKind.EMPTY
+    if head.startswith(SIGNATURE):
+        return FileKind.HDF5
+    if looks_like_safetensors(head):
+        return FileKind.SAFETENSORS
+    if (head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")) or head.startswith(_PICKLE_TEXT):
+        return FileKind.PICKLE
+    if head.startswith(b"PK\x03\x04"):
+        first_name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
+        return FileKind.TORCH_ZIP if first_name.endswith(b"/data.pkl") else FileKind.ZIP
+    if head.startswith(GZIP_MAGIC):
+        return FileKind.TAR_GZ if _is_tar(_start_unpacked(path)) else FileKind.GZIP
+    if _is_tar(head):
+        return FileKind.TAR
+    if head.startswith(XZ_MAGIC):
+        return FileKind.XZ
+    if head.startswith(_SAVED_MODEL):
+        return FileKind.TENSORFLOW_SAVED_MODEL
+    if head.startswith(b"\x93NUMPY"):
+        return FileKind.NUMPY
+    return None
+
+
+def _by_text(path: Path, head: bytes) -> FileKind | None:
+    if b"\0" in head:
+        return None
+    if head.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{"):
+        return _kind_of_json(path)
+    if head.startswith(b"model_checkpoint_path:"):
+        return FileKind.TENSORFLOW_CHECKPOINT
+    try:
+        head[:-3].decode("utf-8")  # the last character may be cut
+    except UnicodeDecodeError as error:
+        return None if error.start < len(head) - 8 else FileKind.TEXT
+    return FileKind.TEXT
+
+
+def _kind_of_json(path: Path) -> FileKind:
+    if path.stat().st_size > MAX_BYTES:
+        return FileKind.JSON
+    try:
+        values = read_json_object(path, is_named=True)  # of which nothing is shown
+    except FormatError:
+        return FileKind.BROKEN_JSON
+    if values.get("format") == BILM_FORMAT:
+        return FileKind.NATIVE_CONFIG
+    if values.get("format") == TASK_FORMAT:
+        return FileKind.TASK_CONFIG
+    if isinstance(values.get("lstm"), dict):
+        return FileKind.OPTIONS
+    if "config_path" in values:
+        return FileKind.MANY_LANGS_CONFIG
+    if isinstance(values.get("model"), dict) and ("dataset_reader" in values or "trainer" in values):
+        return FileKind.ALLENNLP_CONFIG
+    return FileKind.JSON
+
+
+def _is_tar(head: bytes) -> bool:
+    offset, magic = _TAR
+    return head[offset : offset + len(magic)] == magic
+
+
+def _start_unpacked(path: Path) -> bytes:
+    try:
+        return next(read_chunks(path, size=512), b"")
+    except (OSError, ValueError):
+        return b""

@@ -1,0 +1,139 @@
+"""Models on the Hugging Face Hub: an address such as hf://user/model@revision -> a folder in its cache, and back.
+
+Needs the extra `hub`. Only files of the native format are downloaded, whose weights are safetensors. This file does
+not import torch.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elmokit import __version__
+from elmokit.files.json_fields import read_json_object
+from elmokit.runs.folder import BILM_FORMAT
+from elmokit.system.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+SCHEME = "hf://"
+CONFIG_NAME, CARD_NAME = "config.json", "README.md"
+FILES = (CONFIG_NAME, CARD_NAME, "model.safetensors", "softmax-*.safetensors", "vocabulary.txt", "dictionary.json")
+"""Patterns of the files of the native format."""
+PURPOSE = f"a model on the Hugging Face Hub ({SCHEME}...)"
+
+_ADDRESS = re.compile(r"hf:/{1,2}([\w.-]+/[\w.-]+)(?:@([^@\s]+))?", re.ASCII)
+"""A `pathlib.Path` of an address has one slash."""
+
+
+def is_address(name: object) -> bool:
+    """Whether a name of a model is an address on the Hub; it may be a path made of one."""
+    return str(name).startswith((SCHEME, "hf:/"))
+
+
+def download(address: str | Path) -> Path:
+    """The folder of a model on the Hub, in the cache of `huggingface_hub`; what is there is not downloaded again.
+
+    address: hf://user/model, or hf://user/model@revision with a branch, a tag or a commit. A model pinned to a commit
+        is read without network once it is in the cache, and so is any other if the Hub cannot be reached.
+    Raises ValueError without the extra, for what is not an address, and for a repository without a model of elmokit;
+    FileNotFoundError if there is no such repository or revision, and OSError if it cannot be reached.
+    """
+    repository, revision = parts_of(address)
+    hub = require("huggingface_hub", extra="hub", purpose=PURPOSE)
+    with _speaking_of(str(address)):
+        commit = _snapshot(hub, repository, revision, [CONFIG_NAME]).name
+        _check_is_ours(address, hub.try_to_load_from_cache(repository, CONFIG_NAME, revision=commit))
+        return _snapshot(hub, repository, commit, FILES)
+
+
+def pinned(address: str | Path) -> str:
+    """The address of the commit that it leads to today, which is in the cache afterwards. Raises as `download` does."""
+    repository, _ = parts_of(address)
+    return f"{SCHEME}{repository}@{download(address).name}"
+
+
+def upload(folder: Path, address: str, *, private: bool, message: str) -> str:
+    """Upload a folder to the Hub, and return the address of its commit; a card that is there already is kept.
+
+    address: hf://user/model, or hf://user/model@branch for a branch that exists. The repository is made if there is
+        none; `private` is for a new one.
+    Raises ValueError without the extra and for what is not an address; OSError if the Hub refuses, for example because
+    nobody is logged in.
+    """
+    repository, branch = parts_of(address)
+    hub = require("huggingface_hub", extra="hub", purpose=PURPOSE)
+    with _speaking_of(address):
+        api = hub.HfApi(library_name="elmokit", library_version=__version__)
+        api.create_repo(repository, private=private, exist_ok=True)
+        has_card = api.file_exists(repository, CARD_NAME, revision=branch)
+        commit = api.upload_folder(
+            repo_id=repository,
+            folder_path=folder,
+            revision=branch,
+            commit_message=message,
+            ignore_patterns=[CARD_NAME] if has_card else None,
+        )
+    return f"{SCHEME}{repository}@{commit.oid}"
+
+
+def parts_of(address: str | Path) -> tuple[str, str | None]:
+    """The repository of an address, and its revision if there is one. Raises ValueError for what is not an address."""
+    found = _ADDRESS.fullmatch(str(address))
+    if found is None:
+        raise ValueError(
+            f"{str(address)!r} is not the address of a model on the Hub; "
+            f"expected {SCHEME}user/model or {SCHEME}user/model@revision"
+        )
+    return found[1], found[2]
+
+
+def _snapshot(hub: Any, repository: str, revision: str | None, files: Sequence[str]) -> Path:
+    """The folder of a commit in the cache, whose name is the commit, with those of the files that it has."""
+    return Path(
+        hub.snapshot_download(
+            repository,
+            revision=revision,
+            allow_patterns=list(files),
+            library_name="elmokit",
+            library_version=__version__,
+        )
+    )
+
+
+def _check_is_ours(address: str | Path, config: object) -> None:
+    """Before the weights of another program's model are downloaded."""
+    if not isinstance(config, str) or read_json_object(Path(config)).get("format") != BILM_FORMAT:
+        raise ValueError(
+            f"{address} is not a model of elmokit: its repository has no {CONFIG_NAME} of one. Download its files, and "
+            "convert them with `elmokit convert FILES FOLDER --to hugging_face`"
+        )
+
+
+@contextmanager
+def _speaking_of(address: str) -> Generator[None]:
+    """Errors of huggingface_hub say which model they are about, and what to do."""
+    errors = require("huggingface_hub.errors", extra="hub", purpose=PURPOSE)
+    try:
+        yield
+    except errors.GatedRepoError as error:
+        raise PermissionError(f"{address} is gated: ask for access on its page, and run `hf auth login`") from error
+    except errors.RevisionNotFoundError as error:
+        raise FileNotFoundError(f"{address}: the repository has no such branch, tag or commit") from error
+    except errors.RepositoryNotFoundError as error:
+        raise FileNotFoundError(
+            f"{address}: the Hub has no such repository; if it is private, run `hf auth login` or set HF_TOKEN"
+        ) from error
+    except errors.LocalEntryNotFoundError as error:
+        raise FileNotFoundError(
+            f"{address} is not in the cache, and the Hub cannot be reached (offline, or HF_HUB_OFFLINE is set)"
+        ) from error
+    except (errors.HTTPError, RuntimeError) as error:  # the latter when a file could not be uploaded
+        raise OSError(f"{address}: the Hub refused, or was not reached: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

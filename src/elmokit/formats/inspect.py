@@ -1,0 +1,39 @@
+"""`elmokit inspect`: what the files of a model say, and what is wrong with them, without reading weights or torch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from elmokit.formats.all_formats import FORMATS
+from elmokit.formats.file_kinds import PICKLES
+from elmokit.formats.inspection import Inspection
+from elmokit.formats.model_files import ModelFiles, StrPath
+from elmokit.formats.recognise import opened
+from elmokit.system.messages import count, listed, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from elmokit.formats.format import Format
+
+
+def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Inspection:
+    """Describe a model in any format. Problems become part of the result, except FileNotFoundError."""
+    files = ModelFiles(path, weights)
+    inspection = Inspection(files.path)
+    with inspection.noting_refusals(), opened(files, formats) as (known, found):
+        inspection.format, inspection.description = known.name, known.description
+        known.inspect(found, inspection)
+    if files.is_archive:
+        inspection.add_file(files.path)
+    with inspection.noting_refusals():
+        is_folder = inspection.format is not None and weights is None and not files.is_archive
+        kinds = files.in_folder if is_folder else files.given
+        others = {path: kind for path, kind in kinds.items() if path not in inspection.files}
+        for other, kind in others.items():
+            if kind in PICKLES:
+                inspection.risks.append(f"{shown(other.name)} is {kind.value}: never opened here; opening it runs code")
+        if inspection.format is not None and others:
+            names = listed(other.name for other in others)
+            inspection.risks.append(f"{count(len(others), 'file')} not of the model: {names}")
+    return inspection

@@ -1,0 +1,134 @@
+"""The result of inspecting a model, and its text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.system.messages import FormatError, readable_bytes, shown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from elmokit.formats.weights import StoredMix
+    from elmokit.model.config import BiLMConfig
+
+_MAX_SHOWN_RISKS = 50
+
+
+@dataclass
+class Inspection:
+    """What an inspection found: `refusals` are reasons why reading fails, `risks` what else a user should know."""
+
+    path: Path
+    format: str | None = None
+    """Name of the format; None if it is unknown."""
+    description: str = "unknown"
+    files: dict[Path, int] = field(default_factory=dict["Path", int])
+    """Size in bytes of each file that belongs to the model."""
+    dtypes: list[str] = field(default_factory=list[str])
+    config: BiLMConfig | None = None
+    num_softmax_rows: int | None = None
+    softmax_dtypes: list[str] = field(default_factory=list[str])
+    """Types of the softmax's weight."""
+    vocabulary_size: int | None = None
+    mixes: list[StoredMix] = field(default_factory=list["StoredMix"])
+    """Scalar mixes of the task model that the biLM is part of."""
+    refusals: list[str] = field(default_factory=list[str])
+    risks: list[str] = field(default_factory=list[str])
+
+    @property
+    def num_parameters(self) -> int | None:
+        """Number of parameters without the softmax; None if the config could not be read."""
+        return None if self.config is None else self.config.num_parameters
+
+    @property
+    def num_softmax_parameters(self) -> int | None:
+        """Number of parameters of the softmax; None if there is none."""
+        if self.config is None or self.num_softmax_rows is None:
+            return None
+        return self.num_softmax_rows * (self.config.projection_dim + 1)
+
+    def noting_refusals(self) -> _NotingRefusals:
+        """A context in which a ValueError or OSError ends this part of the inspection and becomes a refusal."""
+        return _NotingRefusals(self.refusals)
+
+    def add_file(self, path: Path) -> None:
+        """Add a file that belongs to the model."""
+        self.files[path] = path.stat().st_size
+
+    def add_vocabulary(self, path: Path) -> None:
+        """Add the vocabulary, and refuse it if it does not match the softmax, if one was found before."""
+        with self.noting_refusals():
+            self.add_file(path)
+            self.vocabulary_size = len(read_vocabulary(path))
+            rows = self.num_softmax_rows
+            if rows is not None and rows != self.vocabulary_size:
+                raise FormatError(path, f"has {self.vocabulary_size} tokens, but the softmax has {rows} rows")
+
+    def __str__(self) -> str:
+        rows = [("format", self.description)]
+        rows += [("file", f"{path.name}  {readable_bytes(size)}") for path, size in self.files.items()]
+        rows += [("weights", ", ".join(self.dtypes))] if self.dtypes else []
+        if self.softmax_dtypes and self.softmax_dtypes != self.dtypes:
+            rows.append(("softmax", ", ".join(self.softmax_dtypes)))
+        if self.config is not None:
+            rows += _describe(self.config)
+            softmax = self.num_softmax_parameters
+            also = "no softmax" if softmax is None else f"{self.config.num_parameters + softmax:,} with the softmax"
+            rows.append(("parameters", f"{self.config.num_parameters:,} ({also})"))
+        if self.vocabulary_size is not None:
+            rows.append(("vocabulary", f"{self.vocabulary_size:,} tokens"))
+        rows += [("mix", _describe_mix(mix)) for mix in self.mixes]
+        problems = [("refused", text) for text in self.refusals] + [("risk", text) for text in self.risks]
+        if len(problems) > _MAX_SHOWN_RISKS:
+            problems[_MAX_SHOWN_RISKS:] = [("risk", f"... and {len(problems) - _MAX_SHOWN_RISKS} more")]
+        rows += problems or [("risks", "none found (weights not read)")]
+        lines = [str(self.path), *(f"  {name:<11} {value}" for name, value in rows)]
+        return "\n".join(shown(line, most=None) for line in lines)
+
+
+class _NotingRefusals:
+    def __init__(self, refusals: list[str]) -> None:
+        self.refusals = refusals
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if not isinstance(error, ValueError | OSError):
+            return False
+        self.refusals.append(str(error))
+        return True
+
+
+def _describe_mix(mix: StoredMix) -> str:
+    weights = ", ".join(f"{weight:.3g}" for weight in mix.weights)
+    return f"{mix.name}: weights {weights}, gamma {mix.gamma:.3g}"
+
+
+def _describe(config: BiLMConfig) -> list[tuple[str, str]]:
+    directions = "forward and backward" if config.bidirectional else "forward only"
+    skips = "skip connections" if config.use_skip_connections else "no skip connections"
+    projected = f" projected to {config.projection_dim}" if config.projection_dim != config.lstm_dim else ""
+    filters = " ".join(f"{number}x{width}" for width, number in config.filters)
+    clips = [
+        f"{name} to +-{value:g}" if value is not None else f"{name} not"
+        for name, value in (("cells", config.cell_clip), ("projections", config.projection_clip))
+    ]
+    lstms = [
+        ("LSTMs", f"{config.num_layers} layers of {config.lstm_dim} cells{projected}, {directions}, {skips}"),
+        ("clipped", ", ".join(clips)),
+    ]
+    lookup = config.lookup
+    tokens: list[tuple[str, str]] = []
+    if lookup is not None and lookup.num_words:
+        tokens.append(("words", f"a dictionary of {lookup.num_words:,}, embedded in {lookup.word_dim}"))
+    characters = [
+        ("characters", f"at most {config.max_characters_per_token} per token, embedded in {config.character_dim}"),
+        ("filters", f"{config.num_filters} (number x width: {filters}), {config.activation}"),
+        ("highways", str(config.num_highway_layers)),
+    ]
+    vectors = ("vectors", f"{config.num_layers + 1} layers of {config.output_dim}")
+    return [*lstms, *tokens, *(characters if config.reads_characters else []), vectors]

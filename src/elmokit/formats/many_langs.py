@@ -1,0 +1,264 @@
+"""ELMoForManyLangs (Che et al., 2018): models of 44 languages that read words and characters by their numbers.
+
+A folder, or a zip of one, as in the NLPL repository: config.json, word.dic, char.dic, encoder.pkl, token_embedder.pkl,
+and a JSON file of the architecture, which may be absent. Source: `frontend.py`, `elmo.py`, `dataloader.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from elmokit.files.json_fields import Fields, read_json_object
+from elmokit.files.lines import read_lines
+from elmokit.files.torch_files import TorchFile
+from elmokit.files.weights_file import Array
+from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP
+from elmokit.formats.file_kinds import PICKLES, FileKind
+from elmokit.formats.format import Format
+from elmokit.formats.torch_layout import (
+    CharacterNames,
+    Shapes,
+    Sizes,
+    characters_to_native,
+    check_shapes,
+    expected_shapes,
+    find_torch_file,
+    lstms_to_native,
+    sizes_of,
+)
+from elmokit.formats.weights import StoredBiLM, below_padding
+from elmokit.model.config import BiLMConfig, LookupConfig
+from elmokit.system.messages import FormatError, leads_out, shown
+from elmokit.text.indexer import DictionarySpelling
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from elmokit.formats.inspection import Inspection
+    from elmokit.formats.model_files import ModelFiles
+
+_NAMES = CharacterNames(
+    embedding="char_emb_layer.embedding.weight", convolution="convolutions.", highway="highways._layers."
+)
+_WORDS = "word_emb_layer.embedding.weight"
+_PROJECTION = "projection."
+_ENCODER_ENDING = "forward_layer_0.input_linearity.weight"
+_PLAIN_LSTM_ENDING = "encoder.weight_ih_l0"
+_WORD_DICTIONARY, _CHARACTER_DICTIONARY = "word.dic", "char.dic"
+MAX_LINES_PER_ROW = 4
+"""A dictionary has a line for each row of the weights."""
+_SPACE = "\u3000"  # what a line without a symbol stands for: they strip it
+_ASSUMED = (
+    "the JSON file of the architecture is not with the weights: relu, clipping at 3 and at most 50 characters per "
+    "token are assumed, as in all released models"
+)
+
+
+@dataclass(frozen=True)
+class _Architecture:
+    """What the tensors do not say. The defaults are those of `cnn_50_100_512_4096_sample.json`."""
+
+    activation: str = "relu"
+    max_characters_per_token: int = 50
+    cell_clip: float | None = 3.0
+    projection_clip: float | None = 3.0
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The two files of weights, which have been checked against each other, and everything small."""
+
+    encoder: TorchFile
+    embedder: TorchFile
+    sizes: Sizes
+    config: BiLMConfig
+    spelling: DictionarySpelling
+    files: list[Path]
+    has_architecture: bool
+
+
+def _recognise(files: ModelFiles) -> bool:
+    """Whether a folder with a config of ELMoForManyLangs and the weights of its encoder was given, or a file in it."""
+    given, kinds = set(files.given.values()), files.in_folder
+    is_model = FileKind.MANY_LANGS_CONFIG in kinds.values() and files.weights is None
+    if not is_model or not given & {FileKind.MANY_LANGS_CONFIG, *PICKLES}:
+        return False
+    if _torch_file(files, _PLAIN_LSTM_ENDING) is not None:
+        reason = 'is a model of plain LSTMs (encoder "lstm"); elmokit reads those of type "elmo"'
+        raise FormatError(files.folder, reason)
+    return _torch_file(files, _ENCODER_ENDING) is not None
+
+
+def _torch_file(files: ModelFiles, ending: str) -> TorchFile | None:
+    paths = [path for path, kind in files.in_folder.items() if kind in PICKLES]
+    return find_torch_file(files.folder, paths, ending=ending, must_be_readable=True)
+
+
+def _model(files: ModelFiles) -> _Model:
+    folder = files.folder
+    encoder, embedder = _torch_file(files, _ENCODER_ENDING), _torch_file(files, f"{_PROJECTION}weight")
+    if encoder is None or embedder is None:
+        raise FormatError(folder, "has no token_embedder.pkl, with the weights of the token representation")
+    path = _architecture_path(files)
+    architecture, said = (_Architecture(), {}) if path is None else _read_architecture(path)
+    sizes, config = _config(folder, embedder.shapes() | encoder.shapes(), architecture)
+    for name, value in said.items():
+        if getattr(sizes, name) != value:
+            raise FormatError(
+                folder, f"{name} is {getattr(sizes, name)} in the tensors, but the architecture says {value}"
+            )
+    small = [_config_path(files), *([] if path is None else [path])]
+    small += [folder / _WORD_DICTIONARY] if _WORDS in embedder.tensors else []
+    small += [folder / _CHARACTER_DICTIONARY] if sizes.filters else []
+    return _Model(
+        encoder=encoder,
+        embedder=embedder,
+        sizes=sizes,
+        config=config,
+        spelling=_spelling(folder, config),
+        files=[*small, embedder.path, encoder.path],
+        has_architecture=path is not None,
+    )
+
+
+def _config(folder: Path, shapes: Shapes, architecture: _Architecture) -> tuple[Sizes, BiLMConfig]:
+    """The sizes that the tensors say, all of them checked, and the config."""
+    sizes = sizes_of(folder, shapes, _NAMES, lstm="")
+    num_words, word_dim = shapes.get(_WORDS, (0, 0))[:2]
+    num_symbols, character_dim = shapes.get(_NAMES.embedding, (0, 1))[:2] if sizes.filters else (0, 1)
+    width = word_dim + sizes.num_filters
+    expected = expected_shapes(sizes, _NAMES, lstm="", character_dim=character_dim) | {
+        f"{_PROJECTION}weight": (sizes.projection_dim, width),
+        f"{_PROJECTION}bias": (sizes.projection_dim,),
+    }
+    expected |= {_WORDS: (num_words, word_dim)} if num_words else {}
+    expected |= {_NAMES.embedding: (num_symbols, character_dim)} if sizes.filters else {}
+    check_shapes(folder, shapes, expected)
+    symbols = _read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=num_symbols) if sizes.filters else {}
+    try:
+        lookup = LookupConfig(
+            num_words=num_words,
+            word_dim=word_dim,
+            num_symbols=num_symbols,
+            padding_symbol=symbols.get("<pad>", 0),
+            projects=True,
+        )
+        config = BiLMConfig(**asdict(sizes), **asdict(architecture), character_dim=character_dim, lookup=lookup)
+    except ValueError as error:
+        raise FormatError(folder, str(error)) from error
+    return sizes, config
+
+
+def _spelling(folder: Path, config: BiLMConfig) -> DictionarySpelling:
+    assert config.lookup is not None
+    try:
+        return DictionarySpelling(
+            words=_read_dictionary(folder / _WORD_DICTIONARY, num_rows=config.lookup.num_words),
+            symbols=_read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=config.lookup.num_symbols),
+            max_characters_per_token=config.max_characters_per_token,
+            begin="<bos>",
+            end="<eos>",
+            unknown="<oov>",
+        )
+    except FormatError:
+        raise
+    except ValueError as error:
+        raise FormatError(folder, str(error)) from error
+
+
+def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
+    """Numbers by symbol, below the rows of the weights; of lines with the same symbol the last counts, as there.
+
+    A model without such rows has no such file.
+    """
+    if not num_rows:
+        return {}
+    if not path.is_file() or leads_out(path):
+        raise FormatError(
+            path, "is missing, or a link out of the model's folder; its numbers are the rows of the weights"
+        )
+    numbers: dict[str, int] = {}
+    for line_number, line in enumerate(read_lines(path), start=1):
+        parts = line.strip().split("\t")
+        symbol, number = parts if len(parts) == 2 else (_SPACE, parts[0])
+        if len(parts) > 2 or not (number.isascii() and number.isdigit()) or len(number) > 9:
+            raise FormatError(
+                f"{path}, line {line_number}", f"is {shown(line[:40])!r}; expected a symbol, a tab, a number"
+            )
+        if int(number) >= num_rows:
+            raise FormatError(f"{path}, line {line_number}", f"is number {number}; the weights have {num_rows:,} rows")
+        if line_number > MAX_LINES_PER_ROW * num_rows:
+            raise FormatError(path, f"has more than {MAX_LINES_PER_ROW} lines for each of the {num_rows:,} rows")
+        numbers[symbol] = int(number)
+    return numbers
+
+
+def _config_path(files: ModelFiles) -> Path:
+    return next(path for path, kind in files.in_folder.items() if kind is FileKind.MANY_LANGS_CONFIG)
+
+
+def _architecture_path(files: ModelFiles) -> Path | None:
+    """The JSON file that the config names, by its name alone: the path is of the machine that trained."""
+    config = _config_path(files)
+    name = Fields(config, read_json_object(config)).text("config_path").replace("\\", "/").rpartition("/")[2]
+    found = files.folder / name
+    return found if files.in_folder.get(found) is FileKind.JSON else None
+
+
+def _read_architecture(path: Path) -> tuple[_Architecture, dict[str, int]]:
+    """The settings of the file, and the sizes, which must be those of the tensors."""
+    fields = Fields(path, read_json_object(path))
+    encoder, tokens = fields.fields("encoder"), fields.fields("token_embedder")
+    if encoder.text("name") != "elmo":
+        raise encoder.error("name", f"is {shown(encoder.text('name'))}; elmokit reads encoders of type elmo")
+    cuts_words = tokens.text("name") == "cnn"  # plain LSTMs over words do not cut them
+    limit = tokens.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS) if cuts_words else MAX_CHARACTERS
+    architecture = _Architecture(
+        activation=tokens.text("activation") if "activation" in tokens else "relu",
+        max_characters_per_token=limit,
+        cell_clip=encoder.number_or_none("cell_clip", most=MAX_CLIP) or None,  # 0 means that nothing is clipped
+        projection_clip=encoder.number_or_none("proj_clip", most=MAX_CLIP) or None,
+    )
+    said = {"projection_dim": encoder.integer("projection_dim"), "lstm_dim": encoder.integer("dim")}
+    return architecture, said | {"num_layers": encoder.integer("n_layers")}
+
+
+def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+    model = _model(files)
+    if with_softmax:
+        raise FormatError(files.folder, "has no softmax (perplexity and fine-tuning need it)")
+    # their padding symbol is a row of its own, and not of zeros
+    embedder, encoder, sizes = model.embedder.read, model.encoder.read, model.sizes
+    tensors: dict[str, Array] = {}
+    if model.spelling.words:
+        tensors["char_encoder.words.weight"] = below_padding(embedder(_WORDS))
+    if model.spelling.symbols:
+        prefix = "char_encoder.characters."
+        tensors[f"{prefix}embedding.weight"] = below_padding(embedder(_NAMES.embedding))
+        tensors |= characters_to_native(sizes, _NAMES, embedder, prefix=prefix)
+    for part in ("weight", "bias"):
+        tensors[f"char_encoder.projection.{part}"] = embedder(f"{_PROJECTION}{part}")
+    tensors |= lstms_to_native(sizes, encoder, lstm="")
+    stored = StoredBiLM(config=model.config, tensors=tensors, spelling=model.spelling)
+    stored.check_spelling(files.folder)
+    return stored
+
+
+def _inspect(files: ModelFiles, inspection: Inspection) -> None:
+    model = _model(files)
+    for path in model.files:
+        inspection.add_file(path)
+    inspection.config = model.config
+    inspection.dtypes = sorted({*model.encoder.dtypes(), *model.embedder.dtypes()})
+    if not model.has_architecture:
+        inspection.risks.append(_ASSUMED)
+
+
+MANY_LANGS = Format(
+    name="many_langs",
+    description="ELMoForManyLangs (encoder.pkl, token_embedder.pkl, dictionaries)",
+    recognise=_recognise,
+    inspect=_inspect,
+    read=_read,
+)

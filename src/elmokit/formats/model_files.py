@@ -1,0 +1,96 @@
+"""The files that a user passes as a model (a folder, a file in it, or two files) and their kinds, determined once."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
+
+from elmokit.files.json_fields import read_json_object
+from elmokit.formats.file_kinds import ADVICE, ARCHIVES, FileKind, kind_of
+from elmokit.formats.names import pair_paths, resolve_model
+from elmokit.system.messages import FormatError, listed
+
+StrPath: TypeAlias = str | os.PathLike[str]
+
+MAX_FILES = 1000
+"""Largest number of files in a folder of a model."""
+_MAX_LISTED = 8
+
+
+class ModelFiles:
+    """A path or the name of a model, bundled or on the Hub, and the file of weights given with a path, if any.
+
+    Raises the errors of `resolve_model` and `pair_paths`, and FileNotFoundError if one of two files is not there.
+    """
+
+    def __init__(self, path: StrPath, weights: StrPath | None = None) -> None:
+        if weights is None:
+            self.path, self.weights = resolve_model(path if isinstance(path, str) else Path(path)), None
+            return
+        self.path, self.weights = pair_paths(path if isinstance(path, str) else Path(path), Path(weights))
+        for given in (self.path, self.weights):
+            if not os.path.lexists(given):
+                raise FileNotFoundError(f"{given}: there is no such file or folder")
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the path is a folder."""
+        return self.path.is_dir()
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the path is a zip or tar archive, which may hold a model."""
+        return self.weights is None and self.given.get(self.path) in ARCHIVES
+
+    @property
+    def folder(self) -> Path:
+        """The folder itself, or the folder that contains the file."""
+        return self.path if self.is_folder else self.path.parent
+
+    @cached_property
+    def given(self) -> dict[Path, FileKind]:
+        """Kinds of the given files; for a folder, of all files in it."""
+        if self.is_folder and self.weights is None:
+            return self.in_folder
+        return {path: kind_of(path) for path in (self.path, self.weights) if path is not None}
+
+    @cached_property
+    def in_folder(self) -> dict[Path, FileKind]:
+        """Kinds of all files in the folder. Raises FormatError for a folder with more than `MAX_FILES` files."""
+        files = sorted(path for path in self.folder.iterdir() if not path.is_dir())
+        if len(files) > MAX_FILES:
+            raise FormatError(
+                self.folder, f"holds {len(files)} files; no model has so many: pass the files of the model themselves"
+            )
+        return {path: kind_of(path) for path in files}
+
+    def not_a_model(self) -> FormatError:
+        """The refusal that says what was found instead of a model, and what to do with it."""
+        if FileKind.TASK_CONFIG in self.given.values():
+            reason = "is a run of `elmokit train`: the model of a task, not a biLM; open it with load_task"
+            return FormatError(self.folder, reason)
+        for path, kind in self.given.items():
+            if kind is FileKind.BROKEN_JSON:
+                read_json_object(path)  # raises an error that says what is wrong with it
+        if not self.given:
+            folders = sorted(path.name for path in self.path.iterdir())
+            if folders:
+                return FormatError(self.path, f"holds only folders: {listed(folders)}; give the folder of a model")
+            return FormatError(self.path, "is a folder without files; expected a model")
+        if not self.is_folder:
+            path, kind = next(iter(self.given.items()))
+            return wrong_kind(path, kind, expected="a model")
+        found = [f"{path.name} ({kind.value})" for path, kind in list(self.given.items())[:_MAX_LISTED]]
+        more = ["..."] if len(self.given) > _MAX_LISTED else []
+        advice = [text for text in dict.fromkeys(ADVICE.get(kind) for kind in self.given.values()) if text]
+        return FormatError(
+            self.path, "; ".join([f"holds no model that can be read: {', '.join(found + more)}", *advice])
+        )
+
+
+def wrong_kind(path: Path, kind: FileKind, *, expected: str) -> FormatError:
+    """The refusal of a file of the wrong kind, with advice on what to do with it."""
+    advice = f"; {ADVICE[kind]}" if kind in ADVICE else ""
+    return FormatError(path, f"is {kind.value}; expected {expected}{advice}")

@@ -1,0 +1,81 @@
+"""Names of models, for every function that takes one: of bundled models, which ship inside the package, addresses on
+the Hugging Face Hub, or paths on disk.
+
+This file does not import torch.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from importlib.resources import files
+from pathlib import Path
+
+from elmokit.formats import hub
+
+DEFAULT_MODEL = "mini-en"
+
+
+def bundled_models() -> dict[str, Path]:
+    """Name and folder of every model in `elmokit/bundled`."""
+    root = Path(str(files("elmokit") / "bundled"))
+    if not root.is_dir():
+        return {}
+    return {folder.name: folder for folder in sorted(root.iterdir()) if (folder / "config.json").is_file()}
+
+
+def resolve_model(name_or_path: str | Path) -> Path:
+    """The folder of a bundled model, or else the path itself; a folder of such a name is written `./mini-en`.
+
+    The name of a bundled model may be written in any case (`Mini-EN`), unless there is such a path. A model on the
+    Hugging Face Hub is `hf://user/model`, or `hf://user/model@revision`; it is downloaded into the cache.
+
+    Raises FileNotFoundError, with the nearest bundled name and all of them, if there is neither, and the errors of
+    `hub.download`.
+    """
+    if hub.is_address(name_or_path):
+        return hub.download(name_or_path)
+    bundled = bundled_models()
+    if isinstance(name_or_path, str) and name_or_path in bundled:
+        return bundled[name_or_path]
+    path = expanded(name_or_path)
+    if os.path.lexists(path):  # what is wrong with a link to nothing is said by what reads it
+        return path
+    if str(name_or_path).lower() in bundled:
+        return bundled[str(name_or_path).lower()]
+    nearest = difflib.get_close_matches(str(name_or_path).lower(), bundled, n=1, cutoff=0.5)
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    names = ", ".join(bundled) or "none in this installation"
+    raise FileNotFoundError(
+        f"no model {str(name_or_path)!r}: it is neither a path that exists nor a bundled model{hint} (bundled: {names})"
+    )
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """The path with the home folder in place of a `~` at its start."""
+    return Path(os.path.expanduser(path))
+
+
+def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
+    """The options.json and the weights of a pair. Raises ValueError for the name of a model, which has its weights."""
+    options = expanded(path)
+    if hub.is_address(path) or (str(path).lower() in bundled_models() and not os.path.lexists(options)):
+        raise ValueError(
+            f"{path} is the name of a model, which has weights of its own; leave out --weights, or weights=, or name "
+            "the options.json to which they belong (--model, in Python the model)"
+        )
+    return options, expanded(weights)
+
+
+def lasting_paths(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[str | Path, str | Path | None]:
+    """What leads to the same model later, for `resolve_model`: a bundled name, a commit of the Hub, absolute paths.
+
+    Raises the errors of `resolve_model` and `pair_paths`.
+    """
+    if weights is not None:
+        options, weights = pair_paths(name_or_path, weights)
+        return options.absolute(), weights.absolute()
+    if hub.is_address(name_or_path):
+        return hub.pinned(name_or_path), None
+    path = resolve_model(name_or_path)
+    return (name_or_path if path in bundled_models().values() else path.absolute()), None

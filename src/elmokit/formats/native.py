@@ -1,0 +1,289 @@
+"""The native format: a folder with config.json, model.safetensors, vocabulary.txt and a model card, README.md.
+
+The softmax is in model.safetensors or in files of its own (`native_softmax`). It may be absent; then perplexity, and
+fine-tuning with the same vocabulary, are not possible.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.files.folder import is_free, new_folder, write_text
+from elmokit.files.json_fields import Fields, json_text, read_json_object
+from elmokit.files.locks import lock
+from elmokit.files.mapped_safetensors import (
+    DTYPES,
+    read_header,
+    read_tensors,
+    require_float16,
+    write_tensors,
+)
+from elmokit.files.safetensors import TensorEntry
+from elmokit.files.weights_file import Array
+from elmokit.formats.config_json import config_of, fields_of
+from elmokit.formats.dictionary_json import DICTIONARY_NAME, read_dictionary, write_dictionary
+from elmokit.formats.file_kinds import FileKind, kind_of
+from elmokit.formats.format import Format, WriteSettings
+from elmokit.formats.native_softmax import (
+    HEADER_ROOM,
+    SOFTMAX_DTYPES,
+    read_softmax,
+    remove_other_softmaxes,
+    softmax_dtypes,
+    softmax_files,
+    softmax_shards,
+    split_softmax,
+    write_softmax,
+)
+from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT, StoredBiLM, check_padding, wrong_shapes
+from elmokit.runs.folder import BILM_FORMAT
+from elmokit.system.messages import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from pathlib import Path
+
+    from elmokit.formats.inspection import Inspection
+    from elmokit.formats.model_files import ModelFiles
+    from elmokit.model.config import BiLMConfig
+
+VERSION = 1
+CONFIG_NAME = "config.json"
+WEIGHTS_NAME = "model.safetensors"
+VOCABULARY_NAME = "vocabulary.txt"
+CARD_NAME = "README.md"
+
+
+@dataclass(frozen=True)
+class NativeConfig:
+    """Contents of config.json."""
+
+    bilm: BiLMConfig
+    pretraining: dict[str, object] | None
+
+
+def folder_of(path: Path) -> Path:
+    """The folder of a model, given the folder or a file in it."""
+    return path.parent if path.is_file() else path
+
+
+def read_config(path: Path) -> NativeConfig:
+    """Read and check a config.json. Raises FormatError, which names the field."""
+    fields = Fields(path, read_json_object(path))
+    if fields.value("format") != BILM_FORMAT:
+        raise fields.error("format", f'is not "{BILM_FORMAT}"')
+    version = fields.integer("version", least=1, most=1 << 31)
+    if version != VERSION:
+        raise fields.error("version", f"is {version}; this elmokit reads version {VERSION}, install a newer elmokit")
+    fields.require_known(("format", "version", "bilm", "pretraining"))
+    pretraining = fields.object("pretraining") if "pretraining" in fields else None
+    return NativeConfig(bilm=config_of(fields.fields("bilm")), pretraining=pretraining)
+
+
+def _recognise(files: ModelFiles) -> bool:
+    """Whether it is a folder with a config.json of elmokit, or a config or file of weights in such a folder."""
+    if files.weights is not None:
+        return False
+    if not files.is_folder and files.given[files.path] not in (FileKind.SAFETENSORS, FileKind.NATIVE_CONFIG):
+        return False
+    config = files.folder / CONFIG_NAME
+    return config.is_file() and kind_of(config) is FileKind.NATIVE_CONFIG
+
+
+def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+    return read_native(files.folder, with_softmax=has_softmax(files.folder) if with_softmax is None else with_softmax)
+
+
+def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
+    """Read a folder (or the folder of a file in it). Without `with_softmax`, the softmax is not read from disk.
+
+    Weights stored as float16 are converted to float32. Raises FormatError if the files are not a biLM, or have no
+    softmax although `with_softmax` is set.
+    """
+    folder = folder_of(path)
+    config = read_config(folder / CONFIG_NAME)
+    weights = folder / WEIGHTS_NAME
+    header = read_header(weights)
+    for refusal in wrong_shapes(weights, config.bilm, {name: entry.shape for name, entry in header.items()}):
+        raise refusal
+    tensors = read_tensors(weights, config.bilm.tensor_shapes())
+    check_padding(weights, config.bilm, tensors)
+    vocabulary_path = folder / VOCABULARY_NAME
+    vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
+    if with_softmax:
+        files = softmax_files(weights, config.bilm, header)
+        num_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in files.values())
+        if vocabulary is not None and len(vocabulary) != num_rows:
+            raise FormatError(vocabulary_path, f"has {len(vocabulary)} tokens, but the softmax has {num_rows} rows")
+        tensors |= read_softmax(files)
+    stored = StoredBiLM(
+        config=config.bilm,
+        tensors=tensors,
+        vocabulary=vocabulary,
+        pretraining=config.pretraining,
+        spelling=None if config.bilm.lookup is None else read_dictionary(folder / DICTIONARY_NAME, config.bilm),
+    )
+    stored.check_spelling(folder / DICTIONARY_NAME)
+    return stored
+
+
+def has_softmax(path: Path) -> bool:
+    """Whether the model has a softmax, complete or not."""
+    folder = folder_of(path)
+    return bool(softmax_shards(folder)) or SOFTMAX_WEIGHT in read_header(folder / WEIGHTS_NAME)
+
+
+def write_native(
+    folder: Path,
+    stored: StoredBiLM,
+    *,
+    dtype: str = "float32",
+    softmax_dtype: str | None = None,
+    max_file_bytes: int | None = None,
+    card: str | None = None,
+) -> None:
+    """Write a model. With `max_file_bytes`, the softmax is split into separate files that are not larger.
+
+    dtype: float32 or float16. softmax_dtype: type of the softmax's weight, by default the same; int8 rows have scales.
+
+    A new folder is written completely or not at all. In a folder that already holds a native model, each file is
+    replaced atomically, config.json last. Raises FileExistsError for any other folder that is not empty. `card` is the
+    text of README.md; by default a short one is written, unless the folder has one.
+    """
+    for given, known in ((dtype, DTYPES), (softmax_dtype or dtype, SOFTMAX_DTYPES)):
+        if given not in known:
+            raise ValueError(f"dtype is {given!r}; expected {' or '.join(known)}")
+    stored.check(folder)
+    if "float16" in (dtype, softmax_dtype):
+        require_float16(folder, stored.tensors)
+    config = _config_text(folder / CONFIG_NAME, stored)
+    own, shards = _in_files(stored, dtype, softmax_dtype or dtype, max_file_bytes)
+    with _target(folder) as target:
+        write_softmax(target, shards, dtype=softmax_dtype or dtype)
+        write_tensors(target / WEIGHTS_NAME, own, dtype=dtype)
+        if card is not None or not (target / CARD_NAME).exists():
+            write_text(target / CARD_NAME, card if card is not None else short_card(stored))
+        if stored.vocabulary is not None:
+            stored.vocabulary.write(target / VOCABULARY_NAME)
+        else:
+            (target / VOCABULARY_NAME).unlink(missing_ok=True)
+        if stored.spelling is not None:
+            write_dictionary(target / DICTIONARY_NAME, stored.spelling)
+        else:
+            (target / DICTIONARY_NAME).unlink(missing_ok=True)
+        remove_other_softmaxes(target, num_parts=len(shards))
+        write_text(target / CONFIG_NAME, config)
+
+
+def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[str]:
+    write_native(
+        folder,
+        stored,
+        dtype=settings.dtype,
+        softmax_dtype=settings.softmax_dtype,
+        max_file_bytes=settings.max_file_bytes,
+    )
+    return []
+
+
+def _inspect(files: ModelFiles, inspection: Inspection) -> None:
+    folder = files.folder
+    config_path, weights = folder / CONFIG_NAME, folder / WEIGHTS_NAME
+    inspection.add_file(config_path)
+    with inspection.noting_refusals():
+        inspection.config = read_config(config_path).bilm
+    header: dict[str, TensorEntry] | None = None
+    with inspection.noting_refusals():
+        inspection.add_file(weights)
+        header = read_header(weights)
+        inspection.dtypes = _dtypes(header)
+    if inspection.config is not None and header is not None:
+        shapes = {name: entry.shape for name, entry in header.items()}
+        inspection.refusals += [str(refusal) for refusal in wrong_shapes(weights, inspection.config, shapes)]
+        if has_softmax(folder):
+            with inspection.noting_refusals():
+                parts = softmax_files(weights, inspection.config, header)
+                inspection.softmax_dtypes = softmax_dtypes(parts)
+                inspection.num_softmax_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in parts.values())
+                for part in parts:
+                    inspection.add_file(part)
+    if (folder / CARD_NAME).is_file():
+        inspection.add_file(folder / CARD_NAME)
+    else:
+        inspection.risks.append(f"there is no model card ({CARD_NAME}): data and licence are not known")
+    if inspection.config is not None and inspection.config.lookup is not None:
+        with inspection.noting_refusals():
+            if not inspection.refusals:  # the rows of the weights say how large it may be
+                read_dictionary(folder / DICTIONARY_NAME, inspection.config)
+            inspection.add_file(folder / DICTIONARY_NAME)
+    if (folder / VOCABULARY_NAME).is_file():
+        inspection.add_vocabulary(folder / VOCABULARY_NAME)
+
+
+def _dtypes(header: dict[str, TensorEntry]) -> list[str]:
+    names = {code: name for name, code in DTYPES.items()}
+    return sorted({names[entry.dtype] for name, entry in header.items() if name not in SOFTMAX_NAMES})
+
+
+def _config_text(path: Path, stored: StoredBiLM) -> str:
+    values: dict[str, object] = {"format": BILM_FORMAT, "version": VERSION, "bilm": fields_of(stored.config)}
+    if stored.pretraining is not None:
+        values["pretraining"] = stored.pretraining
+    return json_text(path, values)
+
+
+@contextmanager
+def _target(folder: Path) -> Generator[Path]:
+    if is_free(folder):
+        with new_folder(folder) as staging:
+            yield staging
+    elif (folder / CONFIG_NAME).is_file() and kind_of(folder / CONFIG_NAME) is FileKind.NATIVE_CONFIG:
+        with lock(folder):
+            yield folder
+    else:
+        raise FileExistsError(f"{folder} exists and does not hold a native model; choose another folder or remove it")
+
+
+def _in_files(
+    stored: StoredBiLM, dtype: str, softmax_dtype: str, max_file_bytes: int | None
+) -> tuple[dict[str, Array], list[dict[str, Array]]]:
+    """What goes into model.safetensors, and the parts of the softmax that go into files of their own."""
+    if max_file_bytes is None and softmax_dtype == dtype:
+        return stored.tensors, []
+    own = stored.without_softmax().tensors
+    num_bytes = HEADER_ROOM * (1 + len(own) // 4) + sum(array.size for array in own.values()) * np.dtype(dtype).itemsize
+    if max_file_bytes is not None and num_bytes > max_file_bytes:
+        raise ValueError(f"{WEIGHTS_NAME} takes {num_bytes} bytes in {dtype}; max_file_bytes is {max_file_bytes}")
+    return own, split_softmax(stored, softmax_dtype, max_file_bytes)
+
+
+def short_card(stored: StoredBiLM, *, name: str = "this folder") -> str:
+    """A model card of what is known from the weights: sizes, and how to open the model."""
+    config = stored.config
+    softmax = "with its softmax" if stored.has_softmax else "without its softmax"
+    return (
+        "# A biLM for elmokit\n\n"
+        f"{config.num_parameters:,} parameters ({softmax}): {config.num_layers} LSTM layers of {config.lstm_dim} cells "
+        f"projected to {config.projection_dim}, {config.num_filters} character filters, "
+        f"{config.num_highway_layers} highway layers.\n\n"
+        f"```python\nfrom elmokit import Elmo\n\nelmo = Elmo.from_pretrained('{name}')\n```\n\n"
+        "To be added by the author: the training text, its licence, and what the model is fit for.\n"
+    )
+
+
+NATIVE = Format(
+    name="native",
+    description="native (config.json, safetensors)",
+    recognise=_recognise,
+    inspect=_inspect,
+    read=_read,
+    write=_write,
+    dtypes=tuple(DTYPES),
+    softmax_dtypes=SOFTMAX_DTYPES,
+    splits_files=True,
+)

@@ -1,0 +1,172 @@
+"""The softmax of the native format: in model.safetensors, or in softmax-00001-of-0000N.safetensors, split by rows.
+
+Files of its own may hold the weight in int8: a row is 127 numbers of either sign times the row's scale, a float32. Such
+a softmax takes half the room of a float16 one, and it is read into float32 like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.files.mapped_safetensors import (
+    DTYPES,
+    INT8,
+    read_header,
+    read_tensors,
+    write_tensors,
+    write_typed,
+)
+from elmokit.files.weights_file import Array
+from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
+from elmokit.system.messages import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from elmokit.files.safetensors import TensorEntry
+    from elmokit.formats.weights import StoredBiLM
+    from elmokit.model.config import BiLMConfig
+
+SOFTMAX_DTYPES = (*DTYPES, "int8")
+SOFTMAX_SCALE = "softmax.weight_scale"
+HEADER_ROOM = 1024  # bytes for the header entries of four tensors
+_LARGEST = 127
+_SHARD = re.compile(r"softmax-(\d{5})-of-(\d{5})\.safetensors")
+_DTYPES_IN_SHARDS = (*DTYPES.values(), INT8)
+
+
+def softmax_shards(folder: Path) -> list[Path]:
+    """The files of the softmax alone, in the order of its rows; none if it is in model.safetensors or absent."""
+    return sorted(path for path in folder.iterdir() if _SHARD.fullmatch(path.name))
+
+
+def softmax_files(
+    weights: Path, config: BiLMConfig, header: dict[str, TensorEntry]
+) -> dict[Path, dict[str, TensorEntry]]:
+    """The files that contain the softmax, in the order of its rows, with their checked headers.
+
+    `header` is that of `weights`, the model's model.safetensors. Raises FormatError if there is no softmax, if it is in
+    two places, or if one of its files is missing or not what it should be.
+    """
+    folder, shards = weights.parent, softmax_shards(weights.parent)
+    if SOFTMAX_WEIGHT in header:
+        if shards:
+            raise FormatError(shards[0], f"is a part of the softmax, but {weights.name} also contains a softmax")
+        return {weights: header}
+    if not shards:
+        raise FormatError(
+            folder, "has no softmax (perplexity and fine-tuning need it): the model was saved or installed without one"
+        )
+    total = int(_numbers(shards[0])[1])
+    for number in range(1, total + 1):
+        name = _shard_name(number, total)
+        if not (folder / name).exists():
+            raise FormatError(folder / name, f"is missing; the softmax has {total} parts")
+    if len(shards) != total:
+        raise FormatError(folder, f"has {len(shards)} softmax files; {shards[0].name} says {total}")
+    files = {shard: read_header(shard, dtypes=_DTYPES_IN_SHARDS) for shard in shards}
+    for shard, entries in files.items():
+        _check_shard(shard, entries, config)
+    return files
+
+
+def softmax_dtypes(files: dict[Path, dict[str, TensorEntry]]) -> list[str]:
+    """The types of the softmax's weight in these files, such as int8."""
+    names = {code: name for name, code in DTYPES.items()} | {INT8: "int8"}
+    return sorted({names[entries[SOFTMAX_WEIGHT].dtype] for entries in files.values()})
+
+
+def read_softmax(files: Iterable[Path]) -> dict[str, Array]:
+    """Weight (V,D) and bias (V,) in float32, from files that `softmax_files` has checked."""
+    pieces = [_read_part(file) for file in files]
+    if len(pieces) == 1:
+        return pieces[0]
+    return {name: np.concatenate([piece.pop(name) for piece in pieces]) for name in SOFTMAX_NAMES}
+
+
+def split_softmax(stored: StoredBiLM, dtype: str, max_file_bytes: int | None) -> list[dict[str, Array]]:
+    """Parts of the softmax, by rows, each of which fits into a file of `max_file_bytes`; all rows if that is None.
+
+    Raises ValueError if not even a row fits.
+    """
+    if not stored.has_softmax:
+        return []
+    weight, bias = stored.tensors[SOFTMAX_WEIGHT], stored.tensors[SOFTMAX_BIAS]
+    num_parts = 1
+    if max_file_bytes is not None:
+        most = (max_file_bytes - HEADER_ROOM) // _row_bytes(weight.shape[1], dtype)
+        if most < 1:
+            raise ValueError(f"max_file_bytes is {max_file_bytes}; a single row of the softmax needs more")
+        num_parts = ceil(len(bias) / most)
+    rows = ceil(len(bias) / num_parts)
+    starts = range(0, len(bias), rows)
+    return [
+        {SOFTMAX_WEIGHT: weight[start : start + rows], SOFTMAX_BIAS: bias[start : start + rows]} for start in starts
+    ]
+
+
+def write_softmax(folder: Path, parts: list[dict[str, Array]], *, dtype: str) -> None:
+    """Write the parts, a file each."""
+    for number, part in enumerate(parts, start=1):
+        path = folder / _shard_name(number, len(parts))
+        if dtype == "int8":
+            weight, scale = _as_int8(part[SOFTMAX_WEIGHT])
+            write_typed(path, {SOFTMAX_WEIGHT: weight, SOFTMAX_SCALE: scale, SOFTMAX_BIAS: part[SOFTMAX_BIAS]})
+        else:
+            write_tensors(path, part, dtype=dtype)
+
+
+def remove_other_softmaxes(folder: Path, *, num_parts: int) -> None:
+    """Remove the files of a softmax that has another number of parts."""
+    for old in softmax_shards(folder):
+        if int(_numbers(old)[1]) != num_parts:
+            old.unlink()
+
+
+def _check_shard(shard: Path, entries: dict[str, TensorEntry], config: BiLMConfig) -> None:
+    num_rows = entries[SOFTMAX_BIAS].shape[:1] if SOFTMAX_BIAS in entries else ()
+    found = {name: entry.shape for name, entry in entries.items()}
+    expected = {SOFTMAX_WEIGHT: (*num_rows, config.projection_dim), SOFTMAX_BIAS: num_rows}
+    in_int8 = [name for name, entry in entries.items() if entry.dtype == INT8]
+    if in_int8:
+        expected[SOFTMAX_SCALE] = num_rows
+    if found != expected or not num_rows:
+        raise FormatError(shard, f"holds {found}; expected {expected}")
+    if in_int8 not in ([], [SOFTMAX_WEIGHT]):
+        raise FormatError(shard, f"holds {' and '.join(in_int8)} in int8; only {SOFTMAX_WEIGHT} may be")
+
+
+def _read_part(file: Path) -> dict[str, Array]:
+    names = read_header(file, dtypes=_DTYPES_IN_SHARDS).keys() & {*SOFTMAX_NAMES, SOFTMAX_SCALE}
+    tensors = read_tensors(file, names, dtypes=_DTYPES_IN_SHARDS)
+    if SOFTMAX_SCALE in tensors:
+        tensors[SOFTMAX_WEIGHT] *= tensors.pop(SOFTMAX_SCALE)[:, None]
+    return tensors
+
+
+def _as_int8(weight: Array) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.int8]], Array]:
+    """Each row in 127 steps of its scale to either side, and the scales (V,)."""
+    scale = np.abs(weight).max(axis=1) / np.float32(_LARGEST)
+    steps = np.divide(weight, scale[:, None], out=np.zeros_like(weight), where=scale[:, None] > 0)
+    return np.rint(steps).clip(-_LARGEST, _LARGEST).astype(np.int8), scale
+
+
+def _row_bytes(dim: int, dtype: str) -> int:
+    if dtype == "int8":
+        return dim + 2 * np.dtype(np.float32).itemsize  # the scale and the bias
+    return (dim + 1) * np.dtype(dtype).itemsize
+
+
+def _shard_name(number: int, total: int) -> str:
+    return f"softmax-{number:05d}-of-{total:05d}.safetensors"
+
+
+def _numbers(shard: Path) -> tuple[str, str]:
+    match = _SHARD.fullmatch(shard.name)
+    assert match is not None
+    return match[1], match[2]

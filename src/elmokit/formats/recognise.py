@@ -1,0 +1,76 @@
+"""Recognising the format of a model by the contents of its files, never by their names, and reading it into NumPy."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from elmokit.files.archives import unpacked
+from elmokit.formats.all_formats import FORMATS
+from elmokit.formats.model_files import ModelFiles, StrPath
+from elmokit.system.messages import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from pathlib import Path
+
+    from elmokit.formats.format import Format
+    from elmokit.formats.weights import StoredBiLM
+
+
+def recognise(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Format:
+    """The format of a folder, of a file in a folder, of a pair of files (in either order), or of an archive of them.
+
+    Raises the errors of `resolve_model` if there is no such model, and FormatError if the files are not a model, which
+    says what they are instead and what to do with them.
+    """
+    with opened(ModelFiles(path, weights), formats) as (known, _):
+        return known
+
+
+def read_stored(
+    path: StrPath,
+    weights: StrPath | None = None,
+    *,
+    with_softmax: bool | None = False,
+    formats: Sequence[Format] = FORMATS,
+) -> StoredBiLM:
+    """Read a model in any format: a name, a folder, a file in one, a pair of files (in either order), or an archive.
+
+    with_softmax: True raises FormatError if the model has no softmax, None reads the softmax if there is one, and
+        False does not touch it.
+    """
+    with opened(ModelFiles(path, weights), formats) as (known, files):
+        return known.read(files, with_softmax=with_softmax)
+
+
+@contextmanager
+def opened(files: ModelFiles, formats: Sequence[Format]) -> Generator[tuple[Format, ModelFiles]]:
+    """The first format that recognises these files, and the files; those of an archive while it is unpacked.
+
+    Raises FormatError if no format does. Errors about files of an archive name the archive.
+    """
+    known = next((known for known in formats if known.recognise(files)), None)
+    if known is not None:
+        yield known, files
+    elif not files.is_archive:
+        raise files.not_a_model()
+    else:
+        with unpacked(files.path) as folder, _naming_the_archive(files.path, folder):
+            inside = ModelFiles(folder)
+            known = next((known for known in formats if known.recognise(inside)), None)
+            if known is None:
+                reason = str(inside.not_a_model()).removeprefix(f"{folder}: ")
+                raise FormatError(files.path, f"is {files.given[files.path].value}, and {reason}")
+            yield known, inside
+
+
+@contextmanager
+def _naming_the_archive(archive: Path, folder: Path) -> Generator[None]:
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileNotFoundError(str(error).replace(str(folder), str(archive))) from error
+    except ValueError as error:  # also of a text file in it, whose lines are read elsewhere
+        where, _, reason = str(error).replace(str(folder), str(archive)).partition(": ")
+        raise FormatError(where, reason) from error

@@ -1,0 +1,134 @@
+"""bilm-tf's training checkpoints, of TensorFlow 1: options.json, model.ckpt-N.index and its data, with the softmax.
+
+The vocabulary is a file of its own, under any name. Slots of the optimiser, the step and the training perplexity are
+left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from elmokit.files.tensor_bundle import TensorBundle, latest_index
+from elmokit.files.weights_file import Array, require_finite
+from elmokit.formats.bilm_tf_layout import WORDS
+from elmokit.formats.bilm_tf_pair import only_options, vocabulary_of
+from elmokit.formats.bilm_tf_weights import inspect_weights, layout_of, read_weights
+from elmokit.formats.file_kinds import FileKind
+from elmokit.formats.format import Format
+from elmokit.formats.options_json import STORED_TRAINING_OPTIONS, read_options
+from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
+from elmokit.formats.words import word_spelling
+from elmokit.system.messages import FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from elmokit.formats.inspection import Inspection
+    from elmokit.formats.model_files import ModelFiles
+    from elmokit.model.config import BiLMConfig
+
+_ROOT = "lm/"
+_SOFTMAX_WEIGHT = "softmax/W"
+_SOFTMAX_BIAS = "softmax/b"
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The files of a checkpoint; the vocabulary may be absent."""
+
+    index: Path
+    options: Path
+    vocabulary: Path | None
+
+
+def _recognise(files: ModelFiles) -> bool:
+    """Whether an index or a list of checkpoints was given, or a folder with one and without weights in HDF5."""
+    kinds = set(files.given.values())
+    if not kinds & {FileKind.TENSORFLOW_INDEX, FileKind.TENSORFLOW_CHECKPOINT, FileKind.OPTIONS}:
+        return False
+    nearby = set(files.in_folder.values()) | kinds
+    if FileKind.TENSORFLOW_INDEX not in nearby or (FileKind.HDF5 in nearby and FileKind.OPTIONS in kinds):
+        return False
+    _find(files)
+    return True
+
+
+def _find(files: ModelFiles) -> _Files:
+    kinds = files.in_folder | files.given
+    chosen = [path for path, kind in files.given.items() if kind is FileKind.TENSORFLOW_INDEX]
+    indices = chosen or [path for path, kind in kinds.items() if kind is FileKind.TENSORFLOW_INDEX]
+    listings = [path for path, kind in kinds.items() if kind is FileKind.TENSORFLOW_CHECKPOINT]
+    given_options = {path: kind for path, kind in files.given.items() if kind is FileKind.OPTIONS}
+    return _Files(
+        index=latest_index(indices, listings[0] if listings else None),
+        options=only_options(files.path, given_options or kinds, weights=FileKind.TENSORFLOW_INDEX.value),
+        vocabulary=vocabulary_of(kinds),
+    )
+
+
+def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+    found = _find(files)
+    options = read_options(found.options)
+    bundle = TensorBundle(found.index, root=_ROOT)
+    layout = layout_of(options, bundle.entries)
+    tensors = read_weights(bundle, layout)
+    if with_softmax or (with_softmax is None and _SOFTMAX_BIAS in bundle.entries):
+        tensors |= _softmax(bundle, layout.config, weight=_SOFTMAX_WEIGHT if _has_own_weight(bundle) else WORDS)
+    stored = StoredBiLM(
+        config=layout.config,
+        tensors=tensors,
+        vocabulary=None if found.vocabulary is None else read_vocabulary(found.vocabulary),
+        spelling=word_spelling(found.index, layout.config, found.vocabulary),
+        pretraining={STORED_TRAINING_OPTIONS: options.training} if options.training else None,
+    )
+    stored.check_softmax(found.vocabulary or found.index)
+    return stored
+
+
+def _has_own_weight(bundle: TensorBundle) -> bool:
+    """Whether the softmax has a weight of its own; a model that reads words may use their table (`share_embedding`)."""
+    return _SOFTMAX_WEIGHT in bundle.entries or WORDS not in bundle.entries
+
+
+def _softmax(bundle: TensorBundle, config: BiLMConfig, *, weight: str) -> dict[str, Array]:
+    if _SOFTMAX_BIAS not in bundle.entries:
+        raise FormatError(bundle.path, "has no softmax (perplexity and fine-tuning need it)")
+    rows = bundle.entries[_SOFTMAX_BIAS].shape[:1]
+    tensors: dict[str, Array] = {}
+    expected = {SOFTMAX_WEIGHT: (weight, (*rows, config.projection_dim)), SOFTMAX_BIAS: (_SOFTMAX_BIAS, rows)}
+    for ours, (theirs, shape) in expected.items():
+        found = bundle.entries[theirs].shape if theirs in bundle.entries else None
+        if found != shape:
+            said = "is missing" if found is None else f"has shape {found}"
+            raise FormatError(bundle.path, f"{said}; expected {shape}", part=f"variable {theirs}")
+        tensors[ours] = bundle.read(theirs)
+        require_finite(bundle.path, theirs, tensors[ours])
+    return tensors
+
+
+def _inspect(files: ModelFiles, inspection: Inspection) -> None:
+    found = _find(files)
+    inspection.add_file(found.options)
+    inspection.add_file(found.index)
+    options = read_options(found.options)
+    inspection.config = options.config
+    inspection.risks += options.risks
+    bundle = TensorBundle(found.index, root=_ROOT)
+    for path in bundle.files:
+        inspection.add_file(path)
+    inspect_weights(bundle, options, inspection)
+    if _SOFTMAX_BIAS in bundle.entries:
+        inspection.num_softmax_rows = bundle.entries[_SOFTMAX_BIAS].shape[0]
+    if found.vocabulary is not None:
+        inspection.add_vocabulary(found.vocabulary)
+
+
+TENSORFLOW = Format(
+    name="tensorflow",
+    description="bilm-tf checkpoint (options.json, TensorFlow 1)",
+    recognise=_recognise,
+    inspect=_inspect,
+    read=_read,
+)

@@ -1,0 +1,101 @@
+"""bilm-tf's cached token vectors (`dump_token_embeddings`): the LSTMs of a released pair, and vectors of a vocabulary.
+
+Given as two files: the options.json, with weights and vocabulary in its folder, and an HDF5 file of token vectors.
+Words that are not in the vocabulary are <UNK>, so a model whose char encoder is there is better opened without them.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.files.hdf5 import HDF5File, open_hdf5
+from elmokit.files.weights_file import Array
+from elmokit.formats.bilm_tf_layout import LSTM_ROOTS, WORDS, holds_weights
+from elmokit.formats.bilm_tf_pair import Pair, find_pair, vocabulary_of
+from elmokit.formats.bilm_tf_weights import inspect_weights, layout_of, read_weights
+from elmokit.formats.file_kinds import FileKind
+from elmokit.formats.format import Format
+from elmokit.formats.model_files import ModelFiles
+from elmokit.formats.options_json import Options, read_options, words_instead
+from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.formats.weights import StoredBiLM
+from elmokit.formats.words import word_spelling
+from elmokit.system.messages import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from elmokit.formats.inspection import Inspection
+
+
+class _Joined:
+    """The LSTMs of one file, and the token vectors of another, as one file of a model that reads words."""
+
+    def __init__(self, lstms: HDF5File, tokens: HDF5File) -> None:
+        self.path = tokens.path
+        self.num_bytes = lstms.num_bytes + tokens.num_bytes
+        self.entries = {name: entry for name, entry in lstms.entries.items() if name.startswith(LSTM_ROOTS)}
+        self.entries[WORDS] = tokens.entries[WORDS]
+        self._lstms, self._tokens = lstms, tokens
+
+    def read(self, name: str) -> Array:
+        return (self._tokens if name == WORDS else self._lstms).read(name)
+
+
+def _recognise(files: ModelFiles) -> bool:
+    """Whether an options.json was given together with an HDF5 file of token vectors and nothing else."""
+    return _token_vectors(files) is not None
+
+
+def _token_vectors(files: ModelFiles) -> Path | None:
+    kinds = files.given
+    if files.weights is None or set(kinds.values()) != {FileKind.OPTIONS, FileKind.HDF5}:
+        return None
+    (path,) = (path for path, kind in kinds.items() if kind is FileKind.HDF5)
+    with open_hdf5(path) as file:
+        return path if WORDS in file.entries and not holds_weights(file.entries) else None
+
+
+@contextmanager
+def _opened(files: ModelFiles) -> Generator[tuple[_Joined, Options, Pair]]:
+    path = _token_vectors(files)
+    assert path is not None
+    options_path = next(path for path, kind in files.given.items() if kind is FileKind.OPTIONS)
+    nearby = ModelFiles(options_path)
+    pair = replace(find_pair(nearby), vocabulary=vocabulary_of(nearby.in_folder))
+    options = read_options(pair.options, is_named=pair.is_named)
+    words = words_instead(width=options.config.projection_dim, num_words=1)
+    with open_hdf5(pair.weights) as lstms, open_hdf5(path) as tokens:
+        yield _Joined(lstms, tokens), replace(options, config=replace(options.config, **words)), pair
+
+
+def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
+    if with_softmax:
+        raise FormatError(files.path, "has no softmax (perplexity and fine-tuning need it)")
+    with _opened(files) as (file, options, pair):
+        layout = layout_of(options, file.entries)
+        spelling = word_spelling(file.path, layout.config, pair.vocabulary)
+        vocabulary = None if pair.vocabulary is None else read_vocabulary(pair.vocabulary)
+        return StoredBiLM(layout.config, read_weights(file, layout), vocabulary=vocabulary, spelling=spelling)
+
+
+def _inspect(files: ModelFiles, inspection: Inspection) -> None:
+    with _opened(files) as (file, options, pair):
+        for path in (pair.options, pair.weights, file.path):
+            inspection.add_file(path)
+        inspection.risks += options.risks
+        inspect_weights(file, options, inspection)
+        if pair.vocabulary is not None:
+            inspection.add_vocabulary(pair.vocabulary)
+
+
+TOKEN_VECTORS = Format(
+    name="token_vectors",
+    description="bilm-tf with cached token vectors (options.json, two HDF5 files, vocabulary)",
+    recognise=_recognise,
+    inspect=_inspect,
+    read=_read,
+)

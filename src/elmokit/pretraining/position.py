@@ -1,0 +1,140 @@
+"""How far a pretraining run has come: one frozen record, replaced after every step and kept in every checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import cast
+
+from elmokit.corpus.batches import PackerState
+from elmokit.corpus.stream import CorpusPosition
+from elmokit.files.json_fields import Fields
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.pretraining.evaluation import BestSoFar, HeldOutPerplexity
+
+
+@dataclass(frozen=True)
+class LossWindow:
+    """Losses of the steps since the last line of metrics.jsonl, and the time of those that this process made."""
+
+    step_losses: tuple[tuple[float, ...], ...] = ()
+    """Mean loss of each direction in each step, in nats per predicted token."""
+    num_timed_steps: int = 0
+    """Number of the last steps that were timed; the others came from a checkpoint, which has no times."""
+    seconds: float = 0.0
+    """Seconds of the timed steps."""
+
+    def after(self, losses: tuple[float, ...], *, seconds: float) -> LossWindow:
+        """The window with one more step."""
+        return LossWindow((*self.step_losses, losses), self.num_timed_steps + 1, self.seconds + seconds)
+
+    @property
+    def losses(self) -> list[float]:
+        """Mean loss of each direction."""
+        return [sum(column) / len(column) for column in zip(*self.step_losses, strict=True)]
+
+    @property
+    def loss(self) -> float:
+        """Mean loss of the directions."""
+        return sum(self.losses) / len(self.losses)
+
+    @property
+    def seconds_per_step(self) -> float:
+        """Mean seconds of the timed steps; 0 before this process has made one."""
+        return self.seconds / max(self.num_timed_steps, 1)
+
+
+@dataclass(frozen=True)
+class PretrainingProgress:
+    """Steps, corpus tokens and seconds so far, where the text continues, losses not yet logged, the best perplexity."""
+
+    packers: tuple[PackerState, ...]
+    """Position in the text of each direction, forward first."""
+    step: int = 0
+    """Number of optimiser steps so far."""
+    num_tokens: int = 0
+    """Number of corpus tokens read so far."""
+    seconds: float = 0.0
+    """Seconds of reading text and optimising, without evaluations and checkpoints."""
+    window: LossWindow = LossWindow()
+    """Losses that are not logged yet."""
+    best: BestSoFar = field(default_factory=BestSoFar)
+    """The best evaluation."""
+
+    def after(
+        self, losses: tuple[float, ...], *, num_tokens: int, seconds: float, packers: Sequence[PackerState]
+    ) -> PretrainingProgress:
+        """The progress after one more step, on `num_tokens` tokens of the corpus."""
+        return replace(
+            self,
+            step=self.step + 1,
+            num_tokens=self.num_tokens + num_tokens,
+            seconds=self.seconds + seconds,
+            packers=tuple(packers),
+            window=self.window.after(losses, seconds=seconds),
+        )
+
+    def logged(self) -> PretrainingProgress:
+        """The progress after a log line, which begins a new window."""
+        return replace(self, window=LossWindow())
+
+    def evaluated(self, measured: HeldOutPerplexity) -> PretrainingProgress:
+        """The progress after an evaluation."""
+        return replace(self, best=self.best.after(measured))
+
+    def finished(self, config: PretrainingConfig) -> bool:
+        """Whether the last step is done, or the held-out perplexity has not improved for `patience` evaluations."""
+        return self.step >= config.num_steps or 0 < config.patience <= self.best.num_evaluations_since
+
+    def to_json(self) -> dict[str, object]:
+        """The contents of a checkpoint's `training.json`, without the times of the window."""
+        return {
+            "step": self.step,
+            "num_tokens": self.num_tokens,
+            "seconds": self.seconds,
+            "packers": [asdict(packer) for packer in self.packers],
+            "unlogged_losses": self.window.step_losses,
+            "best": asdict(self.best),
+        }
+
+    @classmethod
+    def from_json(cls, record: Fields) -> PretrainingProgress:
+        """The progress that `to_json` wrote, also in versions without `best`.
+
+        Raises FormatError, which names the field, for anything else.
+        """
+        return cls(
+            step=record.integer("step"),
+            num_tokens=record.integer("num_tokens"),
+            seconds=record.number("seconds"),
+            packers=tuple(
+                PackerState(_position(packer.fields("position")), _rows(packer))
+                for packer in record.list_of_fields("packers")
+            ),
+            window=LossWindow(_step_losses(record)),
+            best=_best(record.fields("best")) if "best" in record else BestSoFar(),
+        )
+
+
+def _position(record: Fields) -> CorpusPosition:
+    return CorpusPosition(*(record.integer(name) for name in ("epoch", "shard", "block", "sentence")))
+
+
+def _rows(record: Fields) -> tuple[list[str], ...]:
+    rows = record.items("rows")
+    for row in rows:
+        if not isinstance(row, list) or not all(isinstance(token, str) for token in cast("list[object]", row)):
+            raise record.error("rows", "holds something else than lists of words")
+    return tuple(cast("list[list[str]]", rows))
+
+
+def _step_losses(record: Fields) -> tuple[tuple[float, ...], ...]:
+    steps = record.items("unlogged_losses")
+    for losses in steps:
+        if not isinstance(losses, list) or not all(isinstance(loss, float) for loss in cast("list[object]", losses)):
+            raise record.error("unlogged_losses", "holds something else than lists of numbers")
+    return tuple(tuple(losses) for losses in cast("list[list[float]]", steps))
+
+
+def _best(record: Fields) -> BestSoFar:
+    return BestSoFar(record.number_or_none("perplexity"), record.integer("num_evaluations_since"))

@@ -1,0 +1,112 @@
+"""What every training loop needs: the error for a loss that is not finite, and checked tensors of a checkpoint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+
+from elmokit.system.messages import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from torch import Tensor
+
+OPTIMIZER_PREFIX = "optimizer."
+SLOTS = {
+    "Adadelta": ("step", "square_avg", "acc_delta"),
+    "Adagrad": ("step", "sum"),
+    "Adam": ("step", "exp_avg", "exp_avg_sq"),
+    "AdamW": ("step", "exp_avg", "exp_avg_sq"),
+    "Muon": ("momentum",),
+    "SGD": (),
+}
+"""What each optimiser keeps of a parameter: `step` is a number, all others have the parameter's shape."""
+
+
+class DivergenceError(ValueError):
+    """A loss, a gradient, a weight or a held-out perplexity became NaN or infinite; nothing of that step was kept."""
+
+
+class HasState(Protocol):
+    """An optimiser, or several that act as one."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """The optimiser's `state` (its slots by the number of the parameter) and its `param_groups`."""
+        ...
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> object:
+        """Restore what `state_dict` returned for an optimiser of the same parameters."""
+        ...
+
+
+def optimizer_tensors(optimizer: HasState) -> dict[str, Tensor]:
+    """The optimiser's state by name, for instance `optimizer.3.exp_avg` for its fourth parameter."""
+    return {
+        f"{OPTIMIZER_PREFIX}{index}.{slot}": torch.as_tensor(value)
+        for index, slots in optimizer.state_dict()["state"].items()
+        for slot, value in slots.items()
+    }
+
+
+def load_optimizer(optimizer: HasState, tensors: Mapping[str, Tensor]) -> None:
+    """Restore an optimiser's state from `tensors`; its settings (learning rate and so on) stay as they are."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors_under(OPTIMIZER_PREFIX, tensors).items():
+        index, slot = name.split(".", 1)
+        state.setdefault(int(index), {})[slot] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def expected_optimizer_tensors(
+    parts: Sequence[torch.optim.Optimizer], found: Mapping[str, Tensor], *, every: bool
+) -> dict[str, Tensor]:
+    """Tensors of the names and shapes that the optimiser's state has, for `check_tensors`.
+
+    parts: optimisers that have not made a step, the parameters of which are numbered one after the other.
+    found: the tensors that are to be checked.
+    every: every parameter has state; without it, those of which anything is found.
+    """
+    parameters = [
+        (type(part).__name__, parameter, bool(part.state.get(parameter)))
+        for part in parts
+        for group in part.param_groups
+        for parameter in group["params"]
+    ]
+    numbers = {name.split(".")[1] for name in found if name.startswith(OPTIMIZER_PREFIX)}
+    return {
+        f"{OPTIMIZER_PREFIX}{index}.{slot}": torch.zeros(()) if slot == "step" else parameter
+        for index, (kind, parameter, has_state) in enumerate(parameters)
+        for slot in SLOTS[kind]
+        if every or has_state or str(index) in numbers
+    }
+
+
+def check_tensors(where: Path, found: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
+    """Refuse other names, shapes or kinds of number than `expected` has, and numbers that are not finite.
+
+    Raises FormatError, which names the file (`where`) and the tensor.
+    """
+    for name in expected:
+        if name not in found:
+            raise FormatError(where, "is missing", part=f"tensor {name}")
+    for name, tensor in found.items():
+        part = f"tensor {name}"
+        if name not in expected:
+            raise FormatError(where, "does not belong to this run", part=part)
+        like = expected[name]
+        if tensor.shape != like.shape or tensor.is_floating_point() != like.is_floating_point():
+            raise FormatError(
+                where,
+                f"is {tensor.dtype} of shape {tuple(tensor.shape)}; expected {like.dtype} of shape {tuple(like.shape)}",
+                part=part,
+            )
+        if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+            raise FormatError(where, "has a number that is not finite", part=part)
+
+
+def tensors_under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names start with `prefix`, by the rest of their names."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,158 @@
+"""Tables of surprisal: a row for each token, word or sentence of a text file.
+
+The first four columns are those of lm-zoo (Gauthier et al., 2020), so that SyntaxGym and scripts in R read the tables
+as they are. NA stands where there is nothing to predict.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import tee
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from elmokit.elmo.surprisal import Likeliest, SurprisalSettings
+from elmokit.files.lines import read_lines, shown_name, split_tokens
+from elmokit.text.alignment import token_offsets
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.tokenizer import tokenize
+
+if TYPE_CHECKING:
+    from elmokit.elmo.surprisal import SentenceSurprisal, SurprisalModel
+
+RowsOf = Literal["tokens", "words", "sentences"]
+Row = list[str]
+Value = float | int | Likeliest
+
+MISSING = "NA"
+_FIRST_COLUMNS = ("sentence_id", "token_id", "token")
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """What the table of a text has."""
+
+    rows: RowsOf = "tokens"
+    """A row for each token; for each word between white space, with the sum of its tokens; or for each sentence."""
+    raw_text: bool = False
+    """Whether the lines are tokenised first; for rows of words they always are."""
+    boundaries: bool = False
+    """Whether there are rows of `<S>` and `</S>` around the tokens of each sentence."""
+    surprisal: SurprisalSettings = field(default_factory=SurprisalSettings)
+
+    def __post_init__(self) -> None:
+        details = self.surprisal.details
+        if self.rows != "tokens" and (self.boundaries or details != type(details)()):
+            raise ValueError(
+                f"boundaries, ranks, entropies and likeliest tokens are for rows of tokens, not {self.rows}"
+            )
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a text; blank ones have no tokens."""
+
+    where: str
+    """File and line, for messages."""
+    number: int
+    """Number of the line, from 1: the id of its sentence."""
+    text: str
+    tokens: list[str]
+
+
+def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSettings) -> Iterator[list[Row]]:
+    """The rows of each sentence of a text with one sentence per line; first of all, the row of the columns' names.
+
+    Blank lines have no rows; with carried state, the next line starts from zeros. Raises ValueError if the text has no
+    sentence, and the errors of `read_lines`.
+    """
+    lines, to_predict = tee(_lines(path, settings))
+    results = model.read((line.tokens for line in to_predict), settings.surprisal)
+    make_rows = {"tokens": _token_rows, "words": _word_rows, "sentences": _sentence_rows}[settings.rows]
+    is_empty = True
+    for line, result in zip(lines, results, strict=True):
+        if line.tokens:
+            names, rows = make_rows(line, result, settings)
+            if is_empty:
+                yield [names]
+            is_empty = False
+            yield rows
+    if is_empty:
+        raise ValueError(f"{shown_name(path)}: has no sentence; expected text with one sentence per line")
+
+
+def _lines(path: Path | str, settings: TableSettings) -> Iterator[Line]:
+    split = tokenize if settings.raw_text or settings.rows == "words" else split_tokens
+    for number, text in enumerate(read_lines(path), start=1):
+        tokens = split(text)
+        if tokens or settings.surprisal.carry_state:
+            yield Line(f"{shown_name(path)}, line {number}", number, text, tokens)
+
+
+def _token_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -> tuple[Row, list[Row]]:
+    details = settings.surprisal.details
+    columns = _columns({name: side.bits for name, side in result.directions.items()}, "surprisal", "backward")
+    columns["known"] = ["1", *(str(int(known)) for known in result.known), "1"]
+    if details.ranks:
+        columns |= _columns({name: side.ranks for name, side in result.directions.items()}, "rank")
+    if details.entropies:
+        columns |= _columns({name: side.entropies for name, side in result.directions.items()}, "entropy")
+    if details.num_likeliest:
+        columns |= _columns({name: side.likeliest for name, side in result.directions.items()}, "top")
+    tokens = [BEGIN_SENTENCE, *line.tokens, END_SENTENCE]
+    numbered = enumerate(zip(tokens, *columns.values(), strict=True))
+    rows = [[str(line.number), str(number), *cells] for number, cells in numbered]
+    return [*_FIRST_COLUMNS, *columns], rows if settings.boundaries else rows[1:-1]
+
+
+def _columns(sides: Mapping[str, Iterable[Value] | None], name: str, second: str | None = None) -> dict[str, Row]:
+    """Cells of the tokens between two boundaries: of the first direction, and of the backward one next to it."""
+    columns: dict[str, Row] = {}
+    for title, (direction, values) in zip((name, second or f"backward_{name}"), sides.items(), strict=False):
+        cells = [] if values is None else [_cell(value) for value in values]
+        columns[title] = [MISSING, *cells] if direction == "forward" else [*cells, MISSING]
+    return columns
+
+
+def _word_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -> tuple[Row, list[Row]]:
+    bits = [result.bits(direction) for direction in result.directions]
+    rows: list[Row] = []
+    for number, (start, end, tokens) in enumerate(_words(line), start=1):
+        sums = [_cell(float(side[tokens].sum())) if tokens else MISSING for side in bits]
+        place = [str(int(result.known[tokens].all())), str(start), str(end), str(len(tokens))]
+        rows.append([str(line.number), str(number), line.text[start:end], *sums, *place])
+    names = ("surprisal", "backward")[: len(bits)]
+    return [*_FIRST_COLUMNS, *names, "known", "start", "end", "num_tokens"], rows
+
+
+def _words(line: Line) -> Iterator[tuple[int, int, list[int]]]:
+    """Start and end of each word between white space, in characters of the line, and the indices of its tokens."""
+    try:
+        starts = [start for start, _ in token_offsets(line.text, line.tokens)]
+    except ValueError as error:
+        raise ValueError(f"{line.where}: {error}") from None
+    words = list(re.finditer(r"\S+", line.text))
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        until = following.start() if following else len(line.text) + 1
+        yield word.start(), word.end(), list(range(bisect_left(starts, word.start()), bisect_left(starts, until)))
+
+
+def _sentence_rows(line: Line, result: SentenceSurprisal, settings: TableSettings) -> tuple[Row, list[Row]]:
+    names = ("log2_probability", "backward_log2_probability")[: len(result.directions)]
+    numbers = [line.number, len(line.tokens), len(line.tokens) - int(result.known.sum())]
+    cells = [_cell(result.log2_probability(direction)) for direction in result.directions]
+    return ["sentence_id", "num_tokens", "num_unknown", *names], [[*map(str, numbers), *cells]]
+
+
+def _cell(value: Value) -> str:
+    if isinstance(value, list):  # no token contains a space
+        return " ".join(f"{token}:{probability:.4g}" for token, probability in value)
+    return f"{value:.6f}" if isinstance(value, float) else str(value)
+
+
+def as_tsv(rows: Iterable[Sequence[str]]) -> str:
+    """Lines of cells separated by tabs."""
+    return "".join("\t".join(row) + "\n" for row in rows)

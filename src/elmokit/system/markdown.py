@@ -1,0 +1,86 @@
+"""Tables for people to read: in Markdown, and aligned for a terminal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from elmokit.system.messages import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+ABSENT = "–"
+"""What a cell shows where there is no value."""
+
+_SPECIAL = frozenset("\\|[]<>*_`")
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, num_names: int = 1) -> str:
+    """A Markdown table whose first `num_names` columns (names) are left-aligned and the others right-aligned.
+
+    The header is Markdown; the cells are plain text and get escaped. There is no line end after the last row.
+    Raises ValueError for a row with a different number of cells than the header.
+    """
+    rule = ["---"] * num_names + ["---:"] * (len(header) - num_names)
+    lines = [_line(header), f"|{'|'.join(rule)}|"]
+    for row in rows:
+        if len(row) != len(header):
+            raise ValueError(f"a row has {len(row)} cells, but the header has {len(header)}: {', '.join(row)}")
+        lines.append(_line([escape_markdown(cell) for cell in row]))
+    return "\n".join(lines)
+
+
+def escape_markdown(text: str) -> str:
+    """Plain text as Markdown: a backslash before each character that could end a cell or start markup or HTML.
+
+    Control characters, such as line ends, are shown escaped.
+    """
+    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in shown(text, most=None))
+
+
+def code_span(text: str) -> str:
+    """Plain text as code within a line of Markdown. Control characters, such as line ends, are shown escaped."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence, space = "`" * (longest + 1), " " * bool(longest)
+    return f"{fence}{space}{shown(text, most=None)}{space}{fence}"
+
+
+def code_block(lines: Sequence[str], *, language: str) -> str:
+    """Plain text as a block of code. Control characters, such as line ends, are shown escaped."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", *(shown(line, most=None) for line in lines), fence])
+
+
+def heading_link(heading: str) -> str:
+    """A link to a heading of the same page, by the anchor that GitHub and MkDocs give it. The heading is Markdown."""
+    anchor = re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
+    return f"[{heading}](#{anchor})"
+
+
+def aligned_table(rows: Sequence[Sequence[str]]) -> str:
+    """A table for a terminal: columns two spaces apart, the first left-aligned, the others right-aligned.
+
+    Control characters are shown escaped. Raises ValueError for rows with different numbers of cells.
+    """
+    rows = [[shown(cell, most=None) for cell in row] for row in rows]
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    sides = [True, *[False] * (len(widths) - 1)]
+    return "\n".join("  ".join(map(_flush, row, widths, sides)) for row in rows)
+
+
+def columns(text: str) -> int:
+    """Columns that a text takes on a terminal: two for each Hangul syllable, Han character or full-width mark."""
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def _flush(cell: str, width: int, left: bool) -> str:
+    """The cell with spaces up to `width` columns."""
+    space = " " * (width - columns(cell))
+    return cell + space if left else space + cell
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

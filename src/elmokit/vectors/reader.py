@@ -1,0 +1,238 @@
+"""Vectors of sentences on disk, read one sentence at a time: the interface and the result of every layout's reader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, overload
+
+import numpy as np
+
+from elmokit.elmo.layer_choice import DEFAULT_LAYERS
+from elmokit.files.lines import read_lines, split_tokens
+from elmokit.system.messages import FormatError, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from jaxtyping import Float, Int64, Shaped
+
+    from elmokit.elmo.layer_choice import Layers
+
+
+class SentenceArrays(Protocol):
+    """What a layout's reader returns: the arrays of sentences 0 to N-1, and what they have in common."""
+
+    @property
+    def about(self) -> Mapping[str, str]: ...
+
+    @property
+    def num_layers(self) -> int | None:
+        """None if the arrays have no axis of layers."""
+        ...
+
+    @property
+    def dim(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]: ...
+
+    def lengths(self) -> Int64[np.ndarray, " B"]:
+        """Tokens of each sentence."""
+        ...
+
+    def sentences(self) -> list[list[str]] | None:
+        """Tokens of each sentence, if they are in the file."""
+        ...
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The sentences of an output, for layouts that hold them."""
+
+    sentences: Iterable[tuple[str, list[str]]]
+    """The text of each, and its tokens."""
+    raw_text: bool
+    """Whether the texts were tokenised; if not, they are nothing but the tokens."""
+
+
+@dataclass(frozen=True)
+class FlatVectors:
+    """Vectors of the tokens of all sentences, concatenated; usually arrays on disk, so read them a part at a time."""
+
+    vectors: Float[np.ndarray, "N *L E"]
+    offsets: Int64[np.ndarray, " M"]
+    """Sentence i has the rows from `offsets[i]` up to `offsets[i + 1]` (exclusive)."""
+    about: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The model's fingerprint, the precision, the layers."""
+    texts: Texts | None = None
+    """The sentences, when vectors are written."""
+
+    @property
+    def num_layers(self) -> int | None:
+        return self.vectors.shape[1] if self.vectors.ndim == 3 else None
+
+    @property
+    def dim(self) -> int:
+        return self.vectors.shape[-1]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]:
+        tokens = self.vectors[self.offsets[sentence] : self.offsets[sentence + 1]]
+        return tokens if tokens.ndim == 2 else tokens.swapaxes(0, 1)
+
+    def lengths(self) -> Int64[np.ndarray, " B"]:
+        return np.diff(self.offsets)
+
+    def sentences(self) -> list[list[str]] | None:
+        return None
+
+
+def _only(path: Path) -> tuple[Path, ...]:
+    return (path,)
+
+
+@dataclass(frozen=True)
+class VectorsFormat:
+    """A layout of vectors on disk: how to recognise, read and write it."""
+
+    endings: tuple[str, ...]
+    recognise: Callable[[Path, bytes], bool]
+    """Whether a file, which starts with these bytes, has this layout."""
+    read: Callable[[Path], SentenceArrays]
+    """Opens a file. Raises FormatError, a ValueError, if it is damaged, before memory is allocated."""
+    write: Callable[[Path, FlatVectors], None]
+    default_layers: Layers = DEFAULT_LAYERS
+    """The layers that `elmokit embed` writes by default."""
+    files: Callable[[Path], tuple[Path, ...]] = _only
+    """All files that hold the vectors of a path, the path itself first."""
+    holds_text: bool = False
+    """Whether the sentences are written as well."""
+
+
+def tokens_path(path: Path) -> Path:
+    """Where the tokens of raw text that was embedded are: `NAME.ENDING.tokens.txt`."""
+    return path.with_name(f"{path.name}.tokens.txt")
+
+
+class StoredVectors:
+    """Contextual vectors in a file: `vectors[i]` is the array of sentence i, (T,E), or (L,T,E) with all layers.
+
+    Created by `load_vectors`. An array is read when it is asked for (flat layouts are memory-mapped, and their arrays
+    are read-only). `len`, iteration, slices and negative numbers work as with a list. A copy in another process opens
+    the file again.
+    """
+
+    def __init__(self, path: Path, layout: VectorsFormat) -> None:
+        self.path = path
+        self.files = layout.files(path)
+        """The files that hold the vectors: `path`, and `NAME.offsets.npy` in the `.npy` layout."""
+        self._layout = layout
+        self._arrays = layout.read(path)
+        self.about: dict[str, str] = dict(self._arrays.about)
+        """How the vectors were computed: `model` (its fingerprint), `precision`, `layers`; empty for `.npy` files."""
+
+    @property
+    def num_layers(self) -> int | None:
+        """L; None if the arrays have no axis of layers."""
+        return self._arrays.num_layers
+
+    @property
+    def dim(self) -> int:
+        """Width of a vector, E."""
+        return self._arrays.dim
+
+    @property
+    def text_path(self) -> Path:
+        """The file that may hold the sentences, one per line, tokens separated by spaces.
+
+        It is `NAME.ENDING.tokens.txt` next to the vectors, as `embed_file` writes it for raw text, or else `NAME.txt`.
+        """
+        written = tokens_path(self.path)
+        return written if written.is_file() else self.path.with_suffix(".txt")
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    @overload
+    def __getitem__(self, sentence: int) -> Float[np.ndarray, "*L T E"]: ...
+    @overload
+    def __getitem__(self, sentence: slice) -> list[Float[np.ndarray, "*L T E"]]: ...
+    def __getitem__(self, sentence: int | slice) -> Any:
+        """Vectors of a sentence, (T,E) or (L,T,E), in the file's precision. Raises IndexError if there is none.
+
+        A slice gives a list of them.
+        """
+        if isinstance(sentence, slice):
+            return [self._arrays[number] for number in range(*sentence.indices(len(self)))]
+        number = sentence + len(self) if sentence < 0 else sentence
+        if not 0 <= number < len(self):
+            raise IndexError(f"{self.path} has {len(self):,} sentences; there is no sentence {sentence}")
+        return self._arrays[number]
+
+    def __iter__(self) -> Iterator[Float[np.ndarray, "*L T E"]]:
+        return (self._arrays[sentence] for sentence in range(len(self)))
+
+    def __reduce__(self) -> tuple[type[StoredVectors], tuple[Path, VectorsFormat]]:
+        return StoredVectors, (self.path, self._layout)
+
+    def sentences(self) -> list[list[str]] | None:
+        """Tokens of each sentence, from a Parquet or Arrow file or else from `text_path`; None if there is neither.
+
+        Raises ValueError if there are more or fewer lines than sentences, or tokens in a line than vectors.
+        """
+        in_file = self._arrays.sentences()
+        if in_file is not None or not self.text_path.is_file():
+            return in_file
+        lines = list(read_lines(self.text_path))
+        if len(lines) != len(self):
+            raise FormatError(self.text_path, f"has {len(lines):,} lines, but {self.path.name} {len(self):,} sentences")
+        tokens_once: dict[str, str] = {}  # a token has many occurrences, which share one string
+        sentences = [[tokens_once.setdefault(token, token) for token in split_tokens(line)] for line in lines]
+        lengths = self._arrays.lengths().tolist()
+        for number, (tokens, length) in enumerate(zip(sentences, lengths, strict=True), start=1):
+            if len(tokens) != length:
+                raise FormatError(
+                    self.text_path,
+                    f"has {len(tokens)} tokens, but {self.path.name} {length} vectors: {quoted(lines[number - 1])}",
+                    part=f"line {number}",
+                )
+        return sentences
+
+
+def checked_flat_vectors(
+    path: Path,
+    vectors: Shaped[np.ndarray, "..."],
+    offsets: Shaped[np.ndarray, "..."],
+    *,
+    about: Mapping[str, str],
+    offsets_path: Path | None = None,
+) -> FlatVectors:
+    """Make `FlatVectors` of a file's arrays. Raises `FormatError`, naming file and array, if they are something else.
+
+    offsets_path: the file of the offsets, if it is a different one.
+    """
+    if vectors.ndim not in (2, 3) or vectors.dtype.str not in ("<f2", "<f4") or 0 in vectors.shape[1:]:
+        raise FormatError(
+            path,
+            f"has {vectors.dtype} of shape {vectors.shape}; expected float16 or float32, (tokens, width) or (tokens, "
+            "layers, width)",
+            part="vectors",
+        )
+    at = (offsets_path or path, "offsets")
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) == 0:
+        raise FormatError(
+            at[0], f"has {offsets.dtype} of shape {offsets.shape}; expected a row of whole numbers", part=at[1]
+        )
+    bounds = offsets.astype(np.int64, copy=False)
+    if bounds[0] != 0 or bounds[-1] != len(vectors) or (bounds[1:] < bounds[:-1]).any():
+        raise FormatError(
+            at[0],
+            f"goes from {bounds[0]} to {bounds[-1]}; expected numbers that grow from 0 to {len(vectors):,}, the number "
+            f"of tokens in {path.name}",
+            part=at[1],
+        )
+    return FlatVectors(vectors, bounds, about)

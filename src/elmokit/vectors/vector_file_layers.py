@@ -1,0 +1,81 @@
+"""Vectors from a file instead of ELMo's: CoVe's, a transformer's, or those that a biLM gave earlier."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.files.digests import file_digest
+from elmokit.vectors.files import load_vectors
+from elmokit.vectors.padded import padded_layers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from jaxtyping import Float
+    from torch import Tensor
+
+
+class StoredLayers:
+    """Sentences of tokens -> layers (L,B,T,E) that training does not change, from a file of vectors.
+
+    `NAME.txt` next to the file has the sentences. Raises FileNotFoundError if one of the files is missing, and
+    ValueError if they do not fit together.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._vectors = load_vectors(path)
+        self.path = self._vectors.path
+        self.num_layers = self._vectors.num_layers or 1
+        self.dim = self._vectors.dim
+        sentences = self._vectors.sentences()
+        if sentences is None:
+            raise FileNotFoundError(
+                f"{self._vectors.text_path}: there is no such file; it has to hold the sentences of {self.path.name}, "
+                "one per line (see docs/vectors.md)"
+            )
+        self._numbers: dict[tuple[str, ...], int] = {}
+        for number, sentence in enumerate(sentences):
+            self._numbers.setdefault(tuple(sentence), number)
+
+    def __reduce__(self) -> tuple[type[StoredLayers], tuple[Path]]:
+        """A copy opens the file anew."""
+        return StoredLayers, (self.path,)
+
+    def add(self, sentences: Iterable[Sequence[str]]) -> None:
+        """Check that the file has all the sentences. Raises ValueError, with the first missing one, if it does not."""
+        missing = [sentence for sentence in sentences if sentence and tuple(sentence) not in self._numbers]
+        if missing:
+            raise ValueError(
+                f"{self._vectors.text_path} lacks {len(missing):,} sentences that are needed; the first is "
+                f"{_shown(missing[0])}"
+            )
+
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> Float[Tensor, "L B T E"]:
+        """Layers in float32 on the CPU, zero at padding. Raises ValueError for a sentence that the file lacks."""
+        self.add(sentences)
+        arrays = [self._array(sentence) for sentence in sentences]
+        return padded_layers(arrays, num_layers=self.num_layers, dim=self.dim)
+
+    def fingerprint(self) -> str:
+        """A hash of the contents of all files."""
+        digest = hashlib.blake2b(digest_size=32)
+        text_path = self._vectors.text_path  # which a Parquet or Arrow file does not need
+        for path in (*self._vectors.files, *([text_path] if text_path.is_file() else [])):
+            digest.update(file_digest(path))
+        return digest.hexdigest()
+
+    def _array(self, sentence: Sequence[str]) -> Float[np.ndarray, "L T E"]:
+        if not sentence:
+            return np.empty((self.num_layers, 0, self.dim), np.float32)
+        array = self._vectors[self._numbers[tuple(sentence)]]
+        if not np.isfinite(array).all():
+            raise ValueError(f"{self.path}: vectors of {_shown(sentence)} are not finite")
+        return array.reshape(self.num_layers, len(sentence), self.dim)
+
+
+def _shown(sentence: Sequence[str]) -> str:
+    return repr(" ".join(sentence)[:80])

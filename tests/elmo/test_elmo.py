@@ -1,0 +1,418 @@
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from elmokit.elmo.elmo import Elmo
+from elmokit.elmo.sentences import TOKENS_PER_SENTENCE, batches_by_length
+from elmokit.elmo.weights_holder import LoadedBiLM
+from elmokit.formats import names as bundled
+from elmokit.formats.names import resolve_model
+from elmokit.model.token_cache import TokenCache
+from elmokit.text.indexer import ByteSpelling
+from toy_bilm import random_bilm
+
+SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["밥"], ["a", "cat"] * 9]
+WORDS = ["the", "cat", "sat", "on", "밥", "<UNK>", ".", "", "a" * 40]
+
+
+ELMO = Elmo(random_bilm())
+
+
+def assert_same(ours: list[np.ndarray], theirs: list[np.ndarray]) -> None:
+    assert [array.shape for array in ours] == [array.shape for array in theirs]
+    assert all(np.abs(a - b).max(initial=0.0) <= 2e-6 for a, b in zip(ours, theirs, strict=True))
+
+
+def test_one_float32_array_for_each_sentence_in_input_order():
+    vectors = ELMO.encode(SENTENCES)
+    assert [array.shape for array in vectors] == [(4, 12), (2, 12), (0, 12), (1, 12), (18, 12)]
+    assert all(array.dtype == np.float32 and array.base is None for array in vectors)
+    assert_same(vectors, [ELMO.encode([sentence])[0] for sentence in SENTENCES])
+
+
+def test_layers_by_name_and_number():
+    every = ELMO.encode(SENTENCES, layers="all")
+    assert [array.shape for array in every] == [(3, len(sentence), 12) for sentence in SENTENCES]
+    for number in range(3):
+        assert_same(ELMO.encode(SENTENCES, layers=number), [array[number] for array in every])
+    assert_same(ELMO.encode(SENTENCES, layers="top"), [array[2] for array in every])
+    assert_same(ELMO.encode(SENTENCES), [array[2] for array in every])
+    assert_same(ELMO.encode(SENTENCES, layers="average"), [array.mean(axis=0) for array in every])
+
+
+def test_layer_0_is_the_token_alone_twice_and_the_others_see_the_context():
+    one, other = ELMO.encode([["the", "cat"], ["a", "cat"]], layers="all")
+    np.testing.assert_allclose(one[0, 1], other[0, 1], atol=2e-6)
+    np.testing.assert_array_equal(one[0, :, :6], one[0, :, 6:])
+    assert np.abs(one[1, 1] - other[1, 1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("layers", [3, -1, True, "bottom", 1.0])
+def test_refuses_layers_that_are_not_there(layers: object):
+    with pytest.raises(ValueError, match=r"layers is .* 0 .*to 2"):
+        ELMO.encode(SENTENCES, layers=layers)  # type: ignore[call-overload]
+
+
+def test_pooling_is_over_the_real_tokens_and_zero_without_any():
+    vectors = ELMO.encode(SENTENCES)
+    mean, largest = ELMO.encode(SENTENCES, pooling="mean"), ELMO.encode(SENTENCES, pooling="max")
+    assert mean.shape == largest.shape == (5, 12) and mean.dtype == np.float32
+    for index in (0, 1, 3, 4):
+        np.testing.assert_allclose(mean[index], vectors[index].mean(axis=0), atol=2e-6)
+        np.testing.assert_allclose(largest[index], vectors[index].max(axis=0), atol=2e-6)
+    assert not mean[2].any() and not largest[2].any()
+    assert ELMO.encode(SENTENCES, pooling="mean", layers="all").shape == (5, 3, 12)
+
+
+def test_no_sentences_at_all():
+    assert ELMO.encode([]) == []
+    assert ELMO.encode([], pooling="mean").shape == (0, 12)
+    assert ELMO.encode([], pooling="mean", layers="all").shape == (0, 3, 12)
+    assert ELMO.encode_streams([]) == [] and ELMO.encode_streams([[], []]) == [[], []]
+
+
+def test_strings_are_tokenised_and_one_string_gives_its_array():
+    (vectors,) = ELMO.encode(["The cat sat."])
+    assert_same([vectors], ELMO.encode([["The", "cat", "sat", "."]]))
+    assert_same([ELMO.encode("The cat sat.")], [vectors])
+    assert ELMO.encode("The cat sat.", pooling="mean").shape == (12,)
+    assert ELMO.encode("").shape == (0, 12)
+
+
+def test_refuses_what_is_not_a_sentence():
+    with pytest.raises(ValueError, match=r"token \d of sentence 1 is 7 \(int\)"):
+        ELMO.encode([["a"], [7]])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="pooling is 'sum'"):
+        ELMO.encode(SENTENCES, pooling="sum")  # type: ignore[call-overload]
+    for batch_size in (0, 2.5, "8", None):
+        with pytest.raises(ValueError, match=f"batch_size is {batch_size!r}; expected a whole number, at least 1"):
+            ELMO.encode(SENTENCES, batch_size=batch_size)  # pyright: ignore
+    for layers in (1.0, True, None, [0], np.bool_(True), -1, np.int64(3)):
+        with pytest.raises(ValueError, match="layers is "):
+            ELMO.encode(SENTENCES, layers=layers)  # pyright: ignore
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers():
+    numbers: list[Any] = [np.int64(1), np.uint8(1), np.array(1)]
+    for number in numbers:
+        assert_same(ELMO.encode(SENTENCES, layers=number), ELMO.encode(SENTENCES, layers=1))
+        assert_same(ELMO.encode(SENTENCES, batch_size=number), ELMO.encode(SENTENCES, batch_size=1))
+
+
+def test_a_device_that_is_not_there_is_refused():
+    for device in ("cuda:99", "nonsense"):
+        with pytest.raises(ValueError, match=f"device '{device}' cannot be used here; there is cpu"):
+            Elmo.from_pretrained(device=device)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(WORDS), max_size=30), min_size=1, max_size=12),
+    st.integers(1, 8),
+    st.randoms(use_true_random=False),
+)
+def test_a_sentence_has_the_same_vectors_in_any_batch_and_order(sentences, batch_size, random):
+    alone = [Elmo(ELMO.bilm).encode([sentence], layers="all")[0] for sentence in sentences]
+    order = list(range(len(sentences)))
+    random.shuffle(order)
+    shuffled = ELMO.encode([sentences[index] for index in order], layers="all", batch_size=batch_size)
+    assert_same(shuffled, [alone[index] for index in order])
+
+
+def test_nothing_is_remembered_from_call_to_call():
+    first = ELMO.encode(SENTENCES)
+    ELMO.encode([["something", "else"]] * 3)
+    assert all(np.array_equal(a, b) for a, b in zip(ELMO.encode(SENTENCES), first, strict=True))
+
+
+def test_very_long_and_very_many_sentences():
+    long = [f"word{number % 50}" for number in range(3000)]
+    many = ELMO.encode([long, *([["a"], [], ["b", "c"]] * 3334)], pooling="mean")
+    assert many.shape == (10_003, 12)
+    np.testing.assert_allclose(many[0], ELMO.encode([long])[0].mean(axis=0), atol=1e-5)
+    assert np.ptp(many[1::3], axis=0).max() <= 2e-6
+
+
+def test_batches_hold_sentences_of_similar_length_within_the_budget():
+    full = TOKENS_PER_SENTENCE
+    lengths = [5, 3000, 0, full, full + 1, 1, full, full, full, 2]
+    batches = list(batches_by_length(lengths, batch_size=4))
+    assert sorted(index for batch in batches for index in batch) == list(range(10))
+    assert batches[0] == [1] and batches[1] == [4, 3, 6]  # a fourth would be padded to 4 * (full + 1) tokens
+    for batch in batches[1:]:
+        assert len(batch) <= 4
+        assert len(batch) * max(lengths[index] for index in batch) <= 4 * TOKENS_PER_SENTENCE
+
+
+def test_cut_tokens_are_counted_in_one_warning():
+    elmo = Elmo(ELMO.bilm)
+    sentences = [["a" * 48, "a" * 49], ["밥" * 16, "밥" * 17, "b"]]
+    with pytest.warns(UserWarning, match="2 of 5 tokens are longer than the 48 bytes"):
+        vectors = elmo.encode(sentences)
+    elmo.encode(sentences)  # warnings are errors in these tests
+    np.testing.assert_allclose(elmo.encode([["a" * 48]])[0], elmo.encode([["a" * 1_000_000]])[0], atol=2e-6)
+    assert len(vectors[1]) == 3
+
+
+def test_streams_carry_their_state_each_for_itself():
+    one, two = [["the", "cat"], ["sat"], ["."]], [["밥"]]
+    first, second = ELMO.encode_streams([two, one])
+    assert [len(array) for array in first] == [1] and [len(array) for array in second] == [2, 1, 1]
+    assert_same(first, ELMO.encode(two))
+    assert_same(second, ELMO.encode_streams([one])[0])
+    assert_same(second[:1], ELMO.encode(one)[:1])
+    assert np.abs(second[1] - ELMO.encode(one)[1]).max() > 1e-3
+    with pytest.raises(ValueError, match="the sentences are 'the cat' .str.; expected a list of sentences"):
+        ELMO.encode_streams(["the cat"])
+
+
+def test_streams_are_one_long_reading():
+    """Forward, a stream is what the LSTM reads when its sentences stand behind each other, boundaries and all."""
+    together = ELMO.encode([["the", "cat", "</S>", "<S>", "sat"]], layers=1)[0]
+    first, second = ELMO.encode_streams([[["the", "cat"], ["sat"]]], layers=1)[0]
+    np.testing.assert_allclose(together[[0, 1, 4], :6], np.concatenate([first, second])[:, :6], atol=2e-6)
+
+
+def test_distinct_tokens_are_encoded_once_and_forgotten_when_others_come(monkeypatch: pytest.MonkeyPatch):
+    bilm = random_bilm()
+    seen: list[int] = []
+    encode = bilm.char_encoder.forward
+    monkeypatch.setattr(bilm.char_encoder, "forward", lambda ids: seen.append(len(ids)) or encode(ids))
+    encoder = TokenCache(bilm.char_encoder, spelling=ByteSpelling(50), max_tokens=3)
+    tokens, lengths = encoder([["a", "b", "a"], ["b"]])
+    assert seen == [2] and lengths.tolist() == [3, 1]
+    assert torch.equal(tokens[0, 0], tokens[0, 2]) and not tokens[1, 1:].any()
+    encoder([["c", "a"]])
+    encoder([["d"]])  # b was used longest ago
+    encoder([["a", "c", "d"]])
+    assert seen == [2, 1, 1]
+    encoder([["b", "a"]])
+    assert seen == [2, 1, 1, 1]
+    encoder([["e", "f", "g", "h"]])  # more than it can remember
+    assert seen == [2, 1, 1, 1, 4]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+def test_vectors_are_float32_whatever_the_dtype_of_the_weights_is(dtype: torch.dtype):
+    bilm = random_bilm().to(dtype)
+    (vectors,) = Elmo(bilm).encode([["a", "cat"]])
+    assert_same([vectors], Elmo(bilm.float()).encode([["a", "cat"]]))
+
+
+def test_remembered_tokens_are_dropped_when_the_weights_change():
+    elmo = Elmo(random_bilm())
+    before = elmo.encode([["a"]], layers=0)[0]
+    elmo.bilm.load_state_dict(random_bilm(seed=6).state_dict())
+    after = elmo.encode([["a"]], layers=0)[0]
+    assert np.abs(before - after).max() > 1e-3
+    assert_same([after], Elmo(random_bilm(seed=6)).encode([["a"]], layers=0))
+
+
+def test_progress_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]):
+    ELMO.encode(SENTENCES)
+    assert capsys.readouterr().err == ""
+    ELMO.encode(SENTENCES, show_progress_bar=True)
+    assert "5/5" in capsys.readouterr().err
+
+
+def test_a_model_is_found_by_name_or_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(
+        bundled, "bundled_models", lambda: {"mini-en": Path("/x/mini-en"), "mini-ko": Path("/x/mini-ko")}
+    )
+    assert resolve_model("mini-en") == Path("/x/mini-en")
+    assert resolve_model(tmp_path) == resolve_model(str(tmp_path)) == tmp_path
+
+
+def test_an_unknown_model_names_the_nearest_and_all_others(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(
+        bundled, "bundled_models", lambda: {"mini-en": Path("/x/mini-en"), "mini-ko": Path("/x/mini-ko")}
+    )
+    with pytest.raises(FileNotFoundError, match=r"no model 'mini_en': .*did you mean 'mini-en'.*mini-en, mini-ko"):
+        Elmo.from_pretrained("mini_en")
+
+
+def test_an_elmo_can_be_pickled_and_copied_before_and_after_use():
+    elmo = Elmo.from_pretrained()
+    for prepare in (lambda: None, lambda: elmo.encode("Some words.")):
+        prepare()
+        for other in (pickle.loads(pickle.dumps(elmo)), copy.deepcopy(elmo)):
+            assert other.fingerprint() == elmo.fingerprint() and other.vocabulary == elmo.vocabulary
+            np.testing.assert_array_equal(other.encode("I sat on the bank."), elmo.encode("I sat on the bank."))
+    assert repr(other) == repr(elmo)
+
+
+def test_a_copy_of_a_bilm_that_is_trained_can_be_trained():
+    elmo = Elmo(random_bilm(), precision="float32")
+    assert all(parameter.requires_grad for parameter in copy.deepcopy(elmo).bilm.parameters())
+    assert not any(parameter.requires_grad for parameter in Elmo.from_pretrained().bilm.parameters())
+
+
+def test_a_name_or_a_path_is_opened_by_the_constructor_too(tmp_path: Path):
+    assert Elmo("Mini-EN").fingerprint() == Elmo().fingerprint() == Elmo.from_pretrained("mini-en").fingerprint()
+    ELMO.save(tmp_path / "tiny")
+    assert Elmo(tmp_path / "tiny").fingerprint() == ELMO.fingerprint()
+    with pytest.raises(FileExistsError):
+        (tmp_path / "other").mkdir()
+        (tmp_path / "other" / "notes.txt").touch()
+        ELMO.save(tmp_path / "other")
+
+
+def test_a_saved_model_keeps_its_vocabulary_and_may_be_of_half_size(tmp_path: Path):
+    elmo = Elmo.from_pretrained()
+    elmo.save(tmp_path / "half", dtype="float16")
+    again = Elmo(tmp_path / "half")
+    assert again.vocabulary == elmo.vocabulary and again.fingerprint() == elmo.fingerprint()  # it is stored so
+    assert (tmp_path / "half" / "model.safetensors").stat().st_size < 11e6
+
+
+def test_the_repr_says_what_it_is():
+    assert repr(Elmo("mini-en")) == "<Elmo 'mini-en': 5.4 M parameters, 3 layers of 256, float32 on cpu>"
+    assert repr(ELMO).startswith("<Elmo of a biLM: 0.0 M parameters, 3 layers of 12, float32 on")
+    assert (ELMO.dim, ELMO.num_layers) == (12, 3)
+
+
+def test_it_moves_between_devices():
+    elmo = Elmo(random_bilm())
+    expected = elmo.encode(SENTENCES)
+    assert elmo.to("cpu") is elmo and elmo.device == torch.device("cpu")
+    assert_same(elmo.encode(SENTENCES), expected)
+    with pytest.raises(ValueError, match="device 'cuda:99' cannot be used here"):
+        elmo.to("cuda:99")
+
+
+def test_int8_on_a_gpu_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    message = r"^precision 'int8' works only on the CPU, not on cuda; give device='cpu' \(--device cpu\), or"
+    with pytest.raises(ValueError, match=message):
+        Elmo("no-model", precision="int8")
+    with pytest.raises(ValueError, match=message):
+        Elmo(random_bilm(), precision="int8").to("cuda")
+
+
+def test_a_copy_is_on_the_cpu_where_its_gpu_is_not(monkeypatch: pytest.MonkeyPatch):
+    loaded = LoadedBiLM(random_bilm(), precision="float32")
+    loaded.device = torch.device("cuda", 3)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert copy.deepcopy(loaded).device == torch.device("cpu")
+
+
+def test_a_move_to_where_it_is_repeats_no_work(monkeypatch: pytest.MonkeyPatch):
+    def empty(size: int, *, device: torch.device) -> SimpleNamespace:
+        return SimpleNamespace(device=torch.device(device.type, 0))
+
+    loaded = LoadedBiLM(random_bilm(), precision="float32")
+    packed = loaded.packed()
+    loaded.device, loaded._bilm = torch.device("cuda", 0), None  # as after from_pretrained(device="cuda")
+    monkeypatch.setattr(torch, "empty", empty)
+    loaded.to(torch.device("cuda"))
+    assert loaded.device == torch.device("cuda", 0) and loaded.packed() is packed
+
+
+def test_tokens_offsets_and_vectors_come_together():
+    one, two, three = ELMO.encode_sentences(["The  cat can't.", ["a", "cat"], ""], layers="all")
+    assert one.tokens == ELMO.tokenize("The  cat can't.") == ["The", "cat", "ca", "n't", "."]
+    assert one.offsets is not None and [one.text[start:end] for start, end in one.offsets] == one.tokens
+    assert two.text is None and two.offsets is None and len(two) == 2
+    assert_same([one.vectors, two.vectors], ELMO.encode([one.tokens, two.tokens], layers="all"))
+    assert len(three) == 0 and three.offsets == [] and three.vectors.shape == (3, 0, 12)
+    assert repr(two) == "EncodedSentence(['a', 'cat'], vectors (3, 2, 12))"
+    assert ELMO.encode_sentences("A cat.")[0].tokens == ["A", "cat", "."]
+
+
+def test_normalised_vectors_have_length_1_and_similarities_are_their_products():
+    pooled = ELMO.encode(SENTENCES, pooling="mean", normalize_embeddings=True)
+    lengths = np.linalg.norm(pooled, axis=-1)
+    np.testing.assert_allclose(lengths, [1, 1, 0, 1, 1], atol=1e-6)
+    similarity = Elmo.similarity(ELMO.encode(SENTENCES, pooling="mean"), pooled[:2])
+    np.testing.assert_allclose(similarity, pooled @ pooled[:2].T, atol=1e-6)
+    assert Elmo.similarity(pooled[0], pooled[0]) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match=r"vectors of shapes \(1, 3\) and \(2, 4\); expected the same width"):
+        Elmo.similarity(np.ones((1, 3)), np.ones((2, 4)))
+
+
+def test_tensors_when_asked_for():
+    vectors = ELMO.encode(SENTENCES, convert_to_tensor=True)
+    assert all(isinstance(tensor, torch.Tensor) for tensor in vectors)
+    assert_same([tensor.numpy() for tensor in vectors], ELMO.encode(SENTENCES))
+    assert ELMO.encode(SENTENCES, pooling="max", convert_to_tensor=True).shape == (5, 12)
+    assert ELMO.encode("the cat", convert_to_tensor=True).shape == (2, 12)
+
+
+@pytest.mark.parametrize(
+    ("model", "one", "other"),
+    [
+        ("mini-en", "He went to the bank to get money .", "he sat by the bank of the river"),
+        ("mini-ko", "먼지 때문에 눈이 따갑다 .", "마당에 눈이 쌓였다 ."),
+    ],
+)
+def test_a_word_in_two_senses_has_one_token_representation_and_two_vectors(model: str, one: str, other: str):
+    word = "bank" if model == "mini-en" else "눈이"
+    elmo = Elmo(model)
+    vectors = [
+        sentence.vectors[:, sentence.tokens.index(word)]
+        for sentence in elmo.encode_sentences([one, other], layers="all")
+    ]
+    np.testing.assert_array_equal(vectors[0][0], vectors[1][0])
+    first, top = (float(Elmo.similarity(vectors[0][layer], vectors[1][layer])) for layer in (1, 2))
+    assert top < first < 0.99 and top < 0.9
+
+
+def test_the_first_half_of_a_vector_has_read_what_comes_before_and_the_second_what_comes_after():
+    one, other = ELMO.encode([["the", "cat", "sat"], ["the", "cat", "on"]], layers="all")
+    first, second = np.split(one, 2, axis=-1)
+    assert np.array_equal(first[0], second[0])
+    assert np.array_equal(first[:, :2], other[:, :2, : first.shape[-1]])
+    assert (second[1:, :2] != other[1:, :2, first.shape[-1] :]).any(axis=-1).all()
+
+
+def test_weights_in_the_place_of_the_vocabulary_are_refused(tiny_bilms: tuple[Path, Path]):
+    weights: Any = tiny_bilms[1] / "weights.hdf5"
+    with pytest.raises(ValueError, match=r"give the weights of a pair by weights=\.\.\., or to from_pretrained"):
+        Elmo(tiny_bilms[0], weights)
+
+
+def test_a_model_whose_files_change_is_never_mixed_with_the_new_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    sentences, folder = [["the", "bank"]], tmp_path / "model"
+    ELMO.save(folder)
+    monkeypatch.chdir(tmp_path)
+    elmo = Elmo("model", device="cpu")
+    vectors = elmo.encode(sentences)[0]
+    monkeypatch.chdir(tmp_path.parent)  # a relative path still leads to it
+    assert np.array_equal(pickle.loads(pickle.dumps(elmo)).encode(sentences)[0], vectors)
+    (folder / "model.safetensors").unlink()
+    Elmo(random_bilm(seed=6)).save(tmp_path / "other")
+    (tmp_path / "other" / "model.safetensors").rename(folder / "model.safetensors")
+    with pytest.raises(ValueError, match="the files of model have changed since it was loaded; load it again"):
+        elmo.fingerprint()
+    assert np.array_equal(elmo.encode(sentences)[0], vectors)
+
+
+def test_threads_share_a_model_whose_memory_of_tokens_is_full():
+    elmo = Elmo(random_bilm())
+    elmo._loaded.packed().token_cache.max_tokens = 8  # pyright: ignore[reportPrivateUsage]
+    texts = [
+        [[f"{thread}{number % 12}" for number in range(start, start + 9)] for start in range(40)] for thread in "abab"
+    ]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(elmo.encode, texts))
+    assert all(np.array_equal(one, other) for one, other in zip(found[0], found[2], strict=True))
+
+
+def test_a_clip_is_one_whether_it_is_written_as_a_whole_number():
+    assert replace(ELMO.config, cell_clip=3) == replace(ELMO.config, cell_clip=3.0)
+    assert repr(replace(ELMO.config, cell_clip=3)) == repr(replace(ELMO.config, cell_clip=3.0))

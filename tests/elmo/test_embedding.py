@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from elmokit.elmo.elmo import Elmo
+from elmokit.elmo.embedding import ElmoEmbedding, LayerChoice
+from elmokit.layers.scalar_mix import ScalarMix
+from elmokit.text.characters import batch_character_ids
+from toy_bilm import TINY, random_bilm
+
+BILM_CONFIG = replace(TINY, activation="tanh")
+SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["a"]]
+
+
+def scalar_mix(embedding: ElmoEmbedding, number: int = 0) -> ScalarMix:
+    mix = embedding.mixes[number]
+    assert isinstance(mix, ScalarMix)
+    return mix
+
+
+def gradient(parameter: torch.nn.Parameter) -> torch.Tensor:
+    assert parameter.grad is not None
+    return parameter.grad
+
+
+def test_an_untrained_mix_is_the_average_of_the_layers_for_strings_and_for_character_ids():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0)
+    expected = Elmo(embedding.bilm).encode(SENTENCES, layers="average")
+    ids = torch.from_numpy(batch_character_ids(SENTENCES))
+    for output in (embedding(SENTENCES), embedding(ids)):
+        assert output.mask.tolist() == [
+            [True] * 4,
+            [True, True, False, False],
+            [False] * 4,
+            [True, False, False, False],
+        ]
+        (mix,) = output.mixes
+        assert mix.shape == (4, 4, embedding.output_dim)
+        assert not mix[~output.mask].any()
+        for vectors, real, sentence in zip(mix, output.mask, expected, strict=True):
+            torch.testing.assert_close(vectors[real], torch.from_numpy(sentence), atol=2e-6, rtol=0)
+
+
+def test_distinct_tokens_of_a_batch_are_encoded_once(monkeypatch: pytest.MonkeyPatch):
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG))
+    seen: list[int] = []
+    encode = embedding.bilm.encode_tokens
+    monkeypatch.setattr(embedding.bilm, "encode_tokens", lambda ids: seen.append(len(ids)) or encode(ids))
+    embedding(SENTENCES)
+    assert seen == [5 + 2]  # the cat sat . a, and the two boundaries
+
+
+def test_mixes_learn_apart_and_the_frozen_bilm_stays_as_it_is():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2)
+    output = embedding(SENTENCES)
+    (output.mixes[0].sum() + 0.0 * output.mixes[1].sum()).backward()
+    first, second = scalar_mix(embedding, 0), scalar_mix(embedding, 1)
+    assert gradient(first.weights).any() and gradient(first.gamma).any()
+    assert not gradient(second.weights).any()
+    assert all(parameter.grad is None and not parameter.requires_grad for parameter in embedding.bilm.parameters())
+
+
+def test_the_frozen_bilm_stays_in_eval_mode_while_the_dropout_trains():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG)).train()
+    assert embedding.training and not embedding.bilm.training
+    assert not torch.equal(embedding(SENTENCES).mixes[0], embedding(SENTENCES).mixes[0])
+    embedding.eval()
+    assert torch.equal(embedding(SENTENCES).mixes[0], embedding(SENTENCES).mixes[0])
+
+
+def test_gradients_flow_into_the_bilm_on_request():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), requires_grad=True, dropout_rate=0.0).train()
+    assert embedding.bilm.training
+    embedding(SENTENCES).mixes[0].square().sum().backward()
+    gradients = {name: parameter.grad for name, parameter in embedding.bilm.named_parameters()}
+    assert all(gradient is not None and gradient.any() for gradient in gradients.values())
+    embedding.zero_grad()
+    with torch.no_grad():
+        assert not embedding(SENTENCES).mixes[0].requires_grad
+
+
+def test_the_penalty_sums_over_the_mixes():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2)
+    with torch.no_grad():
+        scalar_mix(embedding, 0).weights.fill_(1.0)
+        scalar_mix(embedding, 1).weights.fill_(2.0)
+    assert embedding.penalty().item() == 3 * 1 + 3 * 4
+    assert ElmoEmbedding(random_bilm(BILM_CONFIG), layers="top").penalty().item() == 0
+
+
+def test_the_top_layer_only():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), layers="top", dropout_rate=0.0)
+    top = Elmo(embedding.bilm).encode([SENTENCES[0]], layers="top")[0]
+    torch.testing.assert_close(embedding(SENTENCES[:1]).mixes[0][0], torch.from_numpy(top), atol=2e-6, rtol=0)
+
+
+def test_layer_norm_is_over_the_real_tokens_of_the_batch_without_boundaries():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), layer_norm=True, dropout_rate=0.0)
+    layers = torch.cat(
+        [torch.from_numpy(array) for array in Elmo(embedding.bilm).encode(SENTENCES, layers="all")], dim=1
+    )
+    mean, deviation = layers.mean(dim=(1, 2), keepdim=True), layers.std(dim=(1, 2), keepdim=True, correction=0)
+    output = embedding(SENTENCES)
+    expected = ((layers - mean) / deviation).mean(dim=0)
+    torch.testing.assert_close(output.mixes[0][output.mask], expected, atol=1e-5, rtol=0)
+
+
+def test_learns_which_layer_it_needs():
+    """The target is layer 0, so a mix trained on it moves its weight there."""
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0)
+    target = torch.from_numpy(Elmo(embedding.bilm).encode([SENTENCES[0]], layers=0)[0])
+    optimizer = torch.optim.Adam(embedding.mixes.parameters(), lr=0.1)
+    for _ in range(100):
+        optimizer.zero_grad()
+        (embedding(SENTENCES[:1]).mixes[0][0] - target).square().mean().backward()
+        optimizer.step()
+    assert scalar_mix(embedding).weights.softmax(dim=0)[0] > 0.9
+
+
+def test_a_large_penalty_keeps_the_mix_near_the_average():
+    """Peters et al., 2018, section 3.3: lambda = 1 reduces to an average, lambda = 0.001 lets the weights vary."""
+
+    def largest_weight(factor: float) -> float:
+        embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, penalty_factor=factor)
+        target = torch.from_numpy(Elmo(embedding.bilm).encode([SENTENCES[0]], layers=0)[0])
+        optimizer = torch.optim.Adam(embedding.mixes.parameters(), lr=0.1)
+        for _ in range(50):
+            optimizer.zero_grad()
+            loss = (embedding(SENTENCES[:1]).mixes[0][0] - target).square().mean()
+            (loss + embedding.penalty()).backward()
+            optimizer.step()
+        return scalar_mix(embedding).weights.softmax(dim=0).max().item()
+
+    assert largest_weight(1.0) < 0.45 < 0.6 < largest_weight(0.001)
+
+
+def test_refuses_padding_between_tokens():
+    ids = torch.from_numpy(batch_character_ids(SENTENCES)).clone()
+    ids[0, 1] = 0
+    with pytest.raises(ValueError, match="sentence 0 has padding"):
+        ElmoEmbedding(random_bilm(BILM_CONFIG))(ids)
+
+
+def test_refuses_sentences_that_are_strings_and_no_mixes():
+    with pytest.raises(ValueError, match="expected a list of tokens"):
+        ElmoEmbedding(random_bilm(BILM_CONFIG))(["The cat sat."])
+    with pytest.raises(ValueError, match="num_mixes is 0"):
+        ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=0)
+
+
+@pytest.mark.parametrize("choice", ["top", "average", 0, 1, 2])
+def test_each_choice_of_layers_is_gamma_times_what_elmo_gives(choice: Any):
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), layers=choice, dropout_rate=0.0)
+    expected = torch.from_numpy(Elmo(embedding.bilm).encode(SENTENCES[:1], layers=choice)[0])
+    torch.testing.assert_close(embedding(SENTENCES[:1]).mixes[0][0], expected, atol=2e-6, rtol=0)
+    with torch.no_grad():
+        embedding.mixes[0].gamma.fill_(3.0)
+    torch.testing.assert_close(embedding(SENTENCES[:1]).mixes[0][0], 3 * expected, atol=6e-6, rtol=0)
+
+
+def test_the_penalty_is_multiplied_by_its_factor():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), penalty_factor=0.5)
+    with torch.no_grad():
+        scalar_mix(embedding).weights.fill_(2.0)
+    assert embedding.penalty().item() == 0.5 * 3 * 4
+
+
+def test_rescaled_layers_are_as_large_as_each_other_and_the_scales_are_part_of_the_state():
+    bilm = random_bilm(BILM_CONFIG)
+    embedding = ElmoEmbedding(bilm, rescale=True, dropout_rate=0.0)
+    before = embedding(SENTENCES).mixes[0]
+    embedding.measure_scales([sentence for sentence in SENTENCES if sentence])
+    layers = torch.from_numpy(np.concatenate(Elmo(bilm).encode(SENTENCES, layers="all"), axis=1))
+    scales = layers.square().mean(dim=(1, 2)).sqrt()
+    torch.testing.assert_close(embedding.scales, scales, atol=1e-6, rtol=1e-5)
+    output = embedding(SENTENCES)
+    rescaled = (layers / scales[:, None, None]).mean(dim=0)
+    torch.testing.assert_close(output.mixes[0][output.mask], rescaled, atol=1e-5, rtol=0)
+    other = ElmoEmbedding(random_bilm(BILM_CONFIG), rescale=True, dropout_rate=0.0)
+    other.load_state_dict(embedding.state_dict())
+    assert torch.equal(other(SENTENCES).mixes[0], output.mixes[0])
+    assert not torch.equal(before, output.mixes[0])
+    with pytest.raises(ValueError, match="create it with rescale=True"):
+        ElmoEmbedding(bilm).measure_scales(SENTENCES)
+
+
+def test_tokens_that_are_encoded_one_by_one_have_the_same_vectors_and_gradients():
+    vectors: list[torch.Tensor] = []
+    gradients: list[dict[str, torch.Tensor]] = []
+    for distinct in (True, False):
+        embedding = ElmoEmbedding(
+            random_bilm(BILM_CONFIG), requires_grad=True, encode_distinct=distinct, dropout_rate=0.0
+        )
+        vectors.append(embedding(SENTENCES).mixes[0])
+        vectors[-1].square().sum().backward()
+        gradients.append({name: gradient(value) for name, value in embedding.named_parameters()})
+    torch.testing.assert_close(vectors[0], vectors[1])
+    torch.testing.assert_close(gradients[0], gradients[1])
+
+
+def test_a_copy_computes_the_same_and_learns_apart():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=2, rescale=True, dropout_rate=0.0)
+    twin = copy.deepcopy(embedding)
+    assert torch.equal(twin(SENTENCES).mixes[1], embedding(SENTENCES).mixes[1])
+    with torch.no_grad():
+        scalar_mix(twin, 1).gamma.fill_(2.0)
+    assert torch.equal(twin(SENTENCES).mixes[1], 2 * embedding(SENTENCES).mixes[1])
+    assert twin.bilm is not embedding.bilm
+
+
+@pytest.mark.parametrize("settings", [{}, {"num_mixes": 2}, {"rescale": True}, {"layers": "top"}], ids=str)
+def test_its_state_is_read_back(settings: dict[str, Any]):
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, **settings)
+    with torch.no_grad():
+        for number, tensor in enumerate(embedding.state_dict().values()):
+            tensor.add_(0.01 * number)
+    other = ElmoEmbedding(random_bilm(BILM_CONFIG), dropout_rate=0.0, **settings)
+    assert not torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
+    other.load_state_dict(embedding.state_dict())
+    assert torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
+
+
+@pytest.mark.slow
+def test_processes_that_load_data_can_embed_it():
+    """A process that is spawned gets the embedding pickled."""
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG)).eval().requires_grad_(False)
+    batches = DataLoader(SENTENCES, batch_size=2, num_workers=2, multiprocessing_context="spawn", collate_fn=embedding)
+    for number, output in enumerate(batches):
+        expected = embedding(SENTENCES[2 * number : 2 * number + 2])
+        torch.testing.assert_close(output.mixes[0], expected.mixes[0])
+        assert torch.equal(output.mask, expected.mask)
+
+
+class Lengths:
+    """Frozen layers: a token's vector in layer l is l times the number of its letters."""
+
+    num_layers = 2
+    dim = 3
+
+    def add(self, sentences: object) -> None:
+        pass
+
+    def __call__(self, sentences: Sequence[Sequence[str]]) -> torch.Tensor:
+        longest = max(len(sentence) for sentence in sentences)
+        rows = [[len(token) for token in sentence] + [0] * (longest - len(sentence)) for sentence in sentences]
+        return torch.tensor([0.0, 1.0])[:, None, None, None] * torch.tensor(rows)[None, :, :, None].expand(2, -1, -1, 3)
+
+    def fingerprint(self) -> str:
+        return "lengths"
+
+
+def test_frozen_layers_take_the_place_of_the_bilm():
+    lengths = Lengths()
+    embedding = ElmoEmbedding(lengths, dropout_rate=0.0)
+    output = embedding([["three", "to"], ["a"]])
+    assert embedding.output_dim == 3 and output.mask.tolist() == [[True, True], [True, False]]
+    assert output.mixes[0][:, :, 0].tolist() == [[2.5, 1.0], [0.5, 0.0]]
+    assert set(embedding.state_dict()) == {"mixes.0.weights", "mixes.0.gamma"}
+    twin = copy.deepcopy(embedding)
+    assert twin.frozen is not None and twin.frozen.layers is lengths  # which may be gigabytes
+    with pytest.raises(ValueError, match="frozen layers got character ids"):
+        embedding(torch.zeros(1, 2, 50, dtype=torch.long))
+    with pytest.raises(ValueError, match="frozen layers cannot be trained"):
+        ElmoEmbedding(lengths, requires_grad=True)
+
+
+@pytest.mark.parametrize("given", [Elmo(random_bilm(TINY)), "mini-en", None])
+def test_what_is_not_a_bilm_is_refused_at_once(given: Any):
+    with pytest.raises(ValueError, match=r"bilm is of type .*; expected a BiLM, such as elmo\.bilm, or frozen layers"):
+        ElmoEmbedding(given)
+
+
+@pytest.mark.parametrize("layers", ["mix", "top"])
+def test_the_mixes_are_made_on_the_device_of_the_bilm(layers: LayerChoice):
+    elsewhere = ElmoEmbedding(random_bilm(BILM_CONFIG).to("meta"), layers=layers, rescale=True)
+    assert {tensor.device.type for tensor in (*elsewhere.parameters(), *elsewhere.buffers())} == {"meta"}
+    bilm = random_bilm(BILM_CONFIG)
+    with torch.device("meta"):
+        here = ElmoEmbedding(bilm, layers=layers, rescale=True)
+    assert {tensor.device.type for tensor in (*here.parameters(), *here.buffers())} == {"cpu"}
+
+
+def test_the_default_device_of_the_program_changes_nothing():
+    embedding = ElmoEmbedding(random_bilm(BILM_CONFIG), rescale=True).eval()
+    embedding.measure_scales(SENTENCES)
+    expected = embedding(SENTENCES).mixes[0]
+    with torch.device("meta"):
+        embedding.measure_scales(SENTENCES)
+        assert torch.equal(embedding(SENTENCES).mixes[0], expected)
+
+
+def test_refuses_layers_that_it_does_not_have():
+    for choice, message in (
+        (3, "layers is 3; the model has layers 0 to 2"),
+        ("best", "layers is 'best'; expected mix"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ElmoEmbedding(random_bilm(BILM_CONFIG), layers=choice)  # type: ignore[arg-type]

@@ -1,0 +1,69 @@
+"""What users give in place of sentences: each mistake is named with its place and its type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from elmokit.elmo.sentences import tokens_of_each
+
+
+class Series:
+    """Iterates over its values, as those of pandas and polars do."""
+
+    def __init__(self, *values: object) -> None:
+        self.values = values
+
+    def __iter__(self) -> Any:
+        return iter(self.values)
+
+
+class DataFrame(dict[str, Any]):
+    """Iterates over the names of its columns, as that of pandas does."""
+
+    columns = ("text", "label")
+
+
+def test_strings_are_tokenised_and_lists_are_used_unchanged():
+    expected = [["Jane", "slept", "."], ["a", "b."], []]
+    given = ["Jane slept.", ("a", "b."), []]
+    assert tokens_of_each(given) == expected
+    assert tokens_of_each(iter(given)) == expected
+    assert tokens_of_each(Series(*given)) == expected  # pyright: ignore[reportArgumentType]
+    assert tokens_of_each(np.array([["a", "b"], ["c", "d"]])) == [["a", "b"], ["c", "d"]]  # pyright: ignore
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([None], "sentence 0 is None; expected a string or a list of tokens (str); drop or replace missing values"),
+        (Series("a", float("nan")), "sentence 1 is nan (float); expected a string or a list of tokens (str); drop or"),
+        (["a", np.float64("nan")], "sentence 1 is "),
+        (["a", 3], "sentence 1 is 3 (int); expected a string or a list of tokens (str)"),
+        (["a", b"b"], "sentence 1 is b'b' (bytes); expected a string"),
+        (["a", {"b"}], "sentence 1 is of type set; expected a string"),
+        (["a", {"text": "b"}], "sentence 1 is of type dict; expected a string"),
+        ([["a", None]], "token 1 of sentence 0 is None; expected a string"),
+        ([[["a"]]], "token 0 of sentence 0 is of type list; expected a string"),
+        (np.array(["a"])[0:1].reshape(()), "the sentences are of type ndarray; expected a list of sentences"),
+        (np.zeros(2), "sentence 0 is "),
+        ({"a": "b"}, "the sentences are of type dict; expected a list of sentences"),
+        ({"a", "b"}, "the sentences are of type set; expected a list of sentences"),
+        (b"a", "the sentences are b'a' (bytes); expected a list of sentences"),
+        (None, "the sentences are None; expected a list of sentences"),
+        (7, "the sentences are 7 (int); expected a list of sentences"),
+        (DataFrame(text="a"), "the sentences are of type DataFrame; expected a list of sentences, such as one column"),
+    ],
+)
+def test_anything_else_is_named_with_its_place_and_type(given: Any, message: str):
+    with pytest.raises(ValueError) as refusal:
+        tokens_of_each(given)
+    assert str(refusal.value).startswith(message)
+
+
+def test_what_is_quoted_is_short_and_printable():
+    with pytest.raises(ValueError) as refusal:
+        tokens_of_each([b"\x1b" * 1000])  # pyright: ignore[reportArgumentType]
+    assert len(str(refusal.value)) < 200 and "\x1b" not in str(refusal.value)

@@ -1,0 +1,177 @@
+"""Surprisal against the definition, prediction by prediction, and its sums against `perplexity`."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.elmo import surprisal as module
+from elmokit.elmo.elmo import Elmo
+from elmokit.elmo.surprisal import SurprisalSettings
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
+from elmokit.layers.full_softmax import SoftmaxDetails
+from elmokit.scoring import perplexity as perplexity_module
+from elmokit.scoring.perplexity import bilm_perplexity
+from elmokit.text.characters import batch_character_ids
+from toy_bilm import TINY, random_bilm
+from toy_language_model import VOCABULARY, toy_elmo, toy_parts, write_toy
+
+SENTENCES = [["a", "b", "c", "a"], ["z"], ["a", "b"], ["c", "c"], ["b", "z", "a", "c", "b", "b"], ["a"], ["a", "b"]]
+
+
+def test_equals_the_definition_in_both_directions() -> None:
+    bilm, softmax = toy_parts()
+    found = toy_elmo().surprisal(SENTENCES)
+    for sentence, result in zip(SENTENCES, found, strict=True):
+        bounded = ["<S>", *sentence, "</S>"]
+        with torch.no_grad():
+            top = bilm(torch.from_numpy(batch_character_ids([bounded]))).layers[-1][0]
+            forward, backward = (softmax(half).log_softmax(dim=1) / math.log(2) for half in (top[:, :6], top[:, 6:]))
+        targets = VOCABULARY.ids(bounded)
+        places = np.arange(len(sentence) + 1)
+        assert result.forward is not None and result.backward is not None
+        np.testing.assert_allclose(result.forward.bits, -forward[places, targets[1:]], rtol=1e-5)
+        np.testing.assert_allclose(result.backward.bits, -backward[places + 1, targets[:-1]], rtol=1e-5)
+        assert result.tokens == sentence
+        assert result.known.tolist() == [token != "z" for token in sentence]
+        np.testing.assert_array_equal(result.bits(), result.forward.bits[:-1])
+        np.testing.assert_array_equal(result.bits("backward"), result.backward.bits[1:])
+
+
+def test_sums_are_those_of_perplexity(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(map(" ".join, SENTENCES)) + "\n")
+    measured = bilm_perplexity(*toy_parts(), VOCABULARY, [text])
+    found = toy_elmo().surprisal(SENTENCES)
+    assert measured.backward is not None
+    for direction, side in (("forward", measured.forward), ("backward", measured.backward)):
+        bits = -sum(result.log2_probability(direction) for result in found) / measured.num_predictions
+        assert 2**bits == pytest.approx(side.perplexity, rel=1e-6)
+
+
+def test_carried_state_reads_a_story_as_perplexity_reads_one_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perplexity_module, "CARRIED_ROWS", 1)
+    monkeypatch.setattr(module, "SENTENCES_AT_ONCE", 2)
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(map(" ".join, SENTENCES)) + "\n")
+    measured = bilm_perplexity(*toy_parts(), VOCABULARY, [text], carry_state=True)
+    found = toy_elmo().surprisal(SENTENCES, carry_state=True)
+    assert measured.backward is not None
+    for direction, side in (("forward", measured.forward), ("backward", measured.backward)):
+        bits = -sum(result.log2_probability(direction) for result in found) / measured.num_predictions
+        assert 2**bits == pytest.approx(side.perplexity, rel=1e-5)
+
+
+def test_an_empty_sentence_starts_a_new_story() -> None:
+    elmo = toy_elmo()
+    first, second, _, again = elmo.surprisal([["a", "b"], ["a", "b"], [], ["a", "b"]], carry_state=True)
+    assert first.log2_probability() == again.log2_probability() != second.log2_probability()
+
+
+def test_each_distinct_context_goes_through_the_softmax_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[int] = []
+    compute = module.full_softmax_predictions
+
+    def counted(hidden: torch.Tensor, *others: object, **settings: object) -> object:
+        rows.append(len(hidden))
+        return compute(hidden, *others, **settings)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "full_softmax_predictions", counted)
+    toy_elmo().surprisal([["a", "b", "c"], ["a", "b", "a"], ["b", "c"], []])
+    # forward: nothing, a, a b, a b c, a b a, b, b c; backward: nothing, c, b c, a b c, a, b a, a b a
+    assert rows == [7, 7]
+
+
+def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = toy_elmo().surprisal(SENTENCES)
+    monkeypatch.setattr(module, "SENTENCES_AT_ONCE", 2)
+    parts = toy_elmo().surprisal(SENTENCES)
+    for one, other in zip(whole, parts, strict=True):
+        assert one.log2_probability() == pytest.approx(other.log2_probability(), rel=1e-6)
+
+
+def test_details_are_those_of_the_context_of_each_target() -> None:
+    details = SoftmaxDetails(ranks=True, entropies=True, num_likeliest=6)
+    (result,) = toy_elmo().surprisal([["a", "c"]], details=details)
+    for side, targets in ((result.forward, ["a", "c", "</S>"]), (result.backward, ["<S>", "a", "c"])):
+        assert side is not None and side.likeliest is not None and side.ranks is not None
+        assert side.entropies is not None
+        for index, target in enumerate(targets):
+            probabilities = dict(side.likeliest[index])
+            assert sum(probabilities.values()) == pytest.approx(1.0)
+            assert -math.log2(probabilities[target]) == pytest.approx(side.bits[index], rel=1e-5)
+            assert list(probabilities).index(target) + 1 == side.ranks[index]
+            entropy = -sum(value * math.log2(value) for value in probabilities.values())
+            assert side.entropies[index] == pytest.approx(entropy, rel=1e-5)
+
+
+def test_directions_that_are_not_asked_for_are_left_out() -> None:
+    (forward,) = toy_elmo().surprisal([["a"]], direction="forward")
+    assert forward.backward is None and list(forward.directions) == ["forward"]
+    (backward,) = toy_elmo().surprisal([["a"]], direction="backward")
+    assert backward.forward is None
+    with pytest.raises(ValueError, match="direction is 'forward'; backward was computed"):
+        backward.bits()
+    with pytest.raises(ValueError, match="direction is 'left'; expected forward, backward or both"):
+        toy_elmo().surprisal([["a"]], direction="left")  # type: ignore[arg-type]
+
+
+def test_a_forward_model_has_one_direction() -> None:
+    elmo = toy_elmo(replace(TINY, bidirectional=False))
+    (result,) = elmo.surprisal([["a"]])
+    assert list(result.directions) == ["forward"]
+    with pytest.raises(ValueError, match="the model has no backward direction"):
+        elmo.surprisal([["a"]], direction="backward")
+
+
+def test_a_stored_model_reads_its_softmax_when_it_is_needed(tmp_path: Path) -> None:
+    stored = Elmo.from_pretrained(write_toy(tmp_path / "model"))
+    assert stored.surprisal(["a b"])[0].log2_probability() == toy_elmo().surprisal(["a b"])[0].log2_probability()
+
+
+def test_the_softmax_of_other_weights_is_refused_by_copies_and_by_models_in_use_too(tmp_path: Path) -> None:
+    folder = write_toy(tmp_path / "model")
+    in_use, pickled = Elmo.from_pretrained(folder), pickle.dumps(Elmo.from_pretrained(folder))
+    _ = in_use.bilm
+    assert pickle.loads(pickled).surprisal(["a b"])[0].log2_probability() == pytest.approx(-9.32, abs=0.01)
+    write_native(folder, to_stored(random_bilm(seed=6), toy_parts()[1], VOCABULARY))
+    for elmo in (in_use, pickle.loads(pickled), copy.deepcopy(in_use)):
+        with pytest.raises(ValueError, match=r"the files of .*model have changed since it was loaded; load it again"):
+            elmo.surprisal(["a b"])
+
+
+def test_a_model_without_softmax_or_vocabulary_is_refused() -> None:
+    bilm, softmax = toy_parts()
+    with pytest.raises(ValueError, match="the model has no softmax; surprisal needs"):
+        Elmo(bilm, VOCABULARY).surprisal(["a"])
+    with pytest.raises(ValueError, match="the model has no vocabulary; surprisal needs"):
+        Elmo(bilm, softmax=softmax).surprisal(["a"])
+
+
+def test_no_sentences_have_no_surprisal() -> None:
+    assert toy_elmo().surprisal([]) == []
+    assert list(toy_elmo().surprisal_model().read([], SurprisalSettings())) == []
+
+
+def test_autocast_around_it_changes_nothing() -> None:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        (found,) = toy_elmo().surprisal([["a", "b", "c"]])
+    (expected,) = toy_elmo().surprisal([["a", "b", "c"]])
+    np.testing.assert_array_equal(found.bits(), expected.bits())
+
+
+def test_a_softmax_that_is_trained_can_be_trained_on() -> None:
+    bilm, softmax = toy_parts()
+    assert softmax.requires_grad_().weight.requires_grad
+    Elmo(bilm, VOCABULARY, softmax=softmax).surprisal([["a"]])
+    assert softmax.weight.requires_grad and softmax.bias.requires_grad

@@ -1,0 +1,225 @@
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from elmokit.files.atomic import (
+    as_paths,
+    atomic_write,
+    check_names,
+    check_output,
+    remove_leftovers,
+    temporary_folder,
+)
+
+WRITER = """
+import sys, time
+from elmokit.files.atomic import atomic_write
+
+with atomic_write(sys.argv[1]) as unfinished:
+    unfinished.write_bytes(bytes(100_000))
+    print("half", flush=True)
+    time.sleep(60)
+"""
+
+
+@contextmanager
+def process_that_writes(path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """In the middle of its work; killed at the end."""
+    with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "half\n"
+        yield writer
+        writer.send_signal(signal.SIGKILL)
+
+
+def no_space(*_: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_the_file_is_there_once_it_is_whole(tmp_path: Path):
+    path = tmp_path / "result.txt"
+    with atomic_write(path) as unfinished:
+        unfinished.write_text("half")
+        assert not path.exists()
+        assert unfinished.name == path.name
+        assert unfinished.parent.parent == tmp_path
+        unfinished.write_text("whole")
+    assert path.read_text() == "whole"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, error: type[BaseException]):
+    path = tmp_path / "result.txt"
+    path.write_text("old")
+    with pytest.raises(error), atomic_write(path) as unfinished:
+        unfinished.write_text("half")
+        raise error
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_disk_that_is_full_at_the_very_end_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "fsync", no_space)
+    with pytest.raises(OSError, match="No space left"), atomic_write(tmp_path / "result.txt") as unfinished:
+        unfinished.write_text("whole")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_is_followed(tmp_path: Path):
+    real = tmp_path / "real.txt"
+    real.write_text("old")
+    link = tmp_path / "link.txt"
+    link.symlink_to(real)
+    with atomic_write(link) as unfinished:
+        unfinished.write_text("new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+
+
+def test_a_target_that_cannot_be_is_refused_at_once(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="does not exist; create it first"), atomic_write(tmp_path / "no" / "a"):
+        pytest.fail("nothing should be computed")
+    with pytest.raises(IsADirectoryError, match="is a folder"), atomic_write(tmp_path):
+        pytest.fail("nothing should be computed")
+    with pytest.raises(OSError, match="is a device"), atomic_write(os.devnull):
+        pytest.fail("nothing should be computed")
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    for name, message in (("fifo", "is a device or a pipe"), ("link", "is a link to .*nothing, which does not exist")):
+        with pytest.raises(OSError, match=message), atomic_write(tmp_path / name):
+            pytest.fail("nothing should be computed")
+        with pytest.raises(OSError, match=message):
+            check_output(tmp_path / name)
+    assert sorted(os.listdir(tmp_path)) == ["fifo", "link"]
+
+
+def test_standard_output_is_not_the_name_of_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="- cannot name an output; name a file, or leave out -o"):
+        check_output("-")
+    reader, writer = os.pipe()
+    with pytest.raises(OSError, match="is a device or a pipe"):
+        check_output(f"/dev/fd/{writer}")  # a link to a pipe, as /dev/stdout may be
+    os.close(reader)
+    os.close(writer)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_new_file_has_usual_permissions_and_an_old_one_keeps_its_own(tmp_path: Path):
+    path = tmp_path / "result.txt"
+    for expected in (0o666 & ~_umask(), 0o640):
+        with atomic_write(path) as unfinished:
+            unfinished.write_text("text")
+            unfinished.chmod(0o600)  # as safetensors makes its files
+        assert path.stat().st_mode & 0o777 == expected
+        path.chmod(0o640)
+
+
+def test_the_umask_of_the_process_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Between two calls of it, another thread would make files that everybody may write to."""
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask was changed"))
+    with atomic_write(tmp_path / "result.txt") as unfinished:
+        unfinished.write_text("text")
+
+
+def test_a_read_only_place_is_refused_at_once_and_by_its_own_name(tmp_path: Path):
+    folder = tmp_path / "read-only"
+    folder.mkdir(mode=0o555)
+    if os.access(folder, os.W_OK):  # the superuser may write to any folder, except where the kernel keeps its own
+        folder = Path("/proc/self")
+    path = folder / "result.txt"
+    with pytest.raises(OSError) as refusal, atomic_write(path):
+        pytest.fail("nothing should be computed")
+    assert refusal.value.filename == str(path)
+
+
+def test_an_error_names_the_file_that_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError) as refusal, atomic_write("result.txt"):
+        pass  # which leaves nothing to move
+    assert (refusal.value.filename, refusal.value.filename2) == ("result.txt", None)
+    with pytest.raises(OSError) as refusal, atomic_write("result.txt"):
+        no_space()
+    assert refusal.value.filename == "result.txt"
+    with pytest.raises(FileNotFoundError) as refusal, atomic_write("result.txt"):
+        Path("other.txt").read_text()
+    assert refusal.value.filename == "other.txt"
+
+
+def test_what_a_killed_process_left_goes_when_the_same_file_is_written_again(tmp_path: Path):
+    path = tmp_path / "result.txt"
+    with process_that_writes(path):
+        pass
+    assert [[file.stat().st_size for file in folder.iterdir()] for folder in tmp_path.iterdir()] == [[100_000]]
+    check_output(tmp_path / "other.txt")
+    assert len(os.listdir(tmp_path)) == 1
+    check_output(path)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_a_living_process_is_writing_stays(tmp_path: Path):
+    path = tmp_path / "result.txt"
+    with process_that_writes(path):
+        (folder,) = tmp_path.iterdir()
+        with atomic_write(path) as unfinished, temporary_folder(path):
+            unfinished.write_text("whole")
+        assert sorted(tmp_path.iterdir()) == [folder, path]
+        assert (folder / path.name).stat().st_size == 100_000
+    with atomic_write(path) as unfinished:
+        unfinished.write_text("again")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_all_that_killed_processes_left_in_a_folder_goes_and_what_is_being_written_stays(tmp_path: Path):
+    (tmp_path / "best").mkdir()
+    for path in (tmp_path / "result.txt", tmp_path / "best" / "other.txt"):
+        with process_that_writes(path):
+            pass
+    (tmp_path / ".result.txt.mine.tmp").mkdir()
+    with process_that_writes(tmp_path / "result.txt"):
+        remove_leftovers(tmp_path)
+        assert sorted(path.name for path in tmp_path.rglob("*.txt")) == ["result.txt"]
+    remove_leftovers(tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [".result.txt.mine.tmp", "best"]
+
+
+def test_nothing_else_is_taken_for_a_leftover(tmp_path: Path):
+    name = ".result.txt.0123456789abcdef.tmp"
+    (tmp_path / name).write_text("a file")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / name.replace("0", "1")).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / ".result.txt.mine.tmp").mkdir()
+    before = sorted(tmp_path.iterdir())
+    check_output(tmp_path / "result.txt")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
+
+
+def test_names_that_are_not_utf8_are_refused(tmp_path: Path):
+    check_names(tmp_path / "밥.txt", "there/is/no.file")
+    with pytest.raises(ValueError, match="caf.*/a: its name is not UTF-8; rename the file or folder"):
+        check_names(tmp_path, os.fsdecode(b"caf\xe9/a"))
+
+
+def test_files_are_a_list_of_names_or_paths(tmp_path: Path):
+    assert as_paths(["a.txt", tmp_path]) == as_paths(iter([Path("a.txt"), str(tmp_path)])) == [Path("a.txt"), tmp_path]
+
+
+@pytest.mark.parametrize("alone", ["a.txt", Path("a.txt")])
+def test_a_file_that_is_not_in_a_list_is_refused(alone: str | Path):
+    with pytest.raises(ValueError, match=re.escape("a.txt is given alone; expected a list of files: ['a.txt']")):
+        as_paths(alone)  # pyright: ignore[reportArgumentType] - a Path, as users may give it

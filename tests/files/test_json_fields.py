@@ -1,0 +1,123 @@
+from pathlib import Path
+
+import pytest
+
+from elmokit.files.json_fields import Fields, json_text, parse_json_object, read_json_object
+from elmokit.system.messages import FormatError
+
+
+def fields(**values: object) -> Fields:
+    return Fields("x.json", values)
+
+
+def test_reads_an_object_from_text_bytes_and_a_file(tmp_path: Path):
+    values = {"a": [1, "밥"], "b": 0.5}
+    text = json_text(tmp_path / "x.json", values)
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
+    assert parse_json_object(text, where="x") == values
+    assert parse_json_object(b"\xef\xbb\xbf" + text.encode(), where="x") == values
+    assert read_json_object(tmp_path / "x.json") == values
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "^x: is not valid JSON: Expecting value at character 1, near ''$"),
+        ('{"a": nul}', "Expecting value at character 7, near 'nul}'$"),
+        ('{\n"a": nul}', "Expecting value at line 2, character 6"),
+        ('["a"]', "^x: holds a list; expected an object {...}"),
+        ("[" * 100_000, "^x: is nested too deeply"),
+        ('{"a": ' + "1" * 5000 + "}", "Exceeds the limit"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
+        ('{"a": 1e999}', "1e999 is too large a number"),
+        ('{"b": {"a": 1, "c": 2, "a": 1}}', 'the key "a" is repeated'),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_refuses_other_text(text: str, message: str):
+    with pytest.raises(FormatError, match=message):
+        parse_json_object(text, where="x")
+
+
+def test_refuses_files_that_are_missing_large_or_not_utf_8(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="none.json: there is no such file"):
+        read_json_object(tmp_path / "none.json")
+    (tmp_path / "x.json").write_bytes(b'{"a": "\xff"}')
+    with pytest.raises(FormatError, match=r"x.json: is not UTF-8 \(byte 7\)"):
+        read_json_object(tmp_path / "x.json")
+    with pytest.raises(FormatError, match="has more than 4 bytes"):
+        read_json_object(tmp_path / "x.json", max_bytes=4)
+
+
+def test_does_not_write_what_it_would_not_read(tmp_path: Path):
+    for value in (float("nan"), object(), "x" * (5 << 20)):
+        with pytest.raises(FormatError, match="x.json: (cannot be written as JSON|would have 5)"):
+            json_text(tmp_path / "x.json", {"a": value})
+
+
+def test_gives_each_field_by_its_type():
+    read = fields(
+        text="a",
+        flag=True,
+        count=3,
+        rate=0.5,
+        none=None,
+        whole=[1, 2],
+        pairs=[[1, 2]],
+        words=["a", "밥"],
+        rates=[1, 0.5],
+    )
+    assert read.text("text") == "a"
+    assert read.boolean("flag") is True
+    assert read.integer("count") == 3
+    assert (read.number("rate"), read.number("count")) == (0.5, 3.0)
+    assert [read.number_or_none(name) for name in ("rate", "none", "absent")] == [0.5, None, None]
+    assert read.integers("whole", most_integers=2, most=2) == (1, 2)
+    assert read.pairs("pairs", most_pairs=1, most=2) == ((1, 2),)
+    assert read.tokens("words") == ["a", "밥"]
+    assert read.numbers("rates") == (1.0, 0.5)
+
+
+def test_knows_what_was_not_read():
+    read = fields(a=1, b={"c": 1, "d": 2})
+    inner = read.fields("b")
+    inner.integer("c")
+    assert (read.unread, inner.unread) == (["a"], ["b.d"])
+
+
+def test_errors_name_the_way_to_a_field():
+    inner = fields(data=[{}, {"rows": [{"n": "1"}]}]).list_of_fields("data")[1].list_of_fields("rows")[0]
+    with pytest.raises(FormatError, match=r"^x.json: field data\[1\].rows\[0\].n: is text; expected a whole number$"):
+        inner.integer("n")
+    with pytest.raises(FormatError, match=r"field data\[1\].rows\[0\].m: is missing; there are n$"):
+        inner.value("m")
+
+
+def test_refuses_fields_that_are_missing_or_of_another_kind():
+    read = fields(none=None, true=True, text="3", list=[{}, 3], large=10**400, object={})
+    with pytest.raises(FormatError, match="^x.json: field a: is missing; there are none, true, text"):
+        read.text("a")
+    with pytest.raises(FormatError, match="field none: is null; expected text"):
+        read.text("none")
+    with pytest.raises(FormatError, match="field true: is a boolean; expected a whole number"):
+        read.integer("true")
+    with pytest.raises(FormatError, match="field text: is text; expected a number"):
+        read.number("text")
+    with pytest.raises(FormatError, match="field object: is an object; expected a list"):
+        read.list_of_fields("object")
+    with pytest.raises(FormatError, match=r"field list\[1\]: is a number; expected an object"):
+        read.list_of_fields("list")
+    with pytest.raises(FormatError, match=r"field list\[0\]: is an object; expected a number"):
+        read.numbers("list")
+    with pytest.raises(FormatError, match="field large: is 1000.*; expected at least 0"):
+        read.number("large")
+    with pytest.raises(FormatError, match="field text: is not known; expected none, true"):
+        read.require_known(("none", "true"))
+
+
+@pytest.mark.parametrize("value", [[], ["a", ""], ["a b"], ["a\tb"], ["a\nb"], ["a\r"], ["a", 3]])
+def test_tokens_are_a_list_of_words(value: object):
+    with pytest.raises(
+        FormatError, match="field tokens: is .*; expected a list of words without spaces and line ends$"
+    ):
+        fields(tokens=value).tokens("tokens")

@@ -1,0 +1,280 @@
+import bz2
+import errno
+import gzip
+import io
+import lzma
+import os
+import subprocess
+import sys
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attacks.limited_child import Call, run_limited
+from attacks.outcome import Outcome
+from elmokit.files.lines import check_inputs, lines_and_first, read_chunks, read_lines
+
+LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0\ufeff"))
+COMPRESSIONS = pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "shard.txt"  # whatever is in it: the name does not decide
+
+
+@COMPRESSIONS
+def test_reads_lines_whatever_the_compression(path: Path, compress):
+    path.write_bytes(compress("one\n밥\n\nlast".encode()))
+    assert list(read_lines(path)) == ["one", "밥", "", "last"]
+
+
+@COMPRESSIONS
+def test_an_empty_file_has_no_lines(path: Path, compress):
+    path.write_bytes(compress(b""))
+    assert list(read_lines(path)) == []
+
+
+def test_files_put_one_behind_the_other_are_one(path: Path):
+    path.write_bytes(gzip.compress(b"one\n") + gzip.compress(b"two\n"))
+    assert list(read_lines(path)) == ["one", "two"]
+    path.write_bytes(lzma.compress(b"one\n") + lzma.compress(b"two\n"))
+    assert list(read_lines(path)) == ["one", "two"]
+
+
+def test_zeros_may_be_between_streams_of_xz_and_damage_in_the_second_is_an_error(path: Path):
+    streams = [lzma.compress(b"one\n" * 99), lzma.compress(b"two\n" * 99)]
+    path.write_bytes(b"\0\0\0\0".join([*streams, b"\0" * 8]))
+    assert list(read_lines(path)) == ["one"] * 99 + ["two"] * 99
+    for place in (1, len(streams[1]) // 2):
+        damaged = bytearray(streams[1])
+        damaged[place] ^= 255
+        path.write_bytes(streams[0] + damaged)
+        with pytest.raises(ValueError, match=r"shard\.txt: the compressed file is truncated or damaged after line"):
+            list(read_lines(path))
+
+
+def test_a_pipe_is_read_once_and_whole(tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as threads:
+        threads.submit(pipe.write_bytes, b"line\n" * 9000)
+        check_inputs(pipe)
+        assert list(read_lines(pipe)) == ["line"] * 9000
+
+
+def test_the_first_line_that_is_not_blank_is_known_before_all_are_read(path: Path):
+    path.write_text("\n \n{one\ntwo\n")
+    lines, first = lines_and_first(path)
+    assert first == "{one" and list(lines) == ["", " ", "{one", "two"]
+    path.write_text("\n\n")
+    lines, first = lines_and_first(path)
+    assert first == "" and list(lines) == ["", ""]
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085", "\x0b", "\x0c", "\x1c", "\r"])
+def test_only_a_newline_ends_a_line(path: Path, separator: str):
+    path.write_bytes(f"a{separator}b\nc\n".encode())
+    assert list(read_lines(path)) == [f"a{separator}b", "c"]
+
+
+def test_a_carriage_return_belongs_to_the_line_end(path: Path):
+    path.write_bytes(b"a\r\nb\r\n")
+    assert list(read_lines(path)) == ["a", "b"]
+
+
+def test_a_byte_order_mark_is_removed_at_the_start_only(path: Path):
+    path.write_bytes("\ufeffa\n\ufeffb\n".encode())
+    assert list(read_lines(path)) == ["a", "\ufeffb"]
+
+
+@COMPRESSIONS
+def test_a_line_has_a_largest_length(path: Path, compress):
+    path.write_bytes(compress(b"four\n" + b"fives\n" + b"four"))
+    assert list(read_lines(path, max_line_bytes=6)) == ["four", "fives", "four"]
+    lines = read_lines(path, max_line_bytes=5)
+    assert next(lines) == "four"
+    with pytest.raises(ValueError, match=r"shard\.txt, line 2: has more than 5 bytes; expected text"):
+        next(lines)
+
+
+def test_a_small_file_with_an_endless_line_is_refused_in_little_memory(path: Path):
+    """600 MB in 600 kB; the child has room for a tenth of the line."""
+    with gzip.open(path, "wb") as file:
+        for _ in range(600):
+            file.write(b"x" * 1_000_000)
+    assert path.stat().st_size < 1_000_000
+    code = "import resource, sys; from elmokit.files.lines import read_lines; before = "
+    code += "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+    code += "try: next(read_lines(sys.argv[1]))\nexcept ValueError as error: print(error)\n"
+    code += "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000"  # KiB
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"{path}, line 1: has more than 16.0 MiB; expected text")
+
+
+def test_a_line_of_a_megabyte_is_a_line(path: Path):
+    path.write_text("x" * 1_000_000 + "\ny\n")
+    assert [len(line) for line in read_lines(path)] == [1_000_000, 1]
+
+
+@given(st.lists(LINE))
+def test_gives_the_lines_that_were_written(tmp_path_factory: pytest.TempPathFactory, lines: list[str]):
+    path = tmp_path_factory.mktemp("lines") / "shard.txt"
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+    assert list(read_lines(path)) == lines
+
+
+@COMPRESSIONS
+def test_a_minus_is_standard_input(monkeypatch: pytest.MonkeyPatch, compress):
+    stdin = io.BufferedReader(io.BytesIO(compress("밥\nb\n".encode())))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))
+    assert list(read_lines("-")) == ["밥", "b"]
+
+
+def test_errors_in_standard_input_say_so(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(b"a\n\xff"))))
+    with pytest.raises(ValueError, match="standard input, line 2: byte 0xff"):
+        list(read_lines("-"))
+
+
+@COMPRESSIONS
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"good\nbad \xe9 byte\n", "line 2: byte 0xe9 at byte 5 is not UTF-8"),
+        (b"good\ncut \xeb\xb0", "line 2: byte 0xeb at byte 5 is not UTF-8"),
+        (b"good\n\xed\xa0\x80\n", "line 2: byte 0xed at byte 1 is not UTF-8"),  # a lone surrogate
+        (b"good\nb\0d\n", "line 2: NUL byte at byte 2"),
+        ("utf-16".encode("utf-16-le"), "line 1: NUL byte at byte 2"),
+    ],
+)
+def test_what_is_no_text_is_named_by_file_and_line(path: Path, compress, content: bytes, message: str):
+    path.write_bytes(compress(content))
+    with pytest.raises(ValueError, match=rf"shard\.txt, {message}"):
+        list(read_lines(path))
+
+
+def test_text_in_another_encoding_is_to_be_converted_from_it(path: Path):
+    path.write_bytes("눈이 왔다 .\n".encode("cp949"))
+    with pytest.raises(ValueError, match="from its encoding, for example with iconv -f CP949 -t UTF-8 for Korean"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
+def test_text_in_utf_16_is_named_so(path: Path, mark: bytes):
+    path.write_bytes(mark + "good\n".encode("utf-16-le" if mark[0] == 0xFF else "utf-16-be"))
+    with pytest.raises(
+        ValueError, match=r"shard\.txt is UTF-16; convert it, for example with iconv -f UTF-16 -t UTF-8"
+    ):
+        list(read_lines(path))
+
+
+def test_lines_before_a_bad_one_are_given(path: Path):
+    path.write_bytes(b"good\n\xff\n")
+    lines = read_lines(path)
+    assert next(lines) == "good"
+    with pytest.raises(ValueError, match="line 2"):
+        next(lines)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize("kept", [0.5, 0.9, 0.999])
+def test_a_compressed_file_that_is_cut_short_is_an_error(path: Path, compress, kept: float):
+    whole = compress("".join(f"line {number}\n" for number in range(50_000)).encode())
+    path.write_bytes(whole[: int(len(whole) * kept)])
+    with pytest.raises(ValueError, match=r"shard\.txt: the compressed file is truncated or damaged after line \d+"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize("position", [12, 20_000])
+def test_a_damaged_compressed_file_is_an_error(path: Path, compress, position: int):
+    whole = bytearray(compress("".join(f"line {number}\n" for number in range(50_000)).encode()))
+    whole[position] ^= 0xFF
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match=r"shard\.txt: the compressed file is truncated or damaged"):
+        list(read_lines(path))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited as Linux does it")
+def test_a_compressed_file_that_asks_for_more_memory_than_there_is_is_an_error(path: Path):
+    content = lzma.compress(b"a line\n")
+    header = content[12:16] + bytes([40]) + content[17:20]  # a dictionary of 4 GiB
+    path.write_bytes(content[:12] + header + zlib.crc32(header).to_bytes(4, "little") + content[24:])
+    (ending,) = run_limited([Call(lambda: list(read_lines(path)))])
+    assert ending.outcome is Outcome.REFUSED
+    assert ending.said.endswith("damaged after line 0 (it needs more memory than there is); download it again")
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [(b"\x28\xb5\x2f\xfd\x04", "zstd"), (b"PK\x03\x04\x14", "zip"), (bz2.compress(b"text", 1), "bzip2")],
+)
+def test_a_file_of_another_compression_is_to_be_unpacked(path: Path, head: bytes, kind: str):
+    path.write_bytes(head)
+    with pytest.raises(ValueError, match=f"^{path} is a {kind} file; expected plain text, .gz or .xz: unpack"):
+        list(read_lines(path))
+
+
+class BrokenDisk(io.RawIOBase):
+    """Its first bytes can be read."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        if not self.content:
+            raise OSError(errno.EIO, "Input/output error")
+        size = len(self.content)
+        buffer[:size], self.content = self.content, b""
+        return size
+
+
+@pytest.mark.parametrize("content", [b"", b"line\n"])
+def test_a_disk_that_fails_is_an_error_that_names_the_file(monkeypatch: pytest.MonkeyPatch, content: bytes):
+    for read in (read_lines, read_chunks):
+        stdin = io.BufferedReader(BrokenDisk(content))
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))
+        with pytest.raises(OSError, match="^standard input: reading failed.*: Input/output error$"):
+            list(read("-"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a file that opens but cannot be read")
+def test_a_file_that_cannot_be_read_is_named():
+    for read in (read_lines, read_chunks, check_inputs):
+        with pytest.raises(OSError, match="^/proc/self/mem: reading failed: Input/output error$"):
+            list(read("/proc/self/mem") or ())
+
+
+def test_damage_in_chunks_names_the_file(path: Path, monkeypatch: pytest.MonkeyPatch):
+    content = gzip.compress(b"text" * 9)[:-9]
+    path.write_bytes(content)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(content))))
+    for file, name in ((path, r"shard\.txt"), ("-", "^standard input")):
+        with pytest.raises(ValueError, match=rf"{name}: the compressed file is truncated or damaged \("):
+            list(read_chunks(file))
+
+
+def test_a_missing_file_is_an_error(path: Path):
+    with pytest.raises(FileNotFoundError, match=r"shard\.txt: there is no such file"):
+        list(read_lines(path))
+
+
+def test_a_folder_is_an_error(tmp_path: Path):
+    with pytest.raises(IsADirectoryError, match="is a folder; expected a text file"):
+        list(read_lines(tmp_path))
+
+
+def test_stopping_early_closes_the_file(path: Path):
+    path.write_text("a\nb\n")
+    lines = read_lines(path)
+    next(lines)
+    del lines  # an open file would be a ResourceWarning, and a warning is an error

@@ -1,0 +1,218 @@
+"""Archives of models: opened where they are, and hostile ones refused before they fill the disk or reach out of it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from attacks.mutations import mutants
+from elmokit.files import archives
+from elmokit.files.archives import unpacked
+from elmokit.formats.convert import convert
+from elmokit.formats.inspect import inspect
+from elmokit.formats.recognise import read_stored
+from elmokit.formats.weights import StoredBiLM
+from elmokit.system.messages import FormatError
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
+Equal = Callable[[StoredBiLM, StoredBiLM], None]
+NOISE = os.urandom(5000)
+
+
+def zipped(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return path
+
+
+def tarred(path: Path, *members: tarfile.TarInfo | tuple[str, bytes], mode: str = "w:gz") -> Path:
+    with tarfile.open(path, mode) as archive:  # pyright: ignore[reportCallIssue, reportArgumentType]
+        for member in members:
+            if isinstance(member, tarfile.TarInfo):
+                archive.addfile(member)
+            else:
+                info = tarfile.TarInfo(member[0])
+                info.size = len(member[1])
+                archive.addfile(info, io.BytesIO(member[1]))
+    return path
+
+
+def contents(archive: Path) -> dict[str, bytes]:
+    with unpacked(archive) as folder:
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_files_and_folders_come_out_and_the_only_folder_is_the_root(tmp_path: Path) -> None:
+    files = {"a.txt": b"1", "in/b.bin": NOISE}
+    shelled = [(f"shell/{name}", content) for name, content in files.items()]
+    assert contents(zipped(tmp_path / "flat.zip", *files.items())) == files
+    assert contents(zipped(tmp_path / "shell.zip", ("shell/", b""), *shelled)) == files
+    for mode in ("w", "w:gz"):
+        assert contents(tarred(tmp_path / "flat", *files.items(), mode=mode)) == files
+        assert contents(tarred(tmp_path / "shell", *shelled, mode=mode)) == files
+
+
+def test_the_folder_that_macos_adds_is_not_looked_at(tmp_path: Path) -> None:
+    folder = FIXTURES / "checkpoints" / "char"
+    files = [(f"model/{path.name}", path.read_bytes()) for path in folder.iterdir()]
+    path = zipped(tmp_path / "macos.zip", *files, ("__MACOSX/model/._options.json", b"\0\5\x16\7"))
+    assert read_stored(path).config == read_stored(folder).config
+    both = zipped(tmp_path / "two.zip", *files, ("another/a.txt", b"1"))
+    with pytest.raises(FormatError, match=r"two\.zip: is a zip archive, and holds only folders: another, model; give"):
+        read_stored(both)
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    with unpacked(zipped(tmp_path / "a.zip", ("a", b"1"))) as folder:
+        assert folder.is_relative_to(tmp_path / "temporary")
+    with pytest.raises(FormatError):
+        contents(zipped(tmp_path / "b.zip", ("a", b"1"), ("../b", b"1")))
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+@pytest.mark.parametrize(
+    "name", ["../a", "a/../../b", "/etc/a", "C:\\a", "a\\b", "a\x1b[2J", "x" * 300, "/".join("abcdefghij")]
+)
+def test_a_name_that_is_not_one_in_a_folder_is_refused(tmp_path: Path, name: str) -> None:
+    for archive in (zipped(tmp_path / "a.zip", (name, b"1")), tarred(tmp_path / "a.tar.gz", (name, b"1"))):
+        with pytest.raises(FormatError, match="is not the plain name of a file in a folder") as error:
+            contents(archive)
+        assert "\x1b" not in str(error.value)
+
+
+def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", ("name", b"1"))
+    path.write_bytes(path.read_bytes().replace(b"name", b"\0ame"))  # a zip's names end at a zero
+    with pytest.raises(FormatError, match=r"a\.zip: member : is not the plain name"):
+        contents(path)
+
+
+def link(kind: bytes) -> tarfile.TarInfo:
+    info = tarfile.TarInfo("link")
+    info.type, info.linkname = kind, "/etc/passwd"
+    return info
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+def test_links_and_devices_in_a_tar_are_refused(tmp_path: Path, kind: bytes) -> None:
+    with pytest.raises(FormatError, match="link: is a link or a device"):
+        contents(tarred(tmp_path / "a.tar.gz", link(kind)))
+
+
+def test_links_in_a_zip_are_refused(tmp_path: Path) -> None:
+    info = zipfile.ZipInfo("link")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with pytest.raises(FormatError, match="link: is a link or a device"):
+        contents(zipped(tmp_path / "a.zip", (info, b"/etc/passwd")))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("names", [("a", "a"), ("a", "a/b"), ("a/b", "a")])
+def test_a_name_that_comes_twice_is_refused(tmp_path: Path, names: tuple[str, str]) -> None:
+    for archive in (
+        zipped(tmp_path / "a.zip", *((name, b"1") for name in names)),
+        tarred(tmp_path / "a.tar.gz", *((name, b"1") for name in names)),
+    ):
+        with pytest.raises(FormatError, match="is there twice"):
+            contents(archive)
+
+
+def test_bombs_are_refused(tmp_path: Path) -> None:
+    zeros = bytes(30 << 20)
+    reason = "which no archive of trained weights does"
+    for archive in (
+        zipped(tmp_path / "a.zip", ("zeros", zeros)),
+        tarred(tmp_path / "a.tar.gz", ("zeros", zeros)),
+        tarred(tmp_path / "b.tar.gz", ("noise", NOISE), ("zeros", zeros)),
+    ):
+        with pytest.raises(FormatError, match=reason):
+            contents(archive)
+
+
+def test_a_zip_that_says_less_than_it_unpacks_to_is_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", ("zeros", bytes(30 << 20)))
+    size = (30 << 20).to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(size, (100).to_bytes(4, "little")))
+    with pytest.raises(FormatError, match="is damaged"):
+        contents(path)
+
+
+def test_a_header_of_gigabytes_in_a_tar_takes_no_memory(
+    tmp_path: Path, without_allocation: Callable[..., object]
+) -> None:
+    info = tarfile.TarInfo("a")
+    info.type, info.size = tarfile.XHDTYPE, 4 << 30
+    with gzip.open(tmp_path / "a.tar.gz", "wb", compresslevel=1) as file:
+        file.write(info.tobuf())
+        file.write(bytes(64 << 20))
+    with pytest.raises(FormatError), without_allocation(16 << 20):
+        contents(tmp_path / "a.tar.gz")
+
+
+def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 20)
+    contents(zipped(tmp_path / "a.zip", *((f"{number}", b"") for number in range(20))))
+    path = zipped(tmp_path / "b.zip", *((f"{number}", b"") for number in range(21)))
+    with pytest.raises(FormatError, match="holds more than 20 files"):
+        contents(path)
+
+
+def test_encrypted_files_are_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", ("a", NOISE))
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1  # the flag in the list of members
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match="is encrypted"):
+        contents(path)
+
+
+@pytest.mark.parametrize("name", ["nlpl/typical.zip", "allennlp/frozen.model.tar.gz"])
+def test_damaged_archives_are_read_or_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "archive"
+    for content in mutants((FIXTURES / name).read_bytes(), number=60, seed=3):
+        path.write_bytes(content)
+        try:
+            read_stored(path)
+        except ValueError as error:
+            assert str(path) in str(error)
+            assert "/tmp/elmokit-" not in str(error)
+
+
+def test_an_error_within_an_archive_names_the_archive(tmp_path: Path) -> None:
+    with zipfile.ZipFile(FIXTURES / "nlpl/typical.zip") as source:
+        members = [(name, source.read(name)) for name in source.namelist() if name != "options.json"]
+    path = zipped(tmp_path / "a.zip", *members, ("options.json", b'{"lstm": {}}'))
+    with pytest.raises(FormatError, match=r"a\.zip/options\.json: field lstm.projection_dim: is missing"):
+        read_stored(path)
+    files = {name: (FIXTURES / "many_langs/word_only" / name).read_bytes() for name in WORD_ONLY}
+    path = zipped(tmp_path / "b.zip", *(files | {"word.dic": b"\xff\t1\n"}).items())
+    with pytest.raises(FormatError, match=r"b\.zip/word\.dic, line 1: .* is not UTF-8"):
+        read_stored(path)
+    path = zipped(tmp_path / "c.zip", *((name, content) for name, content in files.items() if name != "word.dic"))
+    with pytest.raises(FormatError, match=r"c\.zip/word\.dic: is missing"):
+        read_stored(path)
+
+
+WORD_ONLY = ["config.json", "cnn_50_100_512_4096_sample.json", "encoder.pkl", "token_embedder.pkl", "word.dic"]
+
+
+def test_a_model_in_an_archive_is_inspected_and_converted(tmp_path: Path, assert_equal: Equal) -> None:
+    archive = FIXTURES / "nlpl/typical.zip"
+    inspection = inspect(archive)
+    assert (inspection.format, inspection.num_parameters, inspection.refusals) == ("bilm_tf", 5816, [])
+    assert inspection.files[archive] == archive.stat().st_size
+    convert(archive, tmp_path / "native", to="native")
+    assert_equal(read_stored(tmp_path / "native"), read_stored(archive))

@@ -1,0 +1,118 @@
+"""`convert`: the two formats into each other, and what the user is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from attacks.limited_disk import files_of_at_most
+from elmokit.formats.bilm_tf import write_bilm_tf
+from elmokit.formats.convert import convert
+from elmokit.formats.inspect import inspect
+from elmokit.formats.native import write_native
+from elmokit.formats.recognise import read_stored
+from elmokit.formats.weights import StoredBiLM
+from elmokit.system.messages import FormatError
+
+Make = Callable[..., StoredBiLM]
+Equal = Callable[[StoredBiLM, StoredBiLM], None]
+
+
+def test_a_softmax_is_kept_where_there_is_a_place_for_it(folder: Path, tmp_path: Path, assert_equal: Equal) -> None:
+    assert convert(folder, tmp_path / "copy", to="native") == []
+    assert_equal(read_stored(folder, with_softmax=True), read_stored(tmp_path / "copy", with_softmax=True))
+    assert convert(folder, tmp_path / "parts", to="native", max_file_bytes=24_000, dtype="float16") == []
+    assert (tmp_path / "parts" / "softmax-00001-of-00001.safetensors").is_file()
+    assert convert(folder, tmp_path / "without", to="native", include_softmax=False) == []
+    assert not read_stored(tmp_path / "without", with_softmax=None).has_softmax
+
+
+def test_a_softmax_that_is_left_out_is_said(folder: Path, tmp_path: Path, assert_equal: Equal) -> None:
+    notes = convert(folder, tmp_path / "hdf5", to="bilm_tf")
+    assert notes[0].startswith("the softmax was left out, because the HDF5 format cannot store it")
+    assert_equal(read_stored(folder), read_stored(tmp_path / "hdf5"))
+    with pytest.raises(FormatError, match="the HDF5 format cannot store it"):
+        read_stored(tmp_path / "hdf5", with_softmax=True)
+    with pytest.raises(FormatError, match="cannot store a softmax"):
+        write_bilm_tf(tmp_path / "other", read_stored(folder, with_softmax=True))
+
+
+def test_models_that_the_old_tools_refuse_are_said(make_stored: Make, tmp_path: Path) -> None:
+    stored = make_stored()
+    config = replace(stored.config, bidirectional=False, use_skip_connections=False, projection_dim=8)
+    write_bilm_tf(tmp_path / "forward", make_stored(config))
+    notes = "\n".join(convert(tmp_path / "forward", tmp_path / "again", to="bilm_tf"))
+    for words in ("only bidirectional models", "AllenNLP refuses models without skip connections", "8 filters"):
+        assert words in notes
+    write_bilm_tf(tmp_path / "usual", stored)
+    assert convert(tmp_path / "usual", tmp_path / "usual again", to="bilm_tf") == []
+
+
+def test_a_pair_of_files_is_converted(pair: Path, tmp_path: Path, assert_equal: Equal) -> None:
+    convert(pair / "options.json", tmp_path / "native", to="native", weights=pair / "weights.hdf5")
+    assert_equal(read_stored(pair), read_stored(tmp_path / "native"))
+
+
+def test_a_target_that_is_there_stays_as_it_is(folder: Path, pair: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    for to in ("native", "bilm_tf"):
+        with pytest.raises(FileExistsError, match="exists and is not an empty folder"):
+            convert(pair, folder, to=to)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_place_where_nothing_can_be_written_is_refused_before_the_model_is_read(tmp_path: Path) -> None:
+    target = Path("/proc/self/models/native")  # not even the superuser writes there
+    with pytest.raises(OSError) as refusal:
+        convert(tmp_path / "nothing", target, to="native")
+    assert refusal.value.filename == str(target)
+
+
+@pytest.mark.parametrize("most_bytes", [100, 3000, 9000])
+@pytest.mark.parametrize("write", [write_bilm_tf, write_native])
+def test_a_full_disk_is_an_error_and_leaves_nothing_behind(
+    make_stored: Make, tmp_path: Path, write: Callable[[Path, StoredBiLM], None], most_bytes: int
+) -> None:
+    """HDF5 itself crashes the process when it cannot write."""
+    stored = make_stored()
+    with files_of_at_most(most_bytes), pytest.raises(OSError, match="File too large") as error:
+        write(tmp_path / "model", stored)
+    assert list(tmp_path.iterdir()) == []
+    assert error.value.filename == str(tmp_path / "model")
+
+
+def test_arguments_that_make_no_sense_are_refused(pair: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="cannot convert to 'onnx'; expected native or bilm_tf"):
+        convert(pair, tmp_path / "out", to="onnx")
+    with pytest.raises(ValueError, match="bilm_tf is written in float32, not in float16"):
+        convert(pair, tmp_path / "out", to="bilm_tf", dtype="float16")
+    with pytest.raises(ValueError, match="bilm_tf keeps its weights in one file; max_file_bytes is for formats that"):
+        convert(pair, tmp_path / "out", to="bilm_tf", max_file_bytes=1000)
+    for settings in ({"max_file_bytes": 1000}, {"softmax_dtype": "int8"}):
+        with pytest.raises(ValueError, match="are about the softmax, which is to be left out"):
+            convert(pair, tmp_path / "out", to="native", include_softmax=False, **settings)  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_repository_for_the_hub_has_its_softmax_in_the_chosen_type(folder: Path, tmp_path: Path) -> None:
+    convert(folder, tmp_path / "hub", to="hugging_face", dtype="float16", softmax_dtype="int8")
+    convert(folder, tmp_path / "native", to="native", dtype="float16", softmax_dtype="int8")
+    found = inspect(tmp_path / "hub")
+    assert (found.dtypes, found.softmax_dtypes) == (["float16"], ["int8"])
+    softmaxes = [sorted((tmp_path / name).glob("softmax-*")) for name in ("hub", "native")]
+    assert [path.read_bytes() for path in softmaxes[0]] == [path.read_bytes() for path in softmaxes[1]] != []
+
+
+def test_a_repository_for_the_hub_is_a_native_model_with_a_card(
+    folder: Path, tmp_path: Path, assert_equal: Equal
+) -> None:
+    (note,) = convert(folder, tmp_path / "hub", to="hugging_face", dtype="float32")
+    assert note.startswith("README.md lacks the language, the training text and the licence")
+    assert_equal(read_stored(tmp_path / "hub", with_softmax=True), read_stored(folder, with_softmax=True))
+    card = (tmp_path / "hub" / "README.md").read_text()
+    assert card.startswith("---\nlibrary_name: elmokit\n")
+    assert "Elmo.from_pretrained" in card
+    assert "*.safetensors filter=lfs" in (tmp_path / "hub" / ".gitattributes").read_text()

@@ -1,0 +1,181 @@
+"""Models that read words and characters by their numbers: ELMoForManyLangs, and word-input models of bilm-tf."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attacks.mutations import mutants
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.convert import convert
+from elmokit.formats.inspect import inspect
+from elmokit.formats.recognise import read_stored, recognise
+from elmokit.formats.weights import StoredBiLM
+from elmokit.model.config import BiLMConfig, LookupConfig
+from elmokit.pretraining.config import PretrainingConfig
+from elmokit.system.messages import FormatError
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats"
+Equal = Callable[[StoredBiLM, StoredBiLM], None]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return shutil.copytree(FIXTURES / "many_langs" / "char_word", tmp_path / "model")
+
+
+def test_it_is_told_by_the_folder_and_by_each_of_its_files(model: Path) -> None:
+    for path in (model, model / "config.json", model / "encoder.pkl", model / "token_embedder.pkl"):
+        assert recognise(path).name == "many_langs"
+
+
+def test_an_inspection_says_what_is_read(model: Path) -> None:
+    inspection = inspect(model)
+    assert (inspection.num_parameters, inspection.refusals, inspection.risks) == (7233, [], [])
+    assert "a dictionary of 53, embedded in 7" in str(inspection)
+    assert "at most 21 per token" in str(inspection)
+    assert "characters" not in str(inspect(FIXTURES / "checkpoints" / "word"))
+
+
+@pytest.mark.parametrize("name", ["many_langs/char_word", "many_langs/word_only", "checkpoints/word"])
+def test_it_is_converted_to_the_native_format_and_to_no_hdf5(name: str, tmp_path: Path, assert_equal: Equal) -> None:
+    convert(FIXTURES / name, tmp_path / "native", to="native")
+    stored, again = read_stored(FIXTURES / name), read_stored(tmp_path / "native")
+    assert_equal(again, stored)
+    assert again.spelling == stored.spelling
+    assert inspect(tmp_path / "native").refusals == []
+    with pytest.raises(FormatError, match="stores models that read bytes; this one reads words of a dictionary"):
+        convert(FIXTURES / name, tmp_path / "pair", to="bilm_tf")
+
+
+def test_a_copy_of_elmo_keeps_the_dictionaries(model: Path) -> None:
+    elmo = Elmo(model, device="cpu")
+    copy = pickle.loads(pickle.dumps(elmo))
+    sentences = [["The", "dog"], ["밥"]]
+    assert all(map(np.array_equal, copy.encode(sentences), elmo.encode(sentences)))
+    assert copy.fingerprint() == elmo.fingerprint()
+
+
+def test_words_are_cut_in_characters_and_a_user_is_told(model: Path) -> None:
+    with pytest.warns(UserWarning, match="1 of 2 tokens are longer than the 19 characters that this model reads"):
+        Elmo(model, device="cpu").encode([["밥" * 20, "밥" * 19]])
+
+
+def test_an_absent_architecture_is_assumed_and_a_risk(model: Path) -> None:
+    (model / "cnn_50_100_512_4096_sample.json").unlink()
+    assert read_stored(model).config.max_characters_per_token == 50
+    assert "at most 50 characters per token are assumed" in str(inspect(model))
+
+
+def test_plain_lstms_are_refused_by_name() -> None:
+    with pytest.raises(FormatError, match="is a model of plain LSTMs"):
+        recognise(FIXTURES / "many_langs" / "lstm_word")
+
+
+def changed(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+REFUSALS = {
+    "another size": ("cnn_50_100_512_4096_sample.json", '"dim": 13', '"dim": 14', "lstm_dim is 13 in the tensors"),
+    "another encoder": ("cnn_50_100_512_4096_sample.json", '"elmo"', '"lstm"', "encoder.name: is lstm"),
+    "another activation": ("cnn_50_100_512_4096_sample.json", '"relu"', '"gelu"', "activation is 'gelu'"),
+    "a number too high": (
+        "word.dic",
+        "<oov>\t0",
+        "<oov>\t53",
+        r"word\.dic, line 1: is number 53; the weights have 53 rows",
+    ),
+    "no number": ("word.dic", "<oov>\t0", "<oov>\tx", r"word\.dic, line 1: is '<oov>\\\\tx'; expected a symbol"),
+    "two tabs": ("char.dic", "b\t1", "b\tb\t1", r"char\.dic, line 2"),
+    "no boundary": ("word.dic", "<bos>", "<boss>", "the dictionary of words lacks <bos>"),
+    "no padding": ("char.dic", "<pad>", "<pat>", "the dictionary of characters lacks <pad>"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_files_that_do_not_belong_together_are_refused(model: Path, name: str) -> None:
+    file, old, new, reason = REFUSALS[name]
+    changed(model / file, old, new)
+    with pytest.raises(FormatError, match=reason):
+        read_stored(model)
+
+
+def test_missing_files_and_links_are_refused(model: Path, tmp_path: Path) -> None:
+    (model / "word.dic").rename(tmp_path / "word.dic")
+    (model / "word.dic").symlink_to(tmp_path / "word.dic")
+    with pytest.raises(FormatError, match=r"word\.dic: is missing, or a link out"):
+        read_stored(model)
+    (model / "token_embedder.pkl").unlink()
+    with pytest.raises(FormatError, match=r"has no token_embedder\.pkl"):
+        read_stored(model)
+
+
+def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path) -> None:
+    folder = shutil.copytree(FIXTURES / "checkpoints" / "word", tmp_path / "word")
+    changed(folder / "vocab.txt", "<UNK>\n", "<UNK>\nmore\n")
+    with pytest.raises(FormatError, match="has 45 tokens, but the table of words has 44 rows"):
+        read_stored(folder)
+    (folder / "vocab.txt").unlink()
+    with pytest.raises(FormatError, match="reads words of a vocabulary, but there is no vocabulary"):
+        read_stored(folder)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("words", {"<bos>": 1}, "lacks <eos> and <oov>"),
+        ("words", {"<bos>": True}, "not a whole number"),
+        ("begin", None, "is null; expected text"),
+        ("more", 1, "is not known"),
+    ],
+)
+def test_a_damaged_dictionary_of_a_native_model_is_refused(
+    model: Path, tmp_path: Path, field: str, value: object, reason: str
+) -> None:
+    convert(model, tmp_path / "native", to="native")
+    path = tmp_path / "native" / "dictionary.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {field: value}))
+    with pytest.raises(FormatError, match=rf"dictionary\.json: .*{reason}"):
+        read_stored(tmp_path / "native")
+
+
+def test_a_dictionary_that_is_too_large_for_the_rows_is_refused_before_it_is_parsed(
+    model: Path, tmp_path: Path
+) -> None:
+    convert(model, tmp_path / "native", to="native")
+    path = tmp_path / "native" / "dictionary.json"
+    path.write_text('{"words": [' + "[]," * 700_000 + "[]]}")
+    with pytest.raises(FormatError, match=r"dictionary\.json: has more than 1\.1 MiB"):
+        read_stored(tmp_path / "native")
+    assert "has more than 1.1 MiB" in str(inspect(tmp_path / "native"))
+
+
+@pytest.mark.parametrize("name", ["word.dic", "config.json", "cnn_50_100_512_4096_sample.json", "token_embedder.pkl"])
+def test_damaged_files_are_read_or_refused(model: Path, name: str) -> None:
+    for content in mutants((model / name).read_bytes(), number=12, seed=2):
+        (model / name).write_bytes(content)
+        try:
+            read_stored(model)
+        except ValueError as error:
+            assert str(model) in str(error)
+
+
+def test_such_a_model_is_not_trained() -> None:
+    lookup = LookupConfig(num_words=9, word_dim=512, num_symbols=0, padding_symbol=0, projects=False)
+    bilm = replace(BiLMConfig(), filters=(), num_highway_layers=0, lookup=lookup)
+    with pytest.raises(ValueError, match="cannot be trained"):
+        replace(PretrainingConfig(), bilm=bilm)
+    with pytest.raises(ValueError, match="vectors of 511 are not projected"):
+        replace(bilm, lookup=replace(lookup, word_dim=511))
+    with pytest.raises(ValueError, match="neither|expected words with a width"):
+        replace(lookup, num_words=0)

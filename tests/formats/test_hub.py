@@ -1,0 +1,231 @@
+"""Models on the Hub, with a stand-in for it on this machine: uploaded, downloaded, pinned, read from the cache."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats import hub
+from elmokit.formats.convert import convert
+from elmokit.formats.inspect import inspect
+from toy_bilm import random_bilm
+from toy_hub import Repository, ToyHub, serving_hub
+from toy_language_model import write_toy
+
+pytest.importorskip("huggingface_hub", reason="needs the extra: pip install 'elmokit[hub]'")
+
+# huggingface_hub hands a file to httpx as it did when httpx did not mind.
+pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
+
+SENTENCES = [["the", "cat", "sat", "."], ["밥"]]
+ADDRESS = "hf://ann/tiny"
+ELMO = Elmo(random_bilm(seed=5))
+OTHER = Elmo(random_bilm(seed=6))
+
+
+@pytest.fixture
+def toy_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ToyHub]:
+    """What HF_ENDPOINT, HF_HUB_CACHE and HF_TOKEN would set, had they been there when huggingface_hub was imported."""
+    constants: Any = pytest.importorskip("huggingface_hub.constants")
+    with serving_hub() as serving:
+        monkeypatch.setattr(constants, "ENDPOINT", serving.url)
+        template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace("https://huggingface.co", serving.url)
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
+        monkeypatch.setenv("HF_TOKEN", serving.token)
+        yield serving
+
+
+def assert_same_vectors(one: Elmo, other: Elmo) -> None:
+    for a, b in zip(one.encode(SENTENCES, layers="all"), other.encode(SENTENCES, layers="all"), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_what_is_pushed_can_be_loaded(toy_hub: ToyHub):
+    address = ELMO.push_to_hub(ADDRESS)
+    loaded = Elmo.from_pretrained(ADDRESS)
+    assert_same_vectors(loaded, ELMO)
+    assert loaded.name == ADDRESS and address == f"{ADDRESS}@{toy_hub.repositories['ann/tiny'].names['main']}"
+    assert sorted(toy_hub.repositories["ann/tiny"].files("main")) == [
+        ".gitattributes",
+        "README.md",
+        "config.json",
+        "model.safetensors",
+    ]
+    card = toy_hub.repositories["ann/tiny"].files("main")["README.md"].decode()
+    assert card.startswith("---\nlibrary_name: elmokit\n") and f"Elmo.from_pretrained('{ADDRESS}')" in card
+
+
+def test_a_repository_may_be_private_its_weights_float16_and_its_commit_has_a_message(toy_hub: ToyHub):
+    ELMO.push_to_hub(ADDRESS, dtype="float16", private=True, message="Half of it")
+    repository = toy_hub.repositories["ann/tiny"]
+    assert repository.private and repository.messages[-1] == "Half of it"
+    assert inspect(ADDRESS).dtypes == ["float16"]
+
+
+def test_a_card_that_was_completed_is_kept(toy_hub: ToyHub):
+    ELMO.push_to_hub(ADDRESS)
+    toy_hub.repositories["ann/tiny"].commit({"README.md": b"My own words."})
+    OTHER.push_to_hub(ADDRESS)
+    assert toy_hub.repositories["ann/tiny"].files("main")["README.md"] == b"My own words."
+    assert_same_vectors(Elmo.from_pretrained(ADDRESS), OTHER)
+
+
+def test_a_branch_a_tag_or_a_commit_can_be_asked_for(toy_hub: ToyHub):
+    first = ELMO.push_to_hub(ADDRESS)
+    repository = toy_hub.repositories["ann/tiny"]
+    repository.names |= {"v1": repository.names["main"], "next": repository.names["main"]}
+    OTHER.push_to_hub(f"{ADDRESS}@next")
+    for name, expected in (("v1", ELMO), ("next", OTHER), (first.partition("@")[2], ELMO)):
+        assert_same_vectors(Elmo.from_pretrained(f"{ADDRESS}@{name}"), expected)
+    assert_same_vectors(Elmo.from_pretrained(ADDRESS), ELMO)
+
+
+def test_what_is_in_the_cache_is_not_downloaded_again_and_a_commit_needs_no_network(toy_hub: ToyHub):
+    pinned = ELMO.push_to_hub(ADDRESS)
+    Elmo.from_pretrained(pinned)
+    toy_hub.requests.clear()
+    Elmo.from_pretrained(pinned)
+    assert toy_hub.requests == []
+    Elmo.from_pretrained(ADDRESS)
+    assert toy_hub.requests == ["GET /api/models/ann/tiny/revision/main"]
+
+
+def test_a_model_of_a_branch_stays_that_of_its_commit(toy_hub: ToyHub):
+    ELMO.push_to_hub(ADDRESS)
+    loaded = Elmo.from_pretrained(ADDRESS)
+    loaded.encode(SENTENCES)  # packs the weights; the module is read again when it is asked for
+    OTHER.push_to_hub(ADDRESS)
+    assert_same_vectors(loaded, ELMO)
+    assert loaded.fingerprint() == ELMO.fingerprint() == pickle.loads(pickle.dumps(loaded)).fingerprint()
+
+
+def test_without_a_network_the_cache_is_enough(toy_hub: ToyHub, monkeypatch: pytest.MonkeyPatch):
+    ELMO.push_to_hub(ADDRESS)
+    Elmo.from_pretrained(ADDRESS)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    toy_hub.requests.clear()
+    assert_same_vectors(Elmo.from_pretrained(ADDRESS), ELMO)
+    assert toy_hub.requests == []
+    with pytest.raises(FileNotFoundError, match="hf://ann/other is not in the cache, and the Hub cannot be reached"):
+        Elmo.from_pretrained("hf://ann/other")
+
+
+def test_only_files_of_our_format_are_downloaded(toy_hub: ToyHub):
+    ELMO.push_to_hub(ADDRESS)
+    files = {
+        "pytorch_model.bin": b"pickle",
+        "elmo.hdf5": b"hdf5",
+        "deeper/model.safetensors": b"",
+        "run.py": b"print()",
+    }
+    toy_hub.repositories["ann/tiny"].commit(files)
+    folder = hub.download(ADDRESS)
+    assert sorted(path.name for path in folder.rglob("*")) == ["README.md", "config.json", "model.safetensors"]
+
+
+@pytest.mark.parametrize("files", [{"model.safetensors": b""}, {"config.json": b'{"model_type": "bert"}'}])
+def test_the_model_of_another_program_is_refused_before_its_weights_are_downloaded(
+    toy_hub: ToyHub, files: dict[str, bytes]
+):
+    toy_hub.repositories["ann/bert"] = Repository()
+    toy_hub.repositories["ann/bert"].commit({"model.safetensors": b"", **files})
+    with pytest.raises(ValueError, match="hf://ann/bert is not a model of elmokit.*elmokit convert FILES FOLDER"):
+        Elmo.from_pretrained("hf://ann/bert")
+    assert not [request for request in toy_hub.requests if "safetensors" in request]
+
+
+def test_a_damaged_model_is_refused_by_name(toy_hub: ToyHub):
+    ELMO.push_to_hub(ADDRESS)
+    config = json.loads(toy_hub.repositories["ann/tiny"].files("main")["config.json"])
+    config["bilm"]["lstm_dim"] = 17
+    toy_hub.repositories["ann/tiny"].commit({"config.json": json.dumps(config).encode()})
+    with pytest.raises(ValueError, match=r"model\.safetensors"):
+        Elmo.from_pretrained(ADDRESS)
+
+
+def test_a_model_with_its_softmax_as_convert_writes_it_is_read_with_it(toy_hub: ToyHub, tmp_path: Path):
+    convert(write_toy(tmp_path / "toy"), tmp_path / "repository", to="hugging_face", max_file_bytes=60_000)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "repository").iterdir()}
+    assert any(name.startswith("softmax-") for name in files)
+    toy_hub.repositories["ann/toy"] = Repository()
+    toy_hub.repositories["ann/toy"].commit(files)
+    (surprisal,) = Elmo.from_pretrained("hf://ann/toy").surprisal([["a", "b"]])
+    (expected,) = Elmo.from_pretrained(tmp_path / "toy").surprisal([["a", "b"]])
+    np.testing.assert_array_equal(surprisal.forward.bits, expected.forward.bits)
+
+
+def test_the_command_line_takes_an_address(toy_hub: ToyHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    ELMO.push_to_hub(ADDRESS)
+    assert main(["inspect", ADDRESS]) == 0
+    assert main(["convert", ADDRESS, str(tmp_path / "released"), "--to", "bilm_tf"]) == 0
+    assert_same_vectors(Elmo.from_pretrained(tmp_path / "released"), ELMO)
+    assert main(["inspect", "hf://ann/nothing"]) == 2
+    assert "hf://ann/nothing: the Hub has no such repository" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", ["hf://", "hf://tiny", "hf://a/b/c", "hf://a/b@", "hf://a/../b", "hf://a/b@x y"])
+def test_what_is_not_an_address_is_refused(wrong: str):
+    with pytest.raises(ValueError, match="is not the address of a model on the Hub; expected hf://user/model"):
+        Elmo.from_pretrained(wrong)
+    with pytest.raises(ValueError, match="is not the address of a model on the Hub"):
+        ELMO.push_to_hub(wrong)
+
+
+def test_a_path_made_of_an_address_is_one():
+    assert hub.is_address(Path("hf://ann/tiny@v1"))
+    assert hub.parts_of(Path("hf://ann/tiny@v1")) == ("ann/tiny", "v1")
+    assert hub.parts_of("hf://ann/tiny") == ("ann/tiny", None)
+
+
+def test_what_is_not_there_is_said(toy_hub: ToyHub, monkeypatch: pytest.MonkeyPatch):
+    ELMO.push_to_hub(ADDRESS, private=True)
+    with pytest.raises(FileNotFoundError, match="hf://ann/tiny@v9: the repository has no such branch, tag or commit"):
+        Elmo.from_pretrained(f"{ADDRESS}@v9")
+    monkeypatch.delenv("HF_TOKEN")
+    with pytest.raises(FileNotFoundError, match="hf://ann/tiny: the Hub has no such repository.*hf auth login"):
+        Elmo.from_pretrained(ADDRESS)
+    with pytest.raises(OSError, match="hf://ann/tiny: the Hub refused, or was not reached: .*401"):
+        ELMO.push_to_hub(ADDRESS)
+    toy_hub.repositories["ann/gated"] = Repository(gated=True)
+    toy_hub.repositories["ann/gated"].commit({"config.json": b"{}"})
+    with pytest.raises(PermissionError, match="hf://ann/gated is gated: ask for access"):
+        Elmo.from_pretrained("hf://ann/gated")
+
+
+@pytest.mark.slow
+def test_environment_variables_choose_the_hub_and_the_cache(toy_hub: ToyHub, forks: Any, tmp_path: Path):
+    ELMO.push_to_hub(ADDRESS)
+    script = "from elmokit import Elmo; print(Elmo.from_pretrained('hf://ann/tiny').fingerprint())"
+    environment = {"HF_ENDPOINT": toy_hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1"}
+    done = forks.run_script(script, **environment)
+    assert done.stdout.split() == [ELMO.fingerprint()], done.stderr
+    done = forks.run_script(script, **environment, HF_HUB_OFFLINE="1")
+    assert done.stdout.split() == [ELMO.fingerprint()], done.stderr
+
+
+@pytest.mark.slow
+def test_the_example_runs(toy_hub: ToyHub, forks: Any, tmp_path: Path):
+    example = Path(__file__).parents[2] / "examples" / "integrations" / "hub.py"
+    environment = {"HF_ENDPOINT": toy_hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1"}
+    done = forks.run_script(example.read_text(encoding="utf-8"), "hf://ann/mini", HF_TOKEN="hf_toy", **environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"uploaded: hf://ann/mini@{toy_hub.repositories['ann/mini'].names['main']}\n")
+    assert "largest difference of a vector: 0.0e+00" in done.stdout  # the bundled model is in float16 itself
+
+
+def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ValueError, match=r"\(hf://\.\.\.\) needs huggingface_hub: pip install 'elmokit\[hub\]'"):
+        Elmo.from_pretrained(ADDRESS)

@@ -1,0 +1,118 @@
+"""`inspect` says what a model is and what is wrong with it, reads no weights and needs no torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import pytest
+
+from elmokit.formats.inspect import inspect
+from elmokit.formats.native import write_native
+from elmokit.formats.weights import StoredBiLM
+
+Make = Callable[..., StoredBiLM]
+
+
+def test_a_native_model(folder: Path) -> None:
+    inspection = inspect(folder)
+    assert inspection.format == "native"
+    assert {path.name for path in inspection.files} == {
+        "config.json",
+        "model.safetensors",
+        "vocabulary.txt",
+        "README.md",
+    }
+    assert all(path.stat().st_size == size for path, size in inspection.files.items())
+    assert inspection.dtypes == ["float32"]
+    assert inspection.num_parameters == 3622
+    assert inspection.num_softmax_parameters == 20 * 7
+    assert inspection.vocabulary_size == 20
+    assert inspection.refusals == inspection.risks == []
+    text = str(inspection)
+    for words in (
+        "native",
+        "model.safetensors  ",
+        "2 layers of 10 cells projected to 6, forward and backward, skip connections",
+        "3,622 (3,762 with the softmax)",
+        "20 tokens",
+        "none found",
+    ):
+        assert words in text
+
+
+def test_a_pair(pair: Path) -> None:
+    inspection = inspect(pair)
+    assert inspection.format == "bilm_tf"
+    assert {path.name for path in inspection.files} == {"options.json", "weights.hdf5", "vocabulary.txt"}
+    assert inspection.dtypes == ["float32"]
+    assert (inspection.num_parameters, inspection.num_softmax_parameters) == (3622, None)
+    assert inspection.vocabulary_size == 4
+    assert "3,622 (no softmax)" in str(inspection)
+    assert inspect(pair / "options.json", pair / "weights.hdf5").vocabulary_size is None
+
+
+@pytest.mark.parametrize("name", ["bilm_tf", "allennlp"])
+def test_the_published_fixtures(published: Callable[[str], Path], name: str) -> None:
+    inspection = inspect(published(name))
+    assert (inspection.format, inspection.num_parameters, inspection.refusals) == ("bilm_tf", 105_120, [])
+    assert any("not of the model" in risk and "lm_embeddings_0.hdf5" in risk for risk in inspection.risks)
+
+
+def test_the_parts_of_a_softmax_are_counted(make_stored: Make, tmp_path: Path) -> None:
+    write_native(tmp_path / "model", make_stored(num_tokens=2000), max_file_bytes=24_000, dtype="float16")
+    inspection = inspect(tmp_path / "model")
+    assert inspection.num_softmax_rows == 2000
+    assert inspection.dtypes == ["float16"]
+    assert sum(path.name.startswith("softmax") for path in inspection.files) == 2
+    (tmp_path / "model" / "softmax-00001-of-00002.safetensors").unlink()
+    assert "softmax-00001-of-00002.safetensors: is missing" in inspect(tmp_path / "model").refusals[0]
+
+
+def test_every_refusal_is_listed_not_only_the_first(pair: Path) -> None:
+    with h5py.File(pair / "weights.hdf5", "r+") as file:
+        del file["char_embed"]
+        del file["CNN/b_cnn_0"]
+        file["CNN/b_cnn_0"] = h5py.ExternalLink("/etc/passwd", "/x")
+        del file["CNN/b_cnn_1"]
+        file["CNN/b_cnn_1"] = [1, 2, 3, 4, 5]
+    refusals = "\n".join(inspect(pair).refusals)
+    for reason in ("b_cnn_0: is an external link", "char_embed: is missing", "b_cnn_1: holds integers"):
+        assert reason in refusals
+    assert "refused     " in str(inspect(pair))
+
+
+def test_a_long_list_of_refusals_is_cut_in_the_text(pair: Path) -> None:
+    with h5py.File(pair / "weights.hdf5", "r+") as file:
+        for number in range(300):
+            file[f"link{number}"] = h5py.SoftLink("/x")
+    inspection = inspect(pair)
+    assert len(inspection.refusals) == 300
+    assert "... and 250 more" in str(inspection)
+
+
+def test_no_weight_is_read(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    with weights.open("r+b") as file:
+        file.seek(3000)
+        file.write(b"\xff" * 8000)  # NaN
+    assert inspect(folder).refusals == []
+
+
+def test_neither_inspection_nor_conversion_imports_torch(pair: Path, tmp_path: Path) -> None:
+    program = f"""
+import sys
+from elmokit.formats.convert import convert
+from elmokit.formats.inspect import inspect
+print(inspect({str(pair)!r}))
+convert({str(pair)!r}, {str(tmp_path / "native")!r}, to="native")
+print(inspect({str(tmp_path / "native")!r}))
+assert "torch" not in sys.modules
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "bilm-tf / AllenNLP" in result.stdout
+    assert "native (config.json, safetensors)" in result.stdout

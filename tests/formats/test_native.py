@@ -1,0 +1,400 @@
+"""The native folder: what it holds, what is refused in it, and that it is never half written."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elmokit.files.mapped_safetensors import read_header
+from elmokit.formats import native
+from elmokit.formats.inspect import inspect
+from elmokit.formats.native import read_native, write_native
+from elmokit.formats.recognise import read_stored
+from elmokit.formats.weights import StoredBiLM
+from elmokit.system.messages import FormatError
+from elmokit.text.vocabulary import Vocabulary
+
+Make = Callable[..., StoredBiLM]
+Frugal = Callable[[], AbstractContextManager[None]]
+Change = Callable[[dict[str, Any]], object]
+Equal = Callable[[StoredBiLM, StoredBiLM], None]
+EMBEDDING = "char_encoder.embedding.weight"
+
+
+def test_the_folder_is_what_the_format_says(folder: Path) -> None:
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+        "vocabulary.txt",
+    ]
+    config = json.loads((folder / "config.json").read_text())
+    assert (config["format"], config["version"]) == ("elmokit", 1)
+    assert config["bilm"]["filters"] == [[1, 3], [2, 5]]
+    assert "[1, 3]" in (folder / "config.json").read_text()
+    assert "parameters" in (folder / "README.md").read_text()
+    assert Vocabulary.read(folder / "vocabulary.txt").tokens[:3] == ["<S>", "</S>", "<UNK>"]
+
+
+def test_the_card_is_the_writers(make_stored: Make, tmp_path: Path) -> None:
+    write_native(tmp_path / "model", make_stored(), card="# Mine\n")
+    write_native(tmp_path / "model", make_stored())
+    assert (tmp_path / "model" / "README.md").read_text() == "# Mine\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.update(version=2), "field version: is 2; this elmokit reads version 1, install a newer elmokit"),
+        (lambda c: c.update(version="1"), "field version: is text; expected a whole number"),
+        (lambda c: c.pop("version"), "field version: is missing"),
+        (
+            lambda c: c.update(weights="other.bin"),
+            "field weights: is not known; expected format, version, bilm, pretraining",
+        ),
+        (lambda c: c.update(pretraining=[1]), "field pretraining: is a list; expected an object"),
+        (lambda c: c.pop("bilm"), "field bilm: is missing"),
+        (lambda c: c["bilm"].update(dropout=0.1), r"field bilm\.dropout: is not known; expected filters, "),
+        (lambda c: c["bilm"].pop("lstm_dim"), r"field bilm\.lstm_dim: is missing"),
+        (lambda c: c["bilm"].pop("cell_clip"), r"field bilm\.cell_clip: is missing"),
+        (lambda c: c["bilm"].update(cell_clip=0), "cell_clip is 0"),
+        (lambda c: c["bilm"].update(lstm_dim=1 << 50), r"field bilm\.lstm_dim: is \d+; expected 1 to 1048576"),
+        (lambda c: c["bilm"].update(num_layers=10**9), r"field bilm\.num_layers: is 1000000000; expected 1 to 64"),
+        (lambda c: c["bilm"].update(num_layers=True), r"field bilm\.num_layers: is a boolean"),
+        (lambda c: c["bilm"].update(activation=None), r"field bilm\.activation: is null; expected text"),
+        (lambda c: c["bilm"].update(num_characters=300), r"field bilm\.num_characters: is 300; expected 261 to 262"),
+        (lambda c: c["bilm"].update(bidirectional="no"), r"field bilm\.bidirectional: is text"),
+    ],
+)
+def test_refuses_a_config(folder: Path, change: Change, message: str) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    change(config)
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(FormatError, match=rf"config\.json: .*{message}"):
+        read_stored(folder)
+    assert inspect(folder).refusals
+
+
+def test_sizes_that_the_weights_do_not_have_are_refused_before_anything_is_allocated(
+    folder: Path, without_allocation: Frugal
+) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    config["bilm"] |= {"lstm_dim": 1 << 20, "projection_dim": 1 << 20, "num_layers": 64}
+    (folder / "config.json").write_text(json.dumps(config))
+    with (
+        without_allocation(),
+        pytest.raises(FormatError, match=r"model\.safetensors: .* has shape .*; the config says"),
+    ):
+        read_native(folder)
+
+
+def _write_header(path: Path, header: dict[str, Any] | bytes, data: bytes) -> None:
+    encoded = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(len(encoded).to_bytes(8, "little") + encoded + data)
+
+
+def _read_raw(path: Path) -> tuple[dict[str, Any], bytes]:
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    return json.loads(content[8 : 8 + length]), content[8 + length :]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h: h[EMBEDDING].update(dtype="F64"), f"tensor {EMBEDDING}: is of type F64; expected F32 or F16"),
+        (lambda h: h[EMBEDDING].update(dtype="I64"), f"tensor {EMBEDDING}: is of type I64"),
+        (lambda h: h[EMBEDDING].update(shape=[131, 8]), f"{EMBEDDING}: has shape .131, 8.; the config says .262, 4."),
+        (lambda h: h[EMBEDDING].update(shape=[1 << 35, 1 << 35]), f"tensor {EMBEDDING}: has 4192 bytes"),
+        (lambda h: h[EMBEDDING].update(shape=[-262, -4]), rf"field {EMBEDDING}\.shape: is -262; expected 0 to"),
+        (lambda h: h[EMBEDDING].update(shape=[262.0, 4]), "is a number; expected a whole number"),
+        (lambda h: h[EMBEDDING].update(data_offsets=[0]), "has 1 data_offsets; expected 2"),
+        (lambda h: h[EMBEDDING].update(data_offsets=[4192, 0]), "has -4192 bytes"),
+        (lambda h: h[EMBEDDING].update(data_offsets=[0, 1 << 62]), "expected 0 to"),
+        (lambda h: _move(h, EMBEDDING, 4), "starts at byte"),
+        (lambda h: _move(h, "softmax.bias", -4), "starts at byte"),
+        (lambda h: h.pop(EMBEDDING), "starts at byte"),
+        (lambda h: h.pop("softmax.weight"), "its tensors end at byte .*: it is cut short"),
+        (lambda h: h[EMBEDDING].update(extra=1), rf"field {EMBEDDING}\.extra: is not known"),
+        (lambda h: h.update({EMBEDDING: 7}), f"field {EMBEDDING}: is a number; expected an object"),
+        (lambda h: _rename(h, EMBEDDING, "other"), f"{EMBEDDING}: is missing; expected shape"),
+        (lambda h: h.update(other={"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}), "other: is not a weight"),
+    ],
+)
+def test_refuses_a_header(folder: Path, without_allocation: Frugal, change: Change, message: str) -> None:
+    weights = folder / "model.safetensors"
+    header, data = _read_raw(weights)
+    change(header)
+    _write_header(weights, header, data)
+    with without_allocation(), pytest.raises(FormatError, match=rf"model\.safetensors: .*({message})"):
+        read_native(folder)
+    assert inspect(folder).refusals
+
+
+def _move(header: dict[str, Any], name: str, by: int) -> None:
+    header[name]["data_offsets"] = [offset + by for offset in header[name]["data_offsets"]]
+
+
+def _rename(header: dict[str, Any], name: str, new: str) -> None:
+    header[new] = header.pop(name)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "cut short"),
+        (b"abc", "cut short"),
+        ((1 << 62).to_bytes(8, "little") + b"{", "its header would have 4194304.0 TiB"),
+        ((50_000_000).to_bytes(8, "little") + b"{" + b" " * 1000, "cut short"),
+        ((2).to_bytes(8, "little") + b"[]", "header: holds a list; expected an object"),
+        ((2).to_bytes(8, "little") + b"{}", "is missing; expected shape"),
+        ((8).to_bytes(8, "little") + b'{"a":NaN', "header: is not valid JSON"),
+        ((19).to_bytes(8, "little") + b'{"a": {}, "a": {}} ', 'the key "a" is repeated'),
+        ((9).to_bytes(8, "little") + b'{"a":"\xff"}', "header: is not UTF-8"),
+    ],
+    ids=range(9),
+)
+def test_refuses_what_is_not_safetensors(folder: Path, content: bytes, message: str) -> None:
+    (folder / "model.safetensors").write_bytes(content)
+    with pytest.raises(FormatError, match=rf"model\.safetensors: .*{message}"):
+        read_native(folder)
+    assert inspect(folder).refusals
+
+
+def test_refuses_a_file_cut_short_wherever_it_is_cut(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    whole = weights.read_bytes()
+    for length in [*range(0, 3000, 97), *range(3000, len(whole), 1999), len(whole) - 1]:
+        weights.write_bytes(whole[:length])
+        with pytest.raises(FormatError, match=r"model\.safetensors: "):
+            read_native(folder)
+    weights.write_bytes(whole + b"\0")
+    with pytest.raises(FormatError, match=r"its tensors end at byte"):
+        read_native(folder)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_a_header_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.safetensors"
+    for prefix in (b"", len(content).to_bytes(8, "little"), (len(content) + 1).to_bytes(8, "little") + b"{"):
+        path.write_bytes(prefix + content)
+        try:
+            read_header(path)
+        except FormatError as error:
+            assert str(error).isprintable()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_refuses_weights_that_are_not_finite(folder: Path, make_stored: Make, value: float, dtype: str) -> None:
+    stored = make_stored()
+    stored.tensors["char_encoder.highways.0.gate.bias"][3] = 1234.0
+    write_native(folder, stored, dtype=dtype)
+    weights = folder / "model.safetensors"
+    pattern, damage = (np.array(number, dtype).tobytes() for number in (1234.0, value))
+    weights.write_bytes(weights.read_bytes().replace(pattern, damage))
+    with pytest.raises(FormatError, match=r"tensor char_encoder\.highways\.0\.gate\.bias: holds NaN or infinity"):
+        read_native(folder)
+
+
+def test_refuses_to_write_what_could_not_be_read(make_stored: Make, tmp_path: Path) -> None:
+    target = tmp_path / "model"
+    name = "forward_lstm.layers.0.bias"
+
+    def changed(**tensors: np.ndarray) -> StoredBiLM:
+        stored = make_stored(num_tokens=5)
+        return replace(
+            stored, tensors=stored.tensors | {key.replace("__", "."): value for key, value in tensors.items()}
+        )
+
+    bias = make_stored().tensors[name]
+    cases: list[tuple[StoredBiLM, dict[str, Any], str]] = [
+        (changed(forward_lstm__layers__0__bias=bias[:-1]), {}, rf"{name}: has shape \(39,\)"),
+        (changed(forward_lstm__layers__0__bias=bias.astype(np.float64)), {}, f"{name}: is float64"),
+        (changed(forward_lstm__layers__0__bias=bias * np.float32(np.nan)), {}, f"{name}: holds NaN"),
+        (changed(forward_lstm__layers__0__bias=bias + np.float32(1e5)), {"dtype": "float16"}, "too large for float16"),
+        (changed(other=bias), {}, "other: is not a weight"),
+        (changed(softmax__bias=bias), {}, "softmax.weight: has shape"),
+        (changed(char_encoder__embedding__weight=np.ones((262, 4), np.float32)), {}, "row 0 is for padding tokens"),
+        (
+            replace(changed(), vocabulary=Vocabulary(["<S>", "</S>", "<UNK>"])),
+            {},
+            "softmax has 5 rows, but the vocabulary has 3",
+        ),
+        (replace(changed(), pretraining={"loss": float("nan")}), {}, r"config\.json: cannot be written as JSON"),
+        (replace(changed(), pretraining={"notes": "x" * (5 << 20)}), {}, "would have 5.0 MiB; at most 4.0 MiB"),
+        (changed(), {"dtype": "bfloat16"}, "dtype is 'bfloat16'; expected float32 or float16"),
+        (changed(), {"max_file_bytes": 5000}, "max_file_bytes is 5000"),
+    ]
+    for stored, arguments, message in cases:
+        with pytest.raises(ValueError, match=message):
+            write_native(target, stored, **arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_file_is_said(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match=r"model\.safetensors: there is no such file"):
+        read_native(folder)
+    assert any("model.safetensors" in refusal for refusal in inspect(folder).refusals)
+
+
+def test_a_pipe_in_place_of_a_file_does_not_keep_us_waiting(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    os.mkfifo(folder / "model.safetensors")
+    with pytest.raises(FileNotFoundError):
+        read_native(folder)
+
+
+def test_a_model_without_its_softmax_says_so(make_stored: Make, folder: Path) -> None:
+    write_native(folder, make_stored(num_tokens=20).without_softmax())
+    assert not read_native(folder).has_softmax
+    with pytest.raises(FormatError, match="has no softmax"):
+        read_native(folder, with_softmax=True)
+
+
+def test_an_incomplete_softmax_is_refused_only_when_it_is_wanted(make_stored: Make, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    write_native(folder, make_stored(num_tokens=2000), max_file_bytes=24_000)
+    second = folder / "softmax-00002-of-00003.safetensors"
+    content = second.read_bytes()
+    second.unlink()
+    read_native(folder)
+    with pytest.raises(FormatError, match=r"softmax-00002-of-00003\.safetensors: is missing; the softmax has 3 parts"):
+        read_native(folder, with_softmax=True)
+    second.write_bytes(content[:-1])
+    with pytest.raises(FormatError, match=r"softmax-00002-of-00003\.safetensors: .*cut short"):
+        read_native(folder, with_softmax=True)
+    second.write_bytes((folder / "model.safetensors").read_bytes())
+    with pytest.raises(FormatError, match=r"softmax-00002-of-00003\.safetensors: holds .*; expected"):
+        read_native(folder, with_softmax=True)
+    second.write_bytes(content)
+    (folder / "softmax-00002-of-00007.safetensors").write_bytes(content)
+    with pytest.raises(FormatError, match="has 4 softmax files; softmax-00001-of-00003.safetensors says 3"):
+        read_native(folder, with_softmax=True)
+
+
+def test_a_softmax_in_two_places_is_refused(make_stored: Make, tmp_path: Path) -> None:
+    stored = make_stored(num_tokens=20)
+    write_native(tmp_path / "one", stored)
+    write_native(tmp_path / "parts", stored, max_file_bytes=24_000)
+    part = "softmax-00001-of-00001.safetensors"
+    (tmp_path / "one" / part).write_bytes((tmp_path / "parts" / part).read_bytes())
+    with pytest.raises(FormatError, match=r"is a part of the softmax, but model\.safetensors also contains a softmax"):
+        read_native(tmp_path / "one", with_softmax=True)
+
+
+def test_softmax_and_vocabulary_must_agree(folder: Path) -> None:
+    Vocabulary(["<S>", "</S>", "<UNK>", "a"]).write(folder / "vocabulary.txt")
+    with pytest.raises(FormatError, match=r"vocabulary\.txt: has 4 tokens, but the softmax has 20 rows"):
+        read_native(folder, with_softmax=True)
+    assert any("has 4 tokens, but the softmax has 20 rows" in refusal for refusal in inspect(folder).refusals)
+
+
+def test_a_vocabulary_that_is_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("<S>\n</S>\n<UNK>\nsecret secret\n")
+    (folder / "vocabulary.txt").unlink()
+    (folder / "vocabulary.txt").symlink_to(secret)
+    with pytest.raises(FormatError, match="is a link out of its folder, and is not followed"):
+        read_native(folder)
+    inspection = str(inspect(folder))
+    assert "is a link out of its folder" in inspection and "secret secret" not in inspection
+
+
+def test_a_config_that_is_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    for content in ("{secret secret", (folder / "config.json").read_text()):
+        secret.write_text(content)
+        (folder / "config.json").unlink()
+        (folder / "config.json").symlink_to(secret)
+        for read in (read_native, inspect):
+            with pytest.raises(FormatError, match=r"config\.json: is a link out of its folder, and is not followed"):
+                raise_refusals(read(folder))
+
+
+def raise_refusals(read: object) -> None:
+    """What `inspect` found, as the error that it is when the model is opened."""
+    for refusal in getattr(read, "refusals", []):
+        raise FormatError("inspected", refusal)
+
+
+@pytest.mark.parametrize("inner", [".", "elmo"])
+def test_links_within_the_folder_and_into_the_cache_of_hugging_face_are_followed(
+    folder: Path, tmp_path: Path, inner: str
+) -> None:
+    (folder / "vocabulary.txt").rename(folder / "words.txt")
+    (folder / "vocabulary.txt").symlink_to("words.txt")
+    assert read_native(folder).vocabulary is not None
+    repository = tmp_path / "models--x--y"
+    snapshot, blobs = repository / "snapshots" / "abc" / inner, repository / "blobs"
+    snapshot.mkdir(parents=True)
+    blobs.mkdir()
+    for file in ("config.json", "model.safetensors", "vocabulary.txt"):
+        (folder / file).resolve().rename(blobs / f"hash-of-{file}")
+        (snapshot / file).symlink_to(blobs / f"hash-of-{file}")
+    assert read_native(snapshot).vocabulary is not None
+
+
+def test_a_bad_vocabulary_names_file_and_line(folder: Path) -> None:
+    (folder / "vocabulary.txt").write_bytes(b"<S>\n</S>\n<UNK>\na\na\n")
+    with pytest.raises(ValueError, match=r"vocabulary\.txt, line 5"):
+        read_native(folder)
+    assert any("vocabulary.txt, line 5" in refusal for refusal in inspect(folder).refusals)
+
+
+def test_a_failure_leaves_nothing_behind(
+    make_stored: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, assert_equal: Equal
+) -> None:
+    def full_disk(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    stored = make_stored(num_tokens=20)
+    write_native(tmp_path / "old", stored)
+    for room, step in ((native, "write_tensors"), (native, "write_text"), (Vocabulary, "write")):
+        with monkeypatch.context() as patch:
+            patch.setattr(room, step, full_disk)
+            with pytest.raises(OSError, match="No space left"):
+                write_native(tmp_path / "new" / "model", stored)
+            assert not (tmp_path / "new" / "model").exists()
+            assert list((tmp_path / "new").iterdir()) == []
+            with pytest.raises(OSError, match="No space left"):
+                write_native(tmp_path / "old", stored)
+        assert_equal(stored, read_native(tmp_path / "old", with_softmax=True))
+
+
+def test_a_newer_model_takes_the_place_of_an_older_one(make_stored: Make, tmp_path: Path, assert_equal: Equal) -> None:
+    first, second = make_stored(num_tokens=2000), make_stored(num_tokens=20)
+    write_native(tmp_path / "model", first, max_file_bytes=24_000)
+    (tmp_path / "model" / "metrics.jsonl").write_text("{}\n")
+    write_native(tmp_path / "model", second)
+    assert_equal(second, read_native(tmp_path / "model", with_softmax=True))
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [
+        "README.md",
+        "config.json",
+        "metrics.jsonl",
+        "model.safetensors",
+        "vocabulary.txt",
+    ]
+    write_native(tmp_path / "model", replace(second.without_softmax(), vocabulary=None))
+    assert read_native(tmp_path / "model").vocabulary is None
+
+
+def test_other_folders_are_not_written_into(make_stored: Make, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.json").write_text('{"theme": "dark"}')
+    with pytest.raises(FileExistsError, match="does not hold a native model; choose another folder or remove it"):
+        write_native(tmp_path / "mine", make_stored())
+    (tmp_path / "empty").mkdir()
+    write_native(tmp_path / "empty", make_stored())
+    read_native(tmp_path / "empty")

@@ -1,0 +1,263 @@
+"""Formats are told by what is in the files; what is not a model is named, with what to do about it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import pickle
+import tarfile
+import zipfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import torch
+
+from elmokit.formats import model_files
+from elmokit.formats.bilm_tf import BILM_TF
+from elmokit.formats.bilm_tf_pair import find_pair
+from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
+from elmokit.formats.inspect import inspect
+from elmokit.formats.model_files import ModelFiles
+from elmokit.formats.native import NATIVE
+from elmokit.formats.recognise import read_stored, recognise
+from elmokit.system.messages import FormatError
+from elmokit.text.vocabulary import Vocabulary
+
+
+def test_both_formats_are_told_apart(folder: Path, pair: Path) -> None:
+    for path in (folder, str(folder / "model.safetensors"), folder / "config.json"):
+        assert recognise(path) is NATIVE
+    for path in (pair, pair / "options.json", pair / "weights.hdf5"):
+        assert recognise(path) is BILM_TF
+    assert recognise(pair / "weights.hdf5", pair / "options.json") is BILM_TF
+
+
+def test_names_do_not_matter(pair: Path) -> None:
+    (pair / "options.json").rename(pair / "elmo_2x4096_options.hdf5")
+    (pair / "weights.hdf5").rename(pair / "weights.json")
+    (pair / "vocabulary.txt").rename(pair / "vocab")
+    found = find_pair(ModelFiles(pair))
+    assert (found.options.name, found.weights.name) == ("elmo_2x4096_options.hdf5", "weights.json")
+    assert found.vocabulary == pair / "vocab"
+
+
+def test_a_compressed_vocabulary_is_found_and_of_two_none_is_taken(pair: Path) -> None:
+    content = (pair / "vocabulary.txt").read_bytes()
+    (pair / "vocabulary.txt").unlink()
+    (pair / "vocab.txt.gz").write_bytes(gzip.compress(content))
+    stored = read_stored(pair)
+    assert stored.vocabulary == Vocabulary(content.decode().split())
+    (pair / "vocab-2.txt").write_bytes(content)
+    assert read_stored(pair).vocabulary is None
+
+
+def test_a_damaged_vocabulary_can_be_left_out(pair: Path) -> None:
+    with (pair / "vocabulary.txt").open("a") as file:
+        file.write("\n")
+    with pytest.raises(ValueError, match=r"vocabulary\.txt, line \d+: the token is empty.*: give options and weights"):
+        read_stored(pair)
+    assert read_stored(pair / "options.json", pair / "weights.hdf5").vocabulary is None
+
+
+def test_options_that_are_a_link_out_of_their_folder_must_be_named(pair: Path, tmp_path: Path) -> None:
+    options = next(path for path in pair.iterdir() if path.suffix == ".json")
+    options.rename(tmp_path / "elsewhere.json")
+    options.symlink_to(tmp_path / "elsewhere.json")
+    with pytest.raises(FormatError, match="is a link out of its folder, and is not followed"):
+        read_stored(pair)
+    weights = next(path for path in pair.iterdir() if path.suffix == ".hdf5")
+    assert read_stored(options, weights).tensors and read_stored(options).tensors
+
+
+def test_weights_are_told_from_other_hdf5_files(pair: Path) -> None:
+    with h5py.File(pair / "a_cache.hdf5", "w") as file:
+        file["0"] = np.zeros((3, 4, 12), np.float32)
+    (pair / "broken.hdf5").write_bytes((pair / "weights.hdf5").read_bytes()[:2000])
+    assert find_pair(ModelFiles(pair)).weights.name == "weights.hdf5"
+    (pair / "copy.hdf5").write_bytes((pair / "weights.hdf5").read_bytes())
+    with pytest.raises(FormatError, match="several HDF5 files of weights: copy.hdf5, weights.hdf5; give the options"):
+        find_pair(ModelFiles(pair))
+    assert find_pair(ModelFiles(pair / "copy.hdf5")).weights.name == "copy.hdf5"
+    (pair / "copy.hdf5").unlink()
+    (pair / "weights.hdf5").unlink()
+    with pytest.raises(FormatError, match=r"broken\.hdf5: cannot be opened as HDF5, perhaps truncated"):
+        find_pair(ModelFiles(pair))
+    (pair / "broken.hdf5").write_bytes((pair / "a_cache.hdf5").read_bytes())
+    with pytest.raises(FormatError, match="holds no HDF5 file with a biLM's weights"):
+        find_pair(ModelFiles(pair))
+
+
+def test_a_half_of_a_pair_says_what_is_missing(pair: Path, tmp_path: Path) -> None:
+    (tmp_path / "half").mkdir()
+    (pair / "options.json").rename(tmp_path / "half" / "options.json")
+    for path in (pair, pair / "weights.hdf5"):
+        with pytest.raises(FormatError, match=r"there is no options\.json of bilm-tf with it"):
+            recognise(path)
+    for path in (tmp_path / "half", tmp_path / "half" / "options.json"):
+        with pytest.raises(FormatError, match="there is no HDF5 file of weights with it"):
+            recognise(path)
+
+
+def _tar(mode: str) -> bytes:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode=mode) as archive:
+        archive.addfile(tarfile.TarInfo("weights.th"), io.BytesIO())
+    return target.getvalue()
+
+
+def _zip() -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("options.json", "{}")
+    return target.getvalue()
+
+
+def _torch_file(*, new: bool) -> bytes:
+    target = io.BytesIO()
+    torch.save({"weight": torch.ones(2)}, target, _use_new_zipfile_serialization=new)
+    return target.getvalue()
+
+
+OTHER_FILES: dict[str, tuple[bytes, FileKind, str]] = {
+    "pickle": (pickle.dumps({"a": 1}), FileKind.PICKLE, "opening a pickle can run any code"),
+    "old pickle": (pickle.dumps({"a": 1}, protocol=0), FileKind.PICKLE, "opening a pickle can run any code"),
+    "PyTorch file": (_torch_file(new=True), FileKind.TORCH_ZIP, "convert its tensors to safetensors or HDF5"),
+    "old PyTorch file": (_torch_file(new=False), FileKind.PICKLE, "convert its tensors"),
+    "zip": (_zip(), FileKind.ZIP, "holds no model that can be read"),
+    "tar": (_tar("w"), FileKind.TAR, "holds no model that can be read"),
+    "tar.gz": (_tar("w:gz"), FileKind.TAR_GZ, "holds no model that can be read"),
+    "gzip": (gzip.compress(b"words"), FileKind.GZIP, "expected a model"),
+    "xz": (lzma.compress(b"words"), FileKind.XZ, "expected a model"),
+    "npy": (b"\x93NUMPY\x01\x00", FileKind.NUMPY, "expected a model"),
+    "checkpoint index": (
+        bytes(40) + b"\x57\xfb\x80\x8b\x24\x75\x47\xdb",
+        FileKind.TENSORFLOW_INDEX,
+        "there is no options.json",
+    ),
+    "checkpoint": (
+        b'model_checkpoint_path: "model.ckpt-9"\n',
+        FileKind.TENSORFLOW_CHECKPOINT,
+        "the .index and .data files of the checkpoint are not with it",
+    ),
+    "SavedModel": (b"\x08\x01\x12\xa2\x03", FileKind.TENSORFLOW_SAVED_MODEL, "modules of TF-Hub are not read"),
+    "many langs": (b'{"config_path": "/users/cnn.json"}', FileKind.MANY_LANGS_CONFIG, "ELMoForManyLangs"),
+    "AllenNLP config": (b'{"model": {}, "trainer": {}}', FileKind.ALLENNLP_CONFIG, "needs its weights.th"),
+    "JSON": (b'{"a": 1}', FileKind.JSON, "expected a model"),
+    "broken JSON": (b'{"a": ', FileKind.BROKEN_JSON, "is not valid JSON"),
+    "text": ("밥을 먹다.\n".encode() * 200, FileKind.TEXT, "expected a model"),
+    "noise": (b"\xff\x00\xfe\x01" * 300, FileKind.BINARY, "expected a model"),
+    "nothing": (b"", FileKind.EMPTY, "expected a model"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FILES)
+def test_other_files_are_named_by_their_contents(tmp_path: Path, name: str) -> None:
+    content, kind, advice = OTHER_FILES[name]
+    path = tmp_path / "weights.hdf5"  # the name says otherwise
+    path.write_bytes(content)
+    assert kind_of(path) is kind
+    for given in (path, tmp_path):
+        with pytest.raises(FormatError) as error:
+            recognise(given)
+        assert inspect(given).refusals == [str(error.value)]
+        if kind is not FileKind.BROKEN_JSON:
+            assert kind.value in str(error.value)
+        if given == path or kind in ADVICE:
+            assert advice in str(error.value)
+
+
+def test_a_file_of_the_wrong_kind_in_a_pair_is_named(pair: Path, tmp_path: Path) -> None:
+    (tmp_path / "weights.th").write_bytes(_torch_file(new=True))
+    with pytest.raises(FormatError, match=r"weights\.th: is a PyTorch file .*; expected the HDF5 file of weights"):
+        recognise(pair / "options.json", tmp_path / "weights.th")
+    with pytest.raises(FormatError, match=r"vocabulary\.txt: is a text file; expected an options\.json of bilm-tf"):
+        recognise(pair / "vocabulary.txt", pair / "weights.hdf5")
+    with pytest.raises(FormatError, match=r"weights\.hdf5: is an HDF5 file; expected an options\.json"):
+        recognise(pair / "weights.hdf5", pair / "weights.hdf5")
+    with pytest.raises(FormatError, match=r"is a folder; expected an options\.json .*; give the folder alone"):
+        recognise(pair, pair / "weights.hdf5")
+    with pytest.raises(FormatError, match=r"is a folder; expected the HDF5 file .*; give the folder alone"):
+        recognise(pair / "options.json", pair)
+
+
+def test_an_elmoformanylangs_folder_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"config_path": "cnn_50_100_512_4096_sample.json"}')
+    (tmp_path / "encoder.pkl").write_bytes(_torch_file(new=False))
+    (tmp_path / "char.dic").write_text("a\t1\n")
+    with pytest.raises(FormatError) as error:
+        recognise(tmp_path)
+    assert "encoder.pkl (a Python pickle)" in str(error.value)
+    assert "a model of ELMoForManyLangs needs its encoder.pkl, token_embedder.pkl and word.dic" in str(error.value)
+
+
+def test_no_pickle_is_ever_opened(folder: Path, tmp_path: Path) -> None:
+    class Canary:
+        def __reduce__(self) -> tuple[object, ...]:
+            return (os.mkdir, (str(tmp_path / "executed"),))
+
+    canary = pickle.dumps(Canary())
+    for name in ("extra.pkl", "weights.th"):
+        (folder / name).write_bytes(canary)
+    read_stored(folder)
+    text = str(inspect(folder))
+    assert "extra.pkl is a Python pickle: never opened here; opening it runs code" in text
+    for name in ("config.json", "model.safetensors", "vocabulary.txt"):
+        original = (folder / name).read_bytes()
+        (folder / name).write_bytes(canary)
+        with pytest.raises(ValueError, match=name.replace(".", r"\.")):
+            read_stored(folder)
+        inspect(folder)
+        (folder / name).write_bytes(original)
+    assert not (tmp_path / "executed").exists()
+
+
+def test_models_have_the_names_that_elmo_knows(
+    folder: Path, pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elmokit.formats.names.bundled_models", lambda: {"toy": folder})
+    assert inspect("Toy").path == inspect("toy").path == folder
+    assert recognise("TOY").name == "native"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    at_home = {path: f"~/{path.relative_to(tmp_path)}" for path in (folder, pair)}
+    assert inspect(at_home[folder]).path == folder
+    assert recognise(f"{at_home[pair]}/options.json", f"{at_home[pair]}/weights.hdf5").name == "bilm_tf"
+    with pytest.raises(FileNotFoundError, match="no model '~nobody-here/model'"):
+        recognise("~nobody-here/model")
+
+
+def test_what_is_not_there_is_said(tmp_path: Path, pair: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no model '.*nowhere': it is neither a path that exists nor a bundled"):
+        recognise(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="nowhere: there is no such file or folder"):
+        recognise(pair / "options.json", tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="no model 'mini_en': .*; did you mean 'mini-en'"):
+        inspect("mini_en")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FormatError, match="is a folder without files; expected a model"):
+        recognise(tmp_path / "empty")
+
+
+def test_pipes_and_dangling_links_do_not_keep_us_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for path in (tmp_path / "pipe", tmp_path / "link", tmp_path):
+        with pytest.raises(FormatError, match="a device, pipe or dangling link"):
+            recognise(path)
+
+
+def test_a_folder_of_thousands_of_files_is_not_searched(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_files, "MAX_FILES", 2)
+    with pytest.raises(FormatError, match="holds 3 files; no model has so many"):
+        recognise(pair)
+
+
+def test_safetensors_without_our_config_are_explained(folder: Path) -> None:
+    (folder / "config.json").write_text('{"architectures": ["BertModel"]}')
+    with pytest.raises(FormatError, match=r"is a safetensors file; .*there is no config\.json of elmokit"):
+        recognise(folder / "model.safetensors")
+    with pytest.raises(FormatError, match=r"config\.json \(a JSON file\)"):
+        recognise(folder)

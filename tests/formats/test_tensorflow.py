@@ -1,0 +1,210 @@
+"""Checkpoints of TensorFlow: every checksum counts, and a crafted index reaches nothing outside of its variables."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attacks.mutations import mutants
+from elmokit.files.crc32c import crc32c, masked_crc32c
+from elmokit.files.tensor_bundle import TensorBundle, latest_index
+from elmokit.formats.convert import convert
+from elmokit.formats.inspect import inspect
+from elmokit.formats.recognise import read_stored, recognise
+from elmokit.formats.tensorflow import TENSORFLOW
+from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
+from elmokit.system.messages import FormatError
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints"
+Equal = Callable[[StoredBiLM, StoredBiLM], None]
+INDEX = "model.ckpt-7.index"
+DATA = "model.ckpt-7.data-00000-of-00001"
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    return shutil.copytree(FIXTURES / "char", tmp_path / "char")
+
+
+def bitwise(content: bytes) -> int:
+    """CRC-32C as its definition says."""
+    total = 0xFFFFFFFF
+    for byte in content:
+        total ^= byte
+        for _ in range(8):
+            total = total >> 1 ^ (0x82F63B78 if total & 1 else 0)
+    return total ^ 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("size", [0, 1, 9, 1023, 1024, 1025, 3000, 5000])
+def test_the_checksum_is_that_of_the_definition(size: int) -> None:
+    content = random.Random(size).randbytes(size)
+    assert crc32c(memoryview(content)) == bitwise(content)
+
+
+def test_the_checksum_of_many_pieces_is_that_of_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert crc32c(memoryview(b"123456789")) == 0xE3069283  # of RFC 3720 and every table of checksums
+    monkeypatch.setattr("elmokit.files.crc32c._PIECES_AT_ONCE", 3)
+    content = random.Random(0).randbytes(10_000)
+    assert crc32c(memoryview(content)) == bitwise(content)
+
+
+def test_a_checkpoint_is_told_by_the_folder_the_index_the_list_and_the_pair(checkpoint: Path) -> None:
+    index, options = checkpoint / INDEX, checkpoint / "options.json"
+    for given in (
+        (checkpoint,),
+        (index,),
+        (checkpoint / "checkpoint",),
+        (options,),
+        (options, index),
+        (index, options),
+    ):
+        assert recognise(*given) is TENSORFLOW
+
+
+def test_weights_in_hdf5_that_were_made_from_a_checkpoint_are_preferred(checkpoint: Path, assert_equal: Equal) -> None:
+    shutil.copy(FIXTURES / "char.dumped.hdf5", checkpoint)
+    assert recognise(checkpoint).name == "bilm_tf"
+    assert recognise(checkpoint / INDEX) is TENSORFLOW
+    assert_equal(read_stored(checkpoint), read_stored(checkpoint / INDEX))
+
+
+@pytest.mark.parametrize("name", ["char", "char_1layer"])
+def test_the_softmax_is_read_and_converted(name: str, tmp_path: Path, assert_equal: Equal) -> None:
+    stored = read_stored(FIXTURES / name, with_softmax=True)
+    assert stored.vocabulary is not None
+    assert stored.tensors[SOFTMAX_WEIGHT].shape == (len(stored.vocabulary), stored.config.projection_dim)
+    convert(FIXTURES / name, tmp_path / "native", to="native")
+    assert_equal(read_stored(tmp_path / "native", with_softmax=True), stored)
+    notes = convert(FIXTURES / name, tmp_path / "pair", to="bilm_tf")
+    assert "the softmax was left out" in notes[0]
+    of_pair = replace(stored.config, num_characters=262)  # as bilm-tf wants it at prediction
+    assert_equal(read_stored(tmp_path / "pair"), replace(stored.without_softmax(), config=of_pair))
+
+
+def test_an_inspection_counts_the_softmax_and_leaves_out_the_optimiser() -> None:
+    inspection = inspect(FIXTURES / "char")
+    assert (inspection.format, inspection.num_softmax_rows, inspection.refusals) == ("tensorflow", 44, [])
+    assert inspection.dtypes == ["float32"]
+    assert not any("Adagrad" in risk or "softmax" in risk for risk in inspection.risks)
+
+
+def test_the_latest_checkpoint_is_that_of_the_list_or_of_the_highest_number(tmp_path: Path) -> None:
+    indices = [tmp_path / f"model.ckpt-{number}.index" for number in (9, 10, 8)]
+    listing = tmp_path / "checkpoint"
+    assert latest_index(indices, None) == indices[1]
+    for path in ("model.ckpt-8", "/home/them/run/model.ckpt-8", "C:\\\\run\\\\model.ckpt-8"):
+        listing.write_text(f'model_checkpoint_path: "{path}"\nall_model_checkpoint_paths: "model.ckpt-10"\n')
+        assert latest_index(indices, listing) == indices[2]
+    listing.write_text('model_checkpoint_path: "/gone/model.ckpt-7"\n')
+    assert latest_index([*indices, tmp_path / "other.index"], listing) == indices[1]
+
+
+def test_a_changed_number_is_noticed(checkpoint: Path) -> None:
+    content = bytearray((checkpoint / DATA).read_bytes())
+    content[100] ^= 1  # among the first variables
+    (checkpoint / DATA).write_bytes(content)
+    with pytest.raises(FormatError, match=r"model\.ckpt-7\.data.*: variable .*: is damaged: its checksum"):
+        for name in (bundle := TensorBundle(checkpoint / INDEX, root="")).entries:
+            bundle.read(name)
+
+
+def test_a_changed_index_is_noticed(checkpoint: Path) -> None:
+    content = bytearray((checkpoint / INDEX).read_bytes())
+    content[100] ^= 1
+    (checkpoint / INDEX).write_bytes(content)
+    with pytest.raises(FormatError, match=r"index: is damaged: the checksum of a block"):
+        read_stored(checkpoint)
+
+
+def test_missing_files_are_named(checkpoint: Path) -> None:
+    (checkpoint / DATA).rename(checkpoint / "elsewhere")
+    with pytest.raises(FormatError, match=r"data-00000-of-00001: is missing; model\.ckpt-7\.index says"):
+        read_stored(checkpoint)
+    (checkpoint / "elsewhere").rename(checkpoint / DATA)
+    (checkpoint / "options.json").unlink()
+    with pytest.raises(FormatError, match="a TensorFlow checkpoint index, but there is no options.json"):
+        read_stored(checkpoint)
+    (checkpoint / INDEX).rename(checkpoint / "index")
+    shutil.copy(FIXTURES / "char" / "options.json", checkpoint)
+    with pytest.raises(FormatError, match=r"its name should end in \.index"):
+        read_stored(checkpoint)
+
+
+def test_a_shorter_file_of_numbers_is_refused(checkpoint: Path) -> None:
+    content = (checkpoint / DATA).read_bytes()
+    (checkpoint / DATA).write_bytes(content[:-100])
+    with pytest.raises(FormatError, match=r"ends after model\.ckpt-7\.data"):
+        read_stored(checkpoint, with_softmax=True)
+        TensorBundle(checkpoint / INDEX, root="").read("train_perplexity")
+
+
+def test_other_options_are_refused(checkpoint: Path) -> None:
+    options = (checkpoint / "options.json").read_text()
+    (checkpoint / "options.json").write_text(options.replace('"n_layers": 2', '"n_layers": 1'))
+    with pytest.raises(FormatError, match="is not called for by options.json: they are not a pair"):
+        read_stored(checkpoint)
+
+
+def resealed(content: bytes, old: bytes, new: bytes) -> bytes:
+    """The index with other bytes in its block of names, and the right checksum."""
+    end = next(
+        place
+        for place in range(content.index(old), len(content) - 4)
+        if content[place] == 0
+        and int.from_bytes(content[place + 1 : place + 5], "little") == masked_crc32c(memoryview(content[: place + 1]))
+    )
+    block = content[:end].replace(old, new) + b"\0"
+    return block + masked_crc32c(memoryview(block)).to_bytes(4, "little") + content[end + 5 :]
+
+
+def test_crafted_entries_with_right_checksums_are_refused(checkpoint: Path) -> None:
+    content = (checkpoint / INDEX).read_bytes()
+    bias = b"\x08\x01\x12\x04\x12\x02\x08\x2c"  # float32, shape (44,)
+    assert bias in content
+    for new, reason in ((b"\x08\x02", "is of type float64"), (b"\x08\x09", "is of type int64")):
+        (checkpoint / INDEX).write_bytes(resealed(content, bias, new + bias[2:]))
+        with pytest.raises(FormatError, match=reason):
+            read_stored(checkpoint, with_softmax=True)
+    (checkpoint / INDEX).write_bytes(resealed(content, bias, bias[:-1] + b"\x2d"))
+    with pytest.raises(FormatError, match=r"has 176 bytes; float32 of shape \(45,\)"):
+        read_stored(checkpoint, with_softmax=True)
+
+
+def sealed(block: bytes) -> bytes:
+    """A block without restart points, with its trailer."""
+    block += bytes(4) + bytes(1)  # their number, and the kind of compression
+    return block + masked_crc32c(memoryview(block)).to_bytes(4, "little")
+
+
+def test_blocks_that_are_not_one_after_the_other_are_refused(tmp_path: Path) -> None:
+    names = sealed(b"")
+    handle = bytes([0, len(names) - 5])
+    handles = sealed(b"".join(bytes([0, 1, len(handle)]) + name + handle for name in (b"a", b"b")))
+    footer = bytes([0, 0, len(names), len(handles) - 5]).ljust(40, b"\0") + 0xDB4775248B80FB57.to_bytes(8, "little")
+    (tmp_path / INDEX).write_bytes(names + handles + footer)
+    with pytest.raises(FormatError, match="is damaged: its blocks of names are not one after the other"):
+        TensorBundle(tmp_path / INDEX, root="")
+
+
+@pytest.mark.parametrize("name", [INDEX, DATA, "checkpoint"])
+def test_damaged_files_are_read_or_refused(checkpoint: Path, name: str) -> None:
+    original = (checkpoint / name).read_bytes()
+    for content in mutants(original, number=40, seed=5):
+        (checkpoint / name).write_bytes(content)
+        try:
+            read_stored(checkpoint, with_softmax=True)
+        except ValueError as error:
+            assert str(checkpoint) in str(error)
+
+
+def test_what_is_written_to_a_variable_does_not_reach_the_file(checkpoint: Path) -> None:
+    before = (checkpoint / DATA).read_bytes()
+    read_stored(checkpoint, with_softmax=True).tensors[SOFTMAX_BIAS][:] = np.float32(3)
+    assert (checkpoint / DATA).read_bytes() == before

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from elmokit.formats import vocabulary_file as vocabulary
+from elmokit.formats.vocabulary_file import looks_like_vocabulary, read_vocabulary
+from elmokit.system.messages import FormatError
+
+TEXT = b"<S>\r\n</S>\r\n<UNK>\r\nthe\r\n"
+
+
+def test_a_vocabulary_is_known_by_its_special_tokens_plain_or_compressed(tmp_path: Path):
+    (tmp_path / "plain.txt").write_bytes(TEXT)
+    (tmp_path / "small.gz").write_bytes(gzip.compress(TEXT))
+    (tmp_path / "prose.txt").write_bytes(b"the\nbank\n")
+    assert looks_like_vocabulary(tmp_path / "plain.txt") and looks_like_vocabulary(tmp_path / "small.gz")
+    assert not looks_like_vocabulary(tmp_path / "prose.txt")
+
+
+def test_what_cannot_be_read_or_is_elsewhere_is_no_vocabulary(tmp_path: Path):
+    (tmp_path / "damaged.gz").write_bytes(gzip.compress(TEXT)[:-12])
+    (tmp_path / "model").mkdir()
+    (tmp_path / "outside.txt").write_bytes(TEXT)
+    (tmp_path / "model" / "link.txt").symlink_to(tmp_path / "outside.txt")
+    assert not looks_like_vocabulary(tmp_path / "damaged.gz")
+    assert not looks_like_vocabulary(tmp_path / "missing.txt")
+    assert not looks_like_vocabulary(tmp_path / "model" / "link.txt")
+    with pytest.raises(FormatError, match="link"):
+        read_vocabulary(tmp_path / "model" / "link.txt")
+
+
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(vocabulary, "MAX_BYTES", 1000)
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(TEXT + b"a\n" * 5000))
+    with pytest.raises(FormatError, match="unpacks to more than .*; no vocabulary is so large"):
+        read_vocabulary(tmp_path / "bomb.gz")
+
+
+def test_more_than_words_can_be_packed_to_is_refused(tmp_path: Path):
+    words = "".join(f"{number:x}\n" for number in range(100_000)).encode()
+    (tmp_path / "words.gz").write_bytes(gzip.compress(TEXT + words))
+    assert len(read_vocabulary(tmp_path / "words.gz")) == 100_004
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(TEXT + b"\n" * (2 << 20)))
+    with pytest.raises(FormatError, match="bomb.gz: unpacks to more than 1.0 MiB"):
+        read_vocabulary(tmp_path / "bomb.gz")

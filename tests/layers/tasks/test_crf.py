@@ -1,0 +1,152 @@
+"""The CRF against every path there is, and its decoder against what BIO and BIOUL allow."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from elmokit.layers.tasks.crf import CRF, bio_transitions, bioul_transitions, viterbi
+from elmokit.metrics.spans import spans_from_tags, tags_from_spans
+
+LENGTHS = [4, 1, 3]
+MASK = torch.arange(4) < torch.tensor(LENGTHS)[:, None]
+BIO = ["O", "B-X", "I-X", "I-Y", "B-Y"]
+BIOUL = ["L-X", "O", "B-X", "I-X", "U-X", "B-Y", "L-Y", "U-Y", "I-Y"]
+
+
+def random_crf(*, boundary_scores: bool) -> tuple[CRF, Tensor]:
+    torch.manual_seed(3)
+    return CRF(num_labels=3, boundary_scores=boundary_scores).double(), 2 * torch.randn(3, 4, 3, dtype=torch.float64)
+
+
+def score_of_path(crf: CRF, scores: Tensor, path: tuple[int, ...]) -> float:
+    total = sum(scores[step, label].item() for step, label in enumerate(path))
+    total += sum(crf.transitions[before, after].item() for before, after in zip(path[:-1], path[1:], strict=True))
+    if crf.starts is not None and crf.ends is not None:
+        total += crf.starts[path[0]].item() + crf.ends[path[-1]].item()
+    return total
+
+
+@pytest.mark.parametrize("boundary_scores", [True, False])
+def test_likelihoods_and_decoded_labels_are_those_of_an_enumeration_of_all_paths(boundary_scores: bool):
+    crf, scores = random_crf(boundary_scores=boundary_scores)
+    decoded = crf.decode(scores, MASK)
+    for row, length in enumerate(LENGTHS):
+        paths = list(product(range(3), repeat=length))
+        totals = torch.tensor([score_of_path(crf, scores[row], path) for path in paths], dtype=torch.float64)
+        assert decoded[row] == list(paths[int(totals.argmax())])
+        for path, expected in zip(paths, totals.log_softmax(dim=0), strict=True):
+            labels = torch.tensor([[*path, *[-100] * (4 - length)]])
+            got = crf.log_likelihood(scores[row : row + 1], MASK[row : row + 1], labels=labels)
+            torch.testing.assert_close(got[0].detach(), expected)
+
+
+def test_constrained_decoding_finds_the_best_of_the_allowed_paths():
+    crf, scores = random_crf(boundary_scores=True)
+    scores[:, 0, 0] += 10  # I-X, with which no sentence may begin
+    allowed = bio_transitions(["I-X", "O", "B-X"])
+    assert all(labels[0] == 0 for labels in crf.decode(scores, MASK))
+    for row, (labels, length) in enumerate(zip(crf.decode(scores, MASK, allowed=allowed), LENGTHS, strict=True)):
+        legal = [path for path in product(range(3), repeat=length) if all(allowed[p] for p in pairs(path, 3))]
+        best = torch.tensor([score_of_path(crf, scores[row], path) for path in legal]).argmax()
+        assert labels == list(legal[int(best)])
+
+
+def pairs(path: tuple[int, ...], boundary: int) -> list[tuple[int, int]]:
+    return list(zip([boundary, *path], [*path, boundary], strict=True))
+
+
+def test_two_tokens_computed_by_hand():
+    crf = CRF(num_labels=2, boundary_scores=False)
+    with torch.no_grad():
+        crf.transitions.copy_(torch.tensor([[1.0, 2.0], [3.0, 1.0]]).log())
+    scores, mask = torch.tensor([[[1.0, 1.0], [1.0, 2.0]]]).log(), torch.ones(1, 2, dtype=torch.bool)
+    # Weights of the four paths: 00: 1, 01: 2 * 2 = 4, 10: 3, 11: 2; their sum is 10.
+    assert crf.log_likelihood(scores, mask, labels=torch.tensor([[0, 1]])).exp().item() == pytest.approx(0.4)
+    assert crf.decode(scores, mask) == [[0, 1]]
+
+
+def test_neighbours_in_the_batch_and_padding_change_nothing():
+    crf, scores = random_crf(boundary_scores=True)
+    labels = torch.tensor([[0, 1, 2, 0], [2, 0, 0, 0], [1, 1, 0, 0]])
+    together, decoded = crf.log_likelihood(scores, MASK, labels=labels), crf.decode(scores, MASK)
+    spoilt, spoilt_labels = scores.masked_fill(~MASK[..., None], 1e6), labels.masked_fill(~MASK, 99)
+    torch.testing.assert_close(crf.log_likelihood(spoilt, MASK, labels=spoilt_labels), together)
+    assert crf.decode(spoilt, MASK) == decoded
+    for row, length in enumerate(LENGTHS):
+        alone = scores[row : row + 1, :length], MASK[row : row + 1, :length]
+        torch.testing.assert_close(crf.log_likelihood(*alone, labels=labels[row : row + 1, :length])[0], together[row])
+        assert crf.decode(*alone) == [decoded[row]]
+
+
+def test_a_sentence_without_tokens_has_the_empty_sequence_for_certain():
+    crf, scores = random_crf(boundary_scores=True)
+    mask = MASK.clone()
+    mask[1] = False
+    assert crf.decode(scores, mask)[1] == []
+    labels = torch.zeros(3, 4, dtype=torch.long)
+    likelihoods = crf.log_likelihood(scores, mask, labels=labels)
+    assert likelihoods[1].item() == 0.0 and (likelihoods[[0, 2]] < 0).all()
+    assert crf.decode(scores[:, :0], mask[:, :0]) == [[], [], []]
+    assert crf.log_likelihood(scores[:, :0], mask[:, :0], labels=labels[:, :0]).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_bio_and_bioul_allow_what_the_papers_say():
+    def allowed(matrix: Tensor, labels: list[str]) -> set[str]:
+        names = [*labels, "|"]
+        return {f"{names[i]} {names[j]}" for i, j in matrix.nonzero().tolist()}
+
+    assert allowed(bio_transitions(["O", "B-X", "I-X", "I-Y"]), ["O", "B-X", "I-X", "I-Y"]) == {
+        *("O O", "O B-X", "O |", "B-X O", "B-X B-X", "B-X I-X", "B-X |", "I-X O", "I-X B-X", "I-X I-X", "I-X |"),
+        *("I-Y O", "I-Y B-X", "I-Y I-Y", "I-Y |", "| O", "| B-X", "| |"),
+    }
+    assert allowed(bioul_transitions(["O", "B-X", "I-X", "L-X", "U-Y", "L-Y"]), [*"OBILU", "L-Y"]) == {
+        *("O O", "O B", "O U", "O |", "L O", "L B", "L U", "L |", "U O", "U B", "U U", "U |"),
+        *("L-Y O", "L-Y B", "L-Y U", "L-Y |", "B I", "B L", "I I", "I L", "| O", "| B", "| U", "| |"),
+    }
+
+
+@settings(max_examples=50)
+@given(
+    data=st.data(),
+    scheme=st.sampled_from(["BIO", "BIOUL"]),
+    length=st.integers(1, 6),
+    learned=st.booleans(),
+)
+def test_never_emits_an_illegal_sequence(data: st.DataObject, scheme: str, length: int, learned: bool):
+    labels, matrix = (BIO, bio_transitions(BIO)) if scheme == "BIO" else (BIOUL, bioul_transitions(BIOUL))
+    values = st.floats(-1e4, 1e4, width=32)
+    size = length * len(labels)
+    scores = torch.tensor(data.draw(st.lists(values, min_size=size, max_size=size))).reshape(1, length, len(labels))
+    mask = torch.ones(1, length, dtype=torch.bool)
+    if learned:
+        decoded = CRF(num_labels=len(labels), boundary_scores=True).decode(scores, mask, allowed=matrix)
+    else:
+        decoded = viterbi(scores, mask, allowed=matrix)
+    tags = [labels[label] for label in decoded[0]]
+    assert tags_from_spans(spans_from_tags(tags), num_tokens=length, scheme=scheme) == tags
+
+
+def test_refuses_what_cannot_be_decoded():
+    scores, mask = torch.zeros(2, 2, 2), torch.tensor([[True, True], [True, False]])
+    with pytest.raises(ValueError, match=r"sentence 1 \(1 tokens\) has no allowed sequence"):
+        viterbi(scores, mask, allowed=bioul_transitions(["B-X", "L-X"]))
+    scores[0, 1, 0] = torch.nan
+    with pytest.raises(ValueError, match=r"sentence 0 \(2 tokens\) has no allowed sequence"):
+        viterbi(scores, mask)
+    with pytest.raises(ValueError, match=r"a matrix of shape \(2, 2\) for 2 labels and the boundary"):
+        viterbi(scores, mask, allowed=torch.ones(2, 2, dtype=torch.bool))
+
+
+def test_refuses_labels_that_it_does_not_know():
+    crf, scores = random_crf(boundary_scores=False)
+    with pytest.raises(ValueError, match="labels from 0 to 3; expected 0 to 2"):
+        crf.log_likelihood(scores, MASK, labels=torch.tensor([[3, 0, 0, 0]] * 3))
+    for label, build in (("U-X", bio_transitions), ("E-X", bioul_transitions), ("", bio_transitions)):
+        with pytest.raises(ValueError, match=f"the label '{label}' is unknown"):
+            build(["O", label])

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from elmokit.layers.tasks.recurrent import (
+    AlternatingHighwayLSTM,
+    BiGRU,
+    BiLSTM,
+    CoupledBiLSTM,
+    CoupledLSTMLayer,
+    HighwayLSTMLayer,
+)
+
+LENGTHS = [5, 2, 1]
+MASK = torch.arange(5) < torch.tensor(LENGTHS)[:, None]
+
+
+def encoders() -> list[nn.Module]:
+    torch.manual_seed(0)
+    made: list[nn.Module] = [
+        BiLSTM(input_dim=3, hidden_dim=4),
+        BiGRU(input_dim=3, hidden_dim=4),
+        AlternatingHighwayLSTM(input_dim=3, hidden_dim=8, num_layers=3, recurrent_dropout_rate=0.1),
+        CoupledBiLSTM(input_dim=3, hidden_dim=4, recurrent_dropout_rate=0.1),
+    ]
+    for encoder in made:
+        for parameter in encoder.parameters():
+            nn.init.uniform_(parameter, -1.0, 1.0)  # with biases of zero, reading padding would do nothing
+    return [encoder.double().eval() for encoder in made]
+
+
+def random_inputs() -> Tensor:
+    return torch.randn(3, 5, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize("encoder", encoders(), ids=lambda encoder: type(encoder).__name__)
+def test_padding_order_and_neighbours_change_nothing_and_padding_stays_zero(encoder: nn.Module):
+    inputs = random_inputs()
+    outputs = encoder(inputs, MASK)
+    assert outputs.shape == (3, 5, 8)
+    assert not outputs[~MASK].any() and outputs[MASK].all()
+    torch.testing.assert_close(encoder(inputs.masked_fill(~MASK[..., None], 1e6), MASK), outputs)
+    torch.testing.assert_close(encoder(inputs.flip(0), MASK.flip(0)).flip(0), outputs)
+    for row, length in enumerate(LENGTHS):
+        alone = encoder(inputs[row : row + 1, :length], MASK[row : row + 1, :length])
+        torch.testing.assert_close(alone[0], outputs[row, :length])
+
+
+@pytest.mark.parametrize("encoder", encoders(), ids=lambda encoder: type(encoder).__name__)
+def test_sentences_without_tokens_give_zeros_and_disturb_nobody(encoder: nn.Module):
+    inputs, mask = random_inputs(), MASK.clone()
+    mask[1] = False
+    outputs = encoder(inputs, mask)
+    assert not outputs[1].any()
+    torch.testing.assert_close(outputs[0], encoder(inputs, MASK)[0])
+    assert encoder(inputs[:, :0], mask[:, :0]).shape == (3, 0, 8)
+    assert encoder(inputs[:0], mask[:0]).shape == (0, 5, 8)
+
+
+@pytest.mark.parametrize("encoder", encoders(), ids=lambda encoder: type(encoder).__name__)
+def test_every_token_reads_both_its_sides(encoder: nn.Module):
+    inputs = random_inputs().requires_grad_()
+    for token in (0, 4):
+        (gradient,) = torch.autograd.grad(encoder(inputs, MASK)[0, token].sum(), inputs)
+        assert gradient[0].any(dim=1).all() and not gradient[1:].any()
+
+
+@pytest.mark.parametrize("encoder", encoders(), ids=lambda encoder: type(encoder).__name__)
+def test_refuses_a_mask_that_does_not_fit(encoder: nn.Module):
+    with pytest.raises(ValueError, match="padding before a token"):
+        encoder(random_inputs(), ~MASK)
+    with pytest.raises(ValueError, match="a mask of shape"):
+        encoder(random_inputs(), MASK[:2])
+
+
+def sigmoid(value: float) -> float:
+    return 1 / (1 + math.exp(-value))
+
+
+@pytest.mark.parametrize("reads_backward", [False, True])
+def test_a_highway_layer_computed_by_hand(reads_backward: bool):
+    layer = HighwayLSTMLayer(input_dim=1, hidden_dim=1, reads_backward=reads_backward, recurrent_dropout_rate=0.0)
+    from_input, from_hidden, bias = [0.5, -1.0, 0.3, 0.8, 2.0, -0.7], [0.2, 0.4, -0.6, 0.1, -0.9], [0.1] * 6
+    with torch.no_grad():
+        layer.input_weight.copy_(torch.tensor(from_input)[:, None])
+        layer.recurrent_weight.copy_(torch.tensor(from_hidden)[:, None])
+        layer.bias.copy_(torch.tensor(bias))
+    h = c = 0.0
+    expected: list[float] = []
+    for x in (1.5, -0.5):
+        i, f, o, r, j = (w * x + u * h + b for w, u, b in zip(from_input, from_hidden, bias, strict=False))
+        k = from_input[5] * x + bias[5]
+        c = sigmoid(f) * c + sigmoid(i) * math.tanh(j)
+        h = sigmoid(r) * sigmoid(o) * math.tanh(c) + (1 - sigmoid(r)) * k
+        expected.append(h)
+    order = (1, 0) if reads_backward else (0, 1)
+    inputs = torch.tensor([1.5, -0.5])[list(order)].reshape(2, 1, 1)
+    outputs = layer(inputs, torch.ones(2, 1, 1)).flatten()
+    torch.testing.assert_close(outputs[list(order)], torch.tensor(expected))
+
+
+@pytest.mark.parametrize("reads_backward", [False, True])
+def test_a_coupled_layer_computed_by_hand(reads_backward: bool):
+    layer = CoupledLSTMLayer(input_dim=1, hidden_dim=1, reads_backward=reads_backward, recurrent_dropout_rate=0.0)
+    from_input, from_hidden, bias = [0.5, -1.0, 0.3], [0.2, 0.4, -0.6], [0.1, -0.2, 0.3]
+    with torch.no_grad():
+        layer.input_weight.copy_(torch.tensor(from_input)[:, None])
+        layer.recurrent_weight.copy_(torch.tensor(from_hidden)[:, None])
+        layer.bias.copy_(torch.tensor(bias))
+        layer.first_cell.fill_(0.7)
+        layer.first_hidden.fill_(-0.4)
+    c, h = 0.7, -0.4
+    expected: list[float] = []
+    for x in (1.5, -0.5):
+        i, j, o = (w * x + u * h + b for w, u, b in zip(from_input, from_hidden, bias, strict=True))
+        c = (1 - sigmoid(i)) * c + sigmoid(i) * math.tanh(j)
+        h = sigmoid(o) * math.tanh(c)
+        expected.append(h)
+    order = (1, 0) if reads_backward else (0, 1)
+    inputs = torch.tensor([1.5, -0.5])[list(order)].reshape(2, 1, 1)
+    outputs = layer(inputs, torch.ones(2, 1, 1)).flatten()
+    torch.testing.assert_close(outputs[list(order)], torch.tensor(expected))
+
+
+def test_a_coupled_layer_drops_what_it_remembers_and_nothing_of_what_it_says():
+    torch.manual_seed(0)
+    layer = CoupledLSTMLayer(input_dim=3, hidden_dim=40, reads_backward=False, recurrent_dropout_rate=0.5)
+    inputs, alive = torch.randn(4, 2, 3), torch.ones(4, 2, 1)
+    assert layer(inputs, alive).all()
+    assert (layer(inputs, alive) != layer(inputs, alive)).any()
+    assert (layer.eval()(inputs, alive) == layer(inputs, alive)).all()
+
+
+def test_recurrent_dropout_drops_the_same_cells_at_every_step_and_only_while_training():
+    torch.manual_seed(0)
+    layer = HighwayLSTMLayer(input_dim=3, hidden_dim=40, reads_backward=False, recurrent_dropout_rate=0.5)
+    inputs, alive = torch.randn(4, 2, 3), torch.ones(4, 2, 1)
+    dropped = layer(inputs, alive) == 0
+    assert (dropped == dropped[:1]).all() and 0.3 < dropped.float().mean() < 0.7
+    assert (dropped[0, 0] != dropped[0, 1]).any()
+    first, second = layer.eval()(inputs, alive), layer(inputs, alive)
+    assert first.all() and (first == second).all()
+
+
+def test_both_directions_are_those_of_torch_s_gru():
+    encoder = next(encoder for encoder in encoders() if isinstance(encoder, BiGRU))
+    outputs = encoder(random_inputs(), MASK)
+    for row, length in enumerate(LENGTHS):
+        sentence = random_inputs()[row : row + 1, :length]
+        from_left, from_right = encoder.forward_gru(sentence)[0], encoder.backward_gru(sentence.flip(1))[0].flip(1)
+        torch.testing.assert_close(outputs[row, :length], torch.cat([from_left, from_right], dim=2)[0])
+
+
+def test_starts_with_orthonormal_blocks_and_open_forget_gates():
+    identity = torch.eye(4)
+    layer = HighwayLSTMLayer(input_dim=6, hidden_dim=4, reads_backward=False, recurrent_dropout_rate=0.1)
+    for block in (*layer.input_weight.chunk(6), *layer.recurrent_weight.chunk(5)):
+        torch.testing.assert_close(block @ block.T, identity)
+    assert layer.bias.tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 16
+
+    coupled = CoupledLSTMLayer(input_dim=6, hidden_dim=4, reads_backward=False, recurrent_dropout_rate=0.1)
+    for block in torch.cat([coupled.input_weight, coupled.recurrent_weight], dim=1).chunk(3):
+        torch.testing.assert_close(block @ block.T, identity)
+    assert not coupled.bias.any() and coupled.first_cell.all() and coupled.first_hidden.all()
+
+    both = BiLSTM(input_dim=6, hidden_dim=4)
+    forward, backward = both.forward_lstm, both.backward_lstm
+    for block in (*forward.weight_hh_l0.chunk(4), *backward.weight_hh_l0.chunk(4)):
+        torch.testing.assert_close(block @ block.T, identity)
+    for bias in (forward.bias_hh_l0 + forward.bias_ih_l0, backward.bias_hh_l0 + backward.bias_ih_l0):
+        assert bias.tolist() == [0.0] * 4 + [1.0] * 4 + [0.0] * 8
+
+    gru = BiGRU(input_dim=6, hidden_dim=4).forward_gru
+    assert 0.03 < gru.weight_ih_l0.std() < 0.06 and gru.weight_ih_l0.abs().max() <= 0.1
+    assert not gru.bias_hh_l0.any() and not gru.bias_ih_l0.any()
+
+
+def test_the_paper_s_stack_has_the_published_number_of_weights():
+    stack = AlternatingHighwayLSTM(input_dim=200, hidden_dim=300, num_layers=8, recurrent_dropout_rate=0.1)
+    first, others = 200 * 1800 + 300 * 1500 + 1800, 300 * 1800 + 300 * 1500 + 1800
+    assert sum(parameter.numel() for parameter in stack.parameters()) == first + 7 * others

@@ -1,0 +1,146 @@
+"""The tables of `elmokit surprisal`, as the command writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.scoring.surprisal_table import TableSettings
+from toy_language_model import toy_elmo, write_toy
+
+Row = dict[str, str]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return write_toy(tmp_path / "model")
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("a b z\n\nc a\n")
+    return path
+
+
+def table(model: Path, text: Path, *options: str) -> list[Row]:
+    output = text.with_suffix(".tsv")
+    assert main(["surprisal", str(model), str(text), "-o", str(output), *options]) == 0
+    names, *rows = (line.split("\t") for line in output.read_text().splitlines())
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def test_a_row_for_each_token_begins_with_the_columns_of_lm_zoo(model: Path, text: Path) -> None:
+    rows = table(model, text)
+    assert list(rows[0]) == ["sentence_id", "token_id", "token", "surprisal", "backward", "known"]
+    assert [(row["sentence_id"], row["token_id"], row["token"], row["known"]) for row in rows] == [
+        *(("1", "1", "a", "1"), ("1", "2", "b", "1"), ("1", "3", "z", "0")),
+        *(("3", "1", "c", "1"), ("3", "2", "a", "1")),
+    ]
+    first, second = toy_elmo().surprisal([["a", "b", "z"], ["c", "a"]])
+    for direction, column in (("forward", "surprisal"), ("backward", "backward")):
+        expected = [*first.bits(direction), *second.bits(direction)]
+        assert [float(row[column]) for row in rows] == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_table_goes_to_the_terminal_without_an_output(
+    model: Path, text: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = table(model, text)
+    assert main(["surprisal", str(model), str(text)]) == 0
+    assert capsys.readouterr().out == text.with_suffix(".tsv").read_text()
+    assert len(rows) == 5
+
+
+def test_a_single_direction_is_the_surprisal(model: Path, text: Path) -> None:
+    both = table(model, text)
+    assert [row["surprisal"] for row in table(model, text, "--direction", "forward")] == [
+        row["surprisal"] for row in both
+    ]
+    backward = table(model, text, "--direction", "backward")
+    assert "backward" not in backward[0]
+    assert [row["surprisal"] for row in backward] == [row["backward"] for row in both]
+
+
+def test_boundaries_and_details_are_columns_and_rows_of_their_own(model: Path, text: Path) -> None:
+    rows = table(model, text, "--boundaries", "--rank", "--entropy", "--top", "2")
+    assert list(rows[0])[6:] == ["rank", "backward_rank", "entropy", "backward_entropy", "top", "backward_top"]
+    assert [(row["token_id"], row["token"]) for row in rows[:5]] == [
+        *(("0", "<S>"), ("1", "a"), ("2", "b"), ("3", "z"), ("4", "</S>")),
+    ]
+    assert rows[0]["surprisal"] == rows[0]["rank"] == rows[4]["backward"] == rows[4]["backward_top"] == "NA"
+    assert "NA" not in rows[0]["backward"] + rows[4]["surprisal"] + rows[4]["top"] + rows[0]["backward_entropy"]
+    best = [row for row in rows if row["rank"] == "1"]
+    shown = {"z": "<UNK>"}
+    assert best and all(row["top"].startswith(f"{shown.get(row['token'], row['token'])}:") for row in best)
+    plain = table(model, text)
+    assert [row["surprisal"] for row in rows if row["token"] not in ("<S>", "</S>")] == [
+        row["surprisal"] for row in plain
+    ]
+
+
+def test_words_have_the_sum_of_their_tokens_and_their_place_in_the_line(model: Path, text: Path) -> None:
+    text.write_text("  a, b's\n\u200b a.\n")
+    words = table(model, text, "--words")
+    assert [(row["token"], row["start"], row["end"], row["num_tokens"]) for row in words] == [
+        *(("a,", "2", "4", "2"), ("b's", "5", "8", "2"), ("\u200b", "0", "1", "0"), ("a.", "2", "4", "2")),
+    ]
+    tokens = table(model, text, "--tokenize")
+    assert [row["token"] for row in tokens] == ["a", ",", "b", "'s", "a", "."]
+    for column in ("surprisal", "backward"):
+        bits = [float(row[column]) for row in tokens]
+        sums = [float(row[column]) for row in words if row["num_tokens"] != "0"]
+        assert sums == pytest.approx([bits[0] + bits[1], bits[2] + bits[3], bits[4] + bits[5]], abs=1e-5)
+    assert words[2]["surprisal"] == "NA"
+    assert [row["known"] for row in words] == ["0", "0", "1", "0"]
+
+
+def test_sentences_have_their_log_probability(model: Path, text: Path) -> None:
+    rows = table(model, text, "--sentences")
+    assert [(row["sentence_id"], row["num_tokens"], row["num_unknown"]) for row in rows] == [
+        *(("1", "3", "1"), ("3", "2", "0")),
+    ]
+    found = toy_elmo().surprisal([["a", "b", "z"], ["c", "a"]])
+    for direction, column in (("forward", "log2_probability"), ("backward", "backward_log2_probability")):
+        expected = [result.log2_probability(direction) for result in found]
+        assert [float(row[column]) for row in rows] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_blank_line_ends_a_story_and_has_no_row(model: Path, text: Path) -> None:
+    text.write_text("a b\na b\n\na b\n")
+    first, second, third = table(model, text, "--carry-state", "--sentences")
+    assert [row["sentence_id"] for row in (first, second, third)] == ["1", "2", "4"]
+    assert first["log2_probability"] == third["log2_probability"] != second["log2_probability"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--words", "--rank"], "--rank, --entropy, --top and --boundaries are for rows of tokens, not for --words"),
+        (["--pairs", "--carry-state"], "no --carry-state or --direction"),
+        (["--top", "7"], "7 likeliest tokens were asked for; the vocabulary has 6"),
+        (["--pairs"], "text.txt, line 1: expected two sentences separated by a tab"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line_and_leaves_no_file(
+    model: Path, text: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    output = text.with_suffix(".tsv")
+    assert main(["surprisal", str(model), str(text), "-o", str(output), *options]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert not output.exists()
+
+
+def test_a_text_without_sentences_is_refused(model: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text.write_text("\n \n")
+    for options in ([], ["--carry-state"]):
+        assert main(["surprisal", str(model), str(text), *options]) == 2
+        assert "has no sentence; expected text with one sentence per line" in capsys.readouterr().err
+
+
+def test_settings_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(ValueError, match="likeliest tokens are for rows of tokens, not sentences"):
+        TableSettings(rows="sentences", boundaries=True)

@@ -1,0 +1,38 @@
+from pathlib import Path
+
+from elmokit.system.messages import FormatError, count, quoted, readable_bytes, shown
+
+
+def test_a_refusal_names_the_file_its_part_and_why():
+    assert str(FormatError(Path("a.json"), "is empty")) == "a.json: is empty"
+    assert str(FormatError("a.jsonl, line 3", "is missing", part="field x")) == "a.jsonl, line 3: field x: is missing"
+
+
+def test_a_name_from_a_file_cannot_move_the_cursor_or_fill_the_screen():
+    assert shown("밥 and rice") == "밥 and rice"
+    assert shown("\x1b[2J\ud800") == r"\x1b[2J\ud800"
+    assert shown("밥\x1b[2J\u202e.txt\n") == r"밥\x1b[2J\u202e.txt\n"
+    assert len(shown("x" * 1000)) == 203
+    assert shown("x" * 1000, most=None) == "x" * 1000
+
+
+def test_an_error_quotes_no_more_than_the_first_token_of_a_file():
+    assert [quoted("Seoul"), quoted("  in Seoul"), quoted("a\tb"), quoted("\x1b[2J")] == [
+        "'Seoul'",
+        "'in' ...",
+        "'a' ...",
+        r"'\x1b[2J'",
+    ]
+    assert quoted("x" * 100) == f"'{'x' * 40}' ..."
+    assert [quoted(""), quoted(" ")] == ["''", "' '"]
+
+
+def test_sizes_are_given_in_the_largest_unit_that_fits():
+    assert readable_bytes(512) == "512 bytes"
+    assert readable_bytes(1536) == "1.5 KiB"
+    assert readable_bytes(40 << 30) == "40.0 GiB"
+    assert readable_bytes(3 << 40) == "3.0 TiB"
+
+
+def test_a_number_of_things_agrees_with_its_noun():
+    assert [count(number, "file") for number in (0, 1, 2_000)] == ["0 files", "1 file", "2,000 files"]

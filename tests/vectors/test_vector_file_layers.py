@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.elmo.elmo import Elmo
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.config import ElmoInput, InputConfig, with_settings
+from elmokit.tasks.reading import task_sentences
+from elmokit.tasks.run_folder import read_record
+from elmokit.tasks.saved import load_task
+from elmokit.tasks.train import resume_task, train
+from elmokit.vectors.save_vectors import save_vectors
+from elmokit.vectors.vector_file_layers import StoredLayers
+from task_inputs import new_inputs
+
+SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "dog"]]
+
+
+def random_layers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float16)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    save_vectors(tmp_path / "v.npy", SENTENCES, [random_layers(3, len(one), 4) for one in SENTENCES])
+    return tmp_path / "v.npy"
+
+
+def test_a_batch_has_the_vectors_that_were_saved_and_zeros_at_padding(saved: Path):
+    source = StoredLayers(saved)
+    assert (source.num_layers, source.dim) == (3, 4)
+    batch = source([SENTENCES[2], [], SENTENCES[0]])
+    assert batch.shape == (3, 3, 3, 4) and batch.dtype == torch.float32
+    np.testing.assert_array_equal(batch[:, 0, :2], random_layers(3, 2, 4))
+    np.testing.assert_array_equal(batch[:, 2], random_layers(3, 3, 4))
+    assert not batch[:, 1].any() and not batch[:, 0, 2:].any()
+
+
+def test_one_layer_needs_no_axis(tmp_path: Path):
+    save_vectors(tmp_path / "v.npy", SENTENCES, [random_layers(len(one), 4) for one in SENTENCES])
+    source = StoredLayers(tmp_path / "v.npy")
+    assert (source.num_layers, source.dim) == (1, 4)
+    np.testing.assert_array_equal(source(SENTENCES[:1])[0, 0], random_layers(3, 4))
+
+
+def test_the_fingerprint_follows_what_the_files_hold(saved: Path):
+    before = StoredLayers(saved).fingerprint()
+    assert StoredLayers(saved).fingerprint() == before
+    sentences = saved.with_suffix(".txt")
+    sentences.write_text(sentences.read_text().replace("dog", "cow"))
+    assert StoredLayers(saved).fingerprint() != before
+
+
+def test_elmo_out_of_a_file_is_elmo(tiny_bilms: tuple[Path, Path], tmp_path: Path):
+    layers = Elmo.from_pretrained(tiny_bilms[0], device="cpu").encode(SENTENCES, layers="all")
+    save_vectors(tmp_path / "elmo.npy", SENTENCES, layers)
+    made = [
+        new_inputs(
+            InputConfig(word_dim=0, elmo=ElmoInput(position="both", model=str(model), rescale=True)),
+            SENTENCES,
+        )
+        for model in (tiny_bilms[0], tmp_path / "elmo.npy")
+    ]
+    for inputs in made:
+        inputs.measure_scales(SENTENCES)
+    computed, read = (inputs(SENTENCES) for inputs in made)
+    assert torch.equal(computed.inputs, read.inputs) and torch.equal(computed.outputs, read.outputs)
+
+
+def test_a_task_is_trained_resumed_and_used_with_another_systems_vectors(tmp_path: Path):
+    task = find_task("sentiment")
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("train", "dev", "test"):
+        (data / f"{name}.tsv").write_text("text\tlabel\ngood cat\t1\nbad dog\t0\nbad cat\t0\n")
+    settings = ["word_dim=0", "elmo=input", "max_epochs=1", f"elmo.model={tmp_path / 'bert.npy'}", "classifier=bilstm"]
+    config = with_settings(task.recipes["cpu"](), settings)
+    sentences = task_sentences(task, data, config)
+    assert sorted(sentences) == [("bad", "cat"), ("bad", "dog"), ("good", "cat")]
+    save_vectors(tmp_path / "bert.npy", sentences, [random_layers(2, 2, 5) + i for i in range(3)])
+    run_dir = train(task, data, run_dir=tmp_path / "run", config=config, device="cpu")
+    resume_task(run_dir, ["max_epochs=2"], device="cpu")
+    assert read_record(run_dir).other_vectors
+    trained = load_task(run_dir, device="cpu")
+    assert trained.evaluate(data / "test.tsv").keys() >= {"accuracy"}
+    with pytest.raises(ValueError, match="bert.txt lacks 1 sentences that are needed; the first is 'unheard of'"):
+        trained.predict("unheard of")
+    save_vectors(tmp_path / "bert.npy", sentences, [random_layers(2, 2, 5)] * 3)
+    with pytest.raises(ValueError, match="was trained with the biLM of fingerprint"):
+        load_task(run_dir, device="cpu")
+
+
+def broken_lengths(path: Path) -> None:
+    path.with_suffix(".txt").write_text("the cat sat\n밥 밥\nthe dog\n")
+
+
+def missing_line(path: Path) -> None:
+    path.with_suffix(".txt").write_text("the cat sat\n")
+
+
+def wrong_end(path: Path) -> None:
+    np.save(path.with_suffix(".offsets.npy"), np.array([0, 3, 4, 7]))
+
+
+def wrong_kind(path: Path) -> None:
+    np.save(path.with_suffix(".offsets.npy"), np.array([0.0, 3.0, 4.0, 6.0]))
+
+
+def doubles(path: Path) -> None:
+    np.save(path, np.zeros((6, 3, 4)))
+
+
+def flat(path: Path) -> None:
+    np.save(path, np.zeros(6, np.float32))
+
+
+def pickled(path: Path) -> None:
+    np.save(path, np.array([{}], dtype=object), allow_pickle=True)
+
+
+def cut_short(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-8])
+
+
+def claims_too_much(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"(6, 3, 4), ", b"(9999999999, 3, 4), ")[: path.stat().st_size])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (broken_lengths, r"v.txt: line 2: has 2 tokens, but v.npy 1 vectors: '밥' \.\.\."),
+        (missing_line, r"v.txt: has 1 lines, but v.npy 3 sentences"),
+        (wrong_end, r"goes from 0 to 7; expected numbers that grow from 0 to 6, the number of tokens"),
+        (wrong_kind, r"has float64 of shape \(4,\); expected a row of whole numbers"),
+        (doubles, r"has float64 of shape \(6, 3, 4\); expected float16 or float32"),
+        (flat, r"has float32 of shape \(6,\)"),
+        (pickled, r"v.npy: is an array of object of shape \(1,\), which is not supported"),
+        (cut_short, r"v.npy: is not a NumPy array"),
+        (claims_too_much, r"v.npy: is not a NumPy array"),
+    ],
+)
+def test_files_that_do_not_fit_together_are_refused(saved: Path, spoil: Callable[[Path], None], message: str):
+    spoil(saved)
+    with pytest.raises(ValueError, match=message):
+        StoredLayers(saved)
+
+
+def test_what_is_not_finite_is_named(saved: Path):
+    vectors = np.load(saved)
+    vectors[3] = np.nan
+    np.save(saved, vectors)
+    source = StoredLayers(saved)
+    source(SENTENCES[:1])
+    with pytest.raises(ValueError, match="vectors of '밥' are not finite"):
+        source(SENTENCES)
+
+
+def test_a_file_that_is_not_there_is_named(saved: Path):
+    saved.with_suffix(".txt").unlink()
+    with pytest.raises(FileNotFoundError, match="v.txt: there is no such file; it has to hold the sentences of v.npy"):
+        StoredLayers(saved)
+    saved.with_suffix(".offsets.npy").unlink()
+    with pytest.raises(FileNotFoundError, match="v.offsets.npy: there is no such file; expected where each sentence"):
+        StoredLayers(saved)
+
+
+def test_vectors_cannot_be_trained(saved: Path):
+    config = InputConfig(elmo=ElmoInput(model=str(saved), train=True))
+    with pytest.raises(ValueError, match="holds fixed vectors; give a model"):
+        new_inputs(config, SENTENCES)
