@@ -18,8 +18,8 @@ import numpy as np
 
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, words_of
 from elmokit.analysis.semantic_change.constructed import score_measures
-from elmokit.analysis.sense_corpora import read_sense_corpus
 from elmokit.elmo.elmo import Elmo
+from paper.probes.sense_corpora import read_sense_corpus
 
 SEMCOR_USES = 20
 """Sentences per sense: a word is compared in two corpora of so many uses."""

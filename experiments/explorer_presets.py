@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from elmokit.reproduce.learnt_mixes import learnt_mixes, write_learnt_mixes
 from elmokit.web.explore.presets import LEARNT_MIXES
+from paper.learnt_mixes import learnt_mixes, write_learnt_mixes
 
 EXPERIMENTS = Path(__file__).parent
 

@@ -20,7 +20,7 @@ MAY_IMPORT_LATE = {
     *(f"cli/{path.name}" for path in (SOURCE / "cli").glob("*.py")),  # `elmokit --help` is fast
     *(f"tasks/{task.parent.name}/task.py" for task in SOURCE.glob("tasks/*/task.py")),  # a task costs no torch
 }
-OPENS_ROOMS = {"__init__.py", "tasks/all_tasks.py", "reproduce/all_reproductions.py"}  # imported when asked for
+OPENS_ROOMS = {"__init__.py", "tasks/all_tasks.py", "paper/all_reproductions.py"}  # imported when asked for
 KNOWS_HDF5 = {f"files/hdf5{part}.py" for part in ("", "_dataset", "_numbered", "_output")}
 LIGHT = ["elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config"]
 CORE = {"torch", "numpy", "h5py", "tqdm", "jinja2"}

@@ -26,7 +26,7 @@ PUBLIC = [
     "load_vectors",
     *("perplexity", "prepare", "pretrain", "pretraining_recipe", "protein_vectors", "resume_pretraining"),
     *("resume_task", "save_vectors", "semantic_change"),
-    *("task_recipe", "task_sentences", "tokenize", "train_comparator", "train_task", "write_vocabulary"),
+    *("task_recipe", "task_sentences", "tokenize", "train_task", "write_vocabulary"),
 ]
 
 

@@ -1,6 +1,6 @@
 """A toy corpus: the two senses of `bank` and of `play`, told apart by their neighbours."""
 
-from elmokit.comparators.sense_words import SenseSentence, SenseWord, Word
+from paper.comparators.sense_words import SenseSentence, SenseWord, Word
 
 DICTIONARY: dict[Word, tuple[str, ...]] = {
     ("bank", "NOUN"): ("bank%money", "bank%river"),

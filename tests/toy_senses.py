@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from elmokit.reproduce.systems import System
+from paper.systems import System
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -18,11 +18,9 @@ _IMPORTED = (
 """What commands import: the children find it imported."""
 _IMPORTED_BY = {
     "report": ("elmokit.report.pages", "matplotlib.figure", "matplotlib.backends.backend_svg"),
-    "reproduce": ("elmokit.report.pages",),
     "demo": ("elmokit.web.demo.demo",),
     "explore": ("elmokit.web.explore.site",),
     "export": ("elmokit.integrations.onnx_export", "torch.onnx", "onnxscript", "onnxruntime"),
-    "train-comparator": ("elmokit.comparators.all_comparators", "gensim.models.word2vec"),
 }
 """What single verbs import in addition, before their first job."""
 OLD = b"as it was before\n"

@@ -16,7 +16,7 @@ from safetensors.numpy import load_file
 
 from attacks.stopped_child import Command, Ended, Kill
 
-NOT_WRITING = ("inspect", "doctor", "evaluate", "substitutes")
+NOT_WRITING = ("inspect", "doctor", "evaluate")
 """Verbs that only read."""
 
 
@@ -93,9 +93,8 @@ OTHERS = (
     Job(
         "report",
         "report ../inputs/bilm ../inputs/sentiment ../inputs/with-elmo -o docs",
-        old=("docs/training.md", "docs/results.md"),
+        old=("docs/training.md", "docs/tasks.md"),
     ),
-    Job("reproduce", "reproduce dropout ../inputs -o docs", old=("docs/dropout.md",)),
     Job(
         "cache clear",
         "cache clear --cache cache",
@@ -111,7 +110,6 @@ LATER = (
         "change ../inputs/text.txt ../inputs/text.txt --max-words 4 --resamples 9 --model ../inputs/bilm -o c.tsv",
         old=("c.tsv",),
     ),
-    Job("train-comparator word2vec", f"train-comparator word2vec {_SHARDS} -o w.txt --set dim=8", old=("w.txt",)),
     Job("explore -o", "explore -o site --model ../inputs/bilm --corpus ../inputs/shard-0.txt"),
     Job(
         "embed --tokenize",

@@ -20,21 +20,21 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.files.lines import read_lines
 from elmokit.metrics.interval import paired_bootstrap
-from elmokit.reproduce.comparisons import comparisons_among
-from elmokit.reproduce.families import usual_runs
-from elmokit.reproduce.item_counts import ITEM_COUNTS
-from elmokit.reproduce.results import append_result
-from elmokit.reproduce.squad_articles import NAME
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.saved import load_task
+from paper.comparisons import comparisons_among
+from paper.families import usual_runs
+from paper.item_counts import ITEM_COUNTS
+from paper.results import append_result
+from paper.squad_articles import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from elmokit.metrics.interval import Counts
-    from elmokit.reproduce.comparisons import Arm
     from elmokit.tasks.question_answering.reader import Question
+    from paper.comparisons import Arm
 
 TASK = "question-answering"
 TEST_SET = "dev-v1.1.json"

@@ -14,9 +14,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from elmokit.reproduce.families import read_task_runs
-from elmokit.reproduce.results import RESULTS_NAME
 from elmokit.runs.logged_runs import RUNS_NAME, read_runs, write_runs
+from paper.families import read_task_runs
+from paper.results import RESULTS_NAME
 
 SEEDS = 3
 folder, here = Path(sys.argv[1]), Path(__file__).parent

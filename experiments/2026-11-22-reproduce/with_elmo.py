@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.reproduce.carry_out import Training, plan_runs
-from elmokit.reproduce.ensemble import TASKS
-from elmokit.reproduce.item_intervals import measure_test_items
-from elmokit.reproduce.train_planned import train_planned
+from paper.carry_out import Training, plan_runs
+from paper.ensemble import TASKS
+from paper.item_intervals import measure_test_items
+from paper.train_planned import train_planned
 
 if TYPE_CHECKING:
-    from elmokit.reproduce.planned_runs import PlannedRun
+    from paper.planned_runs import PlannedRun
 
 
 def is_needed(run: PlannedRun) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from elmokit.reproduce.carry_out import Training, plan_runs
-from elmokit.reproduce.train_planned import train_planned
+from paper.carry_out import Training, plan_runs
+from paper.train_planned import train_planned
 
 data, folder, seeds, *tasks = sys.argv[1:]
 planned = plan_runs(["table7"], Training(Path(data), Path(folder), seeds=int(seeds)))

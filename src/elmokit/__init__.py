@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
-    from elmokit.comparators.all_comparators import train_comparator
-    from elmokit.comparators.embed_with import embed_with
     from elmokit.corpus.prepare import Preparation, prepare
     from elmokit.corpus.vocabulary_counts import write_vocabulary
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.embedding import ElmoEmbedding
     from elmokit.formats.convert import convert
     from elmokit.formats.inspect import inspect
+    from elmokit.integrations.embed_with import embed_with
     from elmokit.layers.full_softmax import SoftmaxDetails
     from elmokit.layers.scalar_mix import ScalarMix
     from elmokit.model.bilm import BiLM
@@ -76,7 +75,6 @@ __all__ = [
     "task_recipe",
     "task_sentences",
     "tokenize",
-    "train_comparator",
     "train_task",
     "write_vocabulary",
 ]
@@ -95,7 +93,7 @@ _HOMES = {
     "convert": "elmokit.formats.convert:convert",
     "embed_fasta": "elmokit.vectors.embed_fasta:embed_fasta",
     "embed_file": "elmokit.vectors.embed_file:embed_file",
-    "embed_with": "elmokit.comparators.embed_with:embed_with",
+    "embed_with": "elmokit.integrations.embed_with:embed_with",
     "find_task": "elmokit.tasks.all_tasks:find_task",
     "finetune": "elmokit.pretraining.finetune:finetune",
     "inspect": "elmokit.formats.inspect:inspect",
@@ -113,7 +111,6 @@ _HOMES = {
     "task_recipe": "elmokit.tasks.all_tasks:task_recipe",
     "task_sentences": "elmokit.tasks.reading:task_sentences",
     "tokenize": "elmokit.text.tokenizer:tokenize",
-    "train_comparator": "elmokit.comparators.all_comparators:train_comparator",
     "train_task": "elmokit.tasks.train:train",
     "write_vocabulary": "elmokit.corpus.vocabulary_counts:write_vocabulary",
 }

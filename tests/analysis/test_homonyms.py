@@ -13,7 +13,7 @@ from elmokit.analysis.polysemy import Rate
 from elmokit.elmo.elmo import Elmo
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.reproduce.data_folders import unpacked
+from paper.data_folders import unpacked
 
 TASK = unpacked(Path(__file__).parents[2] / ".data" / "ko" / "tasks" / "homonym_ko")
 

@@ -16,10 +16,10 @@ import torch
 
 from elmokit import __version__
 from elmokit.cli.main import main
-from elmokit.comparators.embed_with import embed_with
 from elmokit.corpus.stream import SentenceStream
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
+from elmokit.integrations.embed_with import embed_with
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.scoring.minimal_pairs import read_pairs
@@ -32,7 +32,7 @@ TINY_VECTORS = "vectors.txt"
 
 VERBS = (
     *("demo", "embed", "cache", "prepare", "vocabulary", "pretrain", "finetune", "perplexity", "report"),
-    *("train", "evaluate", "predict", "surprisal", "train-comparator", "substitutes"),
+    *("train", "evaluate", "predict", "surprisal"),
     *("convert", "export", "inspect", "doctor", "change"),
 )
 
@@ -160,7 +160,6 @@ def test_an_output_never_replaces_its_input(
         ("change", "OTHER", "IN", "-o", "IN"),
         ("change", "FOLDER", "OTHER", "--json", "IN"),
         ("change", "OTHER", "OTHER", "--words", "IN", "-o", "IN"),
-        ("train-comparator", "word2vec", "IN", "-o", "IN"),
         ("embed", "OTHER", "-o", "IN", "--model", "OTHER", "--weights", "IN"),
         ("embed", "OTHER", "-o", "IN", "--fasta", "--model", "IN"),
         ("perplexity", "OTHER", "OTHER", "--weights", "IN", "--json", "IN"),

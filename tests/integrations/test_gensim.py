@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmokit.comparators.embed_with import embed_with
 from elmokit.elmo.elmo import Elmo
 from elmokit.integrations import gensim as integration
+from elmokit.integrations.embed_with import embed_with
 from elmokit.integrations.gensim import averaged_vectors, word_vectors
 from elmokit.vectors.files import load_vectors
 from toy_bilm import random_bilm

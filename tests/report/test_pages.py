@@ -275,36 +275,22 @@ def test_a_folder_of_both_kinds_of_runs_makes_both_pages(tmp_path: Path, capsys:
     folder = make_seeds(tmp_path / "runs")
     assert main(["report", str(folder), "-o", str(tmp_path / "docs")]) == 0
     names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
-    assert names == ["results.md", "table1.svg", "table1.png", "figure2.svg", "figure2.png"]
-    assert f"`elmokit report {folder} -o {tmp_path / 'docs'}`" in (tmp_path / "docs" / "results.md").read_text()
+    assert names == ["tasks.md"]
+    page = (tmp_path / "docs" / "tasks.md").read_text(encoding="utf-8")
+    assert f"`elmokit report {folder} -o {tmp_path / 'docs'}`" in page
     make_run(folder / "pretrained", *(trained(*one) for one in TRAINED))
     assert main(["report", str(folder), "-o", str(tmp_path / "both")]) == 0
     assert sorted(path.name for path in (tmp_path / "both").iterdir()) == [
-        *("figure2.png", "figure2.svg", "results.md", "table1.png", "table1.svg", "training-curve.svg", "training.md")
+        "tasks.md",
+        "training-curve.svg",
+        "training.md",
     ]
 
 
-def test_pages_go_into_a_folder_that_is_known_to_work_before_anything_is_trained(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    def train(*_: object) -> None:
-        raise AssertionError("trained before the output was looked at")
-
-    monkeypatch.setattr("elmokit.reproduce.carry_out.train_for", train)
+def test_pages_go_into_a_folder(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "file").write_text("mine")
-    for arguments in (["report", str(run)], ["reproduce", "table1"], ["reproduce", "figure1", str(run)]):
-        for folder in (tmp_path / "file", tmp_path / "file" / "docs"):
-            assert main([*arguments, "-o", str(folder)]) == 2
-            error = f"elmokit: error: {folder}: {tmp_path / 'file'} is not a folder; choose another output folder\n"
-            assert capsys.readouterr().err == error
+    for folder in (tmp_path / "file", tmp_path / "file" / "docs"):
+        assert main(["report", str(run), "-o", str(folder)]) == 2
+        error = f"elmokit: error: {folder}: {tmp_path / 'file'} is not a folder; choose another output folder\n"
+        assert capsys.readouterr().err == error
     assert (tmp_path / "file").read_text() == "mine"
-
-
-def test_a_language_is_chosen_where_there_are_two(capsys: pytest.CaptureFixture[str]):
-    assert main(["reproduce", "wic", "kobest", "--language", "ko"]) == 2
-    assert "--language ko: the text of wic, kobest has no choice; leave it out" in capsys.readouterr().err
-
-
-def test_a_plan_is_of_tables_alone(capsys: pytest.CaptureFixture[str]):
-    assert main(["reproduce", "table1", "tabel2", "--dry-run"]) == 2
-    assert "tabel2: --dry-run lists what would be trained, which takes names of" in capsys.readouterr().err

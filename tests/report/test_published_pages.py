@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("page", ["results.md", "training.md"])
+@pytest.mark.parametrize("page", ["training.md"])
 def test_a_page_in_docs_is_what_its_command_writes(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(ROOT)
     published = (ROOT / "docs" / page).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.report.pages import write_report
 from elmokit.report.shown_runs import shown_runs
-from elmokit.reproduce.results import append_result
+from paper.results import append_result
 
 
 def make_run(folder: Path, *, num_lines: int) -> Path:

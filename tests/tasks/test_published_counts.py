@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from elmokit.metrics.spans import spans_from_tags
-from elmokit.reproduce.data_folders import unpacked
 from elmokit.tasks.coreference.reader import read_coreference_documents
 from elmokit.tasks.entailment.reader import read_sentence_pairs
 from elmokit.tasks.named_entities.reader import read_tagged_sentences
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.semantic_roles.reader import read_role_sentences
 from elmokit.tasks.sentiment.reader import FIVE_CLASSES, read_labelled_texts, read_trees
+from paper.data_folders import unpacked
 
 DATA = Path(__file__).parents[2] / ".data" / "tasks"
 

@@ -21,7 +21,6 @@ from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.config import BiLMConfig
-from elmokit.reproduce.learnt_mixes import learnt_mixes, write_learnt_mixes
 from elmokit.tasks.all_tasks import TASKS
 from elmokit.text.vocabulary import Vocabulary
 from elmokit.web.explore import planes as explorer_planes
@@ -31,6 +30,7 @@ from elmokit.web.explore.planes import umap_planes
 from elmokit.web.explore.presets import LEARNT_MIXES, presets
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import write_site
+from paper.learnt_mixes import learnt_mixes, write_learnt_mixes
 from toy_bilm import TINY, random_bilm
 from toy_umap import first_two_columns
 

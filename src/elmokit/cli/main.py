@@ -12,19 +12,7 @@ import warnings
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from elmokit import __version__
-from elmokit.cli import (
-    analysis,
-    comparators,
-    corpus,
-    installation,
-    models,
-    pretraining,
-    report,
-    scoring,
-    tasks,
-    vectors,
-    web,
-)
+from elmokit.cli import analysis, corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
 from elmokit.cli.verb import Verb
 from elmokit.system.messages import shown
@@ -36,13 +24,13 @@ _MAX_SHOWN = 2000  # characters of a message
 VERBS: tuple[Verb, ...] = (
     *(*web.VERBS, *vectors.VERBS, *models.VERBS),
     *(*corpus.VERBS, *pretraining.VERBS, *scoring.VERBS, *analysis.VERBS),
-    *(*tasks.VERBS, *comparators.VERBS, *report.VERBS, *installation.VERBS),
+    *(*tasks.VERBS, *report.VERBS, *installation.VERBS),
 )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, program: str = "elmokit", verbs: Sequence[Verb] = VERBS) -> int:
     """Run one verb and return the exit code; argparse leaves by SystemExit for --help, --version and wrong usage."""
-    parser = _parser()
+    parser = _parser(program, verbs)
     arguments = parser.parse_args(argv)
     if "run" not in arguments:
         parser.print_help()
@@ -77,17 +65,17 @@ class _Parser(argparse.ArgumentParser):
         super().error(shown(message, most=_MAX_SHOWN))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(program: str = "elmokit", known: Sequence[Verb] = VERBS) -> argparse.ArgumentParser:
     common = _Parser(add_help=False)
     common.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show tracebacks of errors")
     parser = _Parser(
-        prog="elmokit",
+        prog=program,
         description="Contextual word vectors from a bidirectional language model (ELMo).",
         parents=[common],
     )
     parser.add_argument("--version", action="version", version=f"elmokit {__version__}")
     verbs = parser.add_subparsers(metavar="VERB", title="verbs")
-    for name, add_arguments, run in VERBS:
+    for name, add_arguments, run in known:
         summary = (run.__doc__ or "").strip()
         verb = verbs.add_parser(name, help=summary, description=summary, parents=[common])
         verb.set_defaults(verb=name, run=run, when_interrupted="")

@@ -87,9 +87,6 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
         help="another system's vectors instead of ELMo's, such as static:vectors.bin (docs/comparators.md); OUT is "
         "*.npy then",
     )
-    parser.add_argument(
-        "--word-vectors", type=Path, metavar="FILE", help="with --with: word vectors that the system reads"
-    )
     parser.set_defaults(when_interrupted="; run the same command with --resume to continue")
 
 
@@ -107,7 +104,7 @@ def _embed(arguments: argparse.Namespace) -> None:
 
 
 def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
-    given = {"--with": arguments.system, "--word-vectors": arguments.word_vectors, "--tokenize": arguments.tokenize}
+    given = {"--with": arguments.system, "--tokenize": arguments.tokenize}
     given |= {"--column": arguments.column, "--batch-size": arguments.batch_size is not None}
     if refused := [name for name, value in given.items() if value]:
         raise ValueError(f"{', '.join(refused)} cannot be combined with --fasta")
@@ -126,7 +123,7 @@ def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
 
 
 def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
-    from elmokit.comparators.embed_with import embed_with
+    from elmokit.integrations.embed_with import embed_with
 
     arguments.when_interrupted = ""  # there is no --resume with --with
     names = {
@@ -144,19 +141,10 @@ def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
     system, colon, model = arguments.system.partition(":")
     if not colon:
         raise ValueError(f"--with {arguments.system}: expected SYSTEM:MODEL, such as static:vectors.bin")
-    return embed_with(
-        system,
-        model,
-        arguments.input,
-        arguments.output,
-        word_vectors=arguments.word_vectors,
-        raw_text=arguments.tokenize,
-    )
+    return embed_with(system, model, arguments.input, arguments.output, raw_text=arguments.tokenize)
 
 
 def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
-    if arguments.word_vectors:
-        raise ValueError("--word-vectors belongs to --with; ELMo reads characters only")
     elmo = _open_elmo(arguments)
 
     from elmokit.vectors.embed_file import embed_file

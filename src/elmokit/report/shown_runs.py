@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from elmokit.report.run_history import read_history
 from elmokit.report.training_curve import check_is_long_enough
-from elmokit.reproduce.results import RESULTS_NAME, result_files
-from elmokit.reproduce.task_runs import is_task_run, read_task_run
 from elmokit.runs.logged_runs import RUNS_NAME, has_runs, is_run_folder, read_runs
+from elmokit.tasks.task_runs import is_task_run, read_task_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +29,6 @@ def shown_runs(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
         parts = [path]
         if _problem(path) is not None and path.is_dir() and not is_run_folder(path) and has_runs(path):
             parts = [child for child in sorted(path.iterdir()) if _may_have_runs(child)] or [path]
-            parts += [file for file in (path / RESULTS_NAME,) if file.is_file() and parts != [path]]
         for part in parts:
             problem = _problem(part)
             if problem is None:
@@ -49,8 +47,6 @@ def _may_have_runs(path: Path) -> bool:
 
 def _problem(path: Path) -> ValueError | FileNotFoundError | None:
     try:
-        if result_files(path) and not has_runs(path):
-            return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the report itself warns of incomplete lines
             for run in read_runs([path]):

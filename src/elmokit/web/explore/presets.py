@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-
-from elmokit.reproduce.learnt_mixes import read_learnt_mixes
 
 if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
 
 LEARNT_MIXES = "learnt_mixes.json"
 """Written by `experiments/explorer_presets.py` from the logs of runs."""
+
+
+@dataclass(frozen=True)
+class TaskMix:
+    """The mix that a task has learnt for the layers of a model, at one place."""
+
+    model: str
+    """Name of the model: mini-en."""
+    fingerprint: str
+    """Fingerprint of the weights that it had then."""
+    task: str
+    data: str
+    """Name of the folder of the training data."""
+    place: str
+    """input or output."""
+    num_runs: int
+    weights: tuple[float, ...]
+    """Means over the runs of the weights after the softmax, lowest layer first."""
+    gamma: float
+    """Mean over the runs of the scale."""
 
 
 def presets(elmo: Elmo) -> list[dict[str, Any]]:
@@ -31,3 +51,8 @@ def presets(elmo: Elmo) -> list[dict[str, Any]]:
         for mix in mixes
         if mix.fingerprint == fingerprint or mix.model == elmo.name
     ]
+
+
+def read_learnt_mixes(text: str) -> list[TaskMix]:
+    """The mixes of a file LEARNT_MIXES."""
+    return [TaskMix(**values | {"weights": tuple(values["weights"])}) for values in json.loads(text)]

@@ -1,0 +1,182 @@
+"""BLiMP: 67 paradigms of 1,000 English minimal pairs, judged by both directions (Warstadt et al., 2020, TACL 8).
+
+The paper gives each sentence the probability of a forward language model. A backward model gives another probability of
+the same sentence; `both` adds the two logarithms.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.elmo.elmo import Elmo
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.files.lines import read_lines
+from elmokit.formats.model_name import model_name, with_fingerprint
+from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.metrics.score import Accuracy
+from elmokit.metrics.statistic import Statistic
+from elmokit.scoring.minimal_pairs import accuracies, score_pairs
+from elmokit.system.progress_bar import progress_bar
+from elmokit.text.tokenizer import tokenize
+from paper.data_folders import data_folder
+from paper.published import BLIMP
+from paper.reproduction import OurRow, OurTable, Reproduction
+from paper.results import RESULTS_NAME, append_result, read_results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from elmokit.scoring.minimal_pairs import Sentences
+    from paper.reproduction import Request
+
+NAME = "blimp"
+PAPERS_TERMS = {"s-selection": "argument_structure"}
+"""Phenomena of files that table 3 of the paper, which has twelve, counts as another one."""
+
+
+@dataclass(frozen=True)
+class Paradigm:
+    """A file of BLiMP."""
+
+    name: str
+    """Its UID: `adjunct_island`."""
+    term: str
+    """Phenomenon that it belongs to, as the file names it: `island_effects`."""
+    pairs: list[Sentences]
+
+
+@dataclass(frozen=True)
+class ParadigmResult:
+    """What a model scored on a paradigm."""
+
+    model: str
+    fingerprint: str
+    paradigm: str
+    term: str
+    accuracies: dict[str, Accuracy]
+    """By direction: forward, and for a biLM also backward and both."""
+
+
+def read_paradigm(path: Path) -> Paradigm:
+    """Read a JSON lines file of BLiMP. Raises FormatError, naming file and line, for what is not one."""
+    pairs: list[Sentences] = []
+    name = term = ""
+    for number, line in enumerate(read_lines(path), start=1):
+        where = f"{path}, line {number}"
+        fields = Fields(where, parse_json_object(line, where=where))
+        name, term = fields.text("UID"), fields.text("linguistics_term")
+        pairs.append((tokenize(fields.text("sentence_good")), tokenize(fields.text("sentence_bad"))))
+    return Paradigm(name, term, pairs)
+
+
+def compute(request: Request) -> list[Path]:
+    """Score every paradigm that the results of a model do not have; a record of results is written for each.
+
+    Raises FileNotFoundError if the data are not there.
+    """
+    folder = data_folder(request.data_dir, "external/blimp", "data")
+    files = sorted(folder.glob("*.jsonl"))
+    if not files:
+        raise FileNotFoundError(f"{folder}: there are no files of BLiMP; see CONTRIBUTING.md")
+    done = {(result.fingerprint, result.paradigm) for result in read_results_of_blimp([request.results_dir])}
+    for model in request.models or (DEFAULT_MODEL,):
+        elmo = Elmo.from_pretrained(model)
+        missing = [file for file in files if (elmo.fingerprint(), file.stem) not in done]
+        _score(elmo, missing, request.results_dir)
+    return [request.results_dir / RESULTS_NAME]
+
+
+def read_results_of_blimp(paths: Sequence[Path]) -> list[ParadigmResult]:
+    """The results in these files or folders. Raises ValueError for a record that is not one."""
+    found: list[ParadigmResult] = []
+    for fields in read_results(paths, NAME):
+        right = fields.fields("right")
+        total = fields.integer("num_pairs", least=1)
+        counts = {name: Accuracy(right.integer(name, most=total), total) for name in right.names}
+        model, fingerprint = fields.text("model"), fields.text("fingerprint")
+        found.append(ParadigmResult(model, fingerprint, fields.text("paradigm"), fields.text("term"), counts))
+    return found
+
+
+def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+    """A row for each model and direction: the accuracy over all pairs."""
+    rows: list[OurRow] = []
+    for model, results in _by(read_results_of_blimp(paths), _model).items():
+        for direction, accuracy in _sums(results).items():
+            measured = f"{len(results)} paradigms, {accuracy.total:,} pairs"
+            rows.append(OurRow(f"{model}, {direction}", measured, (Statistic((accuracy.percent,)),), is_extra=True))
+    return rows
+
+
+def our_tables(paths: Sequence[Path]) -> list[OurTable]:
+    """For each model, accuracy by phenomenon and by paradigm."""
+    tables: list[OurTable] = []
+    for model, results in _by(read_results_of_blimp(paths), _model).items():
+        directions = tuple(_sums(results))
+        for title, key in (("phenomena", _term), ("paradigms", _paradigm)):
+            groups = sorted(_by(results, key).items())
+            rows = {name: tuple(Statistic((one.percent,)) for one in _sums(group).values()) for name, group in groups}
+            about = "Accuracy in percent."
+            tables.append(OurTable(f"{model} by {title}", about, directions, rows))
+    return tables
+
+
+def _score(elmo: Elmo, files: Sequence[Path], results_dir: Path) -> None:
+    reader = elmo.surprisal_model()
+    with progress_bar(unit="paradigm", total=len(files)) as bar:
+        for file in files:
+            started = time.perf_counter()
+            paradigm = read_paradigm(file)
+            right = accuracies(list(score_pairs(reader, paradigm.pairs)))
+            record = {
+                "model": model_name(elmo.name or "biLM"),
+                "fingerprint": elmo.fingerprint(),
+                "paradigm": paradigm.name,
+                "term": paradigm.term,
+                "num_pairs": len(paradigm.pairs),
+                "right": {direction: accuracy.correct for direction, accuracy in right.items()},
+                "seconds": round(time.perf_counter() - started, 1),
+            }
+            append_result(results_dir, NAME, record)
+            bar.update()
+
+
+def _sums(results: Sequence[ParadigmResult]) -> dict[str, Accuracy]:
+    """Accuracy over all pairs, by direction."""
+    return {
+        direction: sum((result.accuracies[direction] for result in results), Accuracy())
+        for direction in results[0].accuracies
+    }
+
+
+def _by(results: Sequence[ParadigmResult], key: Callable[[ParadigmResult], str]) -> dict[str, list[ParadigmResult]]:
+    groups: defaultdict[str, list[ParadigmResult]] = defaultdict(list)
+    for result in results:
+        groups[key(result)].append(result)
+    return groups
+
+
+def _model(result: ParadigmResult) -> str:
+    return with_fingerprint(result.model, result.fingerprint)
+
+
+def _term(result: ParadigmResult) -> str:
+    return PAPERS_TERMS.get(result.term, result.term)
+
+
+def _paradigm(result: ParadigmResult) -> str:
+    return result.paradigm
+
+
+REPRODUCTION = Reproduction(
+    name=NAME,
+    paper=BLIMP,
+    reads="results of `python -m paper blimp`",
+    measure=our_rows,
+    details=our_tables,
+    compute=compute,
+)

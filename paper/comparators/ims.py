@@ -1,0 +1,164 @@
+"""IMS with word embeddings: a linear support vector machine for each word (extra `comparators`).
+
+Features: parts of speech around the word, surrounding words and local collocations (Zhong and Ng, 2010); and, with word
+vectors, their sum over the context, which decays with the distance (Iacobacci et al., 2016). Surrounding words are
+those of the word's own sentence, as they are spelled; the original program takes lemmas of the whole text without stop
+words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elmokit.system.extras import require
+from elmokit.system.progress_bar import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from jaxtyping import Float
+
+    from elmokit.model.frozen_layers import FrozenLayers
+    from paper.comparators.sense_words import Senses, SenseSentence, SenseWord, Word
+
+TAG_WINDOW = 3
+COLLOCATIONS = ((-2, -2), (-1, -1), (1, 1), (2, 2), (-2, -1), (-1, 1), (1, 2), (-3, -1), (-2, 1), (-1, 2), (1, 3))
+"""First and last place of each collocation, counted from the word."""
+VECTOR_WINDOW = 10
+"""Tokens on each side whose vectors are summed; the farthest counts a tenth of the nearest."""
+_OUTSIDE = "<none>"
+
+
+@dataclass(frozen=True)
+class _Classifier:
+    """Either the only sense of a word, or what chooses among several."""
+
+    senses: tuple[str, ...]
+    vectorizer: Any = None
+    machine: Any = None
+
+
+@dataclass(frozen=True)
+class IMS:
+    """A classifier for each word of the training corpus."""
+
+    classifiers: Mapping[Word, _Classifier]
+    vectors: FrozenLayers | None
+    surrounding_words: bool
+
+    def predict(self, sentences: Sequence[SenseSentence], senses: Senses) -> dict[str, str]:
+        """A sense for each word by its name; the first one of the dictionary for words that were not trained.
+
+        A word that the dictionary lacks too has no answer.
+        """
+        answers: dict[str, str] = {}
+        if self.vectors is not None:
+            self.vectors.add(sentence.tokens for sentence in sentences)
+        for sentence in sentences:
+            vectors = _context(self.vectors, sentence)
+            for word in sentence.words:
+                classifier = self.classifiers.get(word.word)
+                if classifier is None or classifier.machine is None:
+                    if first := (classifier.senses if classifier else senses(word.word))[:1]:
+                        answers[word.name] = first[0]
+                else:
+                    summed = None if vectors is None else decayed_sum(vectors, word)
+                    row = _rows([(sentence, word, summed)], classifier.vectorizer, self.surrounding_words)
+                    answers[word.name] = str(classifier.machine.predict(row)[0])
+        return answers
+
+
+def train_ims(
+    sentences: Sequence[SenseSentence], *, vectors: FrozenLayers | None = None, surrounding_words: bool = True
+) -> IMS:
+    """Train a classifier for each annotated word; an occurrence with several senses is an example of each.
+
+    vectors: word vectors (layer 0 is read) for the embedding feature; None leaves it out.
+    surrounding_words: False leaves out the surrounding words, as the paper's IMS-s+emb does.
+    Raises ValueError without scikit-learn.
+    """
+    purpose = "training sense classifiers"
+    extraction = require("sklearn.feature_extraction", extra="comparators", purpose=purpose, package="scikit-learn")
+    svm = require("sklearn.svm", extra="comparators", purpose=purpose, package="scikit-learn")
+    if vectors is not None:
+        vectors.add(sentence.tokens for sentence in sentences)
+    examples: dict[Word, list[tuple[SenseSentence, SenseWord, Any]]] = {}
+    for sentence in sentences:
+        context = _context(vectors, sentence)
+        for word in sentence.words:
+            summed = None if context is None else decayed_sum(context, word)
+            examples.setdefault(word.word, []).append((sentence, word, summed))
+    classifiers: dict[Word, _Classifier] = {}
+    with progress_bar(unit="word", total=len(examples)) as bar:
+        for name, occurrences in examples.items():
+            labelled = [(example, sense) for example in occurrences for sense in example[1].senses]
+            senses = tuple(sorted({sense for _, sense in labelled}))
+            if len(senses) > 1:
+                vectorizer = extraction.DictVectorizer()
+                vectorizer.fit([_features(*example[:2], surrounding_words) for example, _ in labelled])
+                rows = _rows([example for example, _ in labelled], vectorizer, surrounding_words)
+                machine = svm.LinearSVC(random_state=0).fit(rows, [sense for _, sense in labelled])
+                classifiers[name] = _Classifier(senses, vectorizer, machine)
+            elif senses:
+                classifiers[name] = _Classifier(senses)
+            bar.update()
+    return IMS(classifiers, vectors, surrounding_words)
+
+
+def _features(sentence: SenseSentence, word: SenseWord, surrounding_words: bool) -> dict[str, float]:
+    """The discrete features; each is 1."""
+    tokens = [token.lower() for token in sentence.tokens]
+    before, after = word.start, word.end - 1
+    features: dict[str, float] = {}
+    for place in range(-TAG_WINDOW, TAG_WINDOW + 1):
+        features[f"tag {place} {_at(sentence.tags, place, before, after)}"] = 1.0
+    for first, last in COLLOCATIONS:
+        places = [place for place in range(first, last + 1) if place != 0]
+        features[f"{first} to {last} {' '.join(_at(tokens, place, before, after) for place in places)}"] = 1.0
+    if surrounding_words:
+        around = tokens[: word.start] + tokens[word.end :]
+        features |= {f"word {token}": 1.0 for token in around if any(map(str.isalpha, token))}
+    return features
+
+
+def _at(items: Sequence[str], place: int, before: int, after: int) -> str:
+    """The item at a place that is counted from a word of the tokens `before` to `after`."""
+    index = before + place if place < 0 else after + place
+    return items[index] if 0 <= index < len(items) else _OUTSIDE
+
+
+def _rows(
+    examples: Sequence[tuple[SenseSentence, SenseWord, Float[np.ndarray, " E"] | None]],
+    vectorizer: Any,
+    surrounding_words: bool,
+) -> Any:
+    """A sparse matrix with a row for each example: its features, and the sum of the vectors around it, if any."""
+    sparse = require("scipy.sparse", extra="comparators", purpose="training sense classifiers")
+    rows = vectorizer.transform([_features(sentence, word, surrounding_words) for sentence, word, _ in examples])
+    dense = [summed for _, _, summed in examples if summed is not None]
+    if dense:
+        rows = sparse.hstack([rows, np.stack(dense)])
+    rows = rows.tocsr()
+    indices = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))  # all that LinearSVC accepts
+    return sparse.csr_matrix(indices, shape=rows.shape)
+
+
+def decayed_sum(vectors: Float[np.ndarray, "T E"], word: SenseWord) -> Float[np.ndarray, " E"]:
+    """The sum of the vectors around a word, each times `(1 - a) ** (distance - 1)` with `a = 1 - 0.1 ** (1 / (W - 1))`.
+
+    W is `VECTOR_WINDOW`, and the word's own vectors are left out.
+    """
+    decay = 0.1 ** (1 / (VECTOR_WINDOW - 1))
+    total = np.zeros(vectors.shape[1], vectors.dtype)
+    for distance in range(1, VECTOR_WINDOW + 1):
+        for index in (word.start - distance, word.end - 1 + distance):
+            if 0 <= index < len(vectors):
+                total += decay ** (distance - 1) * vectors[index]
+    return total
+
+
+def _context(vectors: FrozenLayers | None, sentence: SenseSentence) -> Float[np.ndarray, "T E"] | None:
+    return None if vectors is None else vectors([sentence.tokens])[0, 0].numpy()

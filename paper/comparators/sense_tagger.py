@@ -1,0 +1,180 @@
+"""Neural tagger of word senses (Raganato et al., 2017, the biLSTM without attention): a sense or a word for each token.
+
+A token with a sense is to be tagged with the sense, any other one with itself. The answer for a word is the most
+probable of its senses; senses that the training corpus lacks cannot be given, and a word without any other has the
+first sense of the dictionary.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from elmokit.layers.random_numbers import seeded
+from elmokit.layers.tasks.recurrent import BiLSTM
+from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.runs.settings import change_settings
+from elmokit.system.batches import batched
+from elmokit.system.progress_bar import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from jaxtyping import Bool, Float, Int
+
+    from paper.comparators.sense_words import Senses, SenseSentence
+
+_UNKNOWN = 0
+_IGNORED = -100
+
+
+@dataclass(frozen=True)
+class SenseTaggerConfig:
+    """Settings; widths are the published ones as they are remembered, the rest is ours."""
+
+    word_dim: int = 400
+    """Width of the word embeddings."""
+    hidden_dim: int = 1024
+    """Width of each direction of both layers."""
+    min_count: int = 2
+    """Occurrences that a word needs to have an embedding and an output of its own."""
+    dropout_rate: float = 0.5
+    """Rate of the dropout after the embeddings and the layers."""
+    learning_rate: float = 0.001
+    """Adam's."""
+    batch_size: int = 32
+    """Sentences per step."""
+    epochs: int = 10
+    """Passes over the corpus."""
+    seed: int = 0
+    """Seed of initial weights, order and dropout."""
+
+    def __post_init__(self) -> None:
+        for name in ("word_dim", "hidden_dim", "min_count", "batch_size", "epochs"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not 0 <= self.dropout_rate < 1:
+            raise ValueError(f"dropout_rate is {self.dropout_rate}; expected at least 0 and below 1")
+        if not self.learning_rate > 0:
+            raise ValueError(f"learning_rate is {self.learning_rate}; it must be positive")
+
+
+class _Network(nn.Module):
+    """Word ids -> logits of all labels, at those positions of the batch that are wanted."""
+
+    def __init__(self, config: SenseTaggerConfig, *, num_words: int, num_labels: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(num_words, config.word_dim)
+        self.first = BiLSTM(input_dim=config.word_dim, hidden_dim=config.hidden_dim)
+        self.second = BiLSTM(input_dim=2 * config.hidden_dim, hidden_dim=config.hidden_dim)
+        self.dropout = nn.Dropout(config.dropout_rate)
+        self.output = nn.Linear(2 * config.hidden_dim, num_labels)
+
+    def forward(
+        self, ids: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"], wanted: Bool[Tensor, "B T"]
+    ) -> Float[Tensor, "N K"]:
+        hidden = self.first(self.dropout(self.embedding(ids)), mask)
+        hidden = self.dropout(self.second(self.dropout(hidden), mask))
+        return self.output(hidden[wanted])  # tens of thousands of labels: nearly all of the work
+
+
+@dataclass(frozen=True)
+class SenseTagger:
+    """A trained tagger: its words and labels, with their numbers."""
+
+    network: _Network
+    words: Mapping[str, int]
+    labels: Mapping[str, int]
+
+    @torch.no_grad()
+    def predict(self, sentences: Sequence[SenseSentence], senses: Senses) -> dict[str, str]:
+        """A sense for each word by its name. A word that the dictionary lacks has no answer."""
+        answers: dict[str, str] = {}
+        self.network.eval()
+        for sentence in sentences:
+            scores: Tensor | None = None
+            for word in sentence.words:
+                candidates = senses(word.word)
+                known = [sense for sense in candidates if sense in self.labels]
+                if len(known) > 1 and scores is None:
+                    ids, mask = self.batch([sentence])
+                    scores = self.network(ids, mask, mask)
+                if len(known) > 1 and scores is not None:
+                    own = scores[word.start : word.end, [self.labels[sense] for sense in known]].sum(dim=0)
+                    answers[word.name] = known[int(own.argmax())]
+                elif first := (known or candidates)[:1]:
+                    answers[word.name] = first[0]
+        return answers
+
+    def batch(self, sentences: Sequence[SenseSentence]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
+        """Word ids and mask."""
+        rows = [[self.words.get(token.lower(), _UNKNOWN) for token in sentence.tokens] for sentence in sentences]
+        return _padded(rows, _UNKNOWN), _padded([[1] * len(row) for row in rows], 0).bool()
+
+    def targets(self, sentences: Sequence[SenseSentence]) -> Int[Tensor, "B T"]:
+        """The label of each token: the first annotated sense of its word, or the token; `_IGNORED` for neither."""
+        rows: list[list[int]] = []
+        for sentence in sentences:
+            row = [self.labels.get(token.lower(), _IGNORED) for token in sentence.tokens]
+            for word in sentence.words:
+                if word.senses:
+                    row[word.start : word.end] = [self.labels[word.senses[0]]] * (word.end - word.start)
+            rows.append(row)
+        return _padded(rows, _IGNORED)
+
+
+def train_sense_tagger(sentences: Sequence[SenseSentence], settings: Sequence[str] = ()) -> SenseTagger:
+    """Train a tagger on annotated sentences.
+
+    settings: fields of `SenseTaggerConfig` as `field=value`. Raises ValueError for wrong settings and a corpus without
+    a token, and DivergenceError, a ValueError.
+    """
+    config = change_settings({"training": SenseTaggerConfig()}, settings)["training"]
+    sentences = [sentence for sentence in sentences if sentence.tokens]
+    if not sentences:
+        raise ValueError("the corpus has no sentence with a token; expected sentences with annotated senses")
+    with seeded(config.seed):
+        tagger = _new_tagger(sentences, config)
+        _train(tagger, sentences, config)
+    return tagger
+
+
+def _new_tagger(sentences: Sequence[SenseSentence], config: SenseTaggerConfig) -> SenseTagger:
+    counts = Counter(token.lower() for sentence in sentences for token in sentence.tokens)
+    kept = sorted(token for token, count in counts.items() if count >= config.min_count)
+    senses = sorted({sense for sentence in sentences for word in sentence.words for sense in word.senses[:1]})
+    words = {word: number for number, word in enumerate(kept, start=1)}
+    labels = {label: number for number, label in enumerate([*kept, *senses])}
+    network = _Network(config, num_words=1 + len(words), num_labels=len(labels))
+    return SenseTagger(network, words, labels)
+
+
+def _train(tagger: SenseTagger, sentences: Sequence[SenseSentence], config: SenseTaggerConfig) -> None:
+    optimizer = torch.optim.Adam(tagger.network.parameters(), config.learning_rate)
+    generator = random.Random(config.seed)
+    tagger.network.train()
+    with progress_bar(unit="sentence", total=config.epochs * len(sentences)) as bar:
+        for epoch in range(config.epochs):
+            for batch in batched(generator.sample(sentences, len(sentences)), size=config.batch_size):
+                targets = tagger.targets(batch)
+                wanted = targets != _IGNORED
+                logits = tagger.network(*tagger.batch(batch), wanted)
+                count = wanted.sum().clamp(min=1)
+                loss = functional.cross_entropy(logits, targets[wanted], reduction="sum") / count
+                if not torch.isfinite(loss):
+                    raise DivergenceError(f"the loss became {loss.item()} in epoch {epoch}; lower learning_rate")
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                bar.update(len(batch))
+
+
+def _padded(rows: Sequence[Sequence[int]], padding: int) -> Int[Tensor, "B T"]:
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows])

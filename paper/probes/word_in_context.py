@@ -1,0 +1,152 @@
+"""Word in Context: is a word meant in the same sense in two sentences? By the cosine of its vectors and a threshold.
+
+English WiC (Pilehvar and Camacho-Collados, 2019) and KB-WiC of KoBEST (Kim et al., 2022).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.files.lines import read_lines, split_tokens
+from elmokit.system.messages import FormatError, shown
+from elmokit.text.alignment import token_offsets
+from elmokit.text.corpora.tables import table_rows
+from elmokit.text.tokenizer import tokenize
+from elmokit.text.whole_number import whole_number
+from paper.probes.layer_mixes import mixes
+from paper.probes.targets import Target, target_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from jaxtyping import Bool, Float32, Float64
+
+    from elmokit.model.frozen_layers import FrozenLayers
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A word in two sentences; the indices are its tokens."""
+
+    tokens: tuple[list[str], list[str]]
+    indices: tuple[int, int]
+    is_same: bool
+    """Whether the word has the same sense in both."""
+
+
+@dataclass(frozen=True)
+class WordInContextScore:
+    """A threshold that was chosen on training pairs, and accuracy in percent with it."""
+
+    threshold: float
+    train: float
+    dev: float
+    test: float
+    hits: tuple[bool, ...]
+    """For each test pair, whether it is right."""
+
+
+def read_wic(data: Path, gold: Path) -> list[Pair]:
+    """Pairs of `NAME.data.txt` and `NAME.gold.txt` (T or F). Raises ValueError, naming the line, for anything else."""
+    answers = list(read_lines(gold))
+    pairs: list[Pair] = []
+    for number, line in enumerate(read_lines(data), start=1):
+        where = f"{data}, line {number}"
+        cells = line.split("\t")
+        if len(cells) != 5 or number > len(answers) or answers[number - 1] not in ("T", "F"):
+            raise FormatError(
+                where, f"is {shown(line)!r}; expected word, part of speech, 3-4, two sentences, and T or F"
+            )
+        sentences = split_tokens(cells[3]), split_tokens(cells[4])
+        first, second = (whole_number(index) for index in cells[2].partition("-")[::2])
+        if first is None or second is None:
+            raise FormatError(where, f"has {shown(cells[2])!r} for the indices; expected two numbers, such as 3-4")
+        indices = first, second
+        if any(index >= len(tokens) for index, tokens in zip(indices, sentences, strict=True)):
+            raise FormatError(where, f"has index {cells[2]}, but {len(sentences[0])} and {len(sentences[1])} tokens")
+        pairs.append(Pair(sentences, indices, answers[number - 1] == "T"))
+    if len(answers) != len(pairs):
+        raise FormatError(gold, f"has {len(answers):,} answers, and {data} has {len(pairs):,} pairs; expected as many")
+    return pairs
+
+
+def read_kobest_wic(path: Path) -> list[Pair]:
+    """Pairs of a table of KB-WiC, where the word is in [brackets]; its token is the one in which it begins.
+
+    A row without brackets in both sentences is left out, as there is nothing to compare. Raises ValueError, naming the
+    line, for an answer other than True or False.
+    """
+    pairs: list[Pair] = []
+    columns = [["SENTENCE1", "context_1"], ["SENTENCE2", "context_2"], ["ANSWER", "label"]]
+    for row in table_rows(read_lines(path), name=str(path), columns=columns):
+        *texts, answer = row.cells
+        verdict = answer.strip().lower()  # the training table has a few TRUE and FALSE
+        if verdict not in ("true", "false"):
+            raise FormatError(row.where, f"has the answer {shown(answer)!r}; expected True or False")
+        marked = [_marked(text) for text in texts]
+        if marked[0] is not None and marked[1] is not None:
+            (first, at_first), (second, at_second) = marked[0], marked[1]
+            pairs.append(Pair((first, second), (at_first, at_second), verdict == "true"))
+    return pairs
+
+
+def score_wic(
+    layers: FrozenLayers, *, train: Sequence[Pair], dev: Sequence[Pair], test: Sequence[Pair]
+) -> Mapping[str, WordInContextScore]:
+    """The threshold with the best accuracy on the training pairs, and what it gets, for each layer and mix."""
+    nearness = [_cosines(layers, pairs) for pairs in (train, dev, test)]
+    gold = [np.array([pair.is_same for pair in pairs]) for pairs in (train, dev, test)]
+    scores: dict[str, WordInContextScore] = {}
+    for row in nearness[0]:
+        threshold = best_threshold(nearness[0][row], gold[0])
+        hits = [(of_part[row] >= threshold) == same for of_part, same in zip(nearness, gold, strict=True)]
+        of_train, of_dev, of_test = (100 * float(of_part.mean()) for of_part in hits)
+        scores[row] = WordInContextScore(threshold, of_train, of_dev, of_test, tuple(hits[2].tolist()))
+    return scores
+
+
+def best_threshold(nearness: Float64[np.ndarray, " N"], is_same: Bool[np.ndarray, " N"]) -> float:
+    """The smallest cosine that counts as the same sense, such that most pairs are right; the lowest of several."""
+    order = np.argsort(nearness, kind="stable")
+    ordered = nearness[order]
+    num_right_below = np.concatenate([[0], np.cumsum(~is_same[order])])
+    num_right_above = is_same.sum() - np.concatenate([[0], np.cumsum(is_same[order])])
+    starts = np.concatenate([[True], ordered[1:] > ordered[:-1], [True]])  # equal cosines are not parted
+    right = np.where(starts, num_right_below + num_right_above, -1)
+    best = int(right.argmax())
+    if best == 0 or best == len(ordered):
+        return -np.inf if best == 0 else np.inf
+    return float((ordered[best - 1] + ordered[best]) / 2)
+
+
+def _cosines(layers: FrozenLayers, pairs: Sequence[Pair]) -> dict[str, Float64[np.ndarray, " N"]]:
+    sentences = [tokens for pair in pairs for tokens in pair.tokens]
+    indices = [index for pair in pairs for index in pair.indices]
+    targets = [Target(number, index, index + 1) for number, index in enumerate(indices)]
+    vectors = target_vectors(layers, sentences, targets)
+    return {row: _pair_cosines(mix(vectors)) for row, mix in mixes(layers.num_layers).items()}
+
+
+def _pair_cosines(vectors: Float32[np.ndarray, "N E"]) -> Float64[np.ndarray, " P"]:
+    first, second = vectors[0::2].astype(np.float64), vectors[1::2].astype(np.float64)
+    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    return (first * second).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+
+
+def _marked(text: str) -> tuple[list[str], int] | None:
+    """Tokens of a text without its brackets, and the index of the token in which the word in brackets begins."""
+    before, opening, rest = text.partition("[")
+    word, closing, after = rest.partition("]")
+    if not (opening and closing and word.strip()):
+        return None
+    plain = before + word + after
+    start = len(before) + len(word) - len(word.lstrip())
+    tokens = tokenize(plain)
+    for index, (_, end) in enumerate(token_offsets(plain, tokens)):
+        if end > start:
+            return tokens, index
+    return None

@@ -1,0 +1,115 @@
+"""The figures of the paper drawn from our runs with matplotlib: sample efficiency, and the weights of the mixes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from elmokit.report.pictures import new_figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from paper.comparisons import Arm
+    from paper.figure1 import SampleCurve
+    from paper.figure2 import LearntWeights
+    from paper.learning_curves import LearningCurve
+
+PANEL = (4.6, 3.6)  # inches
+PANELS_ACROSS = 3
+CELL = (0.95, 0.62)  # inches
+DARK = 0.55
+"""Weights from here on are written in white."""
+
+
+def sample_figure(curves: Sequence[SampleCurve]) -> Any:
+    """A `matplotlib.figure.Figure` with a panel for each curve: the development score by the number of examples.
+
+    The lines differ in dash and marker, so that they can be told apart in black and white; bars are deviations over
+    seeds. Raises ValueError without matplotlib.
+    """
+    figure, panels = _panels(len(curves))
+    for axes, curve in zip(panels, curves, strict=True):
+        sizes = [point.num_examples for point in curve.points]
+        for name, colour, line, arms in (
+            ("+ ELMo", "#1f4e8c", "o-", [point.elmo for point in curve.points]),
+            ("no ELMo", "#8a4b08", "s--", [point.baseline for point in curve.points]),
+        ):
+            means, deviations = _scores(arms, curve.metric)
+            axes.errorbar(sizes, means, yerr=deviations, fmt=line, color=colour, label=name, capsize=3)
+        axes.set_xscale("log")
+        axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        axes.set_xticks([], minor=True)
+        axes.set_xlabel("training examples")
+        axes.set_ylabel(f"{curve.metric}, development set")
+        axes.set_title(f"{curve.row}\n{curve.training}", fontsize=10)
+        axes.legend(frameon=False)
+    return figure
+
+
+def curves_figure(curves: Sequence[LearningCurve]) -> Any:
+    """A `matplotlib.figure.Figure` with a panel for each task: the score after each epoch, as in `sample_figure`.
+
+    Raises ValueError without matplotlib.
+    """
+    figure, panels = _panels(len(curves))
+    for axes, curve in zip(panels, curves, strict=True):
+        for name, colour, line, arm in (
+            ("+ ELMo", "#1f4e8c", "o-", curve.elmo),
+            ("no ELMo", "#8a4b08", "s--", curve.baseline),
+        ):
+            axes.plot([step for step, _ in arm], [score for _, score in arm], line, color=colour, label=name)
+        axes.set_xlabel("updates")
+        axes.set_ylabel(f"{curve.metric}, development examples")
+        axes.set_title(f"{curve.row}\n{curve.measured_on}", fontsize=10)
+        axes.legend(frameon=False)
+    return figure
+
+
+def weights_figure(found: Sequence[LearntWeights]) -> Any:
+    """A `matplotlib.figure.Figure` with a heat map for each place: layers from the top down, tasks side by side.
+
+    Shades go from white to black with the weight, which is written into its cell. Raises ValueError without matplotlib.
+    """
+    places = list(dict.fromkeys(one.place for one in found))
+    widths = [sum(one.place == place for one in found) for place in places]
+    layers = max(len(one.weights) for one in found)
+    figure = new_figure((1.6 + CELL[0] * sum(widths) + 0.6 * len(places), 1.3 + CELL[1] * layers))
+    panels = figure.subplots(1, len(places), squeeze=False, width_ratios=widths)[0]
+    for axes, place in zip(panels, places, strict=True):
+        _draw_weights(axes, [one for one in found if one.place == place], layers=layers)
+        axes.set_title(f"at the {place}", fontsize=10)
+    return figure
+
+
+def _panels(number: int) -> tuple[Any, list[Any]]:
+    """A figure with so many panels, in rows of at most `PANELS_ACROSS`."""
+    across = min(number, PANELS_ACROSS)
+    down = math.ceil(number / across)
+    figure = new_figure((PANEL[0] * across, PANEL[1] * down))
+    panels = list(figure.subplots(down, across, squeeze=False).flat)
+    for axes in panels[number:]:
+        axes.set_visible(False)
+    return figure, panels[:number]
+
+
+def _scores(arms: Sequence[Arm], metric: str) -> tuple[list[float], list[float]]:
+    """Means and deviations; a single seed has a deviation of 0."""
+    found = [arm.score(metric, test_set=None) for arm in arms]
+    known = [one for one in found if one is not None]
+    return [one.mean for one in known], [one.deviation or 0.0 for one in known]
+
+
+def _draw_weights(axes: Any, found: Sequence[LearntWeights], *, layers: int) -> None:
+    rows = [[one.weights[layer] if layer < len(one.weights) else 0.0 for one in found] for layer in range(layers)]
+    axes.imshow(rows[::-1], cmap="Greys", vmin=0, vmax=1, aspect="auto")
+    for across, one in enumerate(found):
+        for layer, weight in enumerate(one.weights):
+            colour = "white" if weight >= DARK else "black"
+            axes.text(across, layers - 1 - layer, f"{weight:.2f}", ha="center", va="center", color=colour)
+    names = [f"LSTM layer {layer}" if layer else "token layer" for layer in range(layers)]
+    axes.set_xticks(range(len(found)), [one.row for one in found])
+    axes.set_yticks(range(layers), names[::-1])
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(True)

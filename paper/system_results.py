@@ -1,0 +1,184 @@
+"""What a system reaches in a test of its vectors: measured system by system, kept, and read back as rows of tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import torch
+
+from elmokit.formats.model_name import with_fingerprint
+from elmokit.metrics.interval import Interval, paired_bootstrap
+from elmokit.metrics.statistic import Statistic
+from paper.reproduction import OurTable, distinct_rows
+from paper.results import RESULTS_NAME, append_result, read_results
+from paper.systems import open_system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.files.json_fields import Fields
+    from paper.reproduction import Request
+    from paper.systems import System
+
+NO_SYSTEM = "without vectors"
+"""What rows that need no vectors are recorded under: chance, WordNet's first sense."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Numbers of one system by row (a layer or a mix of layers) and name, all in percent."""
+
+    rows: Mapping[str, Mapping[str, float]]
+    hits: Mapping[str, str] = field(default_factory=dict[str, str])
+    """For each row, a 1 for each test item that it has right and a 0 for each other, for paired comparisons."""
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What cannot be counted, by name, such as the nearest context of a sentence."""
+    gains: Mapping[str, Interval] = field(default_factory=dict[str, Interval])
+    """Of tests without hits, the difference in points by its name (`gain_name`), with its interval."""
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """What was measured of one system, and of which vectors."""
+
+    system: str
+    is_bilm: bool
+    """Whether it is a biLM that has been trained, as in the paper."""
+    fingerprint: str
+    """Of the vectors; empty without any."""
+    data: str
+    """The data, with their counts."""
+    measured: Measured
+
+    @property
+    def label(self) -> str:
+        """The system in tables, with the first digits of its fingerprint, since a name outlives its weights."""
+        return with_fingerprint(self.system, self.fingerprint) if self.fingerprint else self.system
+
+
+def measure_systems(
+    name: str,
+    request: Request,
+    measure: Callable[[System], Measured],
+    *,
+    default: Sequence[str],
+    data: str,
+    without_vectors: Callable[[], Measured] | None = None,
+) -> list[Path]:
+    """Measure the systems of a request that its results lack, one record each; returns the path of the results.
+
+    A system that was measured on the same data is known by its name and the fingerprint of its vectors.
+
+    default: the systems to measure if the request has none.
+    without_vectors: rows that need no vectors.
+    """
+    path = request.results_dir / RESULTS_NAME
+    done = {(each.system, each.fingerprint) for each in read_system_results([path], name) if each.data == data}
+    if without_vectors is not None and (NO_SYSTEM, "") not in done:
+        nothing = {"system": NO_SYSTEM, "is_bilm": False, "fingerprint": "", "data": data}
+        append_result(request.results_dir, name, {**nothing, **_timed(without_vectors)})
+    for given in request.models or default:
+        system = open_system(given, word_vectors=request.word_vectors)
+        fingerprint = system.layers.fingerprint()
+        if (system.name, fingerprint) not in done:
+            known = {"system": system.name, "is_bilm": system.is_bilm, "fingerprint": fingerprint, "data": data}
+            append_result(request.results_dir, name, {**known, **_timed(lambda system=system: measure(system))})
+    return [path]
+
+
+def read_system_results(paths: Sequence[Path], name: str) -> list[SystemResult]:
+    """The results in files or folders of them, as `measure_systems` wrote them. Raises ValueError for other records."""
+    return [_result(fields) for fields in read_results(paths, name)]
+
+
+def details_table(results: Sequence[SystemResult], *, title: str, about: str) -> OurTable:
+    """A table with a row for each row of each system, and all its numbers."""
+    rows = distinct_rows(
+        (f"{each.label}, {row}", numbers) for each in results for row, numbers in each.measured.rows.items()
+    )
+    columns = tuple(dict.fromkeys(name for numbers in rows.values() for name in numbers))
+    cells = {
+        row: tuple(Statistic((numbers[name],)) if name in numbers else None for name in columns)
+        for row, numbers in rows.items()
+    }
+    data = "; ".join(dict.fromkeys(each.data for each in results))
+    return OurTable(title, f"{about} Data: {data}.", columns, cells)
+
+
+def difference(result: SystemResult, first: str, second: str) -> Interval | None:
+    """The gain of the second row over the first, in points, by paired bootstrap; None if one was not measured."""
+    hits = result.measured.hits
+    if first not in hits or second not in hits:
+        return result.measured.gains.get(gain_name(first, second))
+    return share_gain(*([float(hit) for hit in hits[row]] for row in (first, second)))
+
+
+def gain_name(first: str, second: str) -> str:
+    """The name of the gain of the second row over the first: `layer 2 over layer 1`."""
+    return f"{second} over {first}"
+
+
+def share_gain(first: Iterable[float], second: Iterable[float]) -> Interval:
+    """The gain of a mean share over another, in points, by paired bootstrap over the items, which have shares."""
+    left, right = ([(share, 1.0) for share in shares] for shares in (first, second))
+    return paired_bootstrap([left], [right], score=lambda sums: 100 * sums[0] / sums[1])
+
+
+def differences_table(results: Sequence[SystemResult], pairs: Sequence[tuple[str, str]], *, about: str) -> OurTable:
+    """A table of differences between rows of the same system, with their intervals."""
+    rows: list[tuple[str, tuple[str]]] = []
+    for each in results:
+        for first, second in pairs:
+            found = difference(each, first, second)
+            if found is not None:
+                rows.append((f"{each.label}: {gain_name(first, second)}", (str(found),)))
+    about = f"{about} Paired bootstrap over test items, 95 %."
+    return OurTable("Differences", about, ("points",), distinct_rows(rows))
+
+
+def _timed(measure: Callable[[], Measured]) -> dict[str, object]:
+    """What was measured, and its cost, as fields of a record."""
+    wall, processor = time.perf_counter(), time.process_time()
+    measured = measure()
+    return {
+        "rows": {row: _rounded(numbers) for row, numbers in measured.rows.items()},
+        "hits": dict(measured.hits),
+        "gains": {name: dataclasses.asdict(gain) for name, gain in measured.gains.items()},
+        "texts": dict(measured.texts),
+        "threads": torch.get_num_threads(),
+        "seconds": round(time.perf_counter() - wall, 1),
+        "processor_seconds": round(time.process_time() - processor, 1),
+    }
+
+
+def _rounded(numbers: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(number, 3) for name, number in numbers.items()}
+
+
+def _result(record: Fields) -> SystemResult:
+    rows, hits, texts = record.fields("rows"), record.fields("hits"), record.fields("texts")
+    numbers = {row: rows.fields(row) for row in rows.names}
+    return SystemResult(
+        system=record.text("system"),
+        is_bilm=record.boolean("is_bilm"),
+        fingerprint=record.text("fingerprint"),
+        data=record.text("data"),
+        measured=Measured(
+            rows={row: {name: of_row.number(name) for name in of_row.names} for row, of_row in numbers.items()},
+            hits={row: hits.text(row) for row in hits.names},
+            gains=_gains(record.fields("gains")) if "gains" in record else {},
+            texts={name: texts.text(name) for name in texts.names},
+        ),
+    )
+
+
+def _gains(fields: Fields) -> dict[str, Interval]:
+    return {
+        name: Interval(*(fields.fields(name).number(part, least=-math.inf) for part in ("estimate", "low", "high")))
+        for name in fields.names
+    }

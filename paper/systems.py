@@ -1,0 +1,75 @@
+"""Systems that a table measures: what the user names on the command line, as frozen layers with a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.model_name import model_name
+from elmokit.formats.names import bundled_models
+from elmokit.vectors.cache import Activations
+from elmokit.vectors.cache_folder import default_cache
+from elmokit.vectors.vector_file_layers import StoredLayers
+from paper.comparators.all_comparators import COMPARATORS, open_comparator
+from paper.random_elmo import random_elmo
+
+if TYPE_CHECKING:
+    from elmokit.model.frozen_layers import FrozenLayers
+
+VECTOR_ENDINGS = (".npy", ".npz", ".h5", ".hdf5", ".safetensors")
+RANDOM, RANDOM_WEIGHTS = "random", "random weights"
+RANDOM_SEED = 0
+
+
+@dataclass(frozen=True)
+class System:
+    """Something that gives every token of a sentence a vector, or one for each layer."""
+
+    name: str
+    """Name in tables and results: `mini-en`."""
+    layers: FrozenLayers
+    is_bilm: bool = False
+    """Whether it is a biLM that has been trained."""
+
+
+def open_system(given: str, *, word_vectors: Path | None = None) -> System:
+    """Open a system: a model, `random:MODEL`, a comparator (`static:FILE`, `cove:FOLDER`), or a file of vectors.
+
+    `random:MODEL` has the sizes of the model and random weights. The activations of a model are cached on disk
+    (`vectors/cache.py`), so that the tables share them.
+
+    word_vectors: the word vectors of comparators that read some; others ignore them.
+    Raises FileNotFoundError and ValueError for what cannot be opened.
+    """
+    kind, _, model = given.partition(":")
+    if model and kind == RANDOM:
+        config = Elmo.from_pretrained(model).config
+        control = random_elmo(config, seed=RANDOM_SEED)
+        return System(f"{model_name(model)}, {RANDOM_WEIGHTS}", Activations(control, folder=default_cache()))
+    if model and kind in COMPARATORS:
+        needed = word_vectors if COMPARATORS[kind].reads_word_vectors else None
+        return System(f"{kind}, {_file_name(model)}", open_comparator(kind, model, word_vectors=needed))
+    if given not in bundled_models() and Path(given).suffix in VECTOR_ENDINGS:
+        return System(Path(given).stem, StoredLayers(given))
+    layers = Activations(Elmo.from_pretrained(given), folder=default_cache())
+    return System(model_name(given), layers, is_bilm=True)
+
+
+def _file_name(path: str) -> str:
+    return Path(path).name.removesuffix(".gz").removesuffix(".xz").removesuffix(".txt")
+
+
+def as_given(name: str) -> str:
+    """How a system with that name in results is given to `open_system`, its path without folders: `cove:multi30k`."""
+    kind, _, rest = name.partition(", ")
+    if rest == RANDOM_WEIGHTS:
+        return f"{RANDOM}:{kind}"
+    return f"{kind}:{rest}" if rest else kind
+
+
+def reads_word_vectors(name: str) -> bool:
+    """Whether a system with that name in results has to be given word vectors too."""
+    comparator = COMPARATORS.get(name.partition(", ")[0])
+    return comparator is not None and comparator.reads_word_vectors

@@ -1,0 +1,158 @@
+"""Table 4: nearest contexts of `play`, and how often the nearest other occurrence is alike, over all of SemCor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elmokit.analysis.polysemes import read_polysemes
+from elmokit.analysis.polysemy import nearest_hits
+from elmokit.text.tokenizer import tokenize
+from paper.data_folders import GLOVE, glove_file
+from paper.printed import TABLE_4
+from paper.probes.context_neighbours import Query, nearest_contexts, nearest_words
+from paper.probes.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE, mixes
+from paper.probes.sense_neighbours import neighbour_shares
+from paper.probes.targets import Target, target_vectors
+from paper.reproduction import OurRow, OurTable, Reproduction
+from paper.system_results import (
+    Measured,
+    details_table,
+    differences_table,
+    gain_name,
+    measure_systems,
+    read_system_results,
+    share_gain,
+)
+from paper.table5 import read_semcor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from paper.probes.context_neighbours import Neighbour
+    from paper.probes.sense_corpora import SenseCorpus
+    from paper.reproduction import Request
+    from paper.systems import System
+
+NAME = "table4"
+WORD = "play"
+STATIC_ROW = "GloVe"
+QUERIES = {
+    "biLM, 1": Query(tuple(tokenize("He made a spectacular play on the grounder in the ninth inning .")), 4),
+    "biLM, 2": Query(tuple(tokenize("The actress signed to do a Broadway play next season .")), 7),
+}
+"""Sentences of ours, in the two senses of the paper's."""
+POS, SENSE, POLYSEMES = "same part of speech", "same sense", "list of polysemes"
+WORDS_AROUND = 4
+_PAIRS = (
+    ("layer 0", "layer 2"),
+    ("layer 1", "layer 2"),
+    (AVERAGE, "layer 2"),
+    (UPPER_AVERAGE, "layer 2"),
+    (EQUAL_SIZE, "layer 2"),
+)
+
+
+def compute(request: Request) -> list[Path]:
+    """Find neighbours with each system."""
+    corpus = read_semcor(request.data_dir)
+    return measure_systems(
+        NAME,
+        request,
+        lambda system: _measure(system, corpus),
+        default=("mini-en", "random:mini-en", f"static:{glove_file(request.data_dir)}"),
+        data=f"SemCor 3.0, {len(corpus.instances):,} annotated words in {len(corpus.sentences):,} sentences",
+        without_vectors=lambda: Measured(
+            {}, texts={STATIC_ROW: ", ".join(nearest_words(glove_file(request.data_dir), WORD))}
+        ),
+    )
+
+
+def _measure(system: System, corpus: SenseCorpus) -> Measured:
+    shares = neighbour_shares(system.layers, corpus)
+    polysemes = polyseme_hits(system)
+    rows = {
+        row: {POS: 100 * float(found.same_pos.mean()), SENSE: 100 * float(found.same_sense.mean())}
+        for row, found in shares.items()
+    }
+    for row, hits in polysemes.items():
+        rows[row][POLYSEMES] = 100 * float(hits.mean())
+    nearest = nearest_contexts(system.layers, list(QUERIES.values()), corpus.sentences)
+    contexts = {
+        f"{query}, {row}": shown_context(corpus, found[0])
+        for row, of_queries in nearest.items()
+        for query, found in zip(QUERIES, of_queries, strict=True)
+    }
+    gains = {
+        gain_name(first, second): share_gain(shares[first].same_sense.tolist(), shares[second].same_sense.tolist())
+        for first, second in _PAIRS
+        if first in shares and second in shares
+    }
+    return Measured(rows, gains=gains, texts=contexts)
+
+
+def polyseme_hits(system: System) -> dict[str, np.ndarray]:
+    """For each occurrence of our English list, whether the nearest other one has the same sense; by layer and mix."""
+    occurrences = read_polysemes()
+    targets = [Target(number, each.index, each.index + 1) for number, each in enumerate(occurrences)]
+    vectors = target_vectors(system.layers, [each.tokens for each in occurrences], targets)
+    return {
+        row: nearest_hits(mix(vectors).astype(np.float64), occurrences)
+        for row, mix in mixes(system.layers.num_layers).items()
+    }
+
+
+def shown_context(corpus: SenseCorpus, found: Neighbour) -> str:
+    """The token with a few words around it, in brackets."""
+    tokens = corpus.sentences[found.sentence]
+    before = tokens[max(0, found.index - WORDS_AROUND) : found.index]
+    after = tokens[found.index + 1 : found.index + 1 + WORDS_AROUND]
+    return " ".join([*before, f"[{tokens[found.index]}]", *after])
+
+
+def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+    """The nearest words of GloVe, and the nearest context of each of our two sentences, by system and layer."""
+    static = [
+        OurRow(STATIC_ROW, GLOVE, (WORD, result.measured.texts[STATIC_ROW]))
+        for result in read_system_results(paths, NAME)
+        if STATIC_ROW in result.measured.texts
+    ]
+    return static + [
+        OurRow(
+            query if result.is_bilm else f"{query}, other vectors",
+            f"{result.label}, {key.removeprefix(query)[2:]}",
+            (" ".join(QUERIES[query].tokens), text),
+            is_extra=not result.is_bilm,
+        )
+        for result in read_system_results(paths, NAME)
+        for key, text in result.measured.texts.items()
+        for query in QUERIES
+        if key.startswith(f"{query}, ")
+    ]
+
+
+def details(paths: Sequence[Path]) -> list[OurTable]:
+    """Shares of neighbours that are alike, and how the top layer compares with the others."""
+    results = read_system_results(paths, NAME)
+    about = (
+        "Percent of occurrences whose nearest other occurrence of the same lemma has the same part of speech, or the "
+        "same sense among those of its part of speech; over lemmas that have several. `chance` is a random other "
+        "occurrence. The list of polysemes is ours: 24 English words in 384 sentences. The two sentences in the table "
+        "above are like the paper's own, which are in SemCor and are the best answers."
+    )
+    return [
+        details_table(results, title="Neighbours that are alike", about=about),
+        differences_table(results, _PAIRS, about="Same sense, in points."),
+    ]
+
+
+REPRODUCTION = Reproduction(
+    name=NAME,
+    paper=TABLE_4,
+    reads="results of `python -m paper table4`",
+    measure=our_rows,
+    details=details,
+    compute=compute,
+)

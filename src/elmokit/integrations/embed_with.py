@@ -1,0 +1,106 @@
+"""A file of sentences -> a file of another system's vectors (`elmokit embed --with`)."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.files.atomic import check_is_not_input, check_output
+from elmokit.files.lines import read_lines, shown_name, split_tokens
+from elmokit.integrations.transformer import HF_FIRST, HF_MEAN
+from elmokit.integrations.word_vectors import STATIC
+from elmokit.system.batches import batched
+from elmokit.system.progress_bar import progress_bar
+from elmokit.system.warn import warn_caller
+from elmokit.text.tokenizer import tokenize
+from elmokit.vectors.embed_file import EmbeddedFile
+from elmokit.vectors.save_vectors import save_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy as np
+    from jaxtyping import Float32
+
+    from elmokit.integrations.encoder import Comparator
+    from elmokit.model.frozen_layers import FrozenLayers
+
+SENTENCES_PER_BATCH = 256
+TOKENS_PER_BATCH = 8192
+"""With which a batch is full before it has its sentences."""
+
+
+SYSTEMS: dict[str, Comparator] = {system.name: system for system in (STATIC, HF_FIRST, HF_MEAN)}
+
+
+def embed_with(
+    system: str,
+    model: str | Path,
+    input_path: str | Path,
+    output_path: str | Path,
+    *,
+    raw_text: bool = False,
+) -> EmbeddedFile:
+    """Write the vectors that another system has for every line of a text file; tasks read them with `--model OUTPUT`.
+
+    system: `static` (word vectors), `hf-first` or `hf-mean` (transformers); docs/comparators.md.
+    model: the file or folder of the system's model.
+    output_path: `NAME.npy`, as `save_vectors` writes it, with `NAME.offsets.npy` and the tokens in `NAME.txt`.
+    raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
+    Raises ValueError for an unknown system, a model of another kind, input that is not text, and an output whose tokens
+    would be written over one of these files; OSError for files that cannot be read or written. Warns if most tokens are
+    zeros, because the system has no vector of them.
+    """
+    check_paths(output_path, input_path, model)
+    opened = find_system(SYSTEMS, system, str(model)).open(str(model), None)
+    return write_vectors(opened, input_path, output_path, model=model, raw_text=raw_text)
+
+
+def find_system(systems: Mapping[str, Comparator], name: str, model: str) -> Comparator:
+    """The system of that name. Raises ValueError, suggesting the nearest name, if there is none, and for no model."""
+    if name not in systems:
+        near = difflib.get_close_matches(name, systems, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ValueError(f"no system {name!r}; {hint}expected one of {', '.join(systems)}")
+    if not model:
+        raise ValueError(f"{name} needs a model: {systems[name].opens}")
+    return systems[name]
+
+
+def check_paths(output_path: str | Path, *inputs: str | Path) -> None:
+    """Raise OSError or ValueError if the output cannot be written, or its tokens would be written over an input."""
+    check_output(output_path)
+    check_is_not_input(Path(output_path).with_suffix(".txt"), *inputs)  # where `save_vectors` writes the tokens
+
+
+def write_vectors(
+    layers: FrozenLayers, input_path: str | Path, output_path: str | Path, *, model: str | Path, raw_text: bool
+) -> EmbeddedFile:
+    """Write what the layers of a system give for every line of a text file; `model` names it in the warning."""
+    split = tokenize if raw_text else split_tokens
+    sentences = [split(line) for line in read_lines(input_path)]
+    if not sentences:
+        raise ValueError(f"{shown_name(input_path)} has no lines; expected one sentence per line")
+    layers.add(sentences)
+    save_vectors(Path(output_path), sentences, _encoded(layers, sentences, model=model))
+    return EmbeddedFile(len(sentences), sum(map(len, sentences)))
+
+
+def _encoded(
+    layers: FrozenLayers, sentences: list[list[str]], *, model: str | Path
+) -> Iterator[Float32[np.ndarray, "L T E"]]:
+    """The vectors of each sentence; at the end, a warning if most are zero."""
+    num_found = 0
+    with progress_bar(unit="sentence", total=len(sentences)) as bar:
+        for batch in batched(sentences, size=SENTENCES_PER_BATCH, weight=len, enough_weight=TOKENS_PER_BATCH):
+            vectors = layers(batch).numpy()
+            num_found += int(vectors.any(axis=(0, 3)).sum())
+            yield from (vectors[:, number, : len(sentence)] for number, sentence in enumerate(batch))
+            bar.update(len(batch))
+    num_tokens = sum(map(len, sentences))
+    if 2 * num_found < num_tokens:
+        warn_caller(
+            f"{num_tokens - num_found:,} of {num_tokens:,} tokens have no vector in {model}, and got zeros; is it of "
+            "this language, and are both spelt in Unicode NFC?"
+        )

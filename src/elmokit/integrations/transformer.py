@@ -1,0 +1,202 @@
+"""Encoders of Hugging Face's transformers as token vectors (extra `hf`): all layers, first or mean of a word's pieces.
+
+Only weights in safetensors are read, no code that comes with a model is run, and nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from elmokit.integrations.encoder import Comparator, SystemLayers
+from elmokit.system.extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jaxtyping import Float, Float32
+    from torch import Tensor
+
+PIECES_PER_BATCH = 2048
+_PROBES = ("a", "1", "가")
+"""Words by which a tokenizer shows whether it adds spaces; one of them is in any vocabulary."""
+
+Pieces = Literal["first", "mean"]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Consecutive words of a sentence that fit into the model together."""
+
+    sentence: int
+    start: int
+    words: list[str]
+    """With what stands before them in the text, if the tokenizer needs it."""
+    num_pieces: int
+
+
+@dataclass(frozen=True)
+class TransformerEncoder:
+    """A model with its tokenizer: sentences of words -> layers, of which layer 0 is the embedding of the pieces."""
+
+    model: Any
+    tokenizer: Any
+    pieces: Pieces
+
+    @cached_property
+    def before_word(self) -> str:
+        """What stands before each word but the first: a space, for tokenizers that do not add it to single words.
+
+        Those of ModernBERT, Llama 3 and Gemma do not: without it, a word would be read as the end of the one before it.
+        """
+        words = ["a", *_PROBES]
+        spaced = ["a", *(f" {word}" for word in _PROBES)]
+        as_text = self._ids(" ".join(words), is_split_into_words=False)
+        return " " if self._ids(words) != self._ids(spaced) == as_text else ""
+
+    @cached_property
+    def max_pieces(self) -> int:
+        """Pieces, special ones included, that the model reads at once."""
+        limit = getattr(self.model.config, "max_position_embeddings", 1 << 30)
+        for name, module in self.model.named_modules():
+            padding = getattr(module, "padding_idx", None)
+            if name.endswith("position_embeddings") and padding is not None:
+                limit -= padding + 1  # RoBERTa and its kin: positions start after the one of padding
+        return min(int(limit), int(self.tokenizer.model_max_length))
+
+    def layers(self, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
+        """The layers of each sentence.
+
+        One that has more pieces than the model reads is split between words into as few parts as possible; a word
+        without pieces is a vector of zeros. Raises ValueError for a single word that the model cannot read at once.
+        """
+        num_layers, dim = self.model.config.num_hidden_layers + 1, self.model.config.hidden_size
+        arrays = [np.zeros((num_layers, len(sentence), dim), np.float32) for sentence in sentences]
+        texts = [[*each[:1], *(self.before_word + word for word in each[1:])] for each in sentences]
+        parts = [part for number, text in enumerate(texts) for part in self._parts(number, text)]
+        parts.sort(key=lambda part: part.num_pieces)
+        for batch in _batches(parts):
+            for part, vectors in zip(batch, self._encode([part.words for part in batch]), strict=True):
+                arrays[part.sentence][:, part.start : part.start + len(part.words)] = vectors
+        return arrays
+
+    def _ids(self, text: str | list[str], *, is_split_into_words: bool = True) -> list[int]:
+        return self.tokenizer(text, is_split_into_words=is_split_into_words, add_special_tokens=False)["input_ids"]
+
+    def _parts(self, number: int, sentence: Sequence[str]) -> Iterator[_Part]:
+        most = self.max_pieces - int(self.tokenizer.num_special_tokens_to_add())
+        start = num_pieces = 0
+        for position, size in enumerate(self._word_sizes(sentence)):
+            if size > most:
+                word = sentence[position].strip()[:40]
+                raise ValueError(f"{word!r} has {size} pieces; the model reads {most} at once")
+            if num_pieces + size > most:
+                yield _Part(number, start, list(sentence[start:position]), num_pieces)
+                start, num_pieces = position, 0
+            num_pieces += size
+        if num_pieces:
+            yield _Part(number, start, list(sentence[start:]), num_pieces)
+
+    def _word_sizes(self, sentence: Sequence[str]) -> list[int]:
+        """The number of pieces of each word."""
+        sizes = [0] * len(sentence)
+        if sentence:
+            options = {"is_split_into_words": True, "add_special_tokens": False, "verbose": False}
+            for word in self.tokenizer(list(sentence), **options).word_ids():
+                sizes[word] += 1
+        return sizes
+
+    @torch.no_grad()
+    def _encode(self, batch: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L T E"]]:
+        encoded = self.tokenizer(list(map(list, batch)), is_split_into_words=True)
+        rows = [torch.tensor(ids) for ids in encoded["input_ids"]]
+        # at the end, where it moves no position, whatever the tokenizer does; GPT-2's cannot pad at all
+        ids = pad_sequence(rows, batch_first=True, padding_value=self.tokenizer.pad_token_id or 0)
+        mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
+        output = self.model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+        hidden = torch.stack(output.hidden_states, dim=1).float()
+        return [
+            self._pooled(hidden[row], encoded.word_ids(row), num_words=len(words)) for row, words in enumerate(batch)
+        ]
+
+    def _pooled(
+        self, states: Float[Tensor, "L P E"], words: Sequence[int | None], *, num_words: int
+    ) -> Float32[np.ndarray, "L T E"]:
+        """Of each word, its first piece or the mean of its pieces; `words` has the word of each piece, if any."""
+        pooled = states.new_zeros(len(states), num_words, states.shape[2])
+        for word in range(num_words):
+            own = [piece for piece, of in enumerate(words) if of == word]
+            if own:
+                pooled[:, word] = states[:, own[0]] if self.pieces == "first" else states[:, own].mean(dim=1)
+        return pooled.numpy()
+
+
+def open_first(model: str, word_vectors: Path | None = None) -> SystemLayers:
+    """All layers of a model; a word's vector is that of its first piece."""
+    del word_vectors
+    return _open(model, "first")
+
+
+def open_mean(model: str, word_vectors: Path | None = None) -> SystemLayers:
+    """All layers of a model; a word's vector is the mean of those of its pieces."""
+    del word_vectors
+    return _open(model, "mean")
+
+
+def _open(model: str, pieces: Pieces) -> SystemLayers:
+    """Read a folder of `save_pretrained`, or a model of the Hub, by its name, that has been downloaded before.
+
+    Raises ValueError without transformers and for a tokenizer that does not know words, OSError for what is not a
+    model.
+    """
+    transformers = require("transformers", extra="hf", purpose="opening a transformer")
+    safely = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model, use_fast=True, **safely)
+    # As an argument it would add spaces within words of Qwen's; without it, some tokenizers refuse words.
+    tokenizer.add_prefix_space = True
+    if not tokenizer.is_fast:
+        raise ValueError(f"the tokenizer of {model} cannot tell words from pieces; expected a fast tokenizer")
+    network = transformers.AutoModel.from_pretrained(model, use_safetensors=True, **safely)
+    if network.config.is_encoder_decoder:
+        network = network.get_encoder()
+    network = network.float()  # newer versions keep weights of 16 bits, with which padding changes the vectors
+    encoder = TransformerEncoder(network.eval().requires_grad_(False), tokenizer, pieces)
+    return SystemLayers(
+        encoder.layers,
+        num_layers=network.config.num_hidden_layers + 1,
+        dim=network.config.hidden_size,
+        files=(),
+        settings=f"{pieces}, spaced {_digest(encoder)}",  # before, words of some tokenizers had no spaces
+    )
+
+
+def _digest(encoder: TransformerEncoder) -> str:
+    """Of all weights and of the tokenizer."""
+    digest = hashlib.blake2b(encoder.tokenizer.backend_tokenizer.to_str().encode())
+    for tensor in encoder.model.state_dict().values():
+        digest.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def _batches(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
+    """Parts, sorted by length, of at most `PIECES_PER_BATCH` pieces with their padding."""
+    batch: list[_Part] = []
+    for part in parts:
+        if batch and (len(batch) + 1) * part.num_pieces > PIECES_PER_BATCH:
+            yield batch
+            batch = []
+        batch.append(part)
+    if batch:
+        yield batch
+
+
+_OPENS = "a folder of `save_pretrained`, or the name of a model of the Hub that has been downloaded"
+HF_FIRST = Comparator(name="hf-first", opens=_OPENS, open=open_first)
+HF_MEAN = Comparator(name="hf-mean", opens=_OPENS, open=open_mean)

@@ -1,0 +1,94 @@
+"""Files of other systems' vectors, by function and by command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.integrations.embed_with import embed_with
+from elmokit.vectors.files import load_vectors
+from elmokit.vectors.vector_file_layers import StoredLayers
+
+
+@pytest.fixture
+def glove(tmp_path: Path) -> Path:
+    path = tmp_path / "glove.txt"
+    path.write_text("the 1 2\ncat 3 4\n. 0 1\n")
+    return path
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("the cat\n\nthe dog .\n")
+    return path
+
+
+def test_the_file_has_the_sentences_and_is_read_in_place_of_elmo(glove: Path, text: Path, tmp_path: Path):
+    done = embed_with("static", glove, text, tmp_path / "out.npy")
+    assert (done.num_lines, done.num_tokens) == (3, 5)
+    vectors = load_vectors(tmp_path / "out.npy")
+    assert vectors.sentences() == [["the", "cat"], [], ["the", "dog", "."]]
+    np.testing.assert_array_equal(vectors[0], [[[1, 2], [3, 4]]])
+    assert StoredLayers(tmp_path / "out.npy")([["the", "cat"]]).shape == (1, 1, 2, 2)
+
+
+def test_vectors_that_lack_most_words_are_said_to(glove: Path, text: Path, tmp_path: Path):
+    text.write_text("the\ncat e\u0301te\u0301 eaux\neaux\n")
+    with pytest.warns(UserWarning, match=r"3 of 5 tokens have no vector in .*glove\.txt, and got zeros; is it of"):
+        embed_with("static", glove, text, tmp_path / "out.npy")
+    assert not load_vectors(tmp_path / "out.npy")[2].any()
+
+
+def test_the_input_is_not_overwritten_by_the_tokens(glove: Path, text: Path):
+    before = text.read_text()
+    with pytest.raises(ValueError, match=r"text\.txt would be replaced by the output"):
+        embed_with("static", glove, text, text.with_suffix(".npy"), raw_text=True)
+    assert text.read_text() == before
+
+
+def test_the_model_is_not_overwritten_by_the_tokens(glove: Path, text: Path):
+    before = glove.read_text()
+    with pytest.raises(ValueError, match=r"glove\.txt would be replaced by the output"):
+        embed_with("static", glove, text, glove.with_suffix(".npy"))
+    assert glove.read_text() == before
+
+
+def test_long_lines_are_in_batches_of_their_own(glove: Path, text: Path, tmp_path: Path):
+    lines = ["the " * 9000, "cat"] * 2
+    text.write_text("".join(f"{line}\n" for line in lines))
+    embed_with("static", glove, text, tmp_path / "out.npy")
+    assert [array.shape[1] for array in load_vectors(tmp_path / "out.npy")] == [9000, 1, 9000, 1]
+
+
+def test_the_command_is_the_function(glove: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    out = tmp_path / "out.npy"
+    text.write_text("The cat.\n")
+    assert main(["embed", str(text), "-o", str(out), "--with", f"static:{glove}", "--tokenize"]) == 0
+    assert "1 lines, 3 tokens" in capsys.readouterr().out
+    np.testing.assert_array_equal(load_vectors(out)[0], [[[1, 2], [3, 4], [0, 1]]])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--with", "static"], "--with static: expected SYSTEM:MODEL"),
+        (["--with", "statik:x"], "no system 'statik'; did you mean static?"),
+        (["--with", "static:x", "--layers", "top"], "--layers cannot be combined with --with"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(
+    text: Path, tmp_path: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["embed", str(text), "-o", str(tmp_path / "out.npy"), *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out.npy").exists()
+
+
+def test_a_text_without_lines_is_refused(glove: Path, tmp_path: Path):
+    (tmp_path / "empty.txt").write_text("")
+    with pytest.raises(ValueError, match="empty.txt has no lines"):
+        embed_with("static", glove, tmp_path / "empty.txt", tmp_path / "out.npy")

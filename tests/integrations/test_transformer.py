@@ -1,0 +1,188 @@
+"""The bridge to transformers, on a tiny random BERT made here."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.integrations.transformer import open_first, open_mean
+from unpadded import unpadded
+
+transformers: Any = pytest.importorskip("transformers")
+tokenizers: Any = pytest.importorskip("tokenizers")
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "un", "##believ", "##able", "sat"]
+SENTENCE = ["the", "unbelievable", "cat"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bert")
+    ids = {piece: number for number, piece in enumerate(PIECES)}
+    pieces = tokenizers.Tokenizer(tokenizers.models.WordPiece(ids, unk_token="[UNK]"))
+    pieces.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)  # which drops control characters
+    pieces.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    pieces.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=pieces, model_max_length=9, **names)
+    fast.save_pretrained(folder)
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
+    config = transformers.BertConfig(vocab_size=len(PIECES), max_position_embeddings=9, **sizes)
+    transformers.BertModel(config).save_pretrained(folder)
+    return folder
+
+
+def states(folder: Path, pieces: list[str]) -> torch.Tensor:
+    """The layers of these pieces and the special ones, as the model itself gives them."""
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    ids = torch.tensor([[PIECES.index(piece) for piece in ("[CLS]", *pieces, "[SEP]")]])
+    with torch.no_grad():
+        return torch.cat(model(input_ids=ids, output_hidden_states=True).hidden_states)
+
+
+def test_a_word_is_its_first_piece_or_the_mean_of_its_pieces(folder: Path):
+    own = states(folder, ["the", "un", "##believ", "##able", "cat"])
+    first, mean = open_first(str(folder)), open_mean(str(folder))
+    assert (first.num_layers, first.dim) == (3, 8)
+    np.testing.assert_allclose(unpadded(first, [SENTENCE])[0], own[:, [1, 2, 5]], atol=1e-6)
+    expected = torch.stack([own[:, 1], own[:, 2:5].mean(dim=1), own[:, 5]], dim=1)
+    np.testing.assert_allclose(unpadded(mean, [SENTENCE])[0], expected, atol=1e-6)
+    assert first.fingerprint() != mean.fingerprint()
+    assert first.fingerprint() == open_first(str(folder)).fingerprint()
+
+
+def test_padding_and_other_sentences_change_nothing(folder: Path):
+    layers = open_mean(str(folder))
+    alone = unpadded(layers, [SENTENCE])[0]
+    among = unpadded(layers, [["cat"], SENTENCE, [], ["the", "cat", "sat", "cat"]])
+    np.testing.assert_allclose(among[1], alone, atol=1e-6)
+    assert among[2].shape == (3, 0, 8)
+
+
+def test_weights_of_16_bits_are_computed_with_as_float32(folder: Path, tmp_path: Path):
+    model = transformers.AutoModel.from_pretrained(folder)
+    for name, dtype in (("half", torch.bfloat16), ("whole", torch.float32)):  # of the same values
+        shutil.copytree(folder, tmp_path / name)
+        model.to(dtype).save_pretrained(tmp_path / name)
+    half, whole = (open_mean(str(tmp_path / name)) for name in ("half", "whole"))
+    np.testing.assert_allclose(unpadded(half, [SENTENCE])[0], unpadded(whole, [SENTENCE])[0], atol=1e-6)
+    assert half.fingerprint() == whole.fingerprint()
+
+
+def test_a_sentence_that_is_too_long_is_read_in_parts(folder: Path):
+    layers = open_first(str(folder))
+    long = ["cat", "the", "unbelievable", "sat", "the", "unbelievable", "sat"]  # 7 pieces, then 4
+    both = unpadded(layers, [long])[0]
+    np.testing.assert_allclose(both[:, :5], unpadded(layers, [long[:5]])[0], atol=1e-6)
+    np.testing.assert_allclose(both[:, 5:], unpadded(layers, [long[5:]])[0], atol=1e-6)
+
+
+def test_a_word_without_pieces_is_zero(folder: Path):
+    array = unpadded(open_first(str(folder)), [["the", "\x01", "cat"]])[0]
+    assert not array[:, 1].any()
+    np.testing.assert_allclose(array[:, [0, 2]], states(folder, ["the", "cat"])[:, [1, 2]], atol=1e-6)
+
+
+def test_a_word_with_too_many_pieces_is_refused(folder: Path):
+    with pytest.raises(ValueError, match="'unbelievable.*' has 9 pieces; the model reads 7 at once"):
+        unpadded(open_first(str(folder)), [["un" + "believable" * 4]])
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path):
+    with pytest.raises((ValueError, OSError)):
+        open_first(str(tmp_path))
+
+
+def test_without_transformers_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(ValueError, match=r"opening a transformer needs transformers: pip install 'elmokit\[hf\]'"):
+        open_first("bert-base-cased")
+
+
+def save_tokenizer_of(folder: Path, target: Path, **settings: object) -> None:
+    transformers.AutoTokenizer.from_pretrained(folder, **settings).save_pretrained(target)
+
+
+def save_gpt2(folder: Path, *, vocab_size: int = len(PIECES)) -> None:
+    torch.manual_seed(0)
+    sizes = {"n_embd": 8, "n_layer": 2, "n_head": 2, "n_positions": 9, "vocab_size": vocab_size}
+    transformers.GPT2Model(transformers.GPT2Config(**sizes)).save_pretrained(folder)
+
+
+@pytest.mark.parametrize("settings", [{"pad_token": None}, {"padding_side": "left"}], ids=str)
+def test_a_tokenizer_that_cannot_pad_or_pads_on_the_left_changes_nothing(
+    folder: Path, tmp_path: Path, settings: dict[str, object]
+):
+    save_gpt2(tmp_path)
+    save_tokenizer_of(folder, tmp_path, **settings)
+    layers = open_mean(str(tmp_path))
+    alone, among = unpadded(layers, [["cat"]])[0], unpadded(layers, [["cat"], SENTENCE])[0]
+    np.testing.assert_allclose(among, alone, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["Roberta", "Camembert", "MPNet"])
+def test_positions_that_start_after_that_of_padding_are_not_all_used(folder: Path, tmp_path: Path, name: str):
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
+    config = getattr(transformers, f"{name}Config")(
+        vocab_size=len(PIECES), max_position_embeddings=10, pad_token_id=1, **sizes
+    )
+    getattr(transformers, f"{name}Model")(config).save_pretrained(tmp_path)
+    save_tokenizer_of(folder, tmp_path, model_max_length=100)
+    layers = open_first(str(tmp_path))
+    words = ["cat"] * 7  # with the special pieces 9, but the model has positions for 8
+    both = unpadded(layers, [words])[0]
+    np.testing.assert_allclose(both[:, 6:], unpadded(layers, [words[6:]])[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["GPT2", "Roberta", "GPTNeoX", "Qwen2"])
+def test_words_are_read_as_in_a_text(tmp_path: Path, name: str):
+    letters = transformers.convert_slow_tokenizer.bytes_to_unicode().values()
+    merges = [("t", "h"), ("th", "e"), ("\u0120", "the"), ("c", "a"), ("ca", "t"), ("\u0120", "cat")]  # U+0120: a space
+    specials = ["<|endoftext|>", "<s>", "</s>", "<pad>", "<unk>", "<mask>"]
+    pieces = [*letters, *map("".join, merges), *specials]
+    tokenizer = getattr(transformers, f"{name}Tokenizer")(
+        vocab={piece: number for number, piece in enumerate(pieces)}, merges=merges
+    )
+    tokenizer.save_pretrained(tmp_path)
+    save_gpt2(tmp_path, vocab_size=len(pieces))
+    network = transformers.AutoModel.from_pretrained(tmp_path).eval()
+    words, first_of_each = ["the", "cat-(the)", "the"], [0, 1, 6]  # the cat - ( the ) the
+    ids = tokenizer(" ".join(words), add_special_tokens=False, return_tensors="pt")["input_ids"]
+    assert ids.shape[1] == 7
+    begins = tokenizer("", return_tensors=None)["input_ids"][:1]  # <s> of RoBERTa
+    with torch.no_grad():
+        whole = torch.tensor([[*begins, *ids[0].tolist()]])
+        states = torch.cat(network(input_ids=whole, output_hidden_states=True).hidden_states)[:, len(begins) :]
+    np.testing.assert_allclose(unpadded(open_first(str(tmp_path)), [words])[0], states[:, first_of_each], atol=1e-6)
+
+
+def test_of_an_encoder_and_decoder_the_encoder_is_read(folder: Path, tmp_path: Path):
+    torch.manual_seed(0)
+    sizes = {"d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 2, "num_heads": 2}
+    model = transformers.T5Model(transformers.T5Config(vocab_size=len(PIECES), **sizes)).eval()
+    model.save_pretrained(tmp_path)
+    save_tokenizer_of(folder, tmp_path)
+    ids = torch.tensor([[PIECES.index(piece) for piece in ("[CLS]", "the", "cat", "[SEP]")]])
+    with torch.no_grad():
+        expected = torch.cat(model.encoder(input_ids=ids, output_hidden_states=True).hidden_states)[:, 1:3]
+    np.testing.assert_allclose(unpadded(open_first(str(tmp_path)), [["the", "cat"]])[0], expected, atol=1e-6)
+
+
+def test_a_causal_model_gives_each_word_its_left_context(folder: Path, tmp_path: Path):
+    save_gpt2(tmp_path)
+    save_tokenizer_of(folder, tmp_path)
+    layers = open_mean(str(tmp_path))
+    assert (layers.num_layers, layers.dim) == (3, 8)
+    whole, other = unpadded(layers, [["the", "unbelievable", "cat"], ["the", "unbelievable", "sat"]])
+    np.testing.assert_allclose(whole[:, :2], other[:, :2], atol=1e-6)
+    assert not np.allclose(whole[1:, 2], other[1:, 2])

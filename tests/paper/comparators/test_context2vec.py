@@ -1,0 +1,120 @@
+"""context2vec: contexts without their word, the words that fit a gap, and the folder of a trained model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from elmokit.text.vocabulary import Vocabulary
+from paper.__main__ import main
+from paper.comparators.context2vec import Context2vec, new_encoder, open_context2vec, read_context2vec
+from paper.comparators.context2vec_training import train_context2vec
+
+SENTENCES = ["the cat drinks milk", "the dog eats meat", "a bird sings songs", "a boy reads books"]
+SETTINGS = ["word_dim=8", "lstm_dim=12", "dim=10", "min_count=1", "negatives=5", "batch_size=4", "learning_rate=0.02"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("context2vec")
+    (folder / "shard.txt").write_text("".join(f"{line}\n" for line in SENTENCES) * 4)
+    train_context2vec([folder / "shard.txt"], folder / "run", [*SETTINGS, "epochs=100"])
+    return folder / "run"
+
+
+@pytest.fixture
+def untrained() -> Context2vec:
+    torch.manual_seed(0)
+    vocabulary = Vocabulary(["<UNK>", "<S>", "</S>", *sorted(set(" ".join(SENTENCES).split()))])
+    encoder = new_encoder(vocabulary=vocabulary, word_dim=4, lstm_dim=6, dim=5)
+    torch.nn.init.normal_(encoder.targets.weight)
+    return Context2vec(encoder, vocabulary)
+
+
+def test_the_word_itself_does_not_change_its_context(untrained: Context2vec):
+    with_cat, with_dog = untrained.contexts([["the", "cat", "drinks"], ["the", "dog", "drinks"]])
+    np.testing.assert_array_equal(with_cat[1], with_dog[1])
+    assert not np.allclose(with_cat[0], with_dog[0])  # there it is a word of the context
+    assert not np.allclose(with_cat[2], with_dog[2])
+
+
+def test_a_sentence_has_the_same_vectors_in_any_batch(untrained: Context2vec):
+    alone = untrained.contexts([SENTENCES[0].split()])[0]
+    among = untrained.contexts([["a"], SENTENCES[1].split(), [], SENTENCES[0].split()])
+    np.testing.assert_allclose(among[3], alone, atol=1e-6)
+    assert among[2].shape == (0, 5)
+
+
+def test_layers_are_the_target_vectors_and_the_contexts(untrained: Context2vec):
+    sentence = ["The", "cat", "unseen"]
+    layers = untrained.layers([sentence])[0]
+    weight = untrained.encoder.targets.weight.detach().numpy()
+    np.testing.assert_array_equal(layers[0], weight[untrained.vocabulary.ids(["the", "cat", "<UNK>"])])
+    np.testing.assert_array_equal(layers[1], untrained.contexts([sentence])[0])
+
+
+def test_a_trained_model_knows_what_fits_into_a_gap(folder: Path):
+    model = read_context2vec(folder)
+    for sentence in SENTENCES:
+        words = sentence.split()
+        for position, word in list(enumerate(words))[1:]:  # the first word is that of two sentences
+            gap = [*words[:position], "[]", *words[position + 1 :]]
+            (best, score), second = model.substitutes(gap, number=2)
+            assert best == word
+            assert 0 < score <= 1
+            assert second[1] < score
+    targets = torch.nn.functional.normalize(model.encoder.targets.weight)
+    context = torch.nn.functional.normalize(
+        torch.from_numpy(model.contexts([["the", "[]", "drinks", "milk"]])[0][1]), dim=0
+    )
+    cat, dog = model.vocabulary.id("cat"), model.vocabulary.id("dog")
+    scores = dict(model.substitutes(["the", "[]", "drinks", "milk"], known="dog", number=99))
+    expected = max(float(targets[cat] @ targets[dog]), 0) * max(float(targets[cat] @ context), 0)
+    assert scores["cat"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_verb_lists_them(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["substitutes", str(folder), "the cat [] milk", "--number", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "the cat [] milk"
+    assert lines[1].endswith(" drinks") and len(lines) == 3
+    assert main(["substitutes", str(folder), "the cat [] milk", "--number", "0"]) == 2
+
+
+def test_there_is_one_gap(untrained: Context2vec):
+    with pytest.raises(ValueError, match=r"'the cat' has 0 gaps; expected one token \[\]"):
+        untrained.substitutes(["the", "cat"])
+
+
+def test_a_known_word_that_the_model_does_not_know_is_refused(untrained: Context2vec):
+    with pytest.raises(ValueError, match="the model has no vector of 'Zebra'"):
+        untrained.substitutes(["the", "[]"], known="Zebra")
+
+
+def test_the_folder_is_opened_as_two_layers(folder: Path):
+    layers = open_context2vec(str(folder))
+    assert (layers.num_layers, layers.dim) == (2, 10)
+    batch = layers([["the", "cat"], ["a"]])
+    assert batch.shape == (2, 2, 2, 10)
+    assert not batch[:, 1, 1].any()
+    assert len(layers.fingerprint()) == 64
+
+
+def test_folders_of_another_kind_and_damaged_ones_are_refused(folder: Path, tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="expected the folder of a trained context2vec"):
+        read_context2vec(tmp_path)
+    for name in ("vocabulary.txt", "model.safetensors", "config.json"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["settings"]["dim"] = 11
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="model.safetensors: tensor output.bias: is torch.float32 of shape"):
+        read_context2vec(tmp_path)
+    config["system"] = "cove"
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="config.json: is of 'cove'; expected context2vec"):
+        read_context2vec(tmp_path)

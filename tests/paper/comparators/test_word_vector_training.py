@@ -1,0 +1,133 @@
+"""Word vectors trained by gensim on the shards of a biLM."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.corpus.stream import SentenceStream
+from elmokit.text.word_vectors import read_word_vectors
+from paper.comparators.word_vector_training import train_fasttext, train_word2vec
+
+pytest.importorskip("gensim")
+SETTINGS = ["dim=5", "min_count=2", "epochs=2", "subsample=0"]
+
+
+@pytest.fixture
+def shard(tmp_path: Path) -> Path:
+    path = tmp_path / "shard.txt"
+    path.write_text("the cat sat on the mat\n\nthe dog sat on the rug\n" * 5 + "once\n")
+    return path
+
+
+@pytest.mark.parametrize("ending", [".vec", ".bin"])
+def test_word2vec_writes_a_file_that_is_read_back(shard: Path, tmp_path: Path, ending: str):
+    output = tmp_path / f"vectors{ending}"
+    assert train_word2vec([shard], output, SETTINGS) == {"words": 7}
+    read = read_word_vectors(output, {"cat", "once"})
+    assert read.words == ["cat"]
+    assert read.matrix.shape == (1, 5)
+
+
+def test_the_same_command_gives_the_same_vectors(shard: Path, tmp_path: Path):
+    for name in ("a.vec", "b.vec"):
+        train_word2vec([shard], tmp_path / name, SETTINGS)
+    assert (tmp_path / "a.vec").read_bytes() == (tmp_path / "b.vec").read_bytes()
+    train_word2vec([shard], tmp_path / "c.vec", [*SETTINGS, "seed=2"])
+    first, other = (read_word_vectors(tmp_path / name, {"cat"}).matrix for name in ("a.vec", "c.vec"))
+    assert not np.allclose(first, other)
+
+
+def test_a_line_is_read_to_its_end_however_long_it_is(tmp_path: Path):
+    shard = tmp_path / "shard.txt"
+    shard.write_text("the cat sat " * 4000 + "a dog ran " * 2000)
+    train_word2vec([shard], tmp_path / "trained.vec", [*SETTINGS, "window=1"])
+    train_word2vec([shard], tmp_path / "start.vec", [*SETTINGS, "window=1", "learning_rate=1e-9"])
+    trained, start = (read_word_vectors(tmp_path / name, {"dog"}).matrix for name in ("trained.vec", "start.vec"))
+    assert np.abs(trained - start).max() > 0.1
+
+
+def test_fasttext_needs_the_ending_that_holds_subwords(shard: Path, tmp_path: Path):
+    with pytest.raises(ValueError, match=r"vectors.vec does not end in .bin; only"):
+        train_fasttext([shard], tmp_path / "vectors.vec")
+
+
+@pytest.mark.parametrize("train", [train_word2vec, train_fasttext])
+def test_a_text_without_a_frequent_word_is_refused(
+    train: Callable[[list[Path], Path], object], shard: Path, tmp_path: Path
+):
+    shard.write_text("too few words\n")
+    with pytest.raises(ValueError, match=r"no word occurs at least 5 times \(min_count\)"):
+        train([shard], tmp_path / "vectors.bin")
+    assert not (tmp_path / "vectors.bin").exists()
+
+
+def test_what_cannot_be_resumed_says_so(shard: Path, tmp_path: Path):
+    with pytest.raises(ValueError, match="a training of word vectors by gensim cannot be resumed"):
+        train_word2vec([shard], tmp_path / "vectors.bin", resume=True)
+
+
+def test_the_defaults_are_those_of_each_program(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    given: list[dict[str, object]] = []
+
+    def stop(**arguments: object) -> None:
+        given.append(arguments)
+        raise KeyboardInterrupt
+
+    for module, name, train in (
+        ("gensim.models", "Word2Vec", train_word2vec),
+        ("gensim.models.fasttext", "FastText", train_fasttext),
+    ):
+        monkeypatch.setattr(f"{module}.{name}", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train([shard], tmp_path / "vectors.bin")
+    word2vec, fasttext = ([one["alpha"], one["sample"], one["ns_exponent"]] for one in given)
+    assert (word2vec, fasttext) == ([0.025, 1e-5, 0.75], [0.05, 1e-4, 0.5])
+
+
+@pytest.mark.parametrize("setting", ["dim=0", "max_n=2", "max_n=101", "subsample=-1", "subsample=1", "seed=-1"])
+def test_wrong_settings_are_refused(shard: Path, tmp_path: Path, setting: str):
+    with pytest.raises(ValueError, match=f": {setting.partition('=')[0]} is"):
+        train_word2vec([shard], tmp_path / "vectors.vec", [setting])
+    assert not (tmp_path / "vectors.vec").exists()
+
+
+def test_without_subsampling_every_token_is_trained_on(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from gensim.models import Word2Vec
+
+    kept: list[dict[str, object]] = []
+    build = Word2Vec.prepare_vocab
+    monkeypatch.setattr(Word2Vec, "prepare_vocab", lambda *own, **given: kept.append(build(*own, **given)) or kept[-1])
+    train_word2vec([shard], tmp_path / "vectors.vec", SETTINGS)
+    assert kept[0]["downsample_unique"] == 0
+
+
+def test_without_gensim_the_error_says_what_to_install(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "gensim.models", None)
+    with pytest.raises(ValueError, match=r"training word vectors needs gensim: pip install 'elmokit\[comparators\]'"):
+        train_word2vec([shard], tmp_path / "vectors.vec")
+    assert not (tmp_path / "vectors.vec").exists()
+
+
+@pytest.mark.parametrize("train", [train_word2vec, train_fasttext])
+def test_a_shard_that_can_no_longer_be_read_ends_the_training(
+    train: Callable[[list[Path], Path, list[str]], object],
+    shard: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    class Failing(SentenceStream):
+        passes = 0
+
+        def __init__(self, shards: list[Path], **settings: bool | int) -> None:
+            Failing.passes += 1
+            super().__init__(shards if Failing.passes < 3 else [tmp_path / "gone"], shuffle=False, num_epochs=1)
+
+    monkeypatch.setattr("paper.comparators.word_vector_training.SentenceStream", Failing)
+    with pytest.raises(FileNotFoundError, match="gone: there is no such file"):
+        train([shard], tmp_path / "vectors.bin", [*SETTINGS, "bucket=10"])
+    assert not (tmp_path / "vectors.bin").exists()

@@ -1,0 +1,79 @@
+"""BLiMP in the small: two paradigms of the paper's form, scored once, with our rows next to the published ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from paper.__main__ import main
+from paper.blimp import compute, our_rows, our_tables, read_paradigm, read_results_of_blimp
+from paper.reproduction import Request
+from toy_language_model import write_toy
+
+PAIRS = {"one": [("a b.", "b a."), ("c", "a c")], "two": [("b a.", "a b.")]}
+
+
+@pytest.fixture
+def request_of_toy(tmp_path: Path) -> Request:
+    folder = tmp_path / "data" / "external" / "blimp" / "data"
+    folder.mkdir(parents=True)
+    for name, pairs in PAIRS.items():
+        lines = [
+            {"sentence_good": good, "sentence_bad": bad, "UID": name, "linguistics_term": "order", "pairID": "0"}
+            for good, bad in pairs
+        ]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "results").mkdir()
+    return Request(tmp_path / "data", tmp_path / "results", (str(write_toy(tmp_path / "toy")),))
+
+
+def test_each_paradigm_is_scored_once(request_of_toy: Request) -> None:
+    (path,) = compute(request_of_toy)
+    results = read_results_of_blimp([path])
+    assert [(result.model, result.paradigm, result.term) for result in results] == [
+        *(("toy", "one", "order"), ("toy", "two", "order")),
+    ]
+    assert all(list(result.accuracies) == ["forward", "backward", "both"] for result in results)
+    before = path.read_text()
+    path.write_text(before.splitlines()[0] + "\n")
+    compute(request_of_toy)
+    assert [result.paradigm for result in read_results_of_blimp([path])] == ["one", "two"]
+    compute(request_of_toy)
+    assert len(path.read_text().splitlines()) == 2
+
+
+def test_our_rows_are_accuracies_over_all_pairs(request_of_toy: Request) -> None:
+    paths = compute(request_of_toy)
+    results = read_results_of_blimp(paths)
+    for row in our_rows(paths):
+        assert row.row.startswith(f"toy ({results[0].fingerprint[:8]}), ")
+        direction = row.row.rpartition(", ")[2]
+        correct = sum(result.accuracies[direction].correct for result in results)
+        assert row.is_extra and row.measured_on == "2 paradigms, 3 pairs"
+        assert str(row.cells[0]) == f"{100 * correct / 3:.2f}"
+    terms, paradigms = our_tables(paths)
+    assert (list(terms.rows), list(paradigms.rows)) == (["order"], ["one", "two"])
+    assert terms.columns == ("forward", "backward", "both")
+    by_hand = [f"{results[1].accuracies[name].percent:.2f}" for name in terms.columns]
+    assert [str(cell) for cell in paradigms.rows["two"]] == by_hand
+
+
+def test_the_command_writes_the_page_next_to_the_published_figures(
+    request_of_toy: Request, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compute(request_of_toy)
+    results = request_of_toy.results_dir / "results.jsonl"
+    assert main(["blimp", str(results), "-o", str(tmp_path / "pages")]) == 0
+    page = (tmp_path / "pages" / "blimp.md").read_text()
+    for line in ("| LSTM | paper | 69.8 |", "), forward | 2 paradigms, 3 pairs | ", ") by phenomena"):
+        assert line in page
+
+
+def test_data_that_are_not_there_or_not_blimp_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there are no files of BLiMP"):
+        compute(Request(tmp_path, tmp_path))
+    (tmp_path / "x.jsonl").write_text('{"UID": "x"}\n')
+    with pytest.raises(ValueError, match=r"x\.jsonl, line 1: field linguistics_term: is missing"):
+        read_paradigm(tmp_path / "x.jsonl")
