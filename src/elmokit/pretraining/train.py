@@ -98,7 +98,8 @@ def resume_pretraining(
     are the files that the run reads, in their order, if they have moved. `on_step` is as in `pretrain`.
 
     A damaged checkpoint is passed over with a warning. If none can be read, ValueError says what is wrong with each
-    and nothing is changed; `from_start` trains such a run again from its first step, unless it was fine-tuned. Raises
+    and nothing is changed; `from_start` trains such a run again from its first step, unless it was fine-tuned. A disk
+    that cannot be read is not damage: its OSError ends the call, and nothing is changed. Raises
     FileNotFoundError if the folder is not a run, or a shard or the run's held-out text is gone, ValueError for a shard
     of another size than the run started with and for changes to a run that `patience` has ended, and InUseError, an
     OSError, if another process has the run.
