@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 
+from elmokit.layers.packed.linear import Precision
 from elmokit.model.elmo import Elmo
 from elmokit.vectors.cache import Activations
-from elmokit.vectors.cache_folder import cached_pieces
+from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache
 from elmokit.vectors.save_vectors import save_vectors
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "cat"], [], ["a", "b", "c", "d"]]
@@ -91,6 +92,26 @@ def test_models_do_not_share_a_folder(tiny_bilms: tuple[Path, Path], tmp_path: P
     other.add(SENTENCES)
     assert one.folder != other.folder
     assert not torch.equal(one(SENTENCES), other(SENTENCES))
+
+
+def test_precisions_do_not_share_a_folder_and_that_of_float32_keeps_its_name(
+    tiny_bilms: tuple[Path, Path], tmp_path: Path
+):
+    precisions: list[Precision] = ["int8", "bfloat16", "auto", "float32"]
+    elmos = [Elmo.from_pretrained(tiny_bilms[0], device="cpu", precision=precision) for precision in precisions]
+    for elmo in elmos:
+        shared, alone = Activations(elmo, folder=tmp_path), Activations(elmo, folder=None)
+        for activations in (shared, alone):
+            activations.add(SENTENCES)
+        assert torch.equal(shared(SENTENCES), alone(SENTENCES))
+    fingerprint = elmos[0].fingerprint()
+    assert sorted(path.name for path in (tmp_path / "activations-2").iterdir()) == [
+        fingerprint,
+        *(f"{fingerprint}-{precision}" for precision in ("auto", "bfloat16", "int8")),
+    ]
+    (model, *_) = cached_models(cached_pieces(tmp_path))
+    assert model.fingerprint == fingerprint
+    assert clear_cache(tmp_path, model=fingerprint) > 0 and cached_pieces(tmp_path) == []
 
 
 def test_a_piece_without_its_index_is_made_again_and_a_damaged_one_is_named(elmo: Elmo, tmp_path: Path):

@@ -1,7 +1,8 @@
 """The folder of cached activations: what is in it, how large it may be, and clearing it.
 
-`activations-2/FINGERPRINT/` has the pieces of a model, three files each. A piece may be removed at any time: a process
-that has it open keeps reading it, and one that finds it incomplete makes it again.
+`activations-2/FINGERPRINT/` has the pieces of a model, three files each, `FINGERPRINT-int8/` those of the same model in
+int8. A piece may be removed at any time: a process that has it open keeps reading it, and one that finds it incomplete
+makes it again.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class CachedPiece:
     """What was added to the cache at once."""
 
     model: str
-    """Fingerprint."""
+    """Fingerprint, and the precision unless that is float32."""
     keys_path: Path
     num_bytes: int
     last_used: float
