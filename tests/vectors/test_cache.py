@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +187,24 @@ for end in range(2, 31, 4):  # the same pieces in every process, and after them 
     shared.add(sentences[30 + number * 10 :][:end])
     torch.testing.assert_close(shared(sentences[:end]), alone(sentences[:end]), atol=1e-3, rtol=1e-3)
 """
+
+
+@pytest.mark.parametrize(
+    ("number", "is_expected"),
+    [(errno.ENOENT, True), (errno.EACCES, True), (errno.EROFS, True), (errno.EIO, False), (errno.ESTALE, False)],
+)
+def test_a_cache_that_may_only_be_read_is_used_and_a_disk_that_fails_is_an_error(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_expected: bool
+):
+    Activations(elmo, folder=tmp_path).add(SENTENCES)
+
+    def fail(path: Path) -> None:
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr(os, "utime", fail)
+    again = Activations(elmo, folder=tmp_path)
+    with nullcontext() if is_expected else pytest.raises(OSError, match=os.strerror(number)):
+        again.add(SENTENCES)
 
 
 def test_a_pipe_in_the_place_of_a_piece_is_not_waited_for(elmo: Elmo, tmp_path: Path):

@@ -8,6 +8,7 @@ pieces are removed before another one is written.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -46,6 +47,9 @@ _OTHER_FOLDER = (
     "choose another folder for the cache of activations (XDG_CACHE_HOME, --cache DIR or cache=DIR), or use none "
     "(--no-cache or cache=None)"
 )
+
+_PASSED_OVER = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS)
+"""Of a piece that another process has removed, and of a cache that may only be read."""
 
 _ACTIVATIONS: weakref.WeakSet[Activations] = weakref.WeakSet()
 """Of this process: what they use is not removed."""
@@ -162,8 +166,11 @@ class Activations:
     def _use(self, keys_paths: Set[Path]) -> None:
         """Note that this process reads these pieces, and when."""
         for keys_path in keys_paths - self._used:
-            with suppress(OSError):  # removed by another process, or a cache that may only be read
+            try:
                 os.utime(keys_path)
+            except OSError as error:
+                if error.errno not in _PASSED_OVER:
+                    raise
         self._used |= keys_paths
 
     def _open_pieces(self) -> None:

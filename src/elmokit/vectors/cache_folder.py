@@ -38,12 +38,12 @@ class CachedPiece:
     """Seconds since 1970."""
 
     def remove(self) -> int:
-        """Remove its files, except for those that cannot be removed, and return the number of bytes freed."""
+        """Remove its files, except for those that may not be removed, and return the number of bytes freed."""
         stem = self.keys_path.name.removesuffix(KEYS_ENDING)
         freed = 0
         for ending in _ENDINGS:
             path = self.keys_path.with_name(stem + ending)
-            with suppress(OSError):  # removed by another process, or in use where that forbids it
+            with suppress(FileNotFoundError, PermissionError):  # removed by another process; of another user, or in use
                 size = path.stat().st_size
                 path.unlink()
                 freed += size
