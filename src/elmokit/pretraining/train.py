@@ -116,7 +116,7 @@ def resume_pretraining(
         run = Run(run_dir, config, found.shards, vocabulary, ranks=ranks)
         run.load_newest(started_from=record.started_from, from_start=from_start)
         if shards or not run.progress.finished(config):
-            check_same_text(found, run_dir)
+            ranks.from_first(lambda: check_same_text(found, run_dir))
         _check_can_continue(run, is_changed=config != record.config)
         if ranks.first:
             here = {"step": run.progress.step, "num_tokens": run.progress.num_tokens}
@@ -185,7 +185,8 @@ def begin(
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
         config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
         config = ranks.broadcast_from_first(config)  # the measured precision may differ between processes
-        record = with_contents(replace(record, config=config))
+        record = replace(record, config=config)
+        record = ranks.from_first(lambda: with_contents(record))
         check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         _warn_of_text(run.shards, vocabulary, run.bilm.spelling)
