@@ -11,15 +11,12 @@ import pytest
 import torch
 
 import elmokit
+from page_code import blocks
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 TEXT = "the bank of a river is not the bank that lends money to people who build houses on it"
-
-
-def python_blocks(text: str) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -45,7 +42,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 def test_the_examples_of_the_public_names_run_from_top_to_bottom(folder: Path):
     names: dict[str, Any] = {"elmokit": elmokit, "torch": torch, "Path": Path}
-    for block in python_blocks(API):
+    for block in blocks(API):
         exec(compile(block, "<docs/api.md>", "exec"), names)
     assert [array.shape for array in (names["river"], names["money"])] == [(9, 256), (6, 256)]
     assert names["vectors"].shape == (3, 9, 256)
@@ -55,17 +52,13 @@ def test_the_examples_of_the_public_names_run_from_top_to_bottom(folder: Path):
 
 @pytest.mark.parametrize("name", sorted(elmokit.__all__))
 def test_every_public_name_has_an_example(name: str):
-    assert any(f"elmokit.{name}" in block for block in python_blocks(API))
+    assert any(f"elmokit.{name}" in block for block in blocks(API))
     assert name == "__version__" or f"`{name}`" in API
 
 
 def test_examples_of_public_names_are_short():
-    for block in python_blocks(API):
+    for block in blocks(API):
         assert len(block.splitlines()) <= 2, block
-
-
-def test_the_page_says_what_may_change():
-    assert "What is not on this page may change." in API
 
 
 def imported_from_elmokit(source: str) -> set[str]:
@@ -106,7 +99,7 @@ def definition(module: str, name: str) -> ast.ClassDef | ast.FunctionDef:
 def test_pages_and_examples_import_public_names_only(path: Path):
     text = path.read_text(encoding="utf-8")
     public = {f"elmokit.{name}" for name in elmokit.__all__} | names_of_integrations()
-    for source in [text] if path.suffix == ".py" else python_blocks(text):
+    for source in [text] if path.suffix == ".py" else blocks(text):
         assert imported_from_elmokit(source) <= public
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from behind_doors import integration_of, is_behind_doors
 
-FOLDER = Path(__file__).parents[1] / "examples"
+FOLDER = Path(__file__).parents[2] / "examples"
 NEEDS_A_HUB = FOLDER / "integrations" / "hub.py"  # tests/formats/test_hub.py has one
 EXAMPLES = sorted(
     path
@@ -19,7 +19,7 @@ EXAMPLES = sorted(
 
 
 def test_there_is_one_for_each_task_and_one_for_a_model_of_your_own():
-    tasks = {path.parent.name for path in (Path(__file__).parents[1] / "src/elmokit/tasks").glob("*/task.py")}
+    tasks = {path.parent.name for path in (Path(__file__).parents[2] / "src/elmokit/tasks").glob("*/task.py")}
     assert len(tasks) == 6 and {*tasks, "own_model"} <= {path.stem for path in EXAMPLES}
 
 

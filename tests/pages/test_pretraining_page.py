@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,18 +10,10 @@ import pytest
 
 from elmokit.cli.main import main
 from elmokit.pretraining.recipes import RECIPES, mini
+from page_code import blocks, commands, read_page
 
-PAGE = (Path(__file__).parents[2] / "docs" / "pretraining.md").read_text(encoding="utf-8")
+PAGE = read_page("docs/pretraining.md")
 SMALLER = {"mini": "tiny", "num_steps=20000": "num_steps=20", "num_steps=1000": "num_steps=2"}
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
-
-
-def commands() -> list[list[str]]:
-    lines = "".join(blocks("sh")).replace("\\\n", " ").splitlines()
-    return [shlex.split(line) for line in lines]
 
 
 def as_the_shell_reads(word: str) -> list[str]:
@@ -40,13 +31,13 @@ def test_the_way_from_raw_text_to_vectors_can_be_walked(tmp_path: Path, monkeypa
     Path("sentences.txt").write_text("I sat on the bank of the river.\n")
     verbs: list[str] = []
     Path("domain").symlink_to("corpus")
-    for program, verb, *arguments in commands():
+    for program, verb, *arguments in commands(PAGE):
         assert program == "elmokit"
         assert main([verb, *(word for given in arguments for word in as_the_shell_reads(given))]) == 0
         verbs.append(verb)
     use = ("perplexity", "embed", "convert", "inspect")
     assert verbs == ["prepare", "vocabulary", "pretrain", "report", "pretrain", *use, "finetune"]
-    (code,) = blocks("python")
+    (code,) = blocks(PAGE)
     names: dict[str, object] = {}
     exec(code, names)
     assert getattr(names["vectors"], "shape", None) == (9, 64)

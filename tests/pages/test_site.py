@@ -13,7 +13,7 @@ import pytest
 import elmokit
 from elmokit.cli.main import VERBS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def load(name: str) -> ModuleType:

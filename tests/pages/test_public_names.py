@@ -67,7 +67,7 @@ def test_the_version_is_that_of_the_package():
 
 
 def test_the_citation_has_the_version_of_the_package():
-    citation = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    citation = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {elmokit.__version__}\n" in citation
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-PATH = Path(__file__).parents[1] / "examples" / "first_five_minutes.ipynb"
+PATH = Path(__file__).parents[2] / "examples" / "first_five_minutes.ipynb"
 NOTEBOOK = json.loads(PATH.read_text(encoding="utf-8"))
 
 
