@@ -27,7 +27,7 @@ from elmokit.files.atomic import atomic_write, remove_leftovers_of, temporary_fo
 from elmokit.formats.config_json import fields_of
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
-from elmokit.system.extras import require
+from elmokit.system.python import require
 from elmokit.text.characters import batch_character_ids
 from elmokit.version import __version__
 
