@@ -225,8 +225,9 @@ class PartialVectors:
                 for size in _sizes((block.tokens - start.tokens) * self._bytes_per_token, most=_BYTES_PER_READ):
                     checksum.update(vectors.read(size))
                 offsets.seek(start.lines * OFFSET.itemsize)
-                ends = np.fromfile(offsets, OFFSET, block.lines - start.lines + 1)
-                checksum.update(ends.tobytes())
+                content = offsets.read((block.lines - start.lines + 1) * OFFSET.itemsize)  # `np.fromfile` hides errors
+                checksum.update(content)
+                ends = np.frombuffer(content, OFFSET)
                 grows = ends[0] == start.tokens and ends[-1] == block.tokens and bool((np.diff(ends) >= 0).all())
                 if checksum.hexdigest() != block.checksum or not grows:
                     break
