@@ -6,7 +6,6 @@ each step together, and what the backward pass multiplies by is computed for all
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -14,6 +13,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jaxtyping import Float
 
 
