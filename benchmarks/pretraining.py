@@ -41,7 +41,7 @@ from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.run import new_softmax
 from elmokit.pretraining.train import resolved
-from elmokit.system.memory import keep_freed_memory
+from elmokit.system.python import keep_freed_memory
 from elmokit.text.characters import PADDING_ID
 from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary

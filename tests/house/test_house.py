@@ -17,10 +17,10 @@ from unmeasured import unmeasured_environment
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "elmokit"
 FILES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_bytes()) for path in sorted(SOURCE.rglob("*.py"))}
-CORE = {"torch", "numpy", "h5py", "tqdm", "jinja2"}
-"""The dependencies that pyproject.toml requires; everything else is asked for by `system.extras.require`."""
+CORE = {"torch", "numpy", "h5py", "tqdm", "jinja2", "filelock"}
+"""The dependencies that pyproject.toml requires; everything else is asked for by `system.python.require`."""
 
-OPENS_ROOMS = {"__init__.py", "tasks/all_tasks.py", "system/extras.py"}  # these import by name
+OPENS_ROOMS = {"__init__.py", "tasks/all_tasks.py", "system/python.py"}  # these import by name
 
 
 def run_python(*arguments: str) -> str:

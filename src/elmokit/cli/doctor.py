@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit import __version__
 from elmokit.formats.names import DEFAULT_MODEL, bundled_models
+from elmokit.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from elmokit.layers.packed.linear import Precision
 
-CORE = ("torch", "numpy", "h5py", "tqdm", "jinja2")
+CORE = ("torch", "numpy", "h5py", "tqdm", "jinja2", "filelock")
 """The packages that elmokit depends on, as in pyproject.toml."""
 TORCH_AT_LEAST = (2, 10)  # older ones run code hidden in crafted weights (CVE-2026-24747)
 

@@ -16,9 +16,8 @@ import numpy as np
 import torch
 
 from elmokit.elmo.sentences import batches_by_length
-from elmokit.layers.devices import without_autocast
+from elmokit.layers.devices import on_meta_device, without_autocast
 from elmokit.layers.full_softmax import SoftmaxDetails, SoftmaxPredictions, full_softmax_predictions
-from elmokit.layers.meta_device import on_meta_device
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.system.batches import batched
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE

@@ -13,14 +13,11 @@ import secrets
 import shutil
 import stat
 import sys
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.files.locks import NO_LOCKS, open_locked
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 _NO_LOCKS_OF_FOLDERS = (*NO_LOCKS, errno.EBADF, errno.EINVAL)

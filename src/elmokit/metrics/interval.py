@@ -9,17 +9,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    Counts = tuple[float, ...]
-    """What one test item adds to the sums that a score is computed from, such as correct, predicted and gold spans."""
+Counts = tuple[float, ...]
+"""What one test item adds to the sums that a score is computed from, such as correct, predicted and gold spans."""
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000

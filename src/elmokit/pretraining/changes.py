@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from elmokit.files.json_fields import Fields
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.system.markdown import escape_markdown
 
@@ -24,6 +23,10 @@ class Change:
     """Old values by field."""
     after: Mapping[str, Any]
     """New values of the same fields."""
+
+    def __post_init__(self) -> None:
+        if self.before.keys() != self.after.keys():
+            raise ValueError("before has other settings than after")
 
     def __str__(self) -> str:
         """Step and settings, such as `step 1,000: num_steps 2000 -> 3000`."""
@@ -45,18 +48,6 @@ def with_change(
         values = ({name: record[name] for name in names} for record in (before, after))
         known.append(Change(step, num_tokens, *values))
     return tuple(known)
-
-
-def read_changes(records: Sequence[Fields]) -> tuple[Change, ...]:
-    """The changes that `dataclasses.asdict` made records of. Raises FormatError for anything else."""
-    return tuple(map(_change, records))
-
-
-def _change(record: Fields) -> Change:
-    before, after = record.object("before"), record.object("after")
-    if before.keys() != after.keys():
-        raise record.error("before", "has other settings than after")
-    return Change(record.integer("step"), record.integer("num_tokens"), before, after)
 
 
 def changes_text(changes: Sequence[Change]) -> str:

@@ -18,7 +18,7 @@ from torch import Tensor
 from elmokit.corpus.batches import Batch, Packer, PackerState, packed_batches
 from elmokit.corpus.stream import SentenceStream
 from elmokit.formats.native import CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
-from elmokit.layers.random_numbers import seeded
+from elmokit.layers.devices import seeded
 from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.pretraining.checkpoints import (
@@ -44,7 +44,7 @@ from elmokit.pretraining.run_folder import HELD_OUT_NAME
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import keep_records
 from elmokit.runs.optimizer_state import DivergenceError
-from elmokit.system.warn import warn_caller
+from elmokit.system.python import warn_caller
 from elmokit.text.vocabulary import Vocabulary
 
 BEST_DIR = "best"

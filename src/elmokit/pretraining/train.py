@@ -39,7 +39,7 @@ from elmokit.pretraining.run_folder import (
 from elmokit.pretraining.shards import check_files, check_same_text, check_text, moved_to, with_contents
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.system.messages import count
-from elmokit.system.warn import warn_caller
+from elmokit.system.python import warn_caller
 from elmokit.text.indexer import Spelling
 from elmokit.text.vocabulary import Vocabulary
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
@@ -25,8 +26,6 @@ from torch import Tensor
 from torch.nn import functional
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jaxtyping import Float
 
 Precision = Literal["float32", "bfloat16", "int8", "auto"]
