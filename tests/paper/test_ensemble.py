@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from elmokit.tasks.entailment.model import Entailment
-from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.model import AnswerFinder
+from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.task import from_json
 from paper.ensemble import ensemble_predictions
 

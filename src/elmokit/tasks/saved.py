@@ -16,10 +16,10 @@ from elmokit.system.messages import shown
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
-from elmokit.tasks.prediction import shortened
 from elmokit.tasks.reading import label_names, read_files, report_foreign_labels
 from elmokit.tasks.resources import check_elmo, read_elmo
 from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, named_by, read_record, with_elmo_model
+from elmokit.tasks.task import shortened
 from elmokit.tasks.weights import check_shapes, new_model, read_weights
 from elmokit.tasks.words import load_word_table
 from elmokit.text.corpora.json_lines import UnlabelledError

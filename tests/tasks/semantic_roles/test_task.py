@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_role_sentences
+from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.task import (
     TASK,
     from_json,

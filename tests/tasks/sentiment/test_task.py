@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from elmokit.tasks.config import Splits
-from elmokit.tasks.sentiment.config import SentimentConfig
 from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, CNNClassifier, Sentiment
 from elmokit.tasks.sentiment.reader import LabelledText
+from elmokit.tasks.sentiment.recipes import SentimentConfig
 from elmokit.tasks.sentiment.task import TASK
 
 TREES = "(3 (2 It) (4 (2 's) (3 good)))\n(2 (2 so) (2 so))\n"

@@ -11,10 +11,10 @@ from torch.nn import functional
 
 from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.tasks.attention import soft_align
+from elmokit.layers.tasks.dense import glorot
 from elmokit.layers.tasks.pooling import masked_max, masked_mean
 from elmokit.layers.tasks.recurrent import BiLSTM
 from elmokit.system.messages import quoted
-from elmokit.tasks.glorot import glorot
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from jaxtyping import Bool, Float, Int
 
-    from elmokit.tasks.entailment.config import EntailmentConfig
     from elmokit.tasks.entailment.reader import SentencePair
+    from elmokit.tasks.entailment.recipes import EntailmentConfig
     from elmokit.tasks.inputs import TokenInputs
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.labels import score_labels
 from elmokit.system.messages import quoted
-from elmokit.tasks.entailment.config import EntailmentConfig
-from elmokit.tasks.entailment.prediction import LabelledPair
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
-from elmokit.tasks.entailment.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, find_splits
+from elmokit.tasks.entailment.recipes import RECIPES, EntailmentConfig
+from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened, shown_labels
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -108,6 +107,22 @@ def _tokens(fields: Mapping[str, Any], names: tuple[str, str]) -> list[str]:
             raise ValueError(f"the {names[0]} {text!r} has no tokens; expected a sentence")
         return tokens
     return pair.tokens(name)
+
+
+@dataclass(frozen=True, repr=False)
+class LabelledPair(Prediction):
+    """A premise and a hypothesis with the most probable label."""
+
+    premise: list[str]
+    hypothesis: list[str]
+    """Tokens of the two sentences."""
+    label: str
+    probabilities: dict[str, float]
+    """Of each label."""
+
+    def __repr__(self) -> str:
+        premise, hypothesis = shortened(" ".join(self.premise)), shortened(" ".join(self.hypothesis))
+        return f"<LabelledPair {premise}, {hypothesis}: {shown_labels(self.label, self.probabilities)}>"
 
 
 TASK: Task[SentencePair, Entailment] = Task(

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.named_entities.config import NamedEntitiesConfig
     from elmokit.tasks.named_entities.reader import TaggedSentence
+    from elmokit.tasks.named_entities.recipes import NamedEntitiesConfig
 
 
 class NamedEntityTagger(TaskModel):

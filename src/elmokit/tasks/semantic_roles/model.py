@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
     from elmokit.tasks.semantic_roles.reader import PredicateInSentence
+    from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
 
 
 class SemanticRoleParser(TaskModel):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.tasks.attention import SelfAttentivePooling, biattention
-from elmokit.layers.tasks.maxout import Maxout
+from elmokit.layers.tasks.dense import Maxout
 from elmokit.layers.tasks.pooling import masked_max, masked_mean, masked_min
 from elmokit.layers.tasks.recurrent import BiLSTM
 from elmokit.system.messages import quoted
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.inputs import EncodedTokens, TokenInputs
-    from elmokit.tasks.sentiment.config import SentimentConfig
     from elmokit.tasks.sentiment.reader import LabelledText
+    from elmokit.tasks.sentiment.recipes import SentimentConfig
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.labels import score_labels
-from elmokit.tasks.sentiment.config import SentimentConfig
-from elmokit.tasks.sentiment.prediction import TextSentiment
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
-from elmokit.tasks.sentiment.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, find_splits
+from elmokit.tasks.sentiment.recipes import RECIPES, SentimentConfig
+from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened, shown_labels
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -107,6 +106,19 @@ def _texts(path: Path, config: SentimentConfig, training: bool) -> Iterator[Labe
     if first.lstrip().startswith("("):
         return read_trees(path, num_classes=config.num_classes, phrases=training and config.phrases, lines=lines)
     return read_labelled_texts(path, lines=lines)
+
+
+@dataclass(frozen=True, repr=False)
+class TextSentiment(Prediction):
+    """A text with the most probable label."""
+
+    tokens: list[str]
+    label: str
+    probabilities: dict[str, float]
+    """Of each label."""
+
+    def __repr__(self) -> str:
+        return f"<TextSentiment {shortened(' '.join(self.tokens))}: {shown_labels(self.label, self.probabilities)}>"
 
 
 TASK: Task[LabelledText, Sentiment] = Task(
