@@ -24,11 +24,10 @@ from elmokit.runs.optimizer_state import (
     tensors_under,
 )
 from elmokit.runs.tensor_files import read_tensors, write_tensors
-from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
     import torch
@@ -107,7 +106,6 @@ class Checkpoint:
 
     progress: TaskProgress
     weights: dict[str, Tensor]
-    """By the names of today."""
     average: list[Tensor]
     """Values of the moving average; empty without one."""
     optimizer: dict[str, Tensor]
@@ -144,10 +142,11 @@ def read_checkpoint(
     progress = read_progress(path)
     tensors = read_tensors(path).tensors
     others = {name: tensor for name, tensor in tensors.items() if not name.startswith(MODEL_PREFIX)}
-    weights = _checked_weights(path, tensors_under(MODEL_PREFIX, tensors), model)
+    weights = tensors_under(MODEL_PREFIX, tensors)
+    check_tensors(path, weights, model.state_dict())
     check_tensors(path, others, _named(average) | expected_optimizer_tensors((optimizer,), others, every=False))
     if progress.best_epoch:
-        _checked_weights(run_dir / BEST_FILE, read_tensors(run_dir / BEST_FILE).tensors, model)
+        check_tensors(run_dir / BEST_FILE, read_tensors(run_dir / BEST_FILE).tensors, model.state_dict())
     return Checkpoint(progress, weights, [others.pop(name) for name in _named(average)], others)
 
 
@@ -181,12 +180,6 @@ def nothing_changed() -> Generator[None]:
 
 def _named(average: Sequence[Tensor]) -> dict[str, Tensor]:
     return {f"{AVERAGE_PREFIX}{index}": tensor for index, tensor in enumerate(average)}
-
-
-def _checked_weights(path: Path, tensors: Mapping[str, Tensor], model: TaskModel) -> dict[str, Tensor]:
-    weights = current_tensors(tensors, model.inputs.config)
-    check_tensors(path, weights, model.state_dict())
-    return weights
 
 
 def _last_logged_epoch(log: Path) -> int:

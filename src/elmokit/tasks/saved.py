@@ -243,5 +243,5 @@ def load_task(
     check_elmo(record, elmo, folder)
     check_shapes(folder / BEST_FILE, task, record, words, elmo)
     model = new_model(task, record, words, elmo, device=device)
-    model.load_state_dict(read_weights(folder / BEST_FILE, record))
+    model.load_state_dict(read_weights(folder / BEST_FILE))
     return TrainedTask(task, record, model.eval())
