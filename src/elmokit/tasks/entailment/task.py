@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from elmokit.tasks.entailment.model import Entailment
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.task_model import TaskModel
+    from elmokit.tasks.task_model import LabelPrediction, TaskModel
 
 # train, dev and test files of SNLI; a subset of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split by
 # elmokit; tables; KLUE-NLI as published (its test set is not); SICK
@@ -62,7 +61,7 @@ def build(config: EntailmentConfig, inputs: TokenInputs, symbols: Sequence[str])
     return EntailmentClassifier(config, inputs=inputs, labels=symbols)
 
 
-def score(examples: Sequence[SentencePair], predictions: Sequence[Entailment]) -> dict[str, float]:
+def score(examples: Sequence[SentencePair], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
     """Accuracy over the pairs that have a label, and the mean F1 of the labels."""
     pairs = [(example.label, prediction.label) for example, prediction in zip(examples, predictions, strict=True)]
     labelled = [(gold, predicted) for gold, predicted in pairs if gold is not None]
@@ -83,12 +82,12 @@ def from_json(fields: Mapping[str, Any]) -> SentencePair:
     return SentencePair(premise=_tokens(fields, _PREMISE), hypothesis=_tokens(fields, _HYPOTHESIS), label=None)
 
 
-def to_text(example: SentencePair, prediction: Entailment) -> str:
+def to_text(example: SentencePair, prediction: LabelPrediction) -> str:
     """A row of a table: the label, the premise's tokens and the hypothesis's tokens, separated by tabs."""
     return "\t".join([prediction.label, " ".join(example.premise), " ".join(example.hypothesis)])
 
 
-def result(example: SentencePair, prediction: Entailment) -> LabelledPair:
+def result(example: SentencePair, prediction: LabelPrediction) -> LabelledPair:
     return LabelledPair(example.premise, example.hypothesis, prediction.label, prediction.probabilities)
 
 
@@ -125,7 +124,7 @@ class LabelledPair(Prediction):
         return f"<LabelledPair {premise}, {hypothesis}: {shown_labels(self.label, self.probabilities)}>"
 
 
-TASK: Task[SentencePair, Entailment] = Task(
+TASK: Task[SentencePair, LabelPrediction] = Task(
     name="entailment",
     metric="accuracy",
     find=partial(find_splits, names=_FILES, task_name="entailment"),

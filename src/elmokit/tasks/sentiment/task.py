@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.sentiment.model import Sentiment
-    from elmokit.tasks.task_model import TaskModel
+    from elmokit.tasks.task_model import LabelPrediction, TaskModel
 
 # train, dev and test files of the Stanford Sentiment Treebank's trees; tables, such as NSMC as split by elmokit; NSMC
 # as published, of whose training file a share is the development set
@@ -64,7 +63,7 @@ def build(config: SentimentConfig, inputs: TokenInputs, symbols: Sequence[str]) 
     return SentimentClassifier(network, inputs=inputs, labels=symbols)
 
 
-def score(examples: Sequence[LabelledText], predictions: Sequence[Sentiment]) -> dict[str, float]:
+def score(examples: Sequence[LabelledText], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
     """Accuracy, and the mean F1 of the labels."""
     result = score_labels(
         gold=[example.label for example in examples], predicted=[prediction.label for prediction in predictions]
@@ -87,12 +86,12 @@ def from_json(fields: Mapping[str, Any]) -> LabelledText:
     return LabelledText(tokens=text.tokens("tokens"), label=None)
 
 
-def to_text(example: LabelledText, prediction: Sentiment) -> str:
+def to_text(example: LabelledText, prediction: LabelPrediction) -> str:
     """A row of a table: the label, a tab and the tokens."""
     return f"{prediction.label}\t{' '.join(example.tokens)}"
 
 
-def result(example: LabelledText, prediction: Sentiment) -> TextSentiment:
+def result(example: LabelledText, prediction: LabelPrediction) -> TextSentiment:
     return TextSentiment(example.tokens, prediction.label, prediction.probabilities)
 
 
@@ -121,7 +120,7 @@ class TextSentiment(Prediction):
         return f"<TextSentiment {shortened(' '.join(self.tokens))}: {shown_labels(self.label, self.probabilities)}>"
 
 
-TASK: Task[LabelledText, Sentiment] = Task(
+TASK: Task[LabelledText, LabelPrediction] = Task(
     name="sentiment",
     metric="accuracy",
     find=partial(find_splits, names=_FILES, task_name="sentiment"),
