@@ -84,11 +84,11 @@ class Task(Generic[E, P]):
     """Turns an example and its prediction into what users get: a frozen dataclass, or its JSON object."""
     unlabelled_fields: str = "tokens"
     """Fields of a JSON object that `from_json` takes, for an error of data without labels."""
-    to_predict: Callable[[E], E] | None = None
+    without_labels: Callable[[E], E] | None = None
     """Makes an example of a file into one that asks for something, if it has no labels; None if all examples do."""
     symbols_are_labels: bool = True
     """Whether nothing can be right in data with none of the symbols; false for genres."""
-    group: Callable[[E], Hashable] | None = None
+    keep_together: Callable[[E], Hashable] | None = None
     """What an example shares with others that must not be apart in training and development sets, such as its document;
     None if that is the sentences themselves."""
     blocks: TextBlocks[E, P] | None = None

@@ -15,8 +15,10 @@ from elmokit.system.messages import shown
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.checkpoint import MODEL_PREFIX, nothing_changed
 from elmokit.tasks.config import Splits, with_settings
-from elmokit.tasks.finish import finish
+from elmokit.tasks.final_scores import finish
 from elmokit.tasks.loop import TaskTraining
+from elmokit.tasks.moved_files import absolute_model, absolute_splits, check_is_unchanged, find_data, moved
+from elmokit.tasks.open_inputs import check_elmo, frozen_layers, read_elmo, read_words, with_word_dim
 from elmokit.tasks.reading import (
     TaskExamples,
     dev_in_use,
@@ -26,8 +28,6 @@ from elmokit.tasks.reading import (
     sentences_of,
     with_development_set,
 )
-from elmokit.tasks.resources import check_elmo, frozen_layers, read_elmo, read_words, with_word_dim
-from elmokit.tasks.run_data import absolute_model, absolute_splits, check_is_unchanged, find_data, moved
 from elmokit.tasks.run_folder import (
     BEST_FILE,
     CHECKPOINT_FILE,
@@ -40,7 +40,7 @@ from elmokit.tasks.run_folder import (
 )
 from elmokit.tasks.task import E, P, recipe_config
 from elmokit.tasks.weights import check_shapes, new_model
-from elmokit.tasks.words import VECTORS_FILE, WORDS_FILE, load_word_table, save_word_table
+from elmokit.tasks.word_table import VECTORS_FILE, WORDS_FILE, load_word_table, save_word_table
 from elmokit.text.scripts import script_counts
 from elmokit.vectors.vector_file_layers import StoredLayers
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from elmokit.model.frozen_layers import FrozenLayers
     from elmokit.tasks.config import TaskConfig
     from elmokit.tasks.task import Task
-    from elmokit.tasks.words import WordTable
+    from elmokit.tasks.word_table import WordTable
 
 EXAMPLES_FOR_SCALES = 500
 EXAMPLES_FOR_SCRIPT = 200

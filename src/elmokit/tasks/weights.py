@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.run_folder import TaskRecord
     from elmokit.tasks.task import Task
     from elmokit.tasks.task_model import TaskModel
-    from elmokit.tasks.words import WordTable
+    from elmokit.tasks.word_table import WordTable
 
 
 def new_model(

@@ -202,5 +202,5 @@ TASK: Task[CoreferenceDocument, Clusters] = Task(
     to_text=to_text,
     result=result,
     symbols_are_labels=False,
-    group=_name,
+    keep_together=_name,
 )

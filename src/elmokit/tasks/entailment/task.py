@@ -140,5 +140,5 @@ TASK: Task[SentencePair, LabelPrediction] = Task(
     to_text=to_text,
     result=result,
     unlabelled_fields="premise and hypothesis",
-    group=_premise,
+    keep_together=_premise,
 )

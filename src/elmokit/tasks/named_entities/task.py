@@ -159,5 +159,5 @@ TASK: Task[TaggedSentence, list[str]] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    group=document_of,
+    keep_together=document_of,
 )

@@ -211,5 +211,5 @@ TASK: Task[Question, FoundAnswer] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    group=_article,
+    keep_together=_article,
 )

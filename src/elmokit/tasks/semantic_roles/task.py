@@ -66,18 +66,18 @@ def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[Pre
 
 
 def read_sentences(path: Path, config: SemanticRolesConfig) -> Reading[PredicateInSentence]:
-    """Read one example per predicate, as `to_predict` makes it, and one without for each sentence that has none."""
+    """Read one example per predicate, as `without_labels` makes it, and one without for each sentence that has none."""
     without = [Proposition(None, [])]
     return Reading(
         [
-            to_predict(_example(sentence, proposition, number))
+            without_labels(_example(sentence, proposition, number))
             for number, sentence in enumerate(read_role_sentences(path))
             for proposition in sentence.propositions or without
         ]
     )
 
 
-def to_predict(example: PredicateInSentence) -> PredicateInSentence:
+def without_labels(example: PredicateInSentence) -> PredicateInSentence:
     """The example; where its column has no roles at all, its predicate is the token of its lemma."""
     if example.predicate is None and example.lemma is not None and not {*example.tags} - {"O"}:
         return replace(example, predicate=example.lemma.token)
@@ -255,7 +255,7 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     to_text=to_text,
     result=result,
     unlabelled_fields="tokens and predicate",
-    to_predict=to_predict,
-    group=document_of,
+    without_labels=without_labels,
+    keep_together=document_of,
     blocks=TextBlocks(read=read_sentences, to_text=to_blocks),
 )

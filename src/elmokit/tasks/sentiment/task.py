@@ -136,5 +136,5 @@ TASK: Task[LabelledText, LabelPrediction] = Task(
     to_text=to_text,
     result=result,
     unlabelled_fields="text",
-    group=_sentence,
+    keep_together=_sentence,
 )
