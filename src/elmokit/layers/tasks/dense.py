@@ -1,4 +1,4 @@
-"""Maxout layer (Goodfellow et al., 2013), as the classifier of McCann et al. (2017) uses it."""
+"""Dense layers of the task models: Glorot's initial weights, and maxout."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ if TYPE_CHECKING:
     from jaxtyping import Float
 
 
+def glorot(layer: nn.Linear) -> nn.Linear:
+    """Give a layer Glorot-uniform weights (Glorot and Bengio, 2010), and biases of zero if any; returns the layer."""
+    nn.init.xavier_uniform_(layer.weight)
+    if layer.bias is not None:  # pyright: ignore[reportUnnecessaryComparison] - torch's stubs lack bias=False
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
 class Maxout(nn.Module):
-    """Each output is the largest of `pool_size` linear functions, (N,D) -> (N,K)."""
+    """Each output is the largest of `pool_size` linear functions, (N,D) -> (N,K) (Goodfellow et al., 2013)."""
 
     def __init__(self, *, input_dim: int, output_dim: int, pool_size: int) -> None:
         super().__init__()
-        if pool_size < 1:
-            raise ValueError(f"maxout over {pool_size} linear functions; expected at least one")
         self.pool_size = pool_size
         self.linear = nn.Linear(input_dim, output_dim * pool_size)  # torch's initialisation, as in AllenNLP's bcn
 

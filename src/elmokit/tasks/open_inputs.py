@@ -9,7 +9,7 @@ from torch import nn
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.read import read_bilm
-from elmokit.tasks.words import WordTable, new_word_table
+from elmokit.tasks.word_table import WordTable, new_word_table
 from elmokit.vectors.cache import Activations
 from elmokit.vectors.files import recognise
 from elmokit.vectors.vector_file_layers import StoredLayers

@@ -12,7 +12,6 @@ from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.runs.provenance import provenance
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.tasks.batching import predict_all
-from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.run_folder import BEST_FILE
 from elmokit.tasks.task import E, P
 
@@ -47,7 +46,7 @@ def finish(
     tested: dict[str, Any] = of_these[-1]["test"] if of_these else {}
     if not _results(metrics) or (examples.test and (new_test_files or not examples.test.keys() <= tested.keys())):
         model = loop.model
-        model.load_state_dict(current_tensors(read_tensors(loop.run_dir / BEST_FILE).tensors, record.config.inputs))
+        model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE).tensors)
         result = _result(loop, examples, tested)
         keep_records(metrics, lambda record: "result" not in record)
         append_json_line(metrics, result)
