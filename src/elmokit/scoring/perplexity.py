@@ -184,13 +184,13 @@ def text_losses(
     if carry_state:
         if scored.text_warnings is not None:
             scored.text_warnings.check(list(islice(_sentences(shards), SENTENCES_AT_ONCE)))
-        with torch.inference_mode(), without_autocast(scored.softmax.weight.device):
+        weight = scored.softmax.weight
+        rows = torch.arange(CARRIED_ROWS, device=weight.device)
+        with torch.inference_mode(), without_autocast(weight.device):
             for direction, hidden, targets in _carried(scored.packed, scored.vocabulary, shards):
-                hidden, contexts = (
-                    hidden.to(scored.softmax.weight.dtype),
-                    torch.arange(CARRIED_ROWS, device=hidden.device),
+                found = full_softmax_predictions(
+                    hidden.to(weight.dtype), scored.softmax, contexts=rows, targets=targets
                 )
-                found = full_softmax_predictions(hidden, scored.softmax, contexts=contexts, targets=targets)
                 add(direction, found.losses, targets)
     else:
         num_sentences = 0
