@@ -11,8 +11,7 @@ from attacks.targets import Target, again, in_new_folder, target
 from attacks.weights import SPECIALS, WORDS, stored_bilm
 from elmokit.formats.native import write_native
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.run import Run
-from elmokit.pretraining.train import pretrain, resume_pretraining
+from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.report.pages import write_report
 from elmokit.tasks.config import ElmoInput, InputConfig, Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.loop import TaskTraining

@@ -22,7 +22,7 @@ from elmokit.files.locks import lock
 from elmokit.pretraining import shards, train
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.run import Run
+from elmokit.pretraining.train import Run
 from elmokit.text.vocabulary import Vocabulary
 
 WORDS = "the boat bank river money judge court case ball game play actors king queen park she put lay by of".split()  # noqa: SIM905
