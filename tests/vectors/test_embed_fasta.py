@@ -9,11 +9,10 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.layer_choice import Layers
-from elmokit.vectors import embed_file, proteins
-from elmokit.vectors.embed_fasta import embed_fasta
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.partial import PartialVectors
-from elmokit.vectors.proteins import ProteinVectors, protein_vectors
+from elmokit.vectors.jobs import embed_file, proteins
+from elmokit.vectors.jobs.partial import PartialVectors
+from elmokit.vectors.jobs.proteins import ProteinVectors, embed_fasta, protein_vectors
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints" / "char"
 
@@ -72,7 +71,7 @@ def test_the_tokens_of_an_earlier_job_do_not_stay(elmo: Elmo, fasta: Path):
 
 
 def test_what_is_not_fasta_leaves_nothing(elmo: Elmo, fasta: Path):
-    for text, message in (("MKV\n", "line 1: a sequence without a header"), ("", "has no sequences; expected FASTA")):
+    for text, message in (("MKV\n", "line 1: a sequence without a header"), ("", "has no proteins; expected FASTA")):
         fasta.write_text(text)
         with pytest.raises(ValueError, match=message):
             embed_fasta(elmo, fasta, fasta.with_suffix(".npz"))

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.text.fasta import read_fasta
-from elmokit.vectors import proteins
-from elmokit.vectors.proteins import protein_vectors
+from elmokit.vectors.jobs import proteins
+from elmokit.vectors.jobs.proteins import protein_vectors, read_fasta
 
 MODEL = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints" / "char"
 TEXT = ">sp|P1|ONE some words\nMKV\nlaa\n\n>second protein\nM K\n>third\n" + "A" * 30 + "\n"

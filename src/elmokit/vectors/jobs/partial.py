@@ -1,8 +1,8 @@
 """Vectors of the lines embedded so far, in a folder next to the output, so that a killed job can continue.
 
 `vectors` and `offsets` only grow, a block at a time. The first line of `journal.jsonl` describes the job; then comes a
-line per complete block, with its end and a checksum of its bytes. A resumed job checks all blocks, and continues after
-the last one that is intact.
+line per complete block, with its end, which is written when the bytes of the block are on the disk. A resumed job cuts
+off what comes after the last of these lines.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ import numpy as np
 
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.system.messages import FormatError, listed
-from elmokit.system.warn import warn_caller
-from elmokit.vectors.reader import FlatVectors
+from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from jaxtyping import Float32
+
+    from elmokit.vectors.jobs.sources import Block, Sentence
 
 FLOAT = np.dtype("<f4")
 OFFSET = np.dtype("<i8")
 JOURNAL_NAME = "journal.jsonl"
 _NAMES = (JOURNAL_NAME, "vectors", "offsets")
-_BYTES_PER_READ = 1 << 24
 
 
 @dataclass(frozen=True)
-class Block:
+class End:
     """Where a block ends, as a line of the journal says it."""
 
     lines: int = 0
@@ -44,15 +44,12 @@ class Block:
     tokens: int = 0
     digest: str = ""
     """Of the text of all lines up to there."""
-    checksum: str = ""
-    """Of the bytes that the block added to `vectors` and `offsets`, and of the fields above."""
 
 
 class PartialVectors:
     """The folder of a job, new or resumed. `job` has everything that the vectors depend on; a different one is refused.
 
-    `num_lines`, `num_tokens` and `digest` (of the lines' text) describe what is finished. What does not match
-    its checksum in the journal is cut off, with a warning.
+    `num_lines` and `num_tokens` (rows of vectors) say what is finished; `pass_over_finished` comes before `append`.
     """
 
     def __init__(self, folder: Path, *, job: Mapping[str, object], shape: tuple[int, ...], resume: bool) -> None:
@@ -60,7 +57,8 @@ class PartialVectors:
         self.job = dict(job)
         self.shape = shape
         """Shape of one token's vectors: (2D), or (L,2D) with all layers."""
-        self._end = Block()
+        self._end = End()
+        self._text = hashlib.blake2b(digest_size=16)
         if not (self._journal.exists() and self._continue(resume=resume)):
             self._start()
 
@@ -72,52 +70,44 @@ class PartialVectors:
     def num_tokens(self) -> int:
         return self._end.tokens
 
-    @property
-    def digest(self) -> str:
-        return self._end.digest
+    def pass_over_finished(self, sentences: Iterable[Sentence], *, source: str, unit: str) -> int:
+        """Take the finished sentences, and return their number of tokens.
 
-    def pass_over_finished(self, texts: Iterator[str], *, source: str, unit: str) -> hashlib.blake2b:
-        """Take the text of each finished line; returns the digest of all of them, for the next lines to be added to.
-
-        Raises ValueError, naming the source and the unit that it is counted in, if this text is not what was embedded.
+        Raises ValueError, naming the source and the unit that it is counted in, if they are not what was embedded.
         """
-        digest = hashlib.blake2b(digest_size=16)
-        num_lines = 0
-        for text in islice(texts, self.num_lines):
-            digest.update(text.encode())
-            num_lines += 1
-        if num_lines < self.num_lines or (num_lines and digest.hexdigest() != self.digest):
+        num_tokens = 0
+        for text, tokens in islice(sentences, self.num_lines):
+            self._text.update(f"{text}\n".encode())
+            num_tokens += len(tokens)
+        if self.num_lines and self._text.hexdigest() != self._end.digest:
             raise ValueError(
                 f"{source}: the first {self.num_lines:,} {unit} are not those that the interrupted job embedded; "
                 f"give the same text, or delete the folder {self.folder} to start over"
             )
-        return digest
+        return num_tokens
 
-    def append(self, arrays: Sequence[Float32[np.ndarray, "*L T E"]], *, digest: str) -> None:
-        """Append the vectors of the next lines, all or none; `digest` is that of the text of all lines so far."""
+    def append(self, block: Block, arrays: Sequence[Float32[np.ndarray, "*L T E"]]) -> None:
+        """Append the vectors of the next sentences, all or none."""
         ends = self.num_tokens + np.cumsum([array.shape[-2] for array in arrays], dtype=OFFSET)
-        end = Block(self.num_lines + len(arrays), int(ends[-1]), digest)
-        checksum = _checksum_of(end)
         with self._vectors.open("ab") as file:
             for array in arrays:
-                rows = (array if array.ndim == 2 else array.swapaxes(0, 1)).astype(FLOAT).tobytes()
-                checksum.update(rows)
-                file.write(rows)
+                file.write((array if array.ndim == 2 else array.swapaxes(0, 1)).astype(FLOAT).tobytes())
             _to_disk(file)
         with self._offsets.open("ab") as file:
-            checksum.update(np.array([self.num_tokens], OFFSET).tobytes() + ends.tobytes())
             file.write(ends.tobytes())
             _to_disk(file)
-        self._end = Block(end.lines, end.tokens, digest, checksum.hexdigest())
+        self._text.update("".join(f"{text}\n" for text, _ in block).encode())
+        self._end = End(self.num_lines + len(arrays), int(ends[-1]), self._text.hexdigest())
         self._write_line(asdict(self._end))
 
     def stored(self) -> FlatVectors:
-        """All vectors so far, memory-mapped."""
+        """All vectors so far, memory-mapped. Raises FormatError if the offsets are damaged."""
         vectors = np.empty((0, *self.shape), FLOAT)
         if self.num_tokens:
             vectors = np.memmap(self._vectors, FLOAT, "r", shape=(self.num_tokens, *self.shape))
         about = {name: str(self.job[name]) for name in ("model", "precision", "layers") if name in self.job}
-        return FlatVectors(vectors, np.memmap(self._offsets, OFFSET, "r"), about)
+        offsets = np.memmap(self._offsets, OFFSET, "r")
+        return checked_flat_vectors(self._vectors, vectors, offsets, about=about, offsets_path=self._offsets)
 
     def remove(self) -> None:
         """Delete the folder; the journal first, because a kill may leave the rest, which is nothing without it."""
@@ -135,10 +125,6 @@ class PartialVectors:
     @property
     def _offsets(self) -> Path:
         return self.folder / "offsets"
-
-    @property
-    def _bytes_per_token(self) -> int:
-        return FLOAT.itemsize * int(np.prod(self.shape))
 
     def _start(self) -> None:
         """An empty folder in the place of one without a finished line; the journal comes last."""
@@ -166,25 +152,23 @@ class PartialVectors:
         *lines, _torn = self._journal.read_bytes().split(b"\n")
         if len(lines) < 2:
             return False
-        blocks = self._read_blocks(lines[1:])
-        num_lines = blocks[-1].lines if blocks else 0
+        self._end = self._read_end(lines[-1], number=len(lines))
         if not resume:
             raise ValueError(
-                f"{self.folder} holds {num_lines:,} lines of an interrupted job; "
+                f"{self.folder} holds {self.num_lines:,} lines of an interrupted job; "
                 "add --resume, or resume=True, to continue it, or delete the folder to start over"
             )
         self._check_job(lines[0])
-        whole = self._whole_blocks(blocks)
-        if len(whole) < len(lines) - 1:
-            warn_caller(
-                f"{self.folder} is damaged after line {whole[-1].lines if whole else 0:,}; what comes after it is "
-                "computed again"
-            )
-        self._end = whole[-1] if whole else Block()
-        os.truncate(self._vectors, self.num_tokens * self._bytes_per_token)
-        os.truncate(self._offsets, (self.num_lines + 1) * OFFSET.itemsize)
-        os.truncate(self._journal, sum(len(line) + 1 for line in lines[: 1 + len(whole)]))
-        return bool(whole)
+        token_bytes = FLOAT.itemsize * int(np.prod(self.shape))
+        for path, num_bytes in (
+            (self._vectors, self.num_tokens * token_bytes),
+            (self._offsets, (self.num_lines + 1) * OFFSET.itemsize),
+            (self._journal, sum(len(line) + 1 for line in lines)),
+        ):
+            if path.stat().st_size < num_bytes:
+                raise FormatError(path, f"is cut short; delete the folder {self.folder} to start over")
+            os.truncate(path, num_bytes)
+        return True
 
     def _check_job(self, line: bytes) -> None:
         record = Fields(self._journal, parse_json_object(line, where=f"{self._journal}, line 1"))
@@ -197,55 +181,15 @@ class PartialVectors:
                     "resume it as it was started, or delete the folder to start over"
                 )
 
-    def _read_blocks(self, lines: Sequence[bytes]) -> list[Block]:
-        """Those before the first line that is damaged."""
-        blocks: list[Block] = []
-        for number, line in enumerate(lines, start=2):
-            try:
-                where = f"{self._journal}, line {number}"
-                fields = Fields(where, parse_json_object(line, where=where))
-                fields.require_known(Block.__dataclass_fields__)
-                numbers = fields.integer("lines"), fields.integer("tokens")
-                blocks.append(Block(*numbers, fields.text("digest"), fields.text("checksum")))
-            except FormatError:
-                break
-        return blocks
-
-    def _whole_blocks(self, blocks: Sequence[Block]) -> list[Block]:
-        """Those before the first one whose bytes are not what was written."""
-        whole = [Block()]
-        most_tokens = self._vectors.stat().st_size // self._bytes_per_token
-        most_lines = self._offsets.stat().st_size // OFFSET.itemsize - 1
-        with self._vectors.open("rb") as vectors, self._offsets.open("rb") as offsets:
-            for block in blocks:
-                start = whole[-1]
-                if not (start.lines < block.lines <= most_lines and start.tokens <= block.tokens <= most_tokens):
-                    break
-                checksum = _checksum_of(block)
-                for size in _sizes((block.tokens - start.tokens) * self._bytes_per_token, most=_BYTES_PER_READ):
-                    checksum.update(vectors.read(size))
-                offsets.seek(start.lines * OFFSET.itemsize)
-                ends = np.fromfile(offsets, OFFSET, block.lines - start.lines + 1)
-                checksum.update(ends.tobytes())
-                grows = ends[0] == start.tokens and ends[-1] == block.tokens and bool((np.diff(ends) >= 0).all())
-                if checksum.hexdigest() != block.checksum or not grows:
-                    break
-                whole.append(block)
-        return whole[1:]
+    def _read_end(self, line: bytes, *, number: int) -> End:
+        where = f"{self._journal}, line {number}"
+        fields = Fields(where, parse_json_object(line, where=where))
+        return End(fields.integer("lines"), fields.integer("tokens"), fields.text("digest"))
 
     def _write_line(self, record: Mapping[str, object]) -> None:
         with self._journal.open("ab") as file:
             file.write(json.dumps(record).encode() + b"\n")
             _to_disk(file)
-
-
-def _checksum_of(block: Block) -> hashlib.blake2b:
-    return hashlib.blake2b(f"{block.lines} {block.tokens} {block.digest}\n".encode(), digest_size=16)
-
-
-def _sizes(num_bytes: int, *, most: int) -> list[int]:
-    """Parts of so many bytes, none of them larger than `most`."""
-    return [min(most, num_bytes - start) for start in range(0, num_bytes, most)]
 
 
 def _to_disk(file: IO[bytes]) -> None:
