@@ -88,12 +88,6 @@ def test_the_pages_that_it_links_to_are_in_the_source_distribution():
             assert f"/{Path(target).parts[0]}" in (*included, "/LICENSE"), target  # hatchling adds the licence
 
 
-def test_the_files_on_the_map_exist():
-    (table,) = re.findall(r"## The map\n(.*?)\n\n\[", README, flags=re.DOTALL)
-    for path in re.findall(r"`([\w/]+(?:/|\.py))`", table):
-        assert (ROOT / "src" / "elmokit" / path).exists(), path
-
-
 @pytest.mark.skipif(DEFAULT_MODEL not in bundled_models(), reason="the numbers are those of the bundled model")
 def test_every_number_is_filled_in():
     assert re.findall(r"@@\w+@@", README) == []

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from elmokit.files import locks
-from elmokit.files.locks import InUseError, lock
+from elmokit.files.locks import InUseError, lock, remove_stale_lock
 
 NOBODY = 65534
 
@@ -197,6 +197,28 @@ def test_a_full_disk_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pytest.fail("the lock does not say who holds it")
     assert refused.value.filename == str(tmp_path / "run")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE, errno.ENOMEM, errno.ESTALE])
+def test_a_stale_lock_that_cannot_be_removed_is_an_error_and_one_that_is_held_stays(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    target, path = tmp_path / "run", tmp_path / ".run.lock"
+    with lock(target):
+        remove_stale_lock(target)
+        assert path.exists()
+    path.touch()
+
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", fail)
+        with pytest.raises(OSError) as refused:
+            remove_stale_lock(target)
+    assert (refused.value.errno, refused.value.filename) == (number, str(target)) and path.exists()
+    remove_stale_lock(target)
+    assert not path.exists()
 
 
 def test_a_folder_that_is_missing_is_an_error_that_names_the_target(tmp_path: Path):

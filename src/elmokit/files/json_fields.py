@@ -51,6 +51,14 @@ def parse_json_object(content: str | bytes, *, where: str | Path, part: str | No
 
     Raises FormatError for anything else, for a repeated key, and for numbers that JSON does not have (NaN, infinity).
     """
+    value = parse_json(content, where=where, part=part)
+    if not isinstance(value, dict):
+        raise FormatError(where, f"holds {_kind(value)}; expected an object {{...}}", part=part)
+    return cast("dict[str, object]", value)
+
+
+def parse_json(content: str | bytes, *, where: str | Path, part: str | None = None) -> object:
+    """Parse a value of any kind; otherwise like `parse_json_object`."""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")
         value: object = json.loads(
@@ -72,9 +80,7 @@ def parse_json_object(content: str | bytes, *, where: str | Path, part: str | No
         ) from error
     except ValueError as error:  # a number of thousands of digits, or raised below
         raise FormatError(where, f"is not valid JSON: {error}", part=part) from error
-    if not isinstance(value, dict):
-        raise FormatError(where, f"holds {_kind(value)}; expected an object {{...}}", part=part)
-    return cast("dict[str, object]", value)
+    return value
 
 
 def json_text(path: Path, values: Mapping[str, object]) -> str:

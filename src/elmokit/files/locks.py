@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 _NOT_SUPPORTED = (errno.EOPNOTSUPP, errno.ENOTSUP)  # one number on Linux, two on macOS, where `flock` gives the second
-_NOT_POSSIBLE = (errno.ENOLCK, errno.ENOSYS, *_NOT_SUPPORTED, errno.EACCES, errno.EPERM, errno.EROFS)
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, *_NOT_SUPPORTED, errno.EACCES, errno.EPERM, errno.EROFS)
 """Of file systems without locks, and of folders in which no file can be made. A lock that is there but may not be
 opened is somebody else's: `InUseError`."""
 _MAX_HOLDER_BYTES = 200
@@ -55,7 +55,7 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
     try:
         file = _acquire(path, name)
     except OSError as error:
-        if error.errno not in _NOT_POSSIBLE:
+        if error.errno not in NO_LOCKS:
             if error.errno is not None:
                 error.filename = name  # nobody knows the other one
             raise
@@ -72,10 +72,13 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
 
 
 def remove_stale_lock(target: str | os.PathLike[str]) -> None:
-    """Remove the lock that a killed process left of a file or folder, unless somebody holds it."""
+    """Remove the lock that a killed process left of a file or folder, unless another process holds it.
+
+    Raises the other errors of `lock`.
+    """
     real = Path(os.path.realpath(target))
     if real.with_name(f".{real.name}.lock").exists():
-        with suppress(OSError), lock(target):
+        with suppress(InUseError), lock(target):
             pass
 
 
@@ -141,7 +144,7 @@ def _open(path: Path) -> int:
     try:
         return open_locked(path, os.O_RDWR | os.O_NOFOLLOW)
     except OSError as error:
-        if is_new and error.errno in _NOT_POSSIBLE:
+        if is_new and error.errno in NO_LOCKS:
             path.unlink(missing_ok=True)
         raise
 

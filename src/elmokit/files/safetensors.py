@@ -104,16 +104,22 @@ def read_layout(path: Path, *, dtypes: Iterable[str] = tuple(DTYPES)) -> Layout:
 
 
 def read_arrays(path: Path, layout: Layout, names: Iterable[str] | None = None) -> dict[str, Shaped[np.ndarray, "..."]]:
-    """The tensors of these names, or all of them, in memory of their own; `layout` is that of the same file."""
+    """The tensors of these names, or all of them, in memory of their own; `layout` is that of the same file.
+
+    Raises FormatError if the file was cut short meanwhile, and OSError, which names it, if it cannot be read.
+    """
     arrays: dict[str, Shaped[np.ndarray, "..."]] = {}
     with path.open("rb") as file:
         for name in layout.tensors if names is None else names:
             entry = layout.tensors[name]
             file.seek(layout.num_header_bytes + entry.start)
-            numbers = np.fromfile(file, DTYPES[entry.dtype], prod(entry.shape))
-            if numbers.size != prod(entry.shape):
+            arrays[name] = np.empty(entry.shape, DTYPES[entry.dtype])
+            try:
+                num_bytes = file.readinto(arrays[name])  # `np.fromfile` takes an error of the disk for the file's end
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+            if num_bytes != arrays[name].nbytes:
                 raise FormatError(path, "was cut short while it was read", part=f"tensor {name}")
-            arrays[name] = numbers.reshape(entry.shape)
     return arrays
 
 

@@ -59,7 +59,8 @@ def find_torch_file(where: Path, paths: Iterable[Path], *, ending: str, must_be_
     """The file of PyTorch with a tensor whose name has these last parts; None if there is none.
 
     where: what the files were found in, for the message.
-    must_be_readable: raise FormatError for a file of PyTorch that cannot be read; otherwise it is passed over.
+    must_be_readable: raise FormatError for a file of PyTorch that cannot be read; otherwise it is passed over, and
+        `ModelFiles.not_a_model` says what is wrong with it if there is no other model.
     """
     found: list[TorchFile] = []
     for path in filter(looks_like_torch_file, paths):

@@ -19,13 +19,18 @@ _HEAD_BYTES = 1 << 20
 
 
 def looks_like_vocabulary(path: Path) -> bool:
-    """Whether the three special tokens are lines in the first MiB of the file, plain or compressed."""
+    """Whether the three special tokens are lines in the first MiB of the file, plain or compressed.
+
+    Raises ValueError for a compressed file that is damaged there, and OSError for one that cannot be read.
+    """
     if leads_out(path):
         return False
     try:
         head = next(read_chunks(path, size=_HEAD_BYTES), b"")
-    except (OSError, ValueError):
-        return False
+    except ValueError as error:
+        raise ValueError(
+            f"{error}; it may be the vocabulary of the model: if it is not, move it to another folder"
+        ) from error
     lines = set(head.replace(b"\r", b"").split(b"\n"))
     return all(special.encode() in lines for special in (BEGIN_SENTENCE, END_SENTENCE, UNKNOWN))
 

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from elmokit.elmo.layer_choice import Layers
     from elmokit.layers.packed.linear import Precision
 
+FIRST_PAUSE = 2.0
+"""Seconds before a block whose files could not be read or written is tried again; each further pause is twice as long.
+Ours: three retries wait 14 seconds, in which a network file system can come back."""
+LONGEST_PAUSE = 60.0
+
 
 @dataclass(frozen=True)
 class RayResources:
@@ -34,7 +39,8 @@ class RayResources:
     """Actors, each with a core or GPU and a model of its own; None takes all cores, or all GPUs."""
     on_gpus: bool = False
     retries: int = 3
-    """How often a block is tried again when its actor died, or its files could not be read or written."""
+    """How often a block is tried again when its actor died, or, after a pause that doubles each time, when its files
+    could not be read or written."""
 
     def __post_init__(self) -> None:
         if (self.workers is not None and self.workers < 1) or self.retries < 0:
@@ -146,9 +152,12 @@ class PieceEmbedder:
         }
 
     def _embed(self, piece: Piece) -> EmbeddedPiece:
+        pause = FIRST_PAUSE
         for _ in range(self._retries):
             with suppress(OSError):  # of a file system that does not answer for a while
                 return embed_piece(self._elmo, piece, self._settings)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
         return embed_piece(self._elmo, piece, self._settings)
 
 

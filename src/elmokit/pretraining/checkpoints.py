@@ -104,7 +104,7 @@ def save_checkpoint(
     _sync(parent)
     publish(final / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)
     known = checkpoints(run_dir)
-    for later in known[: known.index(final)]:  # unreadable, because otherwise this run would have continued from them
+    for later in known[: known.index(final)]:  # damaged, because otherwise this run would have continued from them
         shutil.rmtree(later)
     remove_older(final, keep=keep, keep_every=keep_every)
     return final
@@ -150,12 +150,15 @@ def checkpoints(run_dir: Path) -> list[Path]:
 def newest_checkpoint(
     run_dir: Path, read: Callable[[Path], Checkpoint]
 ) -> tuple[Checkpoint | None, list[tuple[Path, str]]]:
-    """The newest checkpoint that `read` does not refuse, and the newer ones that it refuses, each with the reason."""
+    """The newest checkpoint that `read` finds whole, and the newer ones that are damaged, each with the reason.
+
+    An OSError is not taken for damage: the disk may answer the next time, and the next save removes damaged ones.
+    """
     refused: list[tuple[Path, str]] = []
     for path in checkpoints(run_dir):
         try:
             return read(path), refused
-        except (ValueError, OSError) as error:
+        except (FormatError, FileNotFoundError) as error:
             refused.append((path, str(error)))
     return None, refused
 
@@ -170,7 +173,8 @@ def read_checkpoint(
 ) -> Checkpoint:
     """Read and check a whole checkpoint; the modules and the new optimiser say what it holds, and stay as they are.
 
-    Raises ValueError, which names the file and what is wrong with it, and OSError for what cannot be read.
+    Raises FormatError, which names the file and what is wrong with it, FileNotFoundError for a file that is missing,
+    and OSError for what cannot be read.
     """
     weights = read_tensors(path / WEIGHTS_NAME).tensors
     check_tensors(path / WEIGHTS_NAME, weights, _weights(bilm, softmax))

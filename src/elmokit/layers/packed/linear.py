@@ -14,6 +14,7 @@ of oneDNN and FBGEMM are private to torch, so each kernel is tried before it is 
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 from functools import cache
@@ -43,6 +44,8 @@ ROWS_TOGETHER = 8
 per number of rows."""
 ROWS_AT_ONCE = 1024
 """Rows of a weight that are rounded to whole numbers together."""
+_ENGINE_LOCK = threading.Lock()
+"""Torch's engine and the filters of warnings are those of all threads, two of which may load a model."""
 _TINY = torch.finfo(torch.float32).tiny
 
 _torch: Any = torch
@@ -206,8 +209,8 @@ class Int8:
         self.levels = levels or _levels(Int8)
         self.bias = bias
         whole, scales = _whole_numbers(weight)
-        chosen = torch.backends.quantized.engine
-        with warnings.catch_warnings():
+        with _ENGINE_LOCK, warnings.catch_warnings():
+            chosen = torch.backends.quantized.engine
             warnings.simplefilter("ignore")  # torch deprecates qint8 tensors; without them `_works` will be False
             torch.backends.quantized.engine = "fbgemm"
             try:

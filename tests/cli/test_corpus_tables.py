@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from elmokit.cli.corpus_tables import corpus_text, vocabulary_text
 from elmokit.corpus.manifest import Amount, CorpusFile, CorpusManifest, Source
 from elmokit.corpus.vocabulary_counts import VocabularySummary
-from elmokit.report.corpus_tables import corpus_text, vocabulary_text
 
 MANIFEST = CorpusManifest(
     made_by="elmokit",

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from elmokit.analysis.semantic_change.change import MovedContext, SemanticChange, UsesInCorpus, WordChange
 from elmokit.analysis.semantic_change.distances import Distance, Distances
-from elmokit.report.change_tables import NUM_SHOWN, change_json, change_rows, change_text
+from elmokit.cli.change_tables import NUM_SHOWN, change_json, change_rows, change_text
 
 DISTANCE = Distance(0.25, 0.1, 0.4, 0.01, 0.002, 0.004)
 CONTEXT = MovedContext(Path("old.txt"), 3, 10, tuple(f"t{number}" for number in range(20)), 0.5)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from elmokit.cli.scoring_tables import accuracy_text, perplexity_text
 from elmokit.metrics.score import Accuracy
-from elmokit.report.scoring_tables import accuracy_text, perplexity_text
 from elmokit.scoring.breakdown import Breakdown, Cost, MeasuredText, PerplexityTable
 from elmokit.scoring.perplexity import DirectionPerplexity, Perplexity
 
