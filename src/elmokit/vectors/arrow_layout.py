@@ -99,7 +99,8 @@ class TableVectors:
         self._groups = groups
         only_column(groups, ["vectors"])
         self.num_layers, self.dim = _depth_and_width(groups)
-        about = (groups.schema.metadata or {}).get(ABOUT_KEY)
+        metadata: dict[bytes, bytes] = groups.schema.metadata or {}
+        about = metadata.get(ABOUT_KEY)
         self.about = {} if about is None else read_about(groups.path, about, part="elmokit")
         self._ends = np.cumsum(groups.sizes, dtype=np.int64)
         self._last: tuple[int, Float[np.ndarray, "N *L E"], Int64[np.ndarray, " M"]] | None = None

@@ -145,7 +145,7 @@ def run(job: Job, *, resume: bool) -> EmbeddedFile:
         num_vectors = len(sentences) if job.one_per_sentence else sentences.num_tokens
         check_space(output, num_bytes=2 * FLOAT.itemsize * num_vectors * math.prod(shape))
         folder = output.with_name(f"{output.name}.partial")
-        partial = PartialVectors(folder, job=record | job.settings, shape=shape, resume=resume)
+        partial = PartialVectors(folder, job={**record, **job.settings}, shape=shape, resume=resume)
         with _removed_on_failure(partial, keep=resume):
             _embed(job, sentences, partial)
             texts = None if job.raw_text is None or not layout.holds_text else Texts(sentences, job.raw_text)

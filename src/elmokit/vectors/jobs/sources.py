@@ -6,6 +6,7 @@ A source is read once, into a temporary file that has the sentences with their t
 from __future__ import annotations
 
 import json
+import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +36,7 @@ class SentenceSource(Protocol):
     """The sentences of a file, in order."""
 
     @property
-    def path(self) -> str | Path: ...
+    def path(self) -> str | os.PathLike[str]: ...
 
     def __iter__(self) -> Iterator[Sentence]:
         """Raises ValueError, with the place, for a value that is not a sentence."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 LINES = ["the cat sat", "", "on\tthe  mat .", "a\u2028b \u3000 c", "밥", *(f"line {n} of many" for n in range(12))]
 TOKENS = [["the", "cat", "sat"], [], ["on", "the", "mat", "."], ["a\u2028b", "\u3000", "c"], ["밥"]]
-TESTS = [str(Path(__file__).parent), str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / "benchmarks")]
+TESTS = [str(Path(__file__).parent), str(Path(__file__).parents[2]), str(Path(__file__).parents[3] / "benchmarks")]
 """Where other processes find this file and its helpers."""
 ENDINGS = (".h5", ".npz", ".npy", ".safetensors")
 
