@@ -52,7 +52,7 @@ def read_once(source: SentenceSource, *, folder: Path) -> Generator[Sentences]:
     with TemporaryFile(dir=folder) as file:
         num_sentences = num_tokens = 0
         for sentence in source:
-            file.write(json.dumps(sentence).encode() + b"\n")
+            file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
             num_sentences += 1
             num_tokens += len(sentence[1])
         yield Sentences(file, num_sentences, num_tokens)
