@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 FLOAT = np.dtype("<f4")
 OFFSET = np.dtype("<i8")
-JOURNAL_NAME = "journal.jsonl"
-_NAMES = (JOURNAL_NAME, "vectors", "offsets")
+_NAMES = ("journal.jsonl", "vectors", "offsets")
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,7 @@ class PartialVectors:
         self.job = dict(job)
         self.shape = shape
         """Shape of one token's vectors: (2D), or (L,2D) with all layers."""
+        self._journal, self._vectors, self._offsets = (folder / name for name in _NAMES)
         self._end = End()
         self._text = hashlib.blake2b(digest_size=16)
         if not (self._journal.exists() and self._continue(resume=resume)):
@@ -113,18 +113,6 @@ class PartialVectors:
         """Delete the folder; the journal first, because a kill may leave the rest, which is nothing without it."""
         self._journal.unlink(missing_ok=True)
         shutil.rmtree(self.folder)
-
-    @property
-    def _journal(self) -> Path:
-        return self.folder / JOURNAL_NAME
-
-    @property
-    def _vectors(self) -> Path:
-        return self.folder / "vectors"
-
-    @property
-    def _offsets(self) -> Path:
-        return self.folder / "offsets"
 
     def _start(self) -> None:
         """An empty folder in the place of one without a finished line; the journal comes last."""
