@@ -1,18 +1,25 @@
-"""Where the sentences of `elmokit embed` come from: lines of text, or a column of a Parquet or Arrow file."""
+"""Where the sentences of `elmokit embed` come from: lines of text, or a column of a Parquet or Arrow file.
+
+A source is read once, into a temporary file that has the sentences with their tokens.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from elmokit.files.lines import MAX_LINE_BYTES, read_lines, shown_name, split_tokens
+from elmokit.files.lines import MAX_LINE_BYTES, read_lines, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 COLUMNS = ("tokens", "text")
 """The columns that are read if none is named: the first of these that is there."""
@@ -20,23 +27,53 @@ ROWS_AT_ONCE = 1024
 """Rows that are Python objects at once; a group of a file may have millions."""
 
 
+Sentence = tuple[str, list[str]]
+"""Its text, and its tokens."""
+Block = list[Sentence]
+
+
 class SentenceSource(Protocol):
-    """The sentences of a file, in order; iterating again reads the file again."""
+    """The sentences of a file, in order."""
 
     @property
-    def name(self) -> str: ...
+    def path(self) -> str | os.PathLike[str]: ...
 
-    @property
-    def is_file(self) -> bool:
-        """Whether it can be read again."""
+    def __iter__(self) -> Iterator[Sentence]:
+        """Raises ValueError, with the place, for a value that is not a sentence."""
         ...
 
-    def __iter__(self) -> Iterator[tuple[str, list[str]]]:
-        """The text of each sentence, and its tokens.
 
-        Raises ValueError, with the place, for a value that is not a sentence.
-        """
-        ...
+@contextmanager
+def read_once(source: SentenceSource, *, folder: Path) -> Generator[Sentences]:
+    """All sentences of a source, which is read to its end, so that what is wrong in it is found before hours of work.
+
+    They are kept in a temporary file of the folder, which has no name and is gone at the end, even after a kill.
+    """
+    with TemporaryFile(dir=folder) as file:
+        num_sentences = num_tokens = 0
+        for sentence in source:
+            file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
+            num_sentences += 1
+            num_tokens += len(sentence[1])
+        yield Sentences(file, num_sentences, num_tokens)
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences in a temporary file; iterating again starts again, so only one iteration at a time."""
+
+    file: IO[bytes]
+    num_sentences: int
+    num_tokens: int
+
+    def __len__(self) -> int:
+        return self.num_sentences
+
+    def __iter__(self) -> Iterator[Sentence]:
+        self.file.seek(0)
+        for line in self.file:
+            text, tokens = json.loads(line)
+            yield text, tokens
 
 
 def open_source(path: str | Path, *, raw_text: bool, column: str | None) -> SentenceSource:
@@ -61,15 +98,7 @@ class TextSource:
     path: str | Path
     raw_text: bool
 
-    @property
-    def name(self) -> str:
-        return shown_name(self.path)
-
-    @property
-    def is_file(self) -> bool:
-        return Path(self.path).is_file()
-
-    def __iter__(self) -> Iterator[tuple[str, list[str]]]:
+    def __iter__(self) -> Iterator[Sentence]:
         split = tokenize if self.raw_text else split_tokens
         return ((line, split(line)) for line in read_lines(self.path))
 
@@ -103,35 +132,34 @@ class ColumnSource:
         return cls(groups, name, raw_text, is_list)
 
     @property
-    def name(self) -> str:
-        return str(self.groups.path)
+    def path(self) -> Path:
+        return self.groups.path
 
-    @property
-    def is_file(self) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[tuple[str, list[str]]]:
+    def __iter__(self) -> Iterator[Sentence]:
         return (sentence for group in range(len(self.groups.sizes)) for sentence in self.of_group(group))
 
-    def of_group(self, group: int) -> Iterator[tuple[str, list[str]]]:
+    def of_group(self, group: int) -> Iterator[Sentence]:
         """The sentences of one group of rows."""
+        split = tokenize if self.raw_text else split_tokens
+        for text, value in self.texts(group):
+            yield text, value if self.holds_tokens else split(text)
+
+    def texts(self, group: int) -> Iterator[tuple[str, Any]]:
+        """The text of each sentence of a group of rows (its tokens as lines if the column holds tokens), and the value.
+
+        The text is not split yet.
+        """
         values = self.groups.read(group, self.column)
         for start in range(0, len(values), ROWS_AT_ONCE):
             for row, value in enumerate(values.slice(start, ROWS_AT_ONCE).to_pylist(), start=start):
-                yield self._sentence(value, f"{self.groups.kind} {group}, row {row}")
+                if value is None or (self.holds_tokens and None in value):
+                    raise self._error(group, row, "has a missing value; drop or replace it")
+                text: str = "\n".join(value) if self.holds_tokens else value
+                if len(text) > MAX_LINE_BYTES:
+                    limit = readable_bytes(MAX_LINE_BYTES)
+                    raise self._error(group, row, f"has more than {limit}; expected a sentence")
+                yield text, value
 
-    def _sentence(self, value: Any, where: str) -> tuple[str, list[str]]:
-        if value is None or (self.holds_tokens and None in value):
-            raise FormatError(
-                self.groups.path, f"column {self.column} has a missing value; drop or replace it", part=where
-            )
-        text: str = "\n".join(value) if self.holds_tokens else value
-        if len(text) > MAX_LINE_BYTES:
-            raise FormatError(
-                self.groups.path,
-                f"column {self.column} has more than {readable_bytes(MAX_LINE_BYTES)}; expected a sentence",
-                part=where,
-            )
-        if self.holds_tokens:
-            return text, value
-        return text, tokenize(text) if self.raw_text else split_tokens(text)
+    def _error(self, group: int, row: int, reason: str) -> FormatError:
+        where = f"{self.groups.kind} {group}, row {row}"
+        return FormatError(self.path, f"column {self.column} {reason}", part=where)

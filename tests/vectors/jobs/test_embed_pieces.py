@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.vectors import embed_pieces as pieces
-from elmokit.vectors.embed_file import embed_file
-from elmokit.vectors.embed_pieces import EmbeddedPiece, PieceSettings, embed_piece, list_pieces
 from elmokit.vectors.files import load_vectors
+from elmokit.vectors.jobs import embed_file as embed
+from elmokit.vectors.jobs.embed_file import embed_file
+from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, PieceSettings, embed_piece, list_pieces
 from toy_bilm import random_bilm
 
 ELMO = Elmo(random_bilm())
@@ -39,7 +39,7 @@ def embed_all(corpus: Path, output: Path, **settings: Any) -> list[EmbeddedPiece
 def test_the_pieces_together_are_what_embed_file_makes_of_each_file(
     corpus: Path, tmp_path: Path, layers: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(pieces, "GROUP_ROWS", 2)  # several blocks per piece
+    monkeypatch.setattr(embed, "BLOCK_LINES", 2)  # several blocks per piece
     done = embed_all(corpus, tmp_path / "out", layers=layers)
     assert [path.name for path in sorted((tmp_path / "out").iterdir())] == [
         "a-00000.parquet",
@@ -57,7 +57,7 @@ def test_the_pieces_together_are_what_embed_file_makes_of_each_file(
 def test_columns_of_the_input_are_kept_and_raw_text_gets_offsets(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(pieces, "GROUP_ROWS", 2)  # of a later block, too
+    monkeypatch.setattr(embed, "BLOCK_LINES", 2)  # of a later block, too
     embed_all(corpus, tmp_path / "out", raw_text=True)
     rows = pq.read_table(tmp_path / "out" / "b-00000.parquet").to_pylist()
     assert [row["id"] for row in rows] == [0, 1, 2, 3, 4] and next(iter(rows[0])) == "id"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,16 @@ import numpy as np
 
 from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.atomic import atomic_write
-from elmokit.system.batches import batched
 from elmokit.vectors.arrow_groups import ParquetGroups, pyarrow_module
-from elmokit.vectors.arrow_layout import GROUP_ROWS, GROUP_TOKENS, read_parquet, record_batches, table_schema
+from elmokit.vectors.arrow_layout import read_parquet, record_batches, table_schema
+from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
+from elmokit.vectors.jobs.sources import ColumnSource
 from elmokit.vectors.reader import FlatVectors, Texts
-from elmokit.vectors.sources import ColumnSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+
+    from jaxtyping import Float32
 
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
@@ -104,13 +107,15 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
     num_sentences = num_tokens = 0
     with atomic_write(piece.output) as unfinished:
         writer = None
-        for block in _blocks(elmo, source, piece.row_group, layers, about, settings.batch_size):
-            for batch in record_batches(block, table_schema(block)):
+        encode = partial(elmo.encode, layers=layers, batch_size=settings.batch_size, show_progress_bar=False)
+        for block, arrays in encoded(elmo, encode, sentence_blocks(source.of_group(piece.row_group))):
+            vectors = _flat(arrays, about, Texts(block, settings.raw_text))
+            for batch in record_batches(vectors, table_schema(vectors)):
                 table = _joined(others.slice(num_sentences, batch.num_rows), batch)
                 writer = writer or _writer(unfinished, table.schema)
                 writer.write_table(table)
                 num_sentences += batch.num_rows
-            num_tokens += len(block.vectors)
+            num_tokens += len(vectors.vectors)
         if writer is None:
             raise ValueError(f"{piece.input}: row group {piece.row_group} has no rows")
         writer.close()
@@ -119,24 +124,15 @@ def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPi
 
 def _digest(source: ColumnSource, group: int) -> str:
     digest = hashlib.blake2b(digest_size=16)
-    for text, _ in source.of_group(group):
+    for text, _ in source.texts(group):
         digest.update(f"{len(text)} {text}".encode())
     return digest.hexdigest()
 
 
-def _blocks(
-    elmo: Elmo, source: ColumnSource, group: int, layers: Layers, about: dict[str, str], batch_size: int
-) -> Iterator[FlatVectors]:
-    for block in batched(
-        source.of_group(group), size=GROUP_ROWS, weight=lambda one: len(one[1]), enough_weight=GROUP_TOKENS
-    ):
-        if not elmo.same_in_any_batch:
-            elmo.forget_tokens()  # so that a block's bytes depend on that block alone
-        tokens = [of_sentence for _, of_sentence in block]
-        arrays = elmo.encode(tokens, layers=layers, batch_size=batch_size, show_progress_bar=False)
-        rows = [array if array.ndim == 2 else array.swapaxes(0, 1) for array in arrays]
-        ends = np.cumsum([0, *map(len, tokens)], dtype=np.int64)
-        yield FlatVectors(np.concatenate(rows), ends, about, Texts(block, source.raw_text))
+def _flat(arrays: Sequence[Float32[np.ndarray, "*L T E"]], about: dict[str, str], texts: Texts) -> FlatVectors:
+    rows = [array if array.ndim == 2 else array.swapaxes(0, 1) for array in arrays]
+    ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return FlatVectors(np.concatenate(rows), ends, about, texts)
 
 
 def _joined(others: Any, batch: Any) -> Any:
