@@ -154,7 +154,9 @@ def test_no_pickle_anywhere(path: Path):
     assert not {imported for imported, _ in imports_in(tree)} & {"pickle", "cloudpickle", "dill", "joblib", "shelve"}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("torch.load", "torch.save"):
-            pytest.fail(f"line {node.lineno} calls {ast.unparse(node.func)}; weights are safetensors or HDF5")
+            settings = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+            is_safe = name_of(path) == "files/torch_files.py" and settings.get("weights_only") == "True"
+            assert is_safe, f"line {node.lineno} calls {ast.unparse(node.func)}; weights are safetensors or HDF5"
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
