@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.folder import check_new_folder
-from elmokit.formats.all_formats import FORMATS
 from elmokit.formats.format import WriteSettings
-from elmokit.formats.recognise import read_stored
+from elmokit.formats.recognise import FORMATS, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

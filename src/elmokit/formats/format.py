@@ -1,4 +1,4 @@
-"""A format of models on disk: a record of functions, like a task. `all_formats.py` lists all formats.
+"""A format of models on disk: a record of functions, like a task. `recognise.py` lists all formats.
 
 A new format is a file with such a record, and a line in that list; `recognise`, `read`, `inspect`, `convert` and the
 command line then know it. Every format is read into a `StoredBiLM`.
