@@ -361,7 +361,7 @@ def test_a_failure_leaves_nothing_behind(
 
     stored = make_stored(num_tokens=20)
     write_native(tmp_path / "old", stored)
-    for room, step in ((native, "write_tensors"), (native, "write_text"), (Vocabulary, "write")):
+    for room, step in ((native, "write_arrays"), (native, "write_text"), (Vocabulary, "write")):
         with monkeypatch.context() as patch:
             patch.setattr(room, step, full_disk)
             with pytest.raises(OSError, match="No space left"):

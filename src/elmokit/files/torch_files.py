@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import zipfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def read_torch_file(path: Path) -> TorchFile:
             raise FormatError(path, "holds no state dict (a dict of tensors by name)")
         tensors: dict[str, Tensor] = {
             name: value
-            for name, value in state.items()
+            for name, value in cast("dict[object, Any]", state).items()
             if isinstance(name, str)
             and isinstance(value, torch.Tensor)
             and value.layout is torch.strided

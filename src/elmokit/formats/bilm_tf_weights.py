@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from elmokit.system.messages import FormatError, count, listed, readable_bytes, 
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from elmokit.formats.inspection import Inspection
     from elmokit.formats.options_json import Options
     from elmokit.model.config import BiLMConfig
+
+    Way: TypeAlias = tuple[Callable[[Array], tuple[Array, ...]], Callable[[Sequence[Array]], Array]]
 
 LSTM_ROOTS = ("RNN", "rnn")
 ROOTS = ("char_embed", "CNN", "RNN", "rnn/")
@@ -42,7 +44,7 @@ class Row:
     shape: tuple[int, ...]
     native: tuple[str, ...]
     load: Callable[[Array], tuple[Array, ...]] = lambda array: (array,)
-    save: Callable[..., Array] = lambda array: array
+    save: Callable[[Sequence[Array]], Array] = lambda parts: parts[0]
 
 
 def rows(config: BiLMConfig, present: Container[str] = ()) -> Iterator[Row]:
@@ -103,15 +105,15 @@ def _halves(kernel: Array) -> tuple[Array, ...]:
     return tuple(_gates(half, _FROM_TENSORFLOW) for half in np.split(kernel.T, 2, axis=1))
 
 
-def _kernel(inputs: Array, recurrent: Array) -> Array:
-    return _gates(np.concatenate([inputs, recurrent], axis=1), _TO_TENSORFLOW).T
+def _kernel(parts: Sequence[Array]) -> Array:
+    return _gates(np.concatenate(parts, axis=1), _TO_TENSORFLOW).T
 
 
-_PADDED = (lambda table: (below_padding(table),), lambda table: table[1:])
-_FILTER = (lambda w: (np.ascontiguousarray(w[0].transpose(2, 1, 0)),), lambda w: w.transpose(2, 1, 0)[None])
-_TURNED = (lambda matrix: (np.ascontiguousarray(matrix.T),), lambda matrix: matrix.T)
-_KERNEL = (_halves, _kernel)
-_BIAS = (lambda bias: (_gates(bias, _FROM_TENSORFLOW),), lambda bias: _gates(bias, _TO_TENSORFLOW))
+_PADDED: Way = (lambda table: (below_padding(table),), lambda parts: parts[0][1:])
+_FILTER: Way = (lambda w: (np.ascontiguousarray(w[0].transpose(2, 1, 0)),), lambda w: w[0].transpose(2, 1, 0)[None])
+_TURNED: Way = (lambda matrix: (np.ascontiguousarray(matrix.T),), lambda parts: parts[0].T)
+_KERNEL: Way = (_halves, _kernel)
+_BIAS: Way = (lambda bias: (_gates(bias, _FROM_TENSORFLOW),), lambda parts: _gates(parts[0], _TO_TENSORFLOW))
 
 
 def holds_weights(names: Iterable[str]) -> bool:
@@ -121,7 +123,7 @@ def holds_weights(names: Iterable[str]) -> bool:
 
 def to_datasets(config: BiLMConfig, tensors: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
     """Names and values of all datasets of the file."""
-    return ((row.dataset, row.save(*(tensors[name] for name in row.native))) for row in rows(config))
+    return ((row.dataset, row.save([tensors[name] for name in row.native])) for row in rows(config))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.formats.format import WriteSettings
+    from elmokit.formats.model_files import ModelFiles
     from elmokit.formats.weights import StoredBiLM
 
 ATTRIBUTES_NAME = ".gitattributes"
@@ -54,10 +55,14 @@ def _write(folder: Path, stored: StoredBiLM, settings: WriteSettings) -> list[st
     return ["README.md lacks the language, the training text and the licence; add them before you publish the model"]
 
 
+def _recognise(files: ModelFiles) -> bool:
+    return False  # it is a native model
+
+
 HUGGING_FACE = replace(
     NATIVE,
     name="hugging_face",
     description="Hugging Face Hub (config.json, safetensors, model card)",
-    recognise=lambda files: False,  # it is a native model
+    recognise=_recognise,
     write=_write,
 )

@@ -35,7 +35,7 @@ from elmokit.formats.native_softmax import (
 )
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT, StoredBiLM, check_padding, wrong_shapes
-from elmokit.runs.folder import BILM_FORMAT
+from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from elmokit.model.config import BiLMConfig
 
 VERSION = 1
-CONFIG_NAME = "config.json"
 WEIGHTS_NAME = "model.safetensors"
 VOCABULARY_NAME = "vocabulary.txt"
 CARD_NAME = "README.md"
@@ -228,7 +227,7 @@ def _require_float16(path: Path, tensors: dict[str, Array]) -> None:
     """Raise FormatError, naming the file and the tensor, for a value that float16 cannot hold."""
     for name, array in tensors.items():
         largest = max(float(array.max(initial=0)), -float(array.min(initial=0)))
-        if largest > np.finfo(np.float16).max:
+        if largest > float(np.finfo(np.float16).max):
             raise FormatError(path, f"has a value of {largest:g}, too large for float16: write float32", part=name)
 
 
