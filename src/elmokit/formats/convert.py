@@ -1,4 +1,7 @@
-"""`elmokit convert`: a model from one format to another, without torch; native -> HDF5 -> native is bitwise exact."""
+"""`elmokit convert`: a model from one format to another; native -> HDF5 -> native is bitwise exact.
+
+Only files of PyTorch need torch.
+"""
 
 from __future__ import annotations
 

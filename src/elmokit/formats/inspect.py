@@ -1,4 +1,7 @@
-"""`elmokit inspect`: what the files of a model say, and what is wrong with them, without reading weights or torch."""
+"""`elmokit inspect`: what the files of a model say, and what is wrong with them, without reading weights.
+
+Only files of PyTorch need torch.
+"""
 
 from __future__ import annotations
 
