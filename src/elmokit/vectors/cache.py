@@ -2,8 +2,8 @@
 
 The cache has a folder for each model, named by its fingerprint and, unless that is float32, its precision. Sentences
 that are added together are a piece of it: `NAME.npy` and `NAME.offsets.npy`, vectors as `save_vectors` writes them, and
-`NAME.keys.npy`, a 128-bit hash of each sentence's tokens. When the cache would exceed its limit, the least recently used
-pieces are removed before another one is written.
+`NAME.keys.npy`, a 128-bit hash of each sentence's tokens. When the cache would exceed its limit, the least recently
+used pieces are removed before another one is written.
 """
 
 from __future__ import annotations

@@ -34,7 +34,9 @@ def test_a_vocabulary_is_known_by_its_special_tokens_plain_or_compressed(tmp_pat
 )
 def test_a_compressed_file_that_is_damaged_may_be_the_vocabulary_and_is_refused(tmp_path: Path, content: bytes):
     (tmp_path / "damaged").write_bytes(content)
-    with pytest.raises(ValueError, match=r"damaged: .* is truncated or damaged \(.*it may be the vocabulary of the model"):
+    with pytest.raises(
+        ValueError, match=r"damaged: .* is truncated or damaged \(.*it may be the vocabulary of the model"
+    ):
         looks_like_vocabulary(tmp_path / "damaged")
     with pytest.raises(FileNotFoundError, match="missing"):
         looks_like_vocabulary(tmp_path / "missing.txt")
