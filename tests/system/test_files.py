@@ -211,9 +211,7 @@ def _umask() -> int:
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EBADF, errno.EINVAL])
-def test_a_file_is_written_where_folders_cannot_be_locked(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_file_is_written_where_folders_cannot_be_locked(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fcntl, "flock", failing(number))
     with atomic_write(tmp_path / "result.txt") as unfinished:
         unfinished.write_text("text")
