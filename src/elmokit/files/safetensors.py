@@ -121,7 +121,7 @@ def read_arrays(path: Path, layout: Layout, names: Iterable[str] | None = None) 
             file.seek(layout.num_header_bytes + entry.start)
             arrays[name] = np.empty(entry.shape, DTYPES[entry.dtype])
             try:
-                num_bytes = file.readinto(arrays[name])  # `np.fromfile` takes an error of the disk for the file's end
+                num_bytes = file.readinto(arrays[name].data)  # `np.fromfile` takes an error of the disk for the end
             except OSError as error:
                 raise OSError(error.errno, error.strerror, os.fspath(path)) from error
             if num_bytes != arrays[name].nbytes:
