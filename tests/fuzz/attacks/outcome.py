@@ -51,7 +51,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Part:
-    """A kind of attack: a sub-command of `benchmarks/attack.py`."""
+    """A kind of attack: a sub-command of `tests/fuzz/attack.py`."""
 
     name: str
     summary: str

@@ -1,4 +1,4 @@
-"""A little of benchmarks/attack.py: nothing that is attacked may end otherwise than whole or refused in one line."""
+"""A little of tests/fuzz/attack.py: nothing that is attacked may end otherwise than whole or refused in one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attacks.outcome import Attempt, Outcome, Part, Result, read_results, write_
 from attacks.writing_verbs import verbs_not_attacked
 from unmeasured import unmeasured_environment
 
-ATTACK = Path(__file__).parents[1] / "benchmarks" / "attack.py"
+ATTACK = Path(__file__).with_name("attack.py")
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_results_of_several_runs_add_up_by_part(tmp_path: Path, capsys: pytest.C
 
 
 def test_every_verb_that_writes_is_killed_and_gets_full_disks():
-    assert verbs_not_attacked() == set(), "add a job to benchmarks/attacks/writing_verbs.py, or name it in NOT_WRITING"
+    assert verbs_not_attacked() == set(), "add a job to tests/fuzz/attacks/writing_verbs.py, or name it in NOT_WRITING"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are killed in writes as Linux does it")

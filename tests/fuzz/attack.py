@@ -1,8 +1,8 @@
 """Attacks on the package, each from a seed: damaged files, odd text, kills, full disks, leaks.
 
-    python benchmarks/attack.py mutants --count 10000 --seed 3 --jobs 2 --output mutants-3.json
-    python benchmarks/attack.py small                        # a little of each part, or of those named
-    python benchmarks/attack.py report mutants-*.json text.json --output benchmarks/results/attack.json
+    python tests/fuzz/attack.py mutants --count 10000 --seed 3 --jobs 2 --output mutants-3.json
+    python tests/fuzz/attack.py small                        # a little of each part, or of those named
+    python tests/fuzz/attack.py report mutants-*.json text.json --output benchmarks/results/attack.json
 
 Attempt `n` of a seed does the same in every run. Exits with 1 if anything happened that must not: a traceback, a crash,
 a hang, memory out of proportion, a wrong result. `report` adds up the counts of several runs.
@@ -89,7 +89,7 @@ def _result(part: Part, seed: int, numbers: range, *, jobs: int) -> Result:
     return result_of(
         part.name,
         _in_jobs(part, seed, numbers, jobs=jobs),
-        command=f"python benchmarks/attack.py {part.name} {asked}",
+        command=f"python tests/fuzz/attack.py {part.name} {asked}",
         machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         version=__version__,
         clock=time.monotonic,

@@ -28,7 +28,7 @@ from elmokit.text.vocabulary import Vocabulary
 SMALL = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
 LARGE = replace(SMALL, projection_dim=128, lstm_dim=1024)
 """Of 10 MB: its memory is that of its weights, not that of the interpreter."""
-FIXTURES = Path(__file__).parents[2] / "tests" / "fixtures" / "formats"
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "formats"
 WORDS = ("the", "cat", "sat", "on", "a", "mat", ".", "Seoul")
 SPECIALS = ("<S>", "</S>", "<UNK>")
 
