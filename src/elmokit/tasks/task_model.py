@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.task import E
 
 
 class TaskModel(nn.Module, ABC):
@@ -55,9 +54,9 @@ class Labels:
         self.names = list(names)
         self.ids = {name: index for index, name in enumerate(names)}
 
-    def ids_of(self, examples: Sequence[E], *, described: Callable[[E], str]) -> Int[Tensor, " B"]:
+    def ids_of(self, examples: Sequence[Any], *, described: Callable[[Any], str]) -> Int[Tensor, " B"]:
         """Indices of the examples' labels. Raises ValueError for an example without a label, or with an unknown one."""
-        labels = [cast("Any", example).label for example in examples]
+        labels = [example.label for example in examples]
         for example, label in zip(examples, labels, strict=True):
             if label not in self.ids:
                 raise ValueError(
