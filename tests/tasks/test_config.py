@@ -168,7 +168,7 @@ def test_settings_without_a_meaning_are_refused_by_name(task: str, setting: str,
 
 
 def test_converged_recipes_give_the_schedule_up_for_patience_and_keep_the_rest():
-    training = until_converged(TaskConfig(None, training=TrainingConfig(learning_rate=0.5, decay=0.9))).training
+    training = until_converged(lambda: TaskConfig(None, training=TrainingConfig(learning_rate=0.5, decay=0.9))).training
     assert (training.learning_rate, training.decay, training.min_steps, training.patience) == (0.5, 1.0, 1000, 5)
 
 
@@ -176,4 +176,4 @@ def test_converged_recipes_give_the_schedule_up_for_patience_and_keep_the_rest()
 def test_every_task_has_a_recipe_that_differs_from_cpu_in_its_training_alone(task: str):
     cpu, converged = task_recipe(task, "cpu"), task_recipe(task, "cpu-converged")
     assert replace(converged, training=cpu.training) == cpu != converged
-    assert until_converged(converged) == converged
+    assert until_converged(lambda: converged) == converged

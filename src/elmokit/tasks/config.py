@@ -11,7 +11,7 @@ from elmokit.runs.settings import change_settings, check_known
 from elmokit.text.corpora.cells import whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from elmokit.files.json_fields import Fields
 
@@ -228,7 +228,7 @@ def with_settings(config: TaskConfig, settings: Sequence[str]) -> TaskConfig:
     return TaskConfig(**changed | {"inputs": replace(changed["inputs"], elmo=elmo)})
 
 
-def until_converged(config: TaskConfig) -> TaskConfig:
+def until_converged(recipe: Callable[[], TaskConfig]) -> TaskConfig:
     """A recipe without its schedule, trained until the score on the development set stops improving; numbers are ours.
 
     The rate is constant, then halved after each two epochs without a better score; five such epochs end the run. An
@@ -236,6 +236,7 @@ def until_converged(config: TaskConfig) -> TaskConfig:
     `max_epochs` is a bound that a run should not meet; its log says if it did. The development scores are those of
     examples spread evenly over the set.
     """
+    config = recipe()
     training = replace(
         config.training,
         max_epochs=100,

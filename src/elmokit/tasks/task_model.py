@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from elmokit.tasks.inputs import TokenInputs
-
-_Example = TypeVar("_Example")
 
 
 class TaskModel(nn.Module, ABC):
@@ -56,9 +54,9 @@ class Labels:
         self.names = list(names)
         self.ids = {name: index for index, name in enumerate(names)}
 
-    def ids_of(self, examples: Sequence[_Example], *, described: Callable[[_Example], str]) -> Int[Tensor, " B"]:
+    def ids_of(self, examples: Sequence[Any], *, described: Callable[[Any], str]) -> Int[Tensor, " B"]:
         """Indices of the examples' labels. Raises ValueError for an example without a label, or with an unknown one."""
-        labels = [cast("Any", example).label for example in examples]
+        labels = [example.label for example in examples]
         for example, label in zip(examples, labels, strict=True):
             if label not in self.ids:
                 raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
@@ -131,5 +132,5 @@ def cpu() -> TaskConfig:
 RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
     "paper": paper,
     "cpu": cpu,
-    "cpu-converged": lambda: until_converged(cpu()),
+    "cpu-converged": partial(until_converged, cpu),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
@@ -112,7 +113,7 @@ def cpu_output() -> TaskConfig:
 
     With 20,000 pairs that is better on the development set than ELMo at both places: experiments/LOG.md, 2026-11-23.
     """
-    recipe = until_converged(cpu())
+    recipe = until_converged(cpu)
     elmo = replace(_CPU_ELMO, position="output", dropout_rate=0.5)  # AllenNLP's advice on dropout
     return replace(recipe, inputs=replace(recipe.inputs, elmo=elmo))
 
@@ -120,6 +121,6 @@ def cpu_output() -> TaskConfig:
 RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
     "paper": paper,
     "cpu": cpu,
-    "cpu-converged": lambda: until_converged(cpu()),
+    "cpu-converged": partial(until_converged, cpu),
     "cpu-output": cpu_output,
 }

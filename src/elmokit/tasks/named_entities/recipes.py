@@ -6,6 +6,7 @@ A is AllenNLP's ner.jsonnet and ner_elmo.jsonnet, which reproduce the paper.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
@@ -88,6 +89,6 @@ def cpu_ko() -> TaskConfig:
 RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
     "paper": paper,
     "cpu": cpu,
-    "cpu-converged": lambda: until_converged(cpu()),
+    "cpu-converged": partial(until_converged, cpu),
     "cpu-ko": cpu_ko,
 }

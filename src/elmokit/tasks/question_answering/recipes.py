@@ -106,7 +106,7 @@ def cpu_converged() -> TaskConfig:
 
     That set is about every seventh article instead of the first four, and the 500 questions are from all of them.
     """
-    recipe = until_converged(cpu())
+    recipe = until_converged(cpu)
     return replace(recipe, training=replace(recipe.training, dev_share=0.15))
 
 

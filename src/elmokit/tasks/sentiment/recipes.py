@@ -6,6 +6,7 @@ been run.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
@@ -129,7 +130,7 @@ def cpu_cnn() -> TaskConfig:
 
     Ten epochs, as in `cpu`, are too few: experiments/LOG.md, 2026-11-22.
     """
-    recipe = until_converged(cpu())
+    recipe = until_converged(cpu)
     return replace(
         recipe,
         model=replace(
@@ -160,14 +161,14 @@ def cpu_output() -> TaskConfig:
 
     That is better on the development set than ELMo at both places: experiments/LOG.md, 2026-11-23.
     """
-    recipe = until_converged(cpu())
+    recipe = until_converged(cpu)
     return replace(recipe, inputs=replace(recipe.inputs, elmo=replace(_CPU_ELMO, position="output")))
 
 
 RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
     "paper": paper,
     "cpu": cpu,
-    "cpu-converged": lambda: until_converged(cpu()),
+    "cpu-converged": partial(until_converged, cpu),
     "cpu-output": cpu_output,
     "cpu-cnn": cpu_cnn,
     "cpu-ko": cpu_ko,
