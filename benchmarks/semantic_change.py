@@ -4,7 +4,7 @@
 
 Corpora are made from the bundled lists of words in two senses (8 sentences per sense, English and Korean) and, with
 FOLDER (SemCor of Raganato et al., 2017: semcor.data.xml and semcor.gold.key.txt), from words that SemCor has in two
-senses, SEMCOR_USES times each. See elmokit/analysis/semantic_change/constructed.py.
+senses, SEMCOR_USES times each. See constructed_change.py.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from constructed_change import score_measures
 from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes, words_of
-from elmokit.analysis.semantic_change.constructed import score_measures
 from elmokit.elmo.elmo import Elmo
 from paper.probes.sense_corpora import read_sense_corpus
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import TYPE_CHECKING
+
+from elmokit.system.messages import find_named
 
 if TYPE_CHECKING:
     from paper.reproduction import Reproduction
@@ -34,8 +35,4 @@ REPRODUCTIONS = {
 
 def find_reproduction(name: str) -> Reproduction:
     """Import the reproduction of that name. Raises ValueError, suggesting the nearest name, if there is none."""
-    if name not in REPRODUCTIONS:
-        near = difflib.get_close_matches(name, REPRODUCTIONS, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise ValueError(f"no reproduction {name!r}; {hint}expected one of {', '.join(REPRODUCTIONS)}")
-    return importlib.import_module(REPRODUCTIONS[name]).REPRODUCTION
+    return importlib.import_module(find_named(REPRODUCTIONS, name, what="reproduction")).REPRODUCTION

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from elmokit.system.messages import find_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,8 +104,4 @@ files."""
 
 def find_scale(name: str) -> Scale:
     """The scale of that name. Raises ValueError, suggesting the nearest name, if there is none."""
-    if name not in SCALES:
-        near = difflib.get_close_matches(name, SCALES, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise ValueError(f"no scale {name!r}; {hint}expected one of {', '.join(SCALES)}")
-    return SCALES[name]
+    return find_named(SCALES, name, what="scale")

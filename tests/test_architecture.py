@@ -23,7 +23,7 @@ MAY_IMPORT_LATE = {
 OPENS_ROOMS = {"__init__.py", "tasks/all_tasks.py", "paper/all_reproductions.py"}  # imported when asked for
 KNOWS_HDF5 = {f"files/hdf5{part}.py" for part in ("", "_dataset", "_numbered", "_output")}
 LIGHT = ["elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config"]
-CORE = {"torch", "numpy", "h5py", "tqdm", "jinja2"}
+CORE = {"torch", "numpy", "h5py", "tqdm", "jinja2", "filelock"}
 
 
 def name_of(path: Path) -> str:

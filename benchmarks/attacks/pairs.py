@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -19,8 +18,12 @@ from attacks.stopped_child import Command, Kill
 from attacks.undisturbed import Undisturbed
 from attacks.writing_verbs import EMBED, FINETUNE, LATER, OTHERS, PRETRAIN, TRAIN, Job, contents, go_on
 
-_HOLDER = re.compile(r"is in use by process (\d+) on \S+ since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
-_ALREADY_THERE = ("already holds a run", "exists and is not an empty folder", "already exists")
+_REFUSALS = (
+    "is in use by another process",
+    "already holds a run",
+    "exists and is not an empty folder",
+    "already exists",
+)
 _ONE_CACHE = "train, one cache"
 _ROUND = (PRETRAIN, OTHERS[0], None, EMBED[0], TRAIN, OTHERS[1], FINETUNE, *EMBED[1:], *OTHERS[2:])
 """None stands for runs of `train` that share a cache."""
@@ -96,12 +99,10 @@ def _wrong_with(
             time.sleep(randomness.choice((0.0, randomness.uniform(0, seconds))))
         running.append(Command(command.split(), folder, stdin=stdin))
     endings = [command.wait() for command in running]
-    holders = {str(command.pid) for command in running}
     wrong = [f"code {ended.code}: {ended.said[-300:]}" for ended in endings if ended.code not in (0, 2)]
     for ended in endings:
-        holder = _HOLDER.search(ended.last_line)
-        there = any(text in ended.last_line for text in _ALREADY_THERE)
-        if ended.code == 2 and not (may_refuse and (there or (holder and holder[1] in holders))):
+        is_refused = may_refuse and any(text in ended.last_line for text in _REFUSALS)
+        if ended.code == 2 and not is_refused:
             wrong.append(ended.last_line)
     if all(ended.code for ended in endings):
         wrong.append("none succeeded")

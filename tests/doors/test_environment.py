@@ -15,7 +15,7 @@ def pinned(file: str) -> dict[str, str]:
     return dict(line.lower().split("==") for line in lines if "==" in line)
 
 
-@pytest.mark.parametrize("package", ["torch", "numpy", "h5py", "tqdm", "jinja2"])
+@pytest.mark.parametrize("package", ["torch", "numpy", "h5py", "tqdm", "jinja2", "filelock"])
 def test_what_we_depend_on_has_the_version_of_the_other_tests(package: str):
     version = pinned("constraints.txt")[package]
     assert pinned("constraints-doors.txt")[package] == version

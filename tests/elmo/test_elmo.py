@@ -239,7 +239,7 @@ def test_an_unknown_model_names_the_nearest_and_all_others(monkeypatch: pytest.M
     monkeypatch.setattr(
         bundled, "bundled_models", lambda: {"mini-en": Path("/x/mini-en"), "mini-ko": Path("/x/mini-ko")}
     )
-    with pytest.raises(FileNotFoundError, match=r"no model 'mini_en': .*did you mean 'mini-en'.*mini-en, mini-ko"):
+    with pytest.raises(FileNotFoundError, match=r"no model 'mini_en': .*did you mean mini-en.*mini-en, mini-ko"):
         Elmo.from_pretrained("mini_en")
 
 

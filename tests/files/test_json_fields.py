@@ -1,9 +1,30 @@
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from elmokit.files.json_fields import Fields, json_text, parse_json_object, read_json_object
 from elmokit.system.messages import FormatError
+
+
+@dataclass(frozen=True)
+class Inner:
+    rate: float = 0.5
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Outer:
+    count: int
+    inner: tuple[Inner, ...] = ()
+    names: tuple[list[str], ...] = ()
+    pair: tuple[int, float] = (1, 2.0)
+    others: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.count == 13:
+            raise ValueError("count is 13")
 
 
 def fields(**values: object) -> Fields:
@@ -78,6 +99,40 @@ def test_gives_each_field_by_its_type():
     assert read.numbers("rates") == (1.0, 0.5)
 
 
+def test_reads_a_dataclass_by_the_types_of_its_fields():
+    values = {"count": 3, "inner": [{"rate": 1}, {}], "names": [["a"], []], "pair": [1, 2], "others": {"a": [1]}}
+    read = Fields("x.json", values | {"mine": 1})
+    read.value("mine")  # is not unknown any more
+    assert read.as_dataclass(Outer) == Outer(3, (Inner(1.0), Inner()), (["a"], []), (1, 2.0), {"a": [1]})
+    assert fields(count=3).as_dataclass(Outer) == Outer(3)
+    assert fields(inner=[1]).as_dataclass(Outer, count=4, inner=()) == Outer(4)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "field out.count: is missing$"),
+        ({"count": 3, "conut": 4}, r"field out.conut: is not known; did you mean count\? expected count, inner"),
+        ({"count": 3, "inner": [{}, {"rate": "1"}]}, r"field out.inner\[1\]\.rate: is text; expected a number"),
+        ({"count": 3, "names": [["a", 1]]}, r"field out.names\[0\]\[1\]: is a number; expected text"),
+        ({"count": 3, "pair": [1]}, "field out.pair: has 1 entries; expected 2"),
+        ({"count": 3, "others": []}, "field out.others: is a list; expected an object"),
+        ({"count": 9}, "field out.count: is 9; expected 0 to 8"),
+        ({"count": 13}, "^x.json: out: count is 13$"),
+    ],
+)
+def test_refuses_what_is_not_the_dataclass(values: dict[str, object], message: str):
+    bounds = None if values.get("count") == 13 else {"count": (0, 8)}
+    with pytest.raises(FormatError, match=message):
+        Fields("x.json", {"out": values}).fields("out").as_dataclass(Outer, bounds=bounds)
+
+
+def test_a_complete_record_lacks_only_what_is_none_by_default():
+    assert fields(rate=1.0).as_dataclass(Inner, complete=True) == Inner(1.0)
+    with pytest.raises(FormatError, match=r"field inner\[0\]\.rate: is missing; there are note"):
+        fields(inner=[{"note": "a"}]).read("inner", list[Inner], complete=True)
+
+
 def test_knows_what_was_not_read():
     read = fields(a=1, b={"c": 1, "d": 2})
     inner = read.fields("b")
@@ -111,8 +166,8 @@ def test_refuses_fields_that_are_missing_or_of_another_kind():
         read.numbers("list")
     with pytest.raises(FormatError, match="field large: is 1000.*; expected at least 0"):
         read.number("large")
-    with pytest.raises(FormatError, match="field text: is not known; expected none, true"):
-        read.require_known(("none", "true"))
+    with pytest.raises(FormatError, match="field a: is not known; expected none, true"):
+        fields(a=1).require_known(("none", "true"))
 
 
 @pytest.mark.parametrize("value", [[], ["a", ""], ["a b"], ["a\tb"], ["a\nb"], ["a\r"], ["a", 3]])

@@ -84,12 +84,12 @@ def test_damaged_changes_are_refused(tmp_path: Path) -> None:
     config = json.loads((run / "config.json").read_text())
     change = {"step": 4, "num_tokens": 160, "before": {"num_steps": 4}, "after": {"num_steps": 6}}
     for damage, message in (
-        ({"step": "four"}, "step: is text"),
-        ({"before": {}}, "before: has other settings than after"),
+        ({"step": "four"}, r"\.step: is text"),
+        ({"before": {}}, ": before has other settings than after"),
     ):
         config["pretraining"]["changes"] = [change | damage]
         (run / "config.json").write_text(json.dumps(config))
-        with pytest.raises(ValueError, match=rf"config\.json: field pretraining\.changes\[0\]\.{message}"):
+        with pytest.raises(ValueError, match=rf"pretraining\.changes\[0\]{message}"):
             read_record(run)
 
 
@@ -97,11 +97,11 @@ def test_settings_that_are_damaged_are_refused_with_the_name_of_their_file(tmp_p
     run = new_run(tmp_path)
     whole = json.loads((run / "config.json").read_text())
     damages: list[tuple[str, str, object, str]] = [
-        ("pretraining", "`atch_size", 2, "unknown field '`atch_size'; did you mean batch_size?"),
-        ("pretraining", "batch_size", "two", "field batch_size: is text; expected a whole number"),
-        ("pretraining", "num_steps", 2.5, "field num_steps: is a number; expected a whole number"),
-        ("pretraining", "num_steps", 0, "num_steps is 0; it must be at least 1"),
-        ("pretraining", "adam_betas", 1, "field adam_betas: is a number; expected a list"),
+        ("pretraining", "`atch_size", 2, "field pretraining.`atch_size: is not known; did you mean batch_size?"),
+        ("pretraining", "batch_size", "two", "field pretraining.batch_size: is text; expected a whole number"),
+        ("pretraining", "num_steps", 2.5, "field pretraining.num_steps: is a number; expected a whole number"),
+        ("pretraining", "num_steps", 0, "pretraining: num_steps is 0; it must be at least 1"),
+        ("pretraining", "adam_betas", 1, "field pretraining.adam_betas: is a number; expected a list"),
         ("pretraining", "shards", [1], r"field pretraining.shards\[0\]: is a number; expected text"),
         ("pretraining", "shard_bytes", [1, 2], "field pretraining.shard_bytes: has 2 entries; expected"),
         (

@@ -503,7 +503,7 @@ def test_a_resumed_run_keeps_its_model(shard: Path, vocabulary: Path, tmp_path: 
         ("num_step=3", r"unknown field 'num_step'; did you mean num_steps"),
         ("num_steps", "has no '='"),
         ("num_steps=many", "expected int"),
-        ("num_steps=1.5", "expected int"),
+        ("num_steps=1.5", "expected a whole number"),
         ("num_steps=0", "at least 1"),
         ("dropout_rate=1", "below 1"),
         ("optimizer=sgd", "expected one of adagrad, adam, adamw, muon"),

@@ -213,7 +213,7 @@ def test_what_is_no_run_is_refused(run: Path, tmp_path: Path, capsys: pytest.Cap
     for path, message in (
         (tmp_path / "nothing", "no run "),
         (tmp_path / "empty", "has no metrics.jsonl and no runs.jsonl, and no folder in it is a run"),
-        (run, "config.json: unknown field 'unheard'"),
+        (run, "config.json: field pretraining.unheard: is not known"),
     ):
         assert main(["report", str(path), "-o", str(tmp_path / "docs")]) == 2
         assert message in capsys.readouterr().err

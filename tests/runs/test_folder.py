@@ -90,7 +90,7 @@ def test_a_run_is_of_one_process_at_a_time(tmp_path: Path):
         run.mkdir()
         (run / "config.json").write_text(json.dumps({}))
         for second in (new_run, existing_run):
-            with pytest.raises(InUseError, match="run is in use by process"):
+            with pytest.raises(InUseError, match="run is in use by another process"):
                 second(run).__enter__()
     with existing_run(run):
         pass

@@ -50,7 +50,7 @@ def test_a_second_process_is_refused_until_the_first_is_dead(
         time.sleep(0.01)
     for second in (start, ["train", "--resume", str(run)]):
         assert main(second) == 2
-        assert f"error: {run} is in use by process {first} on " in capsys.readouterr().err
+        assert f"error: {run} is in use by another process" in capsys.readouterr().err
     os.kill(first, signal.SIGKILL)
     assert forks.wait(first) == -signal.SIGKILL
     assert main(["train", "--resume", str(run), "--set", "max_epochs=1"]) == 0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from elmokit.layers.packed.linear import Precision
 
-CORE = ("torch", "numpy", "h5py", "tqdm", "jinja2")
+CORE = ("torch", "numpy", "h5py", "tqdm", "jinja2", "filelock")
 """The packages that elmokit depends on, as in pyproject.toml."""
 TORCH_AT_LEAST = (2, 10)  # older ones run code hidden in crafted weights (CVE-2026-24747)
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
 import sys
 from collections import Counter
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from types import NoneType
+from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from elmokit.system.messages import FormatError, quoted, readable_bytes, refuse_link_out, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+from elmokit.system.messages import FormatError, did_you_mean, quoted, readable_bytes, refuse_link_out, shown
 
 MAX_BYTES = 4 << 20
 """A config has a few hundred bytes; a run's config, with the names of thousands of shards, a few hundred thousand."""
+MAX_PAIRS = 64
+"""Groups of filters in a config; the released models have 7."""
 LARGEST_INTEGER = 1 << 53
 """Every JSON reader holds whole numbers up to this one exactly."""
 
@@ -117,10 +119,10 @@ class Fields:
         return [self._prefix + name for name in self._unread]
 
     def require_known(self, names: Collection[str]) -> None:
-        """Raise FormatError if there is a field that is not among `names`."""
-        for name in self._values:
+        """Raise FormatError if there is a field that is not among `names` and has not been read yet."""
+        for name in self._unread:
             if name not in names:
-                raise self.error(name, f"is not known; expected {', '.join(names)}")
+                raise self.error(name, f"is not known; {did_you_mean(name, names)}expected {', '.join(names)}")
 
     def error(self, name: str, reason: str) -> FormatError:
         """The error about a field, for the caller to raise."""
@@ -133,6 +135,68 @@ class Fields:
             raise self.error(name, f"is missing{others}")
         self._unread.pop(name, None)
         return self._values[name]
+
+    def as_dataclass(
+        self,
+        kind: type[_T],
+        *,
+        complete: bool = False,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        **given: Any,
+    ) -> _T:
+        """A dataclass of the fields, each read by its type; `given` are values of those that the caller has read.
+
+        complete: whether fields may only be missing if their default is None; otherwise those with any default may.
+        bounds: the least and the largest value of numbers; the others are at least 0.
+
+        Raises FormatError for a field that is unknown, missing or of another type, and what the dataclass refuses.
+        """
+        types, entries = get_type_hints(kind), {entry.name: entry for entry in dataclasses.fields(cast("Any", kind))}
+        self.require_known(entries)
+        values = given
+        for name, entry in entries.items():
+            is_optional = entry.default is None if complete else _has_default(entry)
+            if name not in given and (name in self or not is_optional):
+                least, most = (bounds or {}).get(name, (0, math.inf))
+                values[name] = self.read(name, types[name], complete=complete, least=least, most=most)
+        try:
+            return kind(**values)
+        except ValueError as error:
+            raise FormatError(self.where, str(error), part=self._prefix.removesuffix(".") or None) from error
+
+    def read(self, name: str, kind: Any, *, complete: bool = False, least: float = 0, most: float = math.inf) -> Any:
+        """The value of a field as a type that fields of dataclasses have; its numbers are from `least` to `most`.
+
+        complete: of the dataclasses in it, as for `as_dataclass`.
+        """
+        return self._read(name, self.value(name), kind, complete, least, most)
+
+    def _read(self, name: str, value: object, kind: Any, complete: bool, least: float, most: float) -> Any:
+        arguments, origin = get_args(kind), get_origin(kind)
+        if NoneType in arguments:
+            inner = next(argument for argument in arguments if argument is not NoneType)
+            return None if value is None else self._read(name, value, inner, complete, least, most)
+        if kind == tuple[tuple[int, int], ...]:
+            return self._pairs(name, value, most_pairs=MAX_PAIRS, most=LARGEST_INTEGER)
+        if origin in (tuple, list):
+            items = cast("list[object]", self._checked(name, value, list, "a list"))
+            kinds = arguments if origin is tuple and arguments[-1] is not ... else arguments[:1] * len(items)
+            if len(items) != len(kinds):
+                raise self.error(name, f"has {len(items)} entries; expected {len(kinds)}")
+            return origin(
+                self._read(f"{name}[{index}]", item, kind, complete, least, most)
+                for index, (item, kind) in enumerate(zip(items, kinds, strict=True))
+            )
+        if origin is not None or dataclasses.is_dataclass(kind):
+            values = cast("dict[str, object]", self._checked(name, value, dict, "an object"))
+            if origin is not None:
+                return values
+            return Fields(self.where, values, prefix=f"{self._prefix}{name}.").as_dataclass(kind, complete=complete)
+        if kind is int:
+            return self._in_bounds(name, value, least=math.ceil(least), most=math.floor(min(most, LARGEST_INTEGER)))
+        if kind is float:
+            return self._number(name, value, least=least, most=most, expected="a number")
+        return self._checked(name, value, kind, "true or false" if kind is bool else "text")
 
     def object(self, name: str) -> dict[str, object]:
         """An object, unchecked inside."""
@@ -162,12 +226,7 @@ class Fields:
 
     def texts(self, name: str) -> list[str]:
         """A list of texts, perhaps empty."""
-        texts: list[str] = []
-        for index, value in enumerate(self.items(name)):
-            if not isinstance(value, str):
-                raise self.error(f"{name}[{index}]", f"is {_kind(value)}; expected text")
-            texts.append(value)
-        return texts
+        return self.read(name, list[str])
 
     def tokens(self, name: str) -> list[str]:
         r"""A list of at least one token, which is text without spaces, tabs and the ends of lines (`\n` and `\r`)."""
@@ -197,10 +256,7 @@ class Fields:
 
     def numbers(self, name: str, *, least: float = 0, most: float = math.inf) -> tuple[float, ...]:
         """A list of finite numbers, each from `least` to `most`."""
-        return tuple(
-            self._number(f"{name}[{index}]", value, least=least, most=most, expected="a number")
-            for index, value in enumerate(self.items(name))
-        )
+        return self.read(name, tuple[float, ...], least=least, most=most)
 
     def integers(self, name: str, *, most_integers: int, most: int) -> tuple[int, ...]:
         """A list of at most `most_integers` whole numbers, each from 0 to `most`."""
@@ -211,7 +267,10 @@ class Fields:
 
     def pairs(self, name: str, *, most_pairs: int, most: int) -> tuple[tuple[int, int], ...]:
         """A list of 1 to `most_pairs` pairs [width, number], all numbers from 1 to `most`."""
-        pairs = cast("list[object]", self._typed(name, list, "a list of [width, number]"))
+        return self._pairs(name, self.value(name), most_pairs=most_pairs, most=most)
+
+    def _pairs(self, name: str, value: object, *, most_pairs: int, most: int) -> tuple[tuple[int, int], ...]:
+        pairs = cast("list[object]", self._checked(name, value, list, "a list of [width, number]"))
         if not 1 <= len(pairs) <= most_pairs:
             raise self.error(name, f"has {len(pairs)} entries; expected 1 to {most_pairs}")
         read: list[tuple[int, int]] = []
@@ -224,7 +283,9 @@ class Fields:
         return tuple(read)
 
     def _typed(self, name: str, kind: type[_T], expected: str) -> _T:
-        value = self.value(name)
+        return self._checked(name, self.value(name), kind, expected)
+
+    def _checked(self, name: str, value: object, kind: type[_T], expected: str) -> _T:
         if not isinstance(value, kind):
             raise self.error(name, f"is {_kind(value)}; expected {expected}")
         return value
@@ -243,6 +304,10 @@ class Fields:
             bounds = f"{least:g} to {most:g}" if math.isfinite(most) else f"at least {least:g}"
             raise self.error(name, f"is {shown(str(value))}; expected {bounds}")
         return float(value)
+
+
+def _has_default(entry: dataclasses.Field[Any]) -> bool:
+    return entry.default is not dataclasses.MISSING or entry.default_factory is not dataclasses.MISSING
 
 
 def _refuse_constant(name: str) -> float:

@@ -6,12 +6,12 @@ This file does not import torch.
 
 from __future__ import annotations
 
-import difflib
 import os
 from importlib.resources import files
 from pathlib import Path
 
 from elmokit.formats import hub
+from elmokit.system.messages import did_you_mean
 
 DEFAULT_MODEL = "mini-en"
 
@@ -43,11 +43,10 @@ def resolve_model(name_or_path: str | Path) -> Path:
         return path
     if str(name_or_path).lower() in bundled:
         return bundled[str(name_or_path).lower()]
-    nearest = difflib.get_close_matches(str(name_or_path).lower(), bundled, n=1, cutoff=0.5)
-    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    hint = did_you_mean(str(name_or_path).lower(), bundled)
     names = ", ".join(bundled) or "none in this installation"
     raise FileNotFoundError(
-        f"no model {str(name_or_path)!r}: it is neither a path that exists nor a bundled model{hint} (bundled: {names})"
+        f"no model {str(name_or_path)!r}: it is neither a path that exists nor a bundled model; {hint}bundled: {names}"
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from elmokit.files.lines import read_lines, shown_name, split_tokens
 from elmokit.integrations.transformer import HF_FIRST, HF_MEAN
 from elmokit.integrations.word_vectors import STATIC
 from elmokit.system.batches import batched
+from elmokit.system.messages import find_named
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.warn import warn_caller
 from elmokit.text.tokenizer import tokenize
@@ -59,13 +59,10 @@ def embed_with(
 
 def find_system(systems: Mapping[str, Comparator], name: str, model: str) -> Comparator:
     """The system of that name. Raises ValueError, suggesting the nearest name, if there is none, and for no model."""
-    if name not in systems:
-        near = difflib.get_close_matches(name, systems, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise ValueError(f"no system {name!r}; {hint}expected one of {', '.join(systems)}")
+    system = find_named(systems, name, what="system")
     if not model:
-        raise ValueError(f"{name} needs a model: {systems[name].opens}")
-    return systems[name]
+        raise ValueError(f"{name} needs a model: {system.opens}")
+    return system
 
 
 def check_paths(output_path: str | Path, *inputs: str | Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.formats.config_json import config_of
 from elmokit.model.config import BiLMConfig
-from elmokit.runs.settings import change_settings, settings_of
+from elmokit.runs.settings import change_settings
 
 if TYPE_CHECKING:
     from elmokit.files.json_fields import Fields
@@ -168,7 +168,7 @@ class PretrainingConfig:
 
         Raises FormatError, a ValueError that names the file and the field, for anything else.
         """
-        return settings_of(record, cls, but={"bilm": config_of(record.fields("bilm"))})
+        return record.as_dataclass(cls, bilm=config_of(record.fields("bilm")))
 
 
 def with_settings(config: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:

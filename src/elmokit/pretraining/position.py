@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import cast
 
 from elmokit.corpus.batches import PackerState
-from elmokit.corpus.stream import CorpusPosition
 from elmokit.files.json_fields import Fields
 from elmokit.pretraining.config import PretrainingConfig
 
@@ -116,38 +114,6 @@ class PretrainingProgress:
 
         Raises FormatError, which names the field, for anything else.
         """
-        return cls(
-            step=record.integer("step"),
-            num_tokens=record.integer("num_tokens"),
-            seconds=record.number("seconds"),
-            packers=tuple(
-                PackerState(_position(packer.fields("position")), _rows(packer))
-                for packer in record.list_of_fields("packers")
-            ),
-            window=LossWindow(_step_losses(record)),
-            best=_best(record.fields("best")) if "best" in record else BestSoFar(),
-        )
-
-
-def _position(record: Fields) -> CorpusPosition:
-    return CorpusPosition(*(record.integer(name) for name in ("epoch", "shard", "block", "sentence")))
-
-
-def _rows(record: Fields) -> tuple[list[str], ...]:
-    rows = record.items("rows")
-    for row in rows:
-        if not isinstance(row, list) or not all(isinstance(token, str) for token in cast("list[object]", row)):
-            raise record.error("rows", "holds something else than lists of words")
-    return tuple(cast("list[list[str]]", rows))
-
-
-def _step_losses(record: Fields) -> tuple[tuple[float, ...], ...]:
-    steps = record.items("unlogged_losses")
-    for losses in steps:
-        if not isinstance(losses, list) or not all(isinstance(loss, float) for loss in cast("list[object]", losses)):
-            raise record.error("unlogged_losses", "holds something else than lists of numbers")
-    return tuple(tuple(losses) for losses in cast("list[list[float]]", steps))
-
-
-def _best(record: Fields) -> BestSoFar:
-    return BestSoFar(record.number_or_none("perplexity"), record.integer("num_evaluations_since"))
+        losses = record.read("unlogged_losses", tuple[tuple[float, ...], ...])
+        best = {} if "best" in record else {"best": BestSoFar()}
+        return record.as_dataclass(cls, complete=True, window=LossWindow(losses), **best)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from elmokit.files.atomic import atomic_write, check_names
-from elmokit.files.json_fields import LARGEST_INTEGER, MAX_BYTES, Fields
+from elmokit.files.json_fields import MAX_BYTES, Fields
+from elmokit.formats.config_json import config_of
 from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, config_text, read_config, write_config
@@ -41,6 +42,10 @@ class Change:
     """Old values by field."""
     after: Mapping[str, Any]
     """New values of the same fields."""
+
+    def __post_init__(self) -> None:
+        if self.before.keys() != self.after.keys():
+            raise ValueError("before has other settings than after")
 
     def __str__(self) -> str:
         """Step and settings, such as `step 1,000: num_steps 2000 -> 3000`."""
@@ -138,23 +143,24 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
     both = Fields(where, values)
     if "pretraining" not in both or "shards" not in (run := both.fields("pretraining")):
         raise ValueError(f"{where} describes a model, not a pretraining run; there is nothing to resume")
-    others = {"shards", SIZES_KEY, DIGESTS_KEY, START_KEY, CHANGES_KEY}
-    settings = {name: value for name, value in both.object("pretraining").items() if name not in others}
-    shards = [Path(shard) for shard in run.texts("shards")]
-    most = {"most_integers": len(shards), "most": LARGEST_INTEGER}
-    sizes = run.integers(SIZES_KEY, **most) if SIZES_KEY in run else ()
-    digests = tuple(run.texts(DIGESTS_KEY)) if DIGESTS_KEY in run else ()
-    for name, values_of_shards in ((SIZES_KEY, sizes), (DIGESTS_KEY, digests)):
-        if name in run and len(values_of_shards) != len(shards):
-            number = len(values_of_shards)
-            raise run.error(name, f"has {number} entries; expected {len(shards)}, one for each shard")
+    shards = run.texts("shards")
+    kinds = {
+        SIZES_KEY: tuple[int, ...],
+        DIGESTS_KEY: tuple[str, ...],
+        START_KEY: str,
+        CHANGES_KEY: tuple[Change, ...],
+    }
+    read = {name: run.read(name, kind, complete=True) for name, kind in kinds.items() if name in run}
+    for name in (SIZES_KEY, DIGESTS_KEY):
+        if name in read and len(read[name]) != len(shards):
+            raise run.error(name, f"has {len(read[name])} entries; expected {len(shards)}, one for each shard")
     return RunRecord(
-        config=PretrainingConfig.from_json(Fields(where, {**settings, "bilm": both.object("bilm")})),
-        shards=shards,
-        shard_bytes=sizes,
-        shard_digests=digests,
-        started_from=run.text(START_KEY) if START_KEY in run else None,
-        changes=read_changes(run.list_of_fields(CHANGES_KEY)) if CHANGES_KEY in run else (),
+        config=run.as_dataclass(PretrainingConfig, bilm=config_of(both.fields("bilm"))),
+        shards=[Path(shard) for shard in shards],
+        shard_bytes=read.get(SIZES_KEY, ()),
+        shard_digests=read.get(DIGESTS_KEY, ()),
+        started_from=read.get(START_KEY),
+        changes=read.get(CHANGES_KEY, ()),
     )
 
 
@@ -192,18 +198,6 @@ def with_change(
         values = ({name: record[name] for name in names} for record in (before, after))
         known.append(Change(step, num_tokens, *values))
     return tuple(known)
-
-
-def read_changes(records: Sequence[Fields]) -> tuple[Change, ...]:
-    """The changes that `dataclasses.asdict` made records of. Raises FormatError for anything else."""
-    return tuple(map(_change, records))
-
-
-def _change(record: Fields) -> Change:
-    before, after = record.object("before"), record.object("after")
-    if before.keys() != after.keys():
-        raise record.error("before", "has other settings than after")
-    return Change(record.integer("step"), record.integer("num_tokens"), before, after)
 
 
 def changes_text(changes: Sequence[Change]) -> str:

@@ -1,15 +1,13 @@
 """What every reader of untrusted files needs: an error that names the file, and safe ways to print names and sizes."""
 
-from __future__ import annotations
-
+import difflib
 import os
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+_T = TypeVar("_T")
 _MAX_SHOWN = 200
 _MAX_LISTED = 8
 _MAX_TOKEN = 40
@@ -79,6 +77,19 @@ def listed(names: Iterable[str]) -> str:
     """The first few names, safe to print."""
     some = [shown(name) for name in names]
     return ", ".join([*some[:_MAX_LISTED], *(["..."] if len(some) > _MAX_LISTED else [])])
+
+
+def find_named(known: Mapping[str, _T], name: str, *, what: str) -> _T:
+    """The thing of that name. Raises ValueError, suggesting the nearest name, if there is none."""
+    if name not in known:
+        raise ValueError(f"no {what} {name!r}; {did_you_mean(name, known)}expected one of {', '.join(known)}")
+    return known[name]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean X? ` of the nearest name; empty if none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 def count(number: int, thing: str) -> str:

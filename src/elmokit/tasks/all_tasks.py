@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from elmokit.system.messages import did_you_mean
 from elmokit.tasks.config import with_settings
 from elmokit.tasks.task import recipe_config
 
@@ -43,8 +43,7 @@ def find_task(name: str) -> Task[Any, Any]:
     known = name.lower().replace("_", "-")
     known = SHORT_NAMES.get(known, known)
     if known not in TASKS:
-        near = difflib.get_close_matches(known, [*TASKS, *SHORT_NAMES], n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
+        hint = did_you_mean(known, [*TASKS, *SHORT_NAMES])
         raise ValueError(f"no task {name!r}; {hint}the tasks are {named_tasks()}")
     return importlib.import_module(TASKS[known]).TASK
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.runs.settings import change_settings, check_known, settings_of
+from elmokit.runs.settings import change_settings, check_known
 from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:
@@ -244,14 +244,10 @@ def config_from_json(record: Fields, model_config: type[Any]) -> TaskConfig:
 
     Raises ValueError, naming the field, for one that is unknown, of the wrong type, or out of bounds.
     """
-    inputs = record.fields("inputs")
-    elmo = None
-    if "elmo" in inputs and inputs.value("elmo") is not None:
-        elmo = settings_of(inputs.fields("elmo"), ElmoInput)
     return TaskConfig(
-        model=settings_of(record.fields("model"), model_config),
-        inputs=replace(settings_of(inputs, InputConfig, but={"elmo": ElmoInput()}), elmo=elmo),
-        training=settings_of(record.fields("training"), TrainingConfig),
+        model=record.fields("model").as_dataclass(model_config),
+        inputs=record.fields("inputs").as_dataclass(InputConfig),
+        training=record.fields("training").as_dataclass(TrainingConfig),
     )
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.analysis.semantic_change.distances import apd, excess, prt
-from elmokit.metrics.ranks import area_under_curve, spearman
 from elmokit.metrics.statistic import Statistic
+from rank_order import area_under_curve, spearman
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,10 +3,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from constructed_change import construct_change, score_measures
 from elmokit import Elmo
 from elmokit.analysis.polysemes import read_polysemes
 from elmokit.analysis.polysemy import occurrence_vectors
-from elmokit.analysis.semantic_change.constructed import construct_change, score_measures
 
 OCCURRENCES = read_polysemes()
 

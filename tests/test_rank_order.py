@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from elmokit.metrics.ranks import area_under_curve, ranks, spearman
+from rank_order import area_under_curve, ranks, spearman
 
 
 def test_equal_numbers_share_the_mean_of_their_ranks():
