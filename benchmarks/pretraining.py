@@ -40,7 +40,7 @@ from elmokit.pretraining.gradients import LossAndGradients, resolved
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import new_softmax
-from elmokit.system.memory import keep_freed_memory
+from elmokit.system.python import keep_freed_memory
 from elmokit.text.characters import PADDING_ID
 from elmokit.text.indexer import ByteSpelling
 from elmokit.text.vocabulary import Vocabulary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.layers.random_numbers import seeded
+from elmokit.layers.devices import seeded
 from elmokit.model.bilm import BiLM
 
 if TYPE_CHECKING:

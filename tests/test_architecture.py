@@ -89,18 +89,18 @@ def calls_in(tree: ast.AST, *names: str) -> list[ast.Call]:
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_modules_are_imported_by_name_only_where_their_absence_is_explained(path: Path):
-    if name_of(path) in {"system/extras.py", *OPENS_ROOMS}:
+    if name_of(path) in {"system/python.py", *OPENS_ROOMS}:
         return
     for call in calls_in(parse(path), "import_module", "__import__"):
         module = ast.literal_eval(call.args[0])
-        assert module.partition(".")[0] in CORE, f"line {call.lineno}: {module} goes through system.extras.require"
+        assert module.partition(".")[0] in CORE, f"line {call.lineno}: {module} goes through system.python.require"
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_optional_packages_name_an_extra_that_installs_them(path: Path):
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     tree = parse(path)
-    if "elmokit.system.extras" not in {imported for imported, _ in imports_in(tree)}:
+    if "elmokit.system.python" not in {imported for imported, _ in imports_in(tree)}:
         return
     for call in calls_in(tree, "require"):
         named = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg != "purpose"}
@@ -115,12 +115,7 @@ def test_there_is_one_kind_of_progress_bar(path: Path):
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_nothing_inside_imports_the_front_door(path: Path):
-    """Only the version is there to be read; a public name comes from its own file."""
-    for node in ast.walk(parse(path)):
-        if isinstance(node, ast.Import):
-            assert "elmokit" not in [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == "elmokit":
-            assert [alias.name for alias in node.names] == ["__version__"]
+    assert "elmokit" not in {imported for imported, _ in imports_in(parse(path))}
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from elmokit.files.lines import read_lines
 from elmokit.integrations.encoder import of_equal_length
-from elmokit.layers.random_numbers import seeded
+from elmokit.layers.devices import seeded
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.runs.settings import change_settings
 from elmokit.runs.tensor_files import write_tensors

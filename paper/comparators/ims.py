@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elmokit.system.extras import require
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

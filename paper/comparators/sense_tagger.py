@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.layers.random_numbers import seeded
+from elmokit.layers.devices import seeded
 from elmokit.layers.tasks.recurrent import BiLSTM
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.runs.settings import change_settings

@@ -14,8 +14,8 @@ from elmokit.files.locks import lock
 from elmokit.integrations.fasttext import MAX_NGRAM
 from elmokit.runs.settings import change_settings
 from elmokit.system.batches import batched
-from elmokit.system.extras import require
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import require
 from elmokit.text.word_vectors import MAX_DIM
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import numpy as np
 
 from elmokit.files.lines import read_lines
 from elmokit.text.alignment import token_offsets
+from elmokit.text.corpora.cells import whole_number
 from elmokit.text.tokenizer import split_sentences, tokenize
-from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -8,7 +8,7 @@ from xml.parsers import expat
 
 from elmokit.files.lines import read_chunks, read_lines, split_tokens
 from elmokit.system.messages import FormatError, shown
-from elmokit.text.corpora.penn import plain_token
+from elmokit.text.corpora.cells import plain_token
 from paper.probes.targets import Target
 
 if TYPE_CHECKING:

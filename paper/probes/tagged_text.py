@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elmokit.files.lines import read_lines
+from elmokit.text.corpora.cells import plain_token
 from elmokit.text.corpora.columns import column_sentences
-from elmokit.text.corpora.penn import plain_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,9 @@ import numpy as np
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.system.messages import FormatError, shown
 from elmokit.text.alignment import token_offsets
+from elmokit.text.corpora.cells import whole_number
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
-from elmokit.text.whole_number import whole_number
 from paper.probes.layer_mixes import mixes
 from paper.probes.targets import Target, target_vectors
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from elmokit.version import __version__
+
 if TYPE_CHECKING:
     from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
     from elmokit.corpus.prepare import Preparation, prepare
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from elmokit.vectors.files import load_vectors
     from elmokit.vectors.proteins import protein_vectors
     from elmokit.vectors.save_vectors import save_vectors
-
-__version__ = "0.1.0"
 
 __all__ = [
     "BiLM",

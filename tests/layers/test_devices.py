@@ -5,7 +5,14 @@ import platform
 import pytest
 import torch
 
-from elmokit.layers.devices import describe_machine, find_device, is_about_devices, widest_float, without_autocast
+from elmokit.layers.devices import (
+    describe_machine,
+    find_device,
+    is_about_devices,
+    seeded,
+    widest_float,
+    without_autocast,
+)
 
 
 def test_the_cpu_is_always_there():
@@ -64,3 +71,27 @@ def test_a_machine_is_described_by_its_processor_threads_and_torch() -> None:
 def test_a_gpu_is_described_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"loom {device}")
     assert describe_machine(torch.device("cuda", 1)) == f"loom cuda:1, torch {torch.__version__}"
+
+
+def test_numbers_follow_from_the_seed_and_leave_the_generator_as_it_was() -> None:
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    with seeded(7):
+        one = torch.rand(3)
+    torch.testing.assert_close(torch.rand(3), expected, rtol=0, atol=0)
+    torch.manual_seed(7)
+    torch.testing.assert_close(one, torch.rand(3), rtol=0, atol=0)
+
+
+def test_the_generators_of_gpus_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeds.append)
+    with seeded(7):
+        torch.rand(1)
+    assert seeds == []
+
+
+def test_the_default_device_has_no_say() -> None:
+    with torch.device("meta"), seeded(7):
+        assert torch.rand(1).device == torch.device("cpu")

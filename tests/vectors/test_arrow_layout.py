@@ -256,6 +256,6 @@ def test_without_pyarrow_the_extra_is_named_before_anything_is_computed(
     def absent(module: str) -> None:
         raise ImportError(module)
 
-    monkeypatch.setattr("elmokit.system.extras.importlib.import_module", absent)
+    monkeypatch.setattr("elmokit.system.python.importlib.import_module", absent)
     with pytest.raises(ValueError, match=r"needs pyarrow: pip install 'elmokit\[arrow\]'"):
         embed_file(ELMO, text, tmp_path / "out.parquet")

@@ -14,8 +14,8 @@ from elmokit.files.json_fields import Fields, parse_json_object, read_json_objec
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.formats.native import folder_of
 from elmokit.system.messages import FormatError, shown
+from elmokit.text.corpora.cells import whole_number
 from elmokit.text.corpora.tables import table_rows
-from elmokit.text.whole_number import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

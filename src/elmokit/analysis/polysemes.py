@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from elmokit.analysis.neighbours import most_frequent_words
 from elmokit.files.lines import read_lines
 from elmokit.system.messages import shown
-from elmokit.text.whole_number import whole_number
+from elmokit.text.corpora.cells import whole_number
 
 if TYPE_CHECKING:
     from elmokit.text.vocabulary import Vocabulary

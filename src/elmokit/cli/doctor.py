@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit import __version__
 from elmokit.formats.names import DEFAULT_MODEL, bundled_models
+from elmokit.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

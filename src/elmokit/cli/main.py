@@ -11,11 +11,11 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from elmokit import __version__
 from elmokit.cli import analysis, corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
 from elmokit.cli.verb import Verb
 from elmokit.system.messages import shown
+from elmokit.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -64,7 +64,7 @@ def _pretrain(arguments: argparse.Namespace) -> None:
     config = None if arguments.resume else recipe(arguments.recipe or "mini", arguments.set)
 
     from elmokit.pretraining.train import pretrain, resume_pretraining
-    from elmokit.system.memory import keep_freed_memory
+    from elmokit.system.python import keep_freed_memory
 
     keep_freed_memory()
     if config is None:
@@ -129,7 +129,7 @@ def _finetune(arguments: argparse.Namespace) -> None:
     resolve_model(arguments.model)
 
     from elmokit.pretraining.finetune import finetune
-    from elmokit.system.memory import keep_freed_memory
+    from elmokit.system.python import keep_freed_memory
 
     keep_freed_memory()
     run_dir = finetune(

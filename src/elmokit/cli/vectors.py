@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.text.whole_number import whole_number
+from elmokit.text.corpora.cells import whole_number
 
 if TYPE_CHECKING:
     import argparse

@@ -17,7 +17,7 @@ from typing import cast
 
 from elmokit.files.json_fields import parse_json_object
 from elmokit.files.lines import read_lines, split_tokens
-from elmokit.text.corpora.penn import plain_token
+from elmokit.text.corpora.cells import plain_token
 
 NUM_COLUMNS = 4
 """Columns of a column file that may hold the words: the first of CoNLL-2003, the second of CoNLL-U, the fourth of

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from elmokit import __version__
 from elmokit.corpus.exclusion import Exclusion
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.manifest import (
@@ -39,6 +38,7 @@ from elmokit.files.lines import is_read_once
 from elmokit.system.messages import listed, shown
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.tokenizer import split_sentences, tokenize
+from elmokit.version import __version__
 
 HELD_OUT_FILE = "heldout.txt.xz"
 TOO_SHORT, TOO_LONG, OTHER_SCRIPT = "too short", "too long", "in another script"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from elmokit.files.lines import read_lines
-from elmokit.system.extras import require
+from elmokit.system.python import require
 from elmokit.text.tokenizer import tokenize
 
 PIECE_CHARACTERS = 1_000_000

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from elmokit.system.warn import warn_caller
+from elmokit.system.python import warn_caller
 from elmokit.text.scripts import script_counts
 
 if TYPE_CHECKING:

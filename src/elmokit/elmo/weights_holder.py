@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from elmokit.layers.devices import find_device
-from elmokit.layers.meta_device import on_meta_device
+from elmokit.layers.devices import find_device, on_meta_device
 from elmokit.layers.packed.linear import check_precision
 from elmokit.model.bilm import BiLM
 from elmokit.model.packed_bilm import PackedBiLM

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit import __version__
 from elmokit.files.json_fields import read_json_object
 from elmokit.runs.folder import BILM_FORMAT
-from elmokit.system.extras import require
+from elmokit.system.python import require
+from elmokit.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

@@ -11,7 +11,7 @@ from elmokit.files.weights_file import Array
 from elmokit.formats.model_files import StrPath
 from elmokit.formats.recognise import read_stored
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
-from elmokit.layers.meta_device import on_meta_device
+from elmokit.layers.devices import on_meta_device
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.text.indexer import DictionarySpelling

@@ -11,7 +11,7 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.layer_choice import Layers, as_layers
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
-from elmokit.system.extras import require
+from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

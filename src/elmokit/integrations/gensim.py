@@ -14,9 +14,9 @@ import numpy as np
 from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
 from elmokit.elmo.sentences import tokens_of_each
 from elmokit.system.batches import batched
-from elmokit.system.extras import require
 from elmokit.system.messages import shown
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -23,13 +23,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit import __version__
 from elmokit.files.atomic import atomic_write, remove_leftovers_of, temporary_folder
 from elmokit.formats.config_json import fields_of
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
-from elmokit.system.extras import require
+from elmokit.system.python import require
 from elmokit.text.characters import batch_character_ids
+from elmokit.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import DEFAULT_MODEL
-from elmokit.system.extras import require
+from elmokit.system.python import require
 from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 
 if TYPE_CHECKING:

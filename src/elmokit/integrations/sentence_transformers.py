@@ -15,8 +15,8 @@ from elmokit.files.safetensors import read_arrays, read_layout, write_arrays
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
-from elmokit.system.extras import require
 from elmokit.system.messages import FormatError
+from elmokit.system.python import require
 from elmokit.text.characters import padded
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.integrations.encoder import Comparator, SystemLayers
-from elmokit.system.extras import require
+from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

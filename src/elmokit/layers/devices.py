@@ -1,12 +1,16 @@
-"""Where models compute: the device that the user names, or the GPU if there is one."""
+"""Where models compute, and how they are made: the device that the user names, without memory, or from a seed."""
 
 from __future__ import annotations
 
 import platform
 import re
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 _REFUSALS = (RuntimeError, AssertionError, NotImplementedError, ImportError, ValueError, TypeError)  # of torch
 _ABOUT_DEVICES = re.compile(
@@ -62,3 +66,39 @@ def is_about_devices(error: RuntimeError) -> bool:
     if isinstance(error, (torch.OutOfMemoryError, torch.AcceleratorError)):
         return True
     return _ABOUT_DEVICES.search(str(error)) is not None
+
+
+@contextmanager
+def seeded(seed: int) -> Generator[None]:
+    """Context in which new tensors are on the CPU and random numbers follow from the seed; then all is as before.
+
+    `torch.manual_seed` would set the generators of all GPUs as well, and leave them so.
+    """
+    with torch.device("cpu"), torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def on_meta_device() -> Generator[None]:
+    """Context in which new modules have shapes but no memory; `load_state_dict(..., assign=True)` fills them later."""
+    with torch.device("meta"), _NoRandomStart():
+        yield
+
+
+class _NoRandomStart(TorchFunctionMode):
+    """Skips random initialisation: it has no effect on the meta device, but torch takes over a second to import it."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        if func in _RANDOM_STARTS:
+            return kwargs["tensor"] if kwargs and "tensor" in kwargs else args[0]
+        return func(*args, **(kwargs or {}))
+
+
+_RANDOM_STARTS = (Tensor.uniform_, Tensor.normal_, nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_)

@@ -1,4 +1,4 @@
-"""Masks of padded batches: which positions hold a token, and how many tokens each sentence has."""
+"""Masks of padded batches: which positions hold a token, and what pools the vectors of these."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Int
+    from jaxtyping import Bool, Float, Int
 
 
 def sentence_lengths(mask: Bool[Tensor, "B T"], *, values: Tensor | None = None) -> Int[Tensor, " B"]:
@@ -26,3 +26,23 @@ def sentence_lengths(mask: Bool[Tensor, "B T"], *, values: Tensor | None = None)
             f"sentence {int(gaps.nonzero()[0])} has padding before a token; padding goes after a sentence's end"
         )
     return mask.sum(dim=1)
+
+
+def masked_mean(values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
+    """Mean over the tokens of each sentence; zeros for an empty one."""
+    lengths = sentence_lengths(mask, values=values)
+    return (values * mask[..., None]).sum(dim=1) / lengths.clamp(min=1)[:, None]
+
+
+def masked_max(values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
+    """Maximum over the tokens of each sentence; zeros for an empty one."""
+    lengths = sentence_lengths(mask, values=values)
+    if mask.shape[1] == 0:
+        return values.sum(dim=1)
+    lowest = torch.finfo(values.dtype).min
+    return values.masked_fill(~mask[..., None], lowest).amax(dim=1).masked_fill((lengths == 0)[:, None], 0.0)
+
+
+def masked_min(values: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
+    """Minimum over the tokens of each sentence; zeros for an empty one."""
+    return -masked_max(-values, mask)

@@ -24,7 +24,7 @@ from elmokit.layers.packed.lstm import PackedLSTM, PackedLSTMLayer, PackedState
 from elmokit.layers.parallel import run_in_parallel
 from elmokit.layers.projected_lstm import FORGET_BIAS
 from elmokit.model.token_cache import TokenCache
-from elmokit.system.memory import give_back_freed_memory
+from elmokit.system.python import give_back_freed_memory
 from elmokit.text.character_numbers import PADDING_ID
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.indexer import ByteSpelling, Spelling

@@ -37,7 +37,7 @@ from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.optimizer_state import load_optimizer, optimizer_tensors, tensors_under
 from elmokit.runs.tensor_files import CHECKSUM, read_tensors, write_tensors
 from elmokit.system.messages import FormatError
-from elmokit.system.warn import warn_caller
+from elmokit.system.python import warn_caller
 
 TENSORS_FILE = "training.safetensors"
 PROGRESS_FILE = "training.json"

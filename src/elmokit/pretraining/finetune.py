@@ -12,7 +12,7 @@ from elmokit.files.atomic import as_paths
 from elmokit.formats.names import resolve_model
 from elmokit.formats.read import from_stored
 from elmokit.formats.recognise import read_stored
-from elmokit.layers.random_numbers import seeded
+from elmokit.layers.devices import seeded
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig, with_settings

@@ -21,7 +21,7 @@ from elmokit.layers.parallel import two_workers
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
 from elmokit.layers.sampled_softmax import Negatives, Softmax, draw_negatives, sampled_softmax_loss
 from elmokit.model.bilm import BiLM, BiLMState
-from elmokit.system.warn import warn_caller
+from elmokit.system.python import warn_caller
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

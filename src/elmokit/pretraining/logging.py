@@ -14,8 +14,8 @@ from elmokit.pretraining.position import PretrainingProgress
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
 from elmokit.scoring.perplexity import Perplexity
-from elmokit.system.extras import require
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard.writer import SummaryWriter

@@ -13,7 +13,7 @@ from elmokit.files.digests import file_digest
 from elmokit.files.lines import is_read_once, read_lines
 from elmokit.system.messages import count
 from elmokit.system.progress_bar import progress_bar
-from elmokit.system.warn import warn_caller
+from elmokit.system.python import warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

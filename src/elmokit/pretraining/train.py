@@ -23,8 +23,7 @@ from elmokit.files.atomic import as_paths
 from elmokit.files.json_fields import Fields
 from elmokit.formats.native import CARD_NAME, CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.formats.vocabulary_file import read_vocabulary
-from elmokit.layers.devices import find_device
-from elmokit.layers.random_numbers import seeded
+from elmokit.layers.devices import find_device, seeded
 from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.pretraining.checkpoints import (
@@ -68,7 +67,7 @@ from elmokit.runs.metrics_log import keep_records
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
 from elmokit.system.messages import count
-from elmokit.system.warn import warn_caller
+from elmokit.system.python import warn_caller
 from elmokit.text.vocabulary import Vocabulary
 
 BEST_DIR = "best"

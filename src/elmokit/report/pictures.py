@@ -6,7 +6,7 @@ import io
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from elmokit.system.extras import require
+from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

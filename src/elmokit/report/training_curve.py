@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from elmokit.report.pictures import new_figure, pictures
-from elmokit.system.extras import require
+from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import datetime
 import subprocess
 from pathlib import Path
 
-from elmokit import __version__
+from elmokit.version import __version__
 
 UNKNOWN = "unknown"
 

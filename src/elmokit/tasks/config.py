@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.runs.settings import change_settings, check_known
-from elmokit.text.whole_number import whole_number
+from elmokit.text.corpora.cells import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,7 @@ from elmokit.tasks.resources import check_elmo, read_elmo
 from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, named_by, read_record, with_elmo_model
 from elmokit.tasks.weights import check_shapes, new_model, read_weights
 from elmokit.tasks.words import load_word_table
-from elmokit.text.corpora.json_lines import UnlabelledError
+from elmokit.text.corpora.cells import UnlabelledError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator

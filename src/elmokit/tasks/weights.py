@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from elmokit.files.safetensors import read_layout
-from elmokit.layers.devices import find_device
-from elmokit.layers.meta_device import on_meta_device
-from elmokit.layers.random_numbers import seeded
+from elmokit.layers.devices import find_device, on_meta_device, seeded
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import FormatError
 from elmokit.tasks.inputs import TokenInputs

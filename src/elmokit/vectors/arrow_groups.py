@@ -8,8 +8,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from elmokit.system.extras import require
 from elmokit.system.messages import FormatError, listed, shown
+from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

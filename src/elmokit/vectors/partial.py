@@ -19,7 +19,7 @@ import numpy as np
 
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.system.messages import FormatError, listed
-from elmokit.system.warn import warn_caller
+from elmokit.system.python import warn_caller
 from elmokit.vectors.reader import FlatVectors
 
 if TYPE_CHECKING:

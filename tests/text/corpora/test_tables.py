@@ -1,6 +1,6 @@
 import pytest
 
-from elmokit.text.corpora.json_lines import UnlabelledError
+from elmokit.text.corpora.cells import UnlabelledError
 from elmokit.text.corpora.tables import table_rows
 
 COLUMNS = [("text", "document"), ("label",)]

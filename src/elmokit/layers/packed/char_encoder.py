@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from elmokit.layers.char_encoder import pool_by_length, windows
 from elmokit.layers.packed.linear import Kernel, kernel_for
-from elmokit.layers.packed.sigmoid import sigmoid
+from elmokit.layers.packed.lstm import sigmoid
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from elmokit.layers.packed.sigmoid import sigmoid
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
     from elmokit.layers.packed.linear import Kernel
 
 ROWS_AT_ONCE = 128  # rows per input product: enough for a fast product, few enough to stay in the cache
+GRAIN = 32_768  # the fewest numbers that torch gives to a thread (at::internal::GRAIN_SIZE)
+LANES = 32  # the numbers that torch computes together: two SIMD vectors of AVX-512, or four of AVX2
 
 
 @dataclass(frozen=True)
@@ -175,3 +175,27 @@ def _chunks(batch_sizes: Sequence[int]) -> Iterator[tuple[int, int, list[int]]]:
         steps.append(rows)
     if steps:
         yield start, start + size, steps
+
+
+def sigmoid(values: Float[Tensor, "N K"], *, out: Float[Tensor, "N K"]) -> Float[Tensor, "N K"]:
+    """Write the sigmoid of contiguous values to `out`, which is contiguous and may be the same tensor.
+
+    The result of a row depends only on that row, bit for bit, if K is a multiple of `LANES`. Torch cuts its input into
+    equal chunks, one per thread; what is left of a chunk after its last whole SIMD vector is computed by other code,
+    which rounds differently. So here the chunks end where vectors end.
+    """
+    size = values.numel()
+    even = _evenly_cut(size, num_threads=torch.get_num_threads()) if values.device.type == "cpu" else size
+    if even == size:
+        return torch.sigmoid(values, out=out)
+    given, result = values.view(-1), out.view(-1)
+    torch.sigmoid(given[:even], out=result[:even])
+    torch.sigmoid(given[even:], out=result[even:])  # too little for a second thread
+    return out
+
+
+def _evenly_cut(size: int, *, num_threads: int) -> int:
+    """The most of `size` numbers that torch cuts into chunks of whole `LANES`."""
+    while rest := size % (LANES * max(1, min(num_threads, -(-size // GRAIN)))):
+        size -= rest  # which may now be too little for the last thread
+    return size

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.tasks.gru import gru_states
 
@@ -230,6 +229,22 @@ class CoupledLSTMLayer(nn.Module):
             hidden = torch.where(is_token[step], out.sigmoid() * cell.tanh(), first_hidden)
             outputs[step] = hidden
         return torch.stack(outputs) * alive
+
+
+class VariationalDropout(nn.Module):
+    """Drops the same features at all tokens of a sentence, in training mode (Gal and Ghahramani, 2016)."""
+
+    def __init__(self, *, rate: float) -> None:
+        super().__init__()
+        if not 0.0 <= rate < 1.0:
+            raise ValueError(f"a dropout rate of {rate}; expected at least 0 and less than 1")
+        self.rate = rate
+
+    def forward(self, inputs: Float[Tensor, "B T D"]) -> Float[Tensor, "B T D"]:
+        if not self.training or self.rate == 0.0:
+            return inputs
+        batch_size, _, dim = inputs.shape
+        return inputs * functional.dropout(inputs.new_ones(batch_size, 1, dim), self.rate)
 
 
 def _read_both_ways(

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.layers.dropout import VariationalDropout
+from elmokit.layers.masks import masked_max, masked_mean
 from elmokit.layers.tasks.attention import soft_align
-from elmokit.layers.tasks.pooling import masked_max, masked_mean
-from elmokit.layers.tasks.recurrent import BiLSTM
+from elmokit.layers.tasks.recurrent import BiLSTM, VariationalDropout
 from elmokit.system.messages import quoted
 from elmokit.tasks.glorot import glorot
 from elmokit.tasks.task_model import TaskModel

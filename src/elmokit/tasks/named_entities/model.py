@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.tasks.crf import CRF, bioul_transitions
-from elmokit.layers.tasks.recurrent import BiLSTM
+from elmokit.layers.tasks.recurrent import BiLSTM, VariationalDropout
 from elmokit.system.messages import quoted
 from elmokit.tasks.task_model import TaskModel
 

@@ -10,8 +10,8 @@ from elmokit.files.lines import lines_and_first
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 from elmokit.system.messages import quoted
 from elmokit.text.alignment import token_offsets
+from elmokit.text.corpora.cells import UnlabelledError
 from elmokit.text.corpora.columns import column_sentences
-from elmokit.text.corpora.json_lines import UnlabelledError
 from elmokit.text.corpora.klue_ner import begins_klue_ner, tagged_characters
 from elmokit.text.tokenizer import tokenize
 

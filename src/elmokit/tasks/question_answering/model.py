@@ -9,9 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.tasks.attention import BidirectionalAttention, SelfAttention
-from elmokit.layers.tasks.recurrent import BiGRU
+from elmokit.layers.tasks.recurrent import BiGRU, VariationalDropout
 from elmokit.system.messages import quoted
 from elmokit.tasks.glorot import glorot
 from elmokit.tasks.task_model import TaskModel

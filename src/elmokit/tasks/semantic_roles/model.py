@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.layers.dropout import VariationalDropout
 from elmokit.layers.tasks.crf import bio_transitions, viterbi
-from elmokit.layers.tasks.recurrent import AlternatingHighwayLSTM
+from elmokit.layers.tasks.recurrent import AlternatingHighwayLSTM, VariationalDropout
 from elmokit.system.messages import quoted
 from elmokit.tasks.task_model import TaskModel
 

@@ -10,9 +10,8 @@ from elmokit.files.lines import lines_and_first
 from elmokit.metrics.roles import tags_from_props
 from elmokit.system.messages import quoted
 from elmokit.text.corpora import conll2012
+from elmokit.text.corpora.cells import UnlabelledError, plain_token
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
-from elmokit.text.corpora.json_lines import UnlabelledError
-from elmokit.text.corpora.penn import plain_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

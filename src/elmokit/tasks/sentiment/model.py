@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from elmokit.layers.masks import masked_max, masked_mean, masked_min
 from elmokit.layers.tasks.attention import SelfAttentivePooling, biattention
 from elmokit.layers.tasks.maxout import Maxout
-from elmokit.layers.tasks.pooling import masked_max, masked_mean, masked_min
 from elmokit.layers.tasks.recurrent import BiLSTM
 from elmokit.system.messages import quoted
 from elmokit.tasks.task_model import TaskModel

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.files.lines import read_lines
 from elmokit.system.messages import quoted
-from elmokit.text.corpora.penn import plain_token
+from elmokit.text.corpora.cells import plain_token
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.files.lines import split_tokens
 from elmokit.system.messages import quoted
-from elmokit.text.corpora.json_lines import refuse_json
+from elmokit.text.corpora.cells import refuse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

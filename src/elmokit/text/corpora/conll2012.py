@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elmokit.system.messages import quoted
+from elmokit.text.corpora.cells import plain_token, refuse_json
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
-from elmokit.text.corpora.json_lines import refuse_json
-from elmokit.text.corpora.penn import plain_token
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

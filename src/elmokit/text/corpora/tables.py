@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elmokit.system.messages import quoted
-from elmokit.text.corpora.json_lines import UnlabelledError, refuse_json
+from elmokit.text.corpora.cells import UnlabelledError, refuse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

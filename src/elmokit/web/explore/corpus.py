@@ -14,8 +14,8 @@ from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes, sense
 from elmokit.analysis.polysemy import chance, nearest_hits, occurrence_vectors
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.system.messages import quoted
+from elmokit.text.corpora.cells import whole_number
 from elmokit.text.tokenizer import tokenize
-from elmokit.text.whole_number import whole_number
 from elmokit.web.explore.planes import umap_planes
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from elmokit.system.extras import require
+from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from elmokit.layers.packed.sigmoid import GRAIN, LANES, sigmoid
+from elmokit.layers.packed.lstm import GRAIN, LANES, sigmoid
 
 
 @pytest.fixture(params=[1, 2, 3, 7, 12])

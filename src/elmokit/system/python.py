@@ -1,0 +1,67 @@
+"""What Python leaves to its users: optional packages, the line that a warning names, and memory that was freed."""
+
+import ctypes
+import importlib
+import inspect
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+_PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+
+
+def require(module: str, *, extra: str, purpose: str, package: str | None = None) -> Any:
+    """Import a module that needs an optional package. Raises ValueError, naming the extra, if the package is missing.
+
+    extra: the group of optional dependencies in pyproject.toml that installs the package.
+    purpose: what needs the package, as the subject of the error's sentence: `the ONNX export`.
+    package: name of the package, if it is not the first part of the module's name.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ValueError(
+            f"{purpose} needs {package or module.partition('.')[0]}: pip install 'elmokit[{extra}]'"
+        ) from error
+
+
+def warn_caller(message: str) -> None:
+    """Give a UserWarning that points to the user's line: the innermost frame outside elmokit and torch."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and _is_passed_over(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, stacklevel=level)  # with Python 3.12, `skip_file_prefixes` does this
+
+
+def _is_passed_over(frame: FrameType) -> bool:
+    """Torch is between a module's `forward` and the line that calls the module."""
+    module = str(frame.f_globals.get("__name__"))
+    return frame.f_code.co_filename.startswith(_PACKAGE) or module.partition(".")[0] == "torch"
+
+
+def give_back_freed_memory() -> None:
+    """Return freed memory to the system (glibc's `malloc_trim`, about a millisecond); nothing on other systems."""
+    trim = _of_the_allocator("malloc_trim")
+    if trim is not None:
+        trim(0)
+
+
+def keep_freed_memory() -> None:
+    """Make glibc keep what is freed, so that memory of every step is not fetched, zeroed and given back each time.
+
+    Nothing on other systems. It holds for the whole process and to its end, so the command line asks for it, not the
+    library.
+    """
+    set_option = _of_the_allocator("mallopt")
+    if set_option is not None:
+        set_option(_M_MMAP_THRESHOLD, 1 << 30)
+        set_option(_M_TRIM_THRESHOLD, 2**31 - 1)
+
+
+def _of_the_allocator(name: str) -> Callable[..., int] | None:
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None

@@ -1,0 +1,54 @@
+"""What a cell or a token of a corpus says: whole numbers, Penn Treebank spellings, and JSON in the wrong place."""
+
+from elmokit.files.json_fields import parse_json_object
+
+MOST_DIGITS = 9
+
+_PLAIN = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "``": '"',
+    "''": '"',
+    "`": "'",
+    "/.": ".",  # OntoNotes escapes these two at the end of an utterance
+    "/?": "?",
+}
+
+
+class UnlabelledError(ValueError):
+    """Data have everything except the column of their labels. To be predicted, they are given as JSON lines."""
+
+
+def whole_number(text: str) -> int | None:
+    """The number that one to nine digits write; None for any other text.
+
+    `int` refuses one of 5,000 digits with an error that names no file.
+    """
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None
+
+
+def refuse_json(line: str, *, where: str, expected: str) -> None:
+    """Raise ValueError, naming `where` and what was `expected`, if a line is a JSON object; otherwise do nothing."""
+    if not line.lstrip().startswith("{"):
+        return
+    try:
+        parse_json_object(line, where=where)
+    except ValueError:
+        return
+    raise ValueError(
+        f"{where}: this is a line of JSON; expected {expected} (predict reads JSON lines from *.jsonl files, or with "
+        "--input-kind json)"
+    )
+
+
+def plain_token(token: str) -> str:
+    r"""The token with plain brackets and quotes, and with `/` and `*` unescaped, as in the corpora of the biLM.
+
+    >>> [plain_token(token) for token in ["``", "and\\/or", "-LRB-", "sic"]]
+    ['"', 'and/or', '(', 'sic']
+    """
+    return _PLAIN.get(token) or token.replace("\\/", "/").replace("\\*", "*")
