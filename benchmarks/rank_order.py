@@ -32,8 +32,10 @@ def area_under_curve(positives: Sequence[float], negatives: Sequence[float]) -> 
     if not positives or not negatives:
         raise ValueError(f"{len(positives)} positives and {len(negatives)} negatives; expected at least one of each")
     _refuse_nan(positives, negatives)
-    wins = sum((one > other) + (one == other) / 2 for one in positives for other in negatives)
-    return wins / (len(positives) * len(negatives))
+    num_positives = len(positives)
+    of_positives = ranks([*positives, *negatives])[:num_positives]
+    wins = sum(of_positives) - num_positives * (num_positives + 1) / 2  # less the pairs of two positives
+    return wins / (num_positives * len(negatives))
 
 
 def ranks(numbers: Sequence[float]) -> list[float]:

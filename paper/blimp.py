@@ -18,7 +18,7 @@ from elmokit.files.lines import read_lines
 from elmokit.formats.model_name import model_name, with_fingerprint
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.metrics.score import Accuracy
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from elmokit.scoring.minimal_pairs import accuracies, score_pairs
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.tokenizer import tokenize

@@ -12,7 +12,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from elmokit.metrics.statistics import Interval, paired_t
+from elmokit.metrics.interval import Interval, paired_t
 from elmokit.tasks.task_runs import unusual_settings
 from paper import figure1, gamma, table2, table3, table4, table7
 from paper.comparisons import NOT_CONVERGED

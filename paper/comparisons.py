@@ -8,7 +8,7 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from elmokit.system.messages import count, listed
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.task_runs import last_two, read_task_run, unusual_settings

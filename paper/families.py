@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.metrics.statistics import paired_t
+from elmokit.metrics.interval import paired_t
 from elmokit.runs.logged_runs import has_runs, read_runs
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.task_runs import is_task_run, read_task_run, unusual_settings
@@ -18,7 +18,7 @@ from paper.scales import TASK_DATA
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from elmokit.metrics.statistics import Statistic
+    from elmokit.metrics.statistic import Statistic
     from elmokit.runs.logged_runs import LoggedRun
     from elmokit.tasks.task_runs import TaskRun
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from elmokit.tasks.all_tasks import find_task
 from paper.families import dev_score, families, gain_text, read_task_runs
 from paper.printed import FIGURE_1, SAMPLE_EFFICIENCY

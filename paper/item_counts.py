@@ -14,7 +14,7 @@ from elmokit.metrics.spans import score_spans
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from elmokit.metrics.statistics import Counts
+    from elmokit.metrics.interval import Counts
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elmokit.metrics.statistics import paired_bootstrap
+from elmokit.metrics.interval import paired_bootstrap
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.reading import read_files
@@ -21,7 +21,7 @@ from paper.results import append_result, read_results
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from elmokit.metrics.statistics import Counts
+    from elmokit.metrics.interval import Counts
     from elmokit.tasks.task_runs import TaskRun
     from paper.comparisons import Arm, Comparison
 

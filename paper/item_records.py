@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistics import Interval
+from elmokit.metrics.interval import Interval
 from paper.results import read_results
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from elmokit.analysis.homonyms import of_one_form, read_examples, read_homonyms
 from elmokit.analysis.polysemes import LISTS, read_polysemes
 from elmokit.analysis.polysemy import chance, context_bags, nearest_hits
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.task_runs import is_task_run, read_task_run

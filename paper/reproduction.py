@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from elmokit.metrics.statistics import Statistic
+    from elmokit.metrics.statistic import Statistic
     from paper.planned_runs import PlannedRun, Setup
     from paper.printed import PaperTable
 

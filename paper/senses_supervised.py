@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.integrations.word_vectors import open_static
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from paper.comparators.ims import train_ims
 from paper.comparators.sense_tagger import train_sense_tagger
 from paper.comparators.sense_words import SenseSentence, SenseWord

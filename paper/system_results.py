@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from elmokit.formats.model_name import with_fingerprint
-from elmokit.metrics.statistics import Interval, Statistic, paired_bootstrap
+from elmokit.metrics.interval import Interval, paired_bootstrap
+from elmokit.metrics.statistic import Statistic
 from paper.reproduction import OurTable, distinct_rows
 from paper.results import RESULTS_NAME, append_result, read_results
 from paper.systems import open_system

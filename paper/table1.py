@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.task_runs import is_task_run, read_task_run, unusual_settings

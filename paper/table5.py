@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from paper.data_folders import data_folder, glove_file
 from paper.printed import TABLE_5
 from paper.probes.disambiguation import disambiguate, first_senses

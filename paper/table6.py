@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from paper.data_folders import data_folder, glove_file
 from paper.printed import TABLE_6
 from paper.probes.tag_probe import TaggedSplits, probe_tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from elmokit.formats.model_name import with_fingerprint
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from paper.epochs_table import NO_ELMO, epochs_table
 from paper.families import dev_score, families, gain_text, read_task_runs
 from paper.planned_runs import PlannedModel

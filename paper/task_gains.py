@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistics import Interval, paired_t
+from elmokit.metrics.interval import Interval, paired_t
 from paper.families import gains_by_seed
 from paper.item_records import interval_of, item_records, names_of
 from paper.scales import TASK_DATA

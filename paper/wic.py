@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from paper.data_folders import data_folder, glove_file
 from paper.probes.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE
 from paper.probes.word_in_context import read_wic, score_wic

@@ -6,7 +6,7 @@ import torch
 
 from elmokit.tasks.config import InputConfig
 from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.resources import frozen_layers, read_elmo, read_words
+from elmokit.tasks.open_inputs import frozen_layers, read_elmo, read_words
 
 Sentences = Sequence[Sequence[str]]
 

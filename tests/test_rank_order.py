@@ -1,4 +1,5 @@
 import math
+from random import Random
 
 import pytest
 
@@ -22,6 +23,36 @@ def test_what_does_not_vary_correlates_with_nothing():
 def test_the_area_is_the_share_of_pairs_in_order():
     assert area_under_curve([3, 5], [1, 4]) == 0.75
     assert area_under_curve([1], [1]) == 0.5
+
+
+@pytest.mark.parametrize("num_values", [1, 2, 5, 1000])
+def test_the_area_is_that_of_all_pairs_and_takes_few_comparisons(num_values: int):
+    random = Random(num_values)
+    positives = [Counted(random.randrange(num_values) - 0.25) for _ in range(211)]
+    negatives = [Counted(random.randrange(num_values) - 0.25 * (num_values > 2)) for _ in range(307)]
+    Counted.comparisons = 0
+    area = area_under_curve(positives, negatives)
+    assert Counted.comparisons < 20 * (211 + 307)
+    wins = [(one > other) + (one == other) / 2 for one in positives for other in negatives]
+    assert area == sum(wins) / len(wins)
+
+
+class Counted(float):
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.comparisons += 1
+        return float(self) == other
+
+    def __lt__(self, other: float) -> bool:
+        Counted.comparisons += 1
+        return float(self) < float(other)
+
+    def __gt__(self, other: float) -> bool:
+        Counted.comparisons += 1
+        return float(self) > float(other)
+
+    __hash__ = float.__hash__
 
 
 def test_too_few_numbers_are_refused():

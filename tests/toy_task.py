@@ -16,8 +16,7 @@ from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.inputs import EncodedTokens, TokenInputs
-from elmokit.tasks.prediction import Prediction
-from elmokit.tasks.task import Reading, Task
+from elmokit.tasks.task import Prediction, Reading, Task
 from elmokit.tasks.task_model import TaskModel
 
 Write = Callable[[str], Path]

@@ -12,7 +12,7 @@ from attacks.stopped_child import Command
 from attacks.writing_verbs import Job, contents, go_on, make_inputs
 
 _IMPORTED = (
-    *("elmokit.pretraining.train", "elmokit.tasks.train", "elmokit.vectors.embed_file", "elmokit.tasks.saved"),
+    *("elmokit.pretraining.train", "elmokit.tasks.train", "elmokit.vectors.jobs.embed_file", "elmokit.tasks.saved"),
     *("elmokit.corpus.prepare", "torch._dynamo"),
 )
 """What commands import: the children find it imported."""

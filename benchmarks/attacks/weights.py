@@ -14,12 +14,11 @@ import torch
 
 from attacks.targets import Target, target
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.all_formats import FORMATS
 from elmokit.formats.bilm_tf import BILM_TF
 from elmokit.formats.format import Format, WriteSettings
 from elmokit.formats.inspect import inspect
 from elmokit.formats.read import to_stored
-from elmokit.formats.recognise import read_stored
+from elmokit.formats.recognise import FORMATS, read_stored
 from elmokit.formats.weights import StoredBiLM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
 
 if TYPE_CHECKING:

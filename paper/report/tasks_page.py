@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistics import paired_t
+from elmokit.metrics.interval import paired_t
 from elmokit.system.markdown import ABSENT, escape_markdown, markdown_table
 from paper.comparisons import gain
 from paper.families import gains_by_seed, is_usual
@@ -15,7 +15,7 @@ from paper.table1 import counterpart
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from elmokit.metrics.statistics import Interval
+    from elmokit.metrics.interval import Interval
     from paper.comparisons import Arm, Comparison, Results
     from paper.table1 import Counterpart
 

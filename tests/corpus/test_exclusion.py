@@ -40,6 +40,10 @@ LAYOUTS = {
     "SQuAD": json.dumps({"data": [{"paragraphs": [{"context": PASSAGE, "qas": []}]}]}),
     "a JSON array": json.dumps([{"text": "a\n" + PASSAGE}]),
     "a JSON array over many lines": json.dumps([{"text": PASSAGE}], indent=1),
+    "a JSON array after a byte order mark and blank lines": "\ufeff\n \n\t[\n\n" + json.dumps({"text": PASSAGE}) + "]",
+    "a JSON array that begins with a number": json.dumps([1, {"text": PASSAGE}]),
+    "JSON lines of arrays": '["a"]\n' + json.dumps(PASSAGE.split()) + "\n",
+    "text that begins with two brackets": f"[[1], see below]\n\n{PASSAGE}",
     "text that begins with a bracket": f"[1]\n\n{PASSAGE}",
     "SQuAD over many lines": json.dumps({"data": [{"paragraphs": [{"context": PASSAGE}]}]}, indent=1),
 }
@@ -77,6 +81,31 @@ def test_a_file_that_would_exclude_nothing_is_refused(tmp_path: Path) -> None:
             exclusion(path)
     path.write_text('{"a": "b"}\n{"a": \n')
     with pytest.raises(ValueError, match="file"):
+        exclusion(path)
+
+
+KOREAN = "나는 오늘 아침에 일찍 일어나서 밥을 먹었다"
+CUT_SHORT = {
+    "a list of texts": json.dumps([KOREAN, KOREAN])[:-20],
+    "a list of objects": json.dumps([{"text": KOREAN}] * 2)[:-20],
+    "a list over many lines": json.dumps([KOREAN, KOREAN], indent=1)[:-20],
+    "a list after white space": " \n\t[ \n " + json.dumps({"text": KOREAN})[:-20],
+    "a list after a second byte order mark": "\ufeff\n\ufeff" + json.dumps([KOREAN, KOREAN])[:-20],
+    "a list of lists": json.dumps([KOREAN.split()] * 2)[:-20],
+    "a list of a number and a text": json.dumps([[-1.5, None, KOREAN]] * 2)[:-20],
+    "a list that is cut between two texts": json.dumps([KOREAN, KOREAN]).split(", ")[0],
+    "lines of lists": json.dumps([KOREAN]) + "\n" + json.dumps([KOREAN])[:-20],
+    "an object": json.dumps({"a": KOREAN, "b": KOREAN})[:-20],
+    "an object after a second byte order mark": "\ufeff\n\ufeff" + json.dumps({"a": KOREAN})[:-20],
+    "lines of objects": json.dumps({"a": KOREAN}) + "\n" + json.dumps({"a": KOREAN})[:-20],
+}
+
+
+@pytest.mark.parametrize("layout", CUT_SHORT)
+def test_json_that_is_cut_short_is_refused(tmp_path: Path, layout: str) -> None:
+    path = tmp_path / "file"
+    path.write_text(CUT_SHORT[layout], encoding="utf-8")
+    with pytest.raises(ValueError, match=r"file.*: is not valid JSON: .* at .*; download the file again if it was cut"):
         exclusion(path)
 
 

@@ -7,6 +7,8 @@ import math
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +16,11 @@ import torch
 
 from elmokit.elmo import surprisal as module
 from elmokit.elmo.elmo import Elmo
-from elmokit.elmo.surprisal import SurprisalSettings
+from elmokit.elmo.surprisal import SurprisalModel, SurprisalSettings
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.layers.full_softmax import SoftmaxDetails
+from elmokit.layers.sampled_softmax import Softmax
 from elmokit.scoring import perplexity as perplexity_module
 from elmokit.scoring.perplexity import bilm_perplexity
 from elmokit.text.characters import batch_character_ids
@@ -175,3 +178,17 @@ def test_a_softmax_that_is_trained_can_be_trained_on() -> None:
     assert softmax.requires_grad_().weight.requires_grad
     Elmo(bilm, VOCABULARY, softmax=softmax).surprisal([["a"]])
     assert softmax.weight.requires_grad and softmax.bias.requires_grad
+
+
+def test_a_softmax_on_another_device_is_copied_and_stays_where_it_is():
+    softmax = Softmax(num_tokens=4, dim=2)
+    parameters = dict(softmax.named_parameters())
+    embedding = SimpleNamespace(weight=torch.empty(1, device="meta"))
+    packed: Any = SimpleNamespace(char_encoder=SimpleNamespace(embedding=embedding))
+    warnings: Any = None
+    model = SurprisalModel(packed, softmax, VOCABULARY, warnings)
+    assert {parameter.device.type for parameter in model.softmax.parameters()} == {"meta"}
+    assert all(parameters[name] is parameter for name, parameter in softmax.named_parameters())
+    assert softmax.weight.device.type == softmax.bias.device.type == "cpu"
+    embedding.weight = torch.empty(1)
+    assert SurprisalModel(packed, softmax, VOCABULARY, warnings).softmax is softmax

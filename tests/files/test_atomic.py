@@ -1,10 +1,11 @@
 import errno
+import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -207,6 +208,29 @@ def _umask() -> int:
     umask = os.umask(0)
     os.umask(umask)
     return umask
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EBADF, errno.EINVAL])
+def test_a_file_is_written_where_folders_cannot_be_locked(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fcntl, "flock", failing(number))
+    with atomic_write(tmp_path / "result.txt") as unfinished:
+        unfinished.write_text("text")
+    assert os.listdir(tmp_path) == ["result.txt"]
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE, errno.ENOMEM, errno.ESTALE, errno.EINTR])
+def test_nothing_is_written_unlocked_when_locking_fails(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fcntl, "flock", failing(number))
+    with pytest.raises(OSError) as refusal, atomic_write(tmp_path / "result.txt"):
+        pytest.fail("it is not locked")
+    assert refusal.value.errno == number and os.listdir(tmp_path) == []
+
+
+def failing(number: int) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail
 
 
 def test_names_that_are_not_utf8_are_refused(tmp_path: Path):

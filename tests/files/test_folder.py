@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.files.folder import new_folder
-from elmokit.files.locks import InUseError, lock, remove_stale_lock
+from elmokit.files.locks import InUseError
 
 
 def test_a_folder_that_is_being_made_is_not_made_a_second_time(tmp_path: Path):
@@ -29,16 +29,3 @@ def test_what_a_process_left_that_was_killed_after_its_work_goes(tmp_path: Path)
     with pytest.raises(FileExistsError), new_folder(target):
         pytest.fail("it is there")
     assert os.listdir(tmp_path) == ["model"]
-
-
-def test_a_lock_that_is_held_stays(tmp_path: Path):
-    target = tmp_path / "model"
-    target.mkdir()
-    (target / "first").touch()
-    with lock(target), pytest.raises(FileExistsError), new_folder(target):
-        pytest.fail("it is there")
-    with lock(target):
-        remove_stale_lock(target)
-        assert (tmp_path / ".model.lock").exists()
-    remove_stale_lock(target)
-    assert not (tmp_path / ".model.lock").exists()

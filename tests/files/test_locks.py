@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from elmokit.files.locks import InUseError, lock
+from elmokit.files.locks import InUseError, lock, remove_stale_lock
 
 NOBODY = 65534
 
@@ -147,6 +147,28 @@ def test_a_folder_that_cannot_be_written_to_is_warned_about(tmp_path: Path, monk
     monkeypatch.setattr(os, "open", refused)
     with pytest.warns(UserWarning, match=r"run cannot be locked \(Permission denied\)"), lock(tmp_path / "run"):
         pass
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE, errno.ENOMEM, errno.ESTALE])
+def test_a_stale_lock_that_cannot_be_removed_is_an_error_and_one_that_is_held_stays(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    target, path = tmp_path / "run", tmp_path / ".run.lock"
+    with lock(target):
+        remove_stale_lock(target)
+        assert path.exists()
+    path.touch()
+
+    def fail(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fcntl, "flock", fail)
+        with pytest.raises(OSError) as refused:
+            remove_stale_lock(target)
+    assert (refused.value.errno, refused.value.filename) == (number, str(target)) and path.exists()
+    remove_stale_lock(target)
+    assert not path.exists()
 
 
 def test_a_folder_that_is_missing_is_an_error_that_names_the_target(tmp_path: Path):

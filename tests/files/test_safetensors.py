@@ -9,7 +9,7 @@ from safetensors.numpy import load_file, save_file
 
 from attacks.limited_disk import files_of_at_most
 from elmokit.files import safetensors
-from elmokit.files.safetensors import DTYPES, read_arrays, read_layout, write_arrays
+from elmokit.files.safetensors import DTYPES, Layout, TensorEntry, read_arrays, read_layout, write_arrays
 from elmokit.system.messages import FormatError
 
 
@@ -53,6 +53,14 @@ def test_what_was_written_is_read_in_memory_of_its_own(tmp_path: Path):
         np.testing.assert_array_equal(read[name], array)
     with pytest.raises(FormatError, match=r"file: tensor 0: was cut short while it was read"):
         read_arrays(tmp_path / "file", layout, ["0"])
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="nothing else fails to read at once")
+def test_an_error_of_the_disk_is_not_taken_for_the_end_of_the_file():
+    layout = Layout({"name": TensorEntry("F32", (2,), 0, 8)}, {}, num_header_bytes=8)
+    with pytest.raises(OSError, match="/proc/self/mem") as caught:  # no memory is at address 8
+        read_arrays(Path("/proc/self/mem"), layout)
+    assert caught.value.errno == errno.EIO
 
 
 def test_types_without_a_place_in_the_file_are_refused(tmp_path: Path):

@@ -17,8 +17,7 @@ import pytest
 import torch
 
 from elmokit.formats import model_files
-from elmokit.formats.bilm_tf import BILM_TF
-from elmokit.formats.bilm_tf_pair import find_pair
+from elmokit.formats.bilm_tf import BILM_TF, find_pair
 from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
 from elmokit.formats.inspect import inspect
 from elmokit.formats.model_files import ModelFiles
@@ -61,6 +60,27 @@ def test_a_damaged_vocabulary_can_be_left_out(pair: Path) -> None:
     with pytest.raises(ValueError, match=r"vocabulary\.txt, line \d+: the token is empty.*: give options and weights"):
         read_stored(pair)
     assert read_stored(pair / "options.json", pair / "weights.hdf5").vocabulary is None
+
+
+def test_a_vocabulary_that_does_not_unpack_is_not_taken_for_another_file(pair: Path) -> None:
+    content = gzip.compress((pair / "vocabulary.txt").read_bytes())
+    (pair / "vocabulary.txt").unlink()
+    (pair / "vocabulary.txt.gz").write_bytes(content[:20])
+    for path in (pair, pair / "options.json", pair / "weights.hdf5"):
+        with pytest.raises(ValueError, match=r"vocabulary\.txt\.gz: the compressed file is truncated or damaged"):
+            read_stored(path)
+    assert read_stored(pair / "options.json", pair / "weights.hdf5").vocabulary is None
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_a_folder_whose_only_file_of_pytorch_is_damaged_says_what_is_wrong_with_it(tmp_path: Path, new: bool) -> None:
+    path = tmp_path / "weights.th"
+    torch.save({"scalar": torch.ones(3)}, path, _use_new_zipfile_serialization=new)
+    with pytest.raises(FormatError, match=r"holds no model that can be read: weights\.th"):
+        read_stored(tmp_path)
+    os.truncate(path, path.stat().st_size - 5)
+    with pytest.raises(FormatError, match=r"weights\.th: .*is (damaged|cut short)"):
+        read_stored(tmp_path)
 
 
 def test_options_that_are_a_link_out_of_their_folder_must_be_named(pair: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 from pathlib import Path
 
 import pytest
@@ -20,13 +21,31 @@ def test_a_vocabulary_is_known_by_its_special_tokens_plain_or_compressed(tmp_pat
     assert not looks_like_vocabulary(tmp_path / "prose.txt")
 
 
-def test_what_cannot_be_read_or_is_elsewhere_is_no_vocabulary(tmp_path: Path):
-    (tmp_path / "damaged.gz").write_bytes(gzip.compress(TEXT)[:-12])
+@pytest.mark.parametrize(
+    "content",
+    [
+        gzip.compress(TEXT)[:-12],
+        gzip.compress(TEXT)[:3],
+        gzip.compress(TEXT)[:10] + b"\xff" + gzip.compress(TEXT)[11:],
+        lzma.compress(TEXT)[:-12],
+        lzma.compress(TEXT)[:6] + b"\xff" + lzma.compress(TEXT)[7:],
+    ],
+    ids=["gzip cut short", "a part of gzip's header", "a byte of gzip", "xz cut short", "a byte of xz's header"],
+)
+def test_a_compressed_file_that_is_damaged_may_be_the_vocabulary_and_is_refused(tmp_path: Path, content: bytes):
+    (tmp_path / "damaged").write_bytes(content)
+    with pytest.raises(
+        ValueError, match=r"damaged: .* is truncated or damaged \(.*it may be the vocabulary of the model"
+    ):
+        looks_like_vocabulary(tmp_path / "damaged")
+    with pytest.raises(FileNotFoundError, match="missing"):
+        looks_like_vocabulary(tmp_path / "missing.txt")
+
+
+def test_what_is_elsewhere_is_no_vocabulary(tmp_path: Path):
     (tmp_path / "model").mkdir()
     (tmp_path / "outside.txt").write_bytes(TEXT)
     (tmp_path / "model" / "link.txt").symlink_to(tmp_path / "outside.txt")
-    assert not looks_like_vocabulary(tmp_path / "damaged.gz")
-    assert not looks_like_vocabulary(tmp_path / "missing.txt")
     assert not looks_like_vocabulary(tmp_path / "model" / "link.txt")
     with pytest.raises(FormatError, match="link"):
         read_vocabulary(tmp_path / "model" / "link.txt")

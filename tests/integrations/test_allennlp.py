@@ -19,7 +19,13 @@ from torch.nn import functional
 
 from elmokit.elmo.elmo import Elmo as Encoder
 from elmokit.files.hdf5 import open_unseen
-from elmokit.integrations.allennlp import Elmo, ElmoTokenEmbedder, batch_to_ids
+from elmokit.integrations.allennlp import (
+    Elmo,
+    ElmoTokenEmbedder,
+    _ScalarMix,  # pyright: ignore[reportPrivateUsage]
+    batch_to_ids,
+)
+from elmokit.layers.scalar_mix import normalise_layers
 from elmokit.text.characters import batch_character_ids
 from toy_bilm import TINY, random_bilm
 
@@ -87,6 +93,15 @@ def test_layer_norm_and_projection_are_theirs_in_a_batch_and_alone():
         assert_close(batch[number, : len(sentence)], theirs[f"token_embedder/{number}"])
         assert_close(embedder(batch_to_ids([sentence]))[0], theirs[f"token_embedder_alone/{number}"])
     assert embedder.get_output_dim() == 5
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_layer_norm_in_16_bits_is_that_of_float32(dtype: torch.dtype):
+    layers = (3 * torch.randn(2, 2, 40, 1024, generator=torch.Generator().manual_seed(1)) + 1).to(dtype)
+    mix = _ScalarMix(2, do_layer_norm=True, scalar_parameters=[0.0, 0.0]).to(dtype)
+    mask = torch.ones(2, 40, dtype=torch.bool)
+    expected = normalise_layers(layers.float(), mask).mean(dim=0)
+    torch.testing.assert_close(mix(layers, mask), expected.to(dtype), atol=0.02, rtol=0.02)
 
 
 def test_a_fixed_mix_is_theirs_and_is_not_trained():

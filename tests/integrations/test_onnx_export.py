@@ -16,6 +16,7 @@ import torch
 
 from elmokit import __version__
 from elmokit.cli.main import main
+from elmokit.files.locks import InUseError, lock
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.integrations import onnx_export
@@ -220,6 +221,24 @@ def test_a_place_that_is_taken_or_missing_is_refused(tmp_path: Path, monkeypatch
     with pytest.raises(ValueError, match=r"float32 on the CPU"):
         export_onnx(made(BOTH).double(), tmp_path / "model.onnx", model_name="toy")
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "model.onnx.data"])
+def test_a_file_that_another_process_writes_meanwhile_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(onnx_export, "_onnxruntime", lambda: (tmp_path / name).write_text("theirs"))
+    monkeypatch.setattr(onnx_export, "_program", lambda _: pytest.fail("nothing should be computed"))
+    with pytest.raises(FileExistsError, match=f"{name} exists; choose another name or remove it"):
+        export_onnx(made(BOTH), tmp_path / "model.onnx", model_name="toy")
+    assert [path.name for path in tmp_path.iterdir()] == [name] and (tmp_path / name).read_text() == "theirs"
+
+
+def test_two_exports_to_one_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx_export, "_onnxruntime", lambda: None)
+    with lock(tmp_path / "model.onnx"), pytest.raises(InUseError, match=r"model\.onnx is in use by process"):
+        export_onnx(made(BOTH), tmp_path / "model.onnx", model_name="toy")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("missing", ["onnx", "onnxscript", "onnxruntime"])

@@ -107,3 +107,11 @@ def test_highway_by_hand() -> None:
         layer.gate.bias.fill_(0.0)
     # gate 1/2: half of relu(2x + 1), half of x
     torch.testing.assert_close(layer(torch.tensor([[3.0], [-3.0]])), torch.tensor([[5.0], [-1.5]]))
+
+
+def test_a_gradient_of_the_gradient_is_refused_rather_than_wrong() -> None:
+    layer = encoder(num_highway_layers=0)
+    weight = layer.embedding.weight
+    (gradient,) = torch.autograd.grad(layer(ids("a", "word")).square().sum(), weight, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()

@@ -20,9 +20,24 @@ def test_the_cpu_is_always_there():
 
 
 def test_the_default_is_the_gpu_if_there_is_one(monkeypatch: pytest.MonkeyPatch):
-    for has_gpu, expected in ((True, "cuda"), (False, "cpu")):
-        monkeypatch.setattr(torch.cuda, "is_available", lambda has_gpu=has_gpu: has_gpu)
+    for has_cuda, has_mps, expected in (
+        (True, False, "cuda"),
+        (True, True, "cuda"),
+        (False, True, "mps"),
+        (False, False, "cpu"),
+    ):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda has_cuda=has_cuda: has_cuda)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda has_mps=has_mps: has_mps)
         assert find_device(None) == torch.device(expected)
+
+
+def test_apples_gpu_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    monkeypatch.setattr(torch.backends.mps, "get_name", lambda: "Apple M4")
+    monkeypatch.setattr(torch.backends.mps, "get_core_count", lambda: 10)
+    with pytest.raises(ValueError, match="^device 'cuda:9' cannot be used here; there is cpu, mps$"):
+        find_device("cuda:9")
+    assert describe_machine(torch.device("mps")) == f"Apple M4, 10 GPU cores, torch {torch.__version__}"
 
 
 @pytest.mark.parametrize("name", ["nonsense", "", "cuda:x", "cuda:99", "meta", "vulkan", "hpu", "opengl"])

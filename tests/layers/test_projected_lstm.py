@@ -174,3 +174,13 @@ def test_without_gradients_no_step_is_kept_in_memory(monkeypatch: pytest.MonkeyP
     assert set(saved) == {1}
     layer(torch.zeros(T, B, D, dtype=torch.float64))
     assert T in saved
+
+
+def test_a_gradient_of_the_gradient_is_refused_rather_than_wrong() -> None:
+    layer = random_layer()
+    inputs = torch.randn(T, B, D, dtype=torch.float64, requires_grad=True)
+    state = LSTMState(torch.zeros(B, H).double(), torch.zeros(B, D).double())
+    outputs, _ = layer(inputs, state, batch_sizes=BATCH_SIZES)
+    (gradient,) = torch.autograd.grad(outputs.square().sum(), inputs, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.square().sum().backward()

@@ -125,3 +125,14 @@ def test_a_device_without_float64_gives_the_same_loss(monkeypatch: pytest.Monkey
     with _NoFloat64():
         found = loss()
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=0)
+
+
+def test_a_gradient_of_the_gradient_is_refused_rather_than_wrong() -> None:
+    softmax, targets = Softmax(num_tokens=V, dim=D), torch.arange(N)
+    hidden = torch.randn(N, D, requires_grad=True)
+    negatives = draw_negatives(20, num_tokens=V, generator=torch.Generator().manual_seed(3))
+    rows = [(softmax.weight[ids], softmax.bias[ids]) for ids in (targets, negatives.ids)]
+    loss = sampled_softmax_loss(hidden, rows[0], rows[1], targets=targets, negatives=negatives, num_tokens=V)
+    (gradient,) = torch.autograd.grad(loss.square(), hidden, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.square().sum().backward()

@@ -82,5 +82,26 @@ def test_normalising_ignores_what_padding_holds():
     torch.testing.assert_close(normalise_layers(spoilt, mask), normalise_layers(layers, mask))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("size", [1e-4, 1.0, 100.0])
+def test_layers_of_16_bits_are_normalised_as_those_of_float32(dtype: torch.dtype, size: float):
+    layers = size * torch.randn(2, 2, 40, 1024, generator=torch.Generator().manual_seed(1)) + size
+    mask = torch.ones(2, 40, dtype=torch.bool)  # 81,920 numbers; the largest one of float16 is 65,504
+    mask[1, 30:] = False
+    layers = layers.to(dtype)
+    normalised = normalise_layers(layers, mask)
+    assert normalised.dtype == dtype
+    assert torch.equal(normalised, normalise_layers(layers.float(), mask).to(dtype))
+    assert not normalise_layers(torch.ones_like(layers), mask).any()
+
+
+def test_layers_of_64_bits_are_normalised_in_64_bits():
+    layers = random_layers().double()
+    normalised = normalise_layers(layers, torch.ones(2, 5, dtype=torch.bool))
+    mean, spread = (f(layers, dim=(1, 2, 3), keepdim=True) for f in (torch.mean, torch.std))
+    expected = (layers - mean) / (spread * (39 / 40) ** 0.5)
+    torch.testing.assert_close(normalised, expected, atol=1e-9, rtol=1e-9)
+
+
 def test_normalising_no_real_tokens_at_all_gives_zeros():
     assert not normalise_layers(random_layers(), torch.zeros(2, 5, dtype=torch.bool)).any()

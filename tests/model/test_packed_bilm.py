@@ -9,7 +9,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
+from elmokit.elmo import weights_holder as loaded
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
@@ -181,6 +183,34 @@ def test_the_module_can_be_asked_for_before_and_after_and_trained():
         elmo.bilm.char_encoder.projection.weight.mul_(2)  # type: ignore[union-attr]
     assert elmo.fingerprint() != fingerprint
     assert np.abs(elmo.encode([["the", "cat"]])[0] - before).max() > 0.01
+
+
+def test_the_fingerprint_is_computed_once_and_again_when_weights_change(monkeypatch: pytest.MonkeyPatch):
+    hashed: list[BiLM] = []
+
+    def note(bilm: BiLM) -> str:
+        hashed.append(bilm)
+        return really_hash(bilm)
+
+    really_hash = loaded._fingerprint  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(loaded, "_fingerprint", note)
+    elmo = Elmo.from_pretrained("mini-en")
+    fingerprint = elmo.fingerprint()
+    elmo.encode([["the", "cat"]])  # which takes the module apart
+    assert elmo.fingerprint() == elmo.fingerprint() == fingerprint and len(hashed) == 1
+    bilm = elmo.bilm
+    assert elmo.fingerprint() == elmo.fingerprint() == fingerprint and len(hashed) == 2
+    found = {fingerprint}
+    for change in (
+        lambda: bilm.char_encoder.embedding.weight.mul_(2),
+        lambda: bilm.load_state_dict({name: -tensor for name, tensor in bilm.state_dict().items()}),
+        lambda: bilm.load_state_dict({name: 3 * tensor for name, tensor in bilm.state_dict().items()}, assign=True),
+        lambda: setattr(bilm.char_encoder.embedding, "weight", nn.Parameter(bilm.char_encoder.embedding.weight + 1)),
+    ):
+        with torch.no_grad():
+            change()
+        found.add(elmo.fingerprint())
+    assert len(found) == 5
 
 
 MEMORY = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.metrics.statistics import Interval
+from elmokit.metrics.interval import Interval
 from logged_task_runs import make_run
 from paper import claims
 from paper.claims import CLAIMS, Evidence, Finding, judged, verdicts

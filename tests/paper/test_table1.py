@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from elmokit.tasks.all_tasks import TASKS
 from logged_task_runs import make_run, make_seeds
 from paper.__main__ import main

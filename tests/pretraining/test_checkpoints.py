@@ -121,6 +121,36 @@ def test_a_damaged_checkpoint_is_passed_over_for_the_one_before_and_named(run: P
     assert contents_of_run(run) == contents_of_run(whole)
 
 
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        (WEIGHTS, errno.EIO),
+        (WEIGHTS, errno.ESTALE),
+        (STATE, errno.EACCES),
+        (STATE, errno.EMFILE),
+        (PROGRESS, errno.EIO),
+        (PROGRESS, errno.ENOMEM),
+    ],
+)
+def test_a_disk_that_cannot_be_read_is_not_damage_and_no_checkpoint_is_lost(
+    run: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: int
+) -> None:
+    before = contents_of_run(run)
+    really_open: Callable[..., Any] = Path.open
+
+    def fail(path: Path, *args: Any, **named: Any) -> object:
+        if path == run / "checkpoints" / "step-00000007" / name:
+            raise OSError(code, os.strerror(code), str(path))
+        return really_open(path, *args, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", fail)
+        with pytest.raises(OSError, match=rf"{os.strerror(code)}.*step-00000007.*{name}"):
+            resume_pretraining(run, ["num_steps=9", "keep_checkpoints=1"])
+    assert contents_of_run(run) == before
+    resume_pretraining(run)
+
+
 def test_a_checkpoint_of_an_earlier_version_has_no_checksums_and_is_read(run: Path) -> None:
     for damage in (tensors(WEIGHTS, dict), tensors(STATE, dict), progress(dict)):
         damage(run / "checkpoints" / "step-00000007")

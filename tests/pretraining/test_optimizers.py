@@ -33,6 +33,15 @@ def test_muon_has_the_matrices_that_it_is_for(muon_for: str, expected: set[str])
     assert adamw.isdisjoint(muon) and len(adamw | muon) == len([*bilm.parameters(), *softmax.parameters()])
 
 
+@pytest.mark.parametrize(("device", "fused"), [("cpu", True), ("meta", False)])
+def test_adagrad_is_one_kernel_where_torch_has_it(device: str, fused: bool) -> None:
+    config = recipe("tiny", ["optimizer=adagrad"])
+    with torch.device(device):
+        bilm, softmax = BiLM(config.bilm), Softmax(num_tokens=5, dim=config.bilm.projection_dim)
+        optimizer = new_optimizer(config, bilm, softmax)
+    assert [group["fused"] for group in optimizer.param_groups] == [fused]
+
+
 def test_two_optimisers_share_one_state() -> None:
     def made() -> tuple[list[torch.nn.Parameter], CombinedOptimizer]:
         parameters = [torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(4, 2))]

@@ -8,6 +8,8 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,7 +19,10 @@ import torch.distributed as dist
 from safetensors.torch import load_file
 
 from elmokit.files.locks import lock
+from elmokit.pretraining import shards, train
 from elmokit.pretraining.ranks import Ranks, join_ranks
+from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.train import Run
 from elmokit.text.vocabulary import Vocabulary
 
 WORDS = "the boat bank river money judge court case ball game play actors king queen park she put lay by of".split()  # noqa: SIM905
@@ -90,6 +95,35 @@ def test_two_processes_train_what_one_trains_and_each_resumes_the_other(tmp_path
     assert same == (together / "model.safetensors").read_bytes()
 
 
+def test_only_the_first_process_reads_the_whole_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen by the second of two, which is told by the first that all went well."""
+    shard = tmp_path / "shard.txt"
+    shard.write_text("the boat\nby the river\n")
+    Vocabulary(["<S>", "</S>", "<UNK>", *WORDS]).write(tmp_path / "vocab.txt")
+    config = recipe("tiny", ["num_steps=1", "batch_size=2", "lstm_dim=40", "precision=float32"])
+    given = {"vocabulary_path": tmp_path / "vocab.txt", "config": config}
+    run_dir = train.pretrain([shard], run_dir=tmp_path / "run", **given)
+    digests: list[Path] = []
+    monkeypatch.setattr(shards, "_digest", digests.append)
+
+    @contextmanager
+    def second_of_two(device: torch.device) -> Iterator[Ranks]:
+        yield Ranks(device, rank=1, world_size=2)
+
+    monkeypatch.setattr(train, "join_ranks", second_of_two)
+    monkeypatch.setattr(dist, "broadcast_object_list", lambda *_, **__: None)
+    monkeypatch.setattr(Run, "train", lambda *_: None)
+    train.resume_pretraining(run_dir, ["num_steps=2"])
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train, "check_can_be_recorded", stop)  # which comes after the corpus was read
+    with pytest.raises(KeyboardInterrupt):
+        train.pretrain([shard], run_dir=tmp_path / "other", **given)
+    assert digests == []
+
+
 def test_streams_are_shared_out_evenly_or_not_at_all() -> None:
     cpu = torch.device("cpu")
     assert [Ranks(cpu, rank, 3).share(12) for rank in range(3)] == [slice(0, 4), slice(4, 8), slice(8, 12)]
@@ -104,6 +138,13 @@ def test_one_process_alone_needs_no_group() -> None:
     alone.wait()
     assert torch.equal(tensor, torch.ones(2)) and alone.mean([1.0, 2.0]) == (1.0, 2.0)
     assert alone.any(True) and not alone.any(False) and alone.broadcast_from_first("x") == "x"
+
+
+def test_several_processes_do_not_share_apples_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="2 processes cannot share Apple's GPU; give device='cpu'"):  # noqa: SIM117
+        with join_ranks(torch.device("mps")):
+            pytest.fail("there is no such group")
 
 
 def test_processes_wait_for_the_first_longer_than_nccl_would(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,9 @@ import pytest
 import torch
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.layers.packed.linear import Precision
 from elmokit.vectors.cache import Activations
-from elmokit.vectors.cache_folder import cached_pieces
+from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache
 from elmokit.vectors.save_vectors import save_vectors
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "cat"], [], ["a", "b", "c", "d"]]
@@ -93,6 +96,26 @@ def test_models_do_not_share_a_folder(tiny_bilms: tuple[Path, Path], tmp_path: P
     assert not torch.equal(one(SENTENCES), other(SENTENCES))
 
 
+def test_precisions_do_not_share_a_folder_and_that_of_float32_keeps_its_name(
+    tiny_bilms: tuple[Path, Path], tmp_path: Path
+):
+    precisions: list[Precision] = ["int8", "bfloat16", "auto", "float32"]
+    elmos = [Elmo.from_pretrained(tiny_bilms[0], device="cpu", precision=precision) for precision in precisions]
+    for elmo in elmos:
+        shared, alone = Activations(elmo, folder=tmp_path), Activations(elmo, folder=None)
+        for activations in (shared, alone):
+            activations.add(SENTENCES)
+        assert torch.equal(shared(SENTENCES), alone(SENTENCES))
+    fingerprint = elmos[0].fingerprint()
+    assert sorted(path.name for path in (tmp_path / "activations-2").iterdir()) == [
+        fingerprint,
+        *(f"{fingerprint}-{precision}" for precision in ("auto", "bfloat16", "int8")),
+    ]
+    (model, *_) = cached_models(cached_pieces(tmp_path))
+    assert model.fingerprint == fingerprint
+    assert clear_cache(tmp_path, model=fingerprint) > 0 and cached_pieces(tmp_path) == []
+
+
 def test_a_piece_without_its_index_is_made_again_and_a_damaged_one_is_named(elmo: Elmo, tmp_path: Path):
     Activations(elmo, folder=tmp_path).add(SENTENCES)
     keys = next(tmp_path.rglob("*.keys.npy"))
@@ -164,6 +187,24 @@ for end in range(2, 31, 4):  # the same pieces in every process, and after them 
     shared.add(sentences[30 + number * 10 :][:end])
     torch.testing.assert_close(shared(sentences[:end]), alone(sentences[:end]), atol=1e-3, rtol=1e-3)
 """
+
+
+@pytest.mark.parametrize(
+    ("number", "is_expected"),
+    [(errno.ENOENT, True), (errno.EACCES, True), (errno.EROFS, True), (errno.EIO, False), (errno.ESTALE, False)],
+)
+def test_a_cache_that_may_only_be_read_is_used_and_a_disk_that_fails_is_an_error(
+    elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_expected: bool
+):
+    Activations(elmo, folder=tmp_path).add(SENTENCES)
+
+    def fail(path: Path) -> None:
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr(os, "utime", fail)
+    again = Activations(elmo, folder=tmp_path)
+    with nullcontext() if is_expected else pytest.raises(OSError, match=os.strerror(number)):
+        again.add(SENTENCES)
 
 
 def test_a_pipe_in_the_place_of_a_piece_is_not_waited_for(elmo: Elmo, tmp_path: Path):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -70,6 +71,29 @@ def test_what_a_killed_process_left_without_keys_goes_too(folder: Path):
     assert names(folder) == ["one", "three", "two"]
     assert clear_cache(folder, model="abc") == 190
     assert names(folder) == ["three"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EACCES, errno.EPERM])
+def test_what_others_have_removed_or_may_not_be_removed_is_passed_over(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, number: int
+):
+    refuse(monkeypatch, number)
+    assert clear_cache(folder) == 0
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EROFS, errno.ESTALE, errno.EISDIR])
+def test_a_piece_that_cannot_be_removed_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch, number: int):
+    refuse(monkeypatch, number)
+    with pytest.raises(OSError) as refused:
+        clear_cache(folder)
+    assert refused.value.errno == number
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def fail(path: Path) -> None:
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr(Path, "unlink", fail)
 
 
 def test_it_is_cleared_by_model_and_by_age(folder: Path):

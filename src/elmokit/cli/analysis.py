@@ -70,8 +70,8 @@ def _change(arguments: argparse.Namespace) -> None:
     resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds
 
     from elmokit.analysis.semantic_change.change import ChangeSettings, semantic_change
+    from elmokit.cli.change_tables import change_json, change_rows, change_text
     from elmokit.elmo.elmo import Elmo
-    from elmokit.report.change_tables import change_json, change_rows, change_text
     from elmokit.scoring.surprisal_table import as_tsv
 
     names = ("layers", "max_uses", "min_uses", "max_words", "num_contexts", "resamples", "seed")

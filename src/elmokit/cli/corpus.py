@@ -69,8 +69,8 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
 
 def _prepare(arguments: argparse.Namespace) -> None:
     """Turn raw text into a corpus: sentences, tokens, no duplicates, shuffled shards, held-out text."""
+    from elmokit.cli.corpus_tables import corpus_text
     from elmokit.corpus.prepare import Preparation, prepare
-    from elmokit.report.corpus_tables import corpus_text
 
     if arguments.exclude_words is not None and not arguments.exclude:
         raise ValueError("--exclude-words needs --exclude FILE")
@@ -109,8 +109,8 @@ def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
 
 def _vocabulary(arguments: argparse.Namespace) -> None:
     """Count the tokens of a corpus and write them, most frequent first."""
+    from elmokit.cli.corpus_tables import vocabulary_text
     from elmokit.corpus.vocabulary_counts import write_vocabulary
-    from elmokit.report.corpus_tables import vocabulary_text
 
     summary = write_vocabulary(
         arguments.shards, arguments.output, min_count=arguments.min_count, max_size=arguments.max_size

@@ -71,7 +71,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
     check_is_not_input(arguments.json, *arguments.files, arguments.model, arguments.weights)
     resolve_model(arguments.model)
 
-    from elmokit.report.scoring_tables import perplexity_text
+    from elmokit.cli.scoring_tables import perplexity_text
     from elmokit.scoring.breakdown import measure_files
 
     with atomic_write(arguments.json) if arguments.json else nullcontext() as unfinished:
@@ -171,7 +171,7 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
 
 
 def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
-    from elmokit.report.scoring_tables import accuracy_text
+    from elmokit.cli.scoring_tables import accuracy_text
     from elmokit.scoring.minimal_pairs import accuracies, pair_rows, read_pairs, score_pairs
     from elmokit.scoring.surprisal_table import as_tsv
     from elmokit.system.progress_bar import progress_bar

@@ -15,8 +15,9 @@ from itertools import chain
 from pathlib import Path
 from typing import cast
 
-from elmokit.files.json_fields import parse_json_object
+from elmokit.files.json_fields import parse_json
 from elmokit.files.lines import read_lines, split_tokens
+from elmokit.system.messages import FormatError
 from elmokit.text.corpora.cells import plain_token
 
 NUM_COLUMNS = 4
@@ -25,6 +26,10 @@ CoNLL-2012."""
 
 _MARKUP = re.compile(r"<[^<>]*>|\([^\s()]*\s|[)\[\]]")
 """Tags of XML, the brackets and labels of trees, `(3 (2 A) (4 film))`, and brackets around a word: `my [head]ache`."""
+
+_SPACE = " \t\r\n\ufeff"
+_JSON_LIST = re.compile(rf'[{_SPACE}]*(?:\[[{_SPACE}]*)+(?:(?:[\d.+-]+|null|true|false)\s*,\s*)*["{{]')
+"""The beginning of a list that holds text or objects; plain text may begin with `[1] Introduction`."""
 
 Tokenizer = Callable[[str], list[str]]
 
@@ -64,15 +69,18 @@ def texts_of(path: Path, tokenizer: Tokenizer) -> Iterator[list[str]]:
     """
     lines = read_lines(path)
     number, first = next(((number, line) for number, line in enumerate(lines, start=1) if line.strip()), (1, ""))
-    if first.lstrip().startswith("{"):
-        for text in _texts_in_json(first, lines, path, number=number):
-            yield _words(tokenizer(text))
-        return
-    if first.lstrip().startswith("["):
+    opening = first.lstrip(_SPACE)[:1]
+    if opening == "[":
         lines = list(lines)
-        if (texts := _texts_in_list("\n".join([first, *lines]), path)) is not None:
-            yield from (_words(tokenizer(text)) for text in texts)
-            return
+    if opening == "{" or (opening == "[" and _is_json_list(first, lines, path)):
+        try:
+            for text in _texts_in_json(first, lines, path, number=number):
+                yield _words(tokenizer(text))
+        except FormatError as error:
+            raise ValueError(
+                f"{error}; download the file again if it was cut short, and put another line in front of plain text"
+            ) from error
+        return
     block: list[str] = []
     for line in chain([first], lines):
         if line.strip():
@@ -99,29 +107,33 @@ def _unmarked(found: re.Match[str]) -> str:
     return "" if found[0] in "[]" else " "
 
 
+def _is_json_list(first: str, rest: Iterable[str], path: Path) -> bool:
+    """Whether lines that begin with a bracket are JSON, whole or cut short, and not plain text."""
+    content = "\n".join([first, *rest])
+    if _JSON_LIST.match(content):
+        return True
+    try:
+        parse_json(content, where=path)
+    except FormatError:
+        return False
+    return True
+
+
 def _texts_in_json(first: str, rest: Iterable[str], path: Path, *, number: int) -> Iterator[str]:
-    """All texts in lines of JSON objects, or in a file that is one object over many lines, as that of SQuAD may be.
+    """All texts in JSON lines, or in a file that is one value over many lines, as that of SQuAD may be.
 
     `number` is that of the first line, for errors.
     """
     try:
-        value = parse_json_object(first, where=path)
-    except ValueError:
+        value = parse_json(first, where=path)
+    except FormatError:
         blank = "\n" * (number - 1)
-        yield from _strings(parse_json_object("\n".join([blank + first, *rest]), where=path))
+        yield from _strings(parse_json("\n".join([blank + first, *rest]), where=path))
         return
     yield from _strings(value)
     for following, line in enumerate(rest, start=number + 1):
         if line.strip():
-            yield from _strings(parse_json_object(line, where=f"{path}, line {following}"))
-
-
-def _texts_in_list(content: str, path: Path) -> list[str] | None:
-    """All texts in a JSON array, as the datasets of many tools are; None for plain text that begins with a bracket."""
-    try:
-        return list(_strings(parse_json_object(f'{{"": {content}}}', where=path)))
-    except ValueError:
-        return None
+            yield from _strings(parse_json(line, where=f"{path}, line {following}"))
 
 
 def _strings(value: object) -> Iterator[str]:

@@ -388,7 +388,10 @@ class Elmo:
         if self._softmax is None or self.vocabulary is None:
             missing = "softmax" if self._softmax is None else "vocabulary"
             raise ValueError(f"the model has no {missing}; surprisal needs those that it was trained with")
-        return SurprisalModel(self._loaded.packed(), self._softmax, self.vocabulary, self._warnings)
+        model = SurprisalModel(self._loaded.packed(), self._softmax, self.vocabulary, self._warnings)
+        if self._source is not None:  # the softmax is no one else's, and is moved once
+            self._softmax = model.softmax
+        return model
 
     def forget_tokens(self) -> None:
         """Drop the token representations that are cached between calls. They only save time."""

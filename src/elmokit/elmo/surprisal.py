@@ -17,8 +17,9 @@ import numpy as np
 import torch
 
 from elmokit.elmo.sentences import batches_by_length
-from elmokit.layers.devices import without_autocast
+from elmokit.layers.devices import on_meta_device, without_autocast
 from elmokit.layers.full_softmax import SoftmaxDetails, SoftmaxPredictions, full_softmax_predictions
+from elmokit.layers.sampled_softmax import Softmax
 from elmokit.system.batches import batched
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from elmokit.elmo.text_warnings import TextWarnings
-    from elmokit.layers.sampled_softmax import Softmax
     from elmokit.model.packed_bilm import PackedBiLM, State
     from elmokit.text.vocabulary import Vocabulary
 
@@ -120,14 +120,17 @@ class Predictions:
 
 
 class SurprisalModel:
-    """A packed biLM with its softmax and vocabulary, which reads any number of sentences, in constant memory."""
+    """A packed biLM with its softmax and vocabulary, which reads any number of sentences, in constant memory.
+
+    A softmax on another device than the biLM is copied there; the one that was given stays where it is.
+    """
 
     def __init__(
         self, packed: PackedBiLM, softmax: Softmax, vocabulary: Vocabulary, text_warnings: TextWarnings | None = None
     ) -> None:
         """text_warnings: looks at the text; None for text that was looked at before."""
         self.packed = packed
-        self.softmax = softmax.to(packed.char_encoder.embedding.weight.device)
+        self.softmax = _on_device(softmax, packed.char_encoder.embedding.weight.device)
         self.vocabulary = vocabulary
         self.text_warnings = text_warnings
 
@@ -265,6 +268,15 @@ class SurprisalModel:
         return [
             [(tokens[id], probability) for id, probability in zip(*row, strict=True)] for row in zip(*rows, strict=True)
         ]
+
+
+def _on_device(softmax: Softmax, device: torch.device) -> Softmax:
+    if softmax.weight.device == device:
+        return softmax
+    with on_meta_device():
+        moved = Softmax(num_tokens=len(softmax.weight), dim=softmax.weight.shape[1])
+    moved.load_state_dict({name: tensor.to(device) for name, tensor in softmax.state_dict().items()}, assign=True)
+    return moved
 
 
 _Contexts = tuple["Float[Tensor, 'U D']", "list[Int[np.ndarray, ' P']]"]

@@ -41,6 +41,8 @@ class LoadedBiLM:
         self._name = self._sample = ""
         self._packed: PackedBiLM | None = None
         self._packed_from = weight_versions(bilm)
+        self._fingerprint = ""
+        self._hashed_from = self._packed_from
 
     def can_read_again(self, read: Callable[[], BiLM], *, name: str) -> None:
         """Allow the module to be taken apart: nobody else holds it, and `read` gives it anew. `name` is for errors."""
@@ -90,15 +92,13 @@ class LoadedBiLM:
         self.device = device
 
     def fingerprint(self) -> str:
-        """As `Elmo.fingerprint`."""
-        bilm = self.module()
-        digest = hashlib.blake2b(repr(bilm.config).encode(), digest_size=16)
-        for name, tensor in sorted(bilm.state_dict().items()):
-            digest.update(name.encode())
-            digest.update(tensor.cpu().contiguous().numpy().data)
-        if bilm.config.lookup is not None:
-            digest.update(repr((bilm.config.lookup, bilm.spelling)).encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()
+        """As `Elmo.fingerprint`; it is kept until the weights of the module change."""
+        is_changed = self._bilm is not None and weight_versions(self._bilm) != self._hashed_from
+        if is_changed or not self._fingerprint:
+            bilm = self.module()
+            self._hashed_from = weight_versions(bilm)
+            self._fingerprint = _fingerprint(bilm)
+        return self._fingerprint
 
     def __getstate__(self) -> dict[str, Any]:
         bilm = self.module()
@@ -130,6 +130,16 @@ class LoadedBiLM:
         bilm = self._read_again()
         self.check_is_same(bilm)
         return bilm.to(self.device).requires_grad_(False)
+
+
+def _fingerprint(bilm: BiLM) -> str:
+    digest = hashlib.blake2b(repr(bilm.config).encode(), digest_size=16)
+    for name, tensor in sorted(bilm.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.cpu().contiguous().numpy().data)
+    if bilm.config.lookup is not None:
+        digest.update(repr((bilm.config.lookup, bilm.spelling)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _sample(bilm: BiLM) -> str:

@@ -13,16 +13,15 @@ import secrets
 import shutil
 import stat
 import sys
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from elmokit.files.locks import open_locked
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+from elmokit.files.locks import NO_LOCKS, open_locked
 
 _LEFTOVER = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
+_NO_LOCKS_OF_FOLDERS = (*NO_LOCKS, errno.EBADF, errno.EINVAL)
+"""NFS locks only what is open for writing, which a folder never is: EBADF."""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -142,8 +141,11 @@ def _new_folder(target: Path) -> tuple[Path, int | None]:
             return folder, _lock(folder)
         except (BlockingIOError, FileNotFoundError):  # taken for a leftover before it was locked
             continue
-        except OSError:
-            return folder, None
+        except OSError as error:
+            if error.errno in _NO_LOCKS_OF_FOLDERS:
+                return folder, None
+            folder.rmdir()
+            raise
 
 
 def _remove_if_left(folder: Path) -> None:

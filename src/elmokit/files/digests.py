@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 def file_digest(path: Path, algorithm: str = "blake2b") -> bytes:

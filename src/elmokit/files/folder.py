@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from elmokit.files.atomic import atomic_write, remove_leftovers_of, temporary_folder
 from elmokit.files.locks import lock, remove_stale_lock
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-    from pathlib import Path
 
 
 @contextmanager

@@ -53,6 +53,14 @@ def parse_json_object(content: str | bytes, *, where: str | Path, part: str | No
 
     Raises FormatError for anything else, for a repeated key, and for numbers that JSON does not have (NaN, infinity).
     """
+    value = parse_json(content, where=where, part=part)
+    if not isinstance(value, dict):
+        raise FormatError(where, f"holds {_kind(value)}; expected an object {{...}}", part=part)
+    return cast("dict[str, object]", value)
+
+
+def parse_json(content: str | bytes, *, where: str | Path, part: str | None = None) -> object:
+    """Parse a value of any kind; otherwise like `parse_json_object`."""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")
         value: object = json.loads(
@@ -74,9 +82,7 @@ def parse_json_object(content: str | bytes, *, where: str | Path, part: str | No
         ) from error
     except ValueError as error:  # a number of thousands of digits, or raised below
         raise FormatError(where, f"is not valid JSON: {error}", part=part) from error
-    if not isinstance(value, dict):
-        raise FormatError(where, f"holds {_kind(value)}; expected an object {{...}}", part=part)
-    return cast("dict[str, object]", value)
+    return value
 
 
 def json_text(path: Path, values: Mapping[str, object]) -> str:
@@ -176,6 +182,8 @@ class Fields:
         if NoneType in arguments:
             inner = next(argument for argument in arguments if argument is not NoneType)
             return None if value is None else self._read(name, value, inner, complete, least, most)
+        if kind is object:
+            return value
         if kind == tuple[tuple[int, int], ...]:
             return self._pairs(name, value, most_pairs=MAX_PAIRS, most=LARGEST_INTEGER)
         if origin in (tuple, list):
@@ -195,12 +203,12 @@ class Fields:
         if kind is int:
             return self._in_bounds(name, value, least=math.ceil(least), most=math.floor(min(most, LARGEST_INTEGER)))
         if kind is float:
-            return self._number(name, value, least=least, most=most, expected="a number")
+            return self._number(name, value, least=least, most=most)
         return self._checked(name, value, kind, "true or false" if kind is bool else "text")
 
     def object(self, name: str) -> dict[str, object]:
         """An object, unchecked inside."""
-        return cast("dict[str, object]", self._typed(name, dict, "an object"))
+        return self.read(name, dict[str, object])
 
     def fields(self, name: str) -> Fields:
         """The fields of an object within this one."""
@@ -208,21 +216,16 @@ class Fields:
 
     def list_of_fields(self, name: str) -> list[Fields]:
         """The fields of each object in a list."""
-        found: list[Fields] = []
-        for index, value in enumerate(self.items(name)):
-            if not isinstance(value, dict):
-                raise self.error(f"{name}[{index}]", f"is {_kind(value)}; expected an object")
-            values = cast("dict[str, object]", value)
-            found.append(Fields(self.where, values, prefix=f"{self._prefix}{name}[{index}]."))
-        return found
+        objects = enumerate(self.read(name, list[dict[str, object]]))
+        return [Fields(self.where, values, prefix=f"{self._prefix}{name}[{index}].") for index, values in objects]
 
     def items(self, name: str) -> list[object]:
         """A list with entries of any type."""
-        return cast("list[object]", self._typed(name, list, "a list"))
+        return self.read(name, list[object])
 
     def text(self, name: str) -> str:
         """A string."""
-        return self._typed(name, str, "text")
+        return self.read(name, str)
 
     def texts(self, name: str) -> list[str]:
         """A list of texts, perhaps empty."""
@@ -238,21 +241,19 @@ class Fields:
 
     def boolean(self, name: str) -> bool:
         """True or false."""
-        return self._typed(name, bool, "true or false")
+        return self.read(name, bool)
 
     def integer(self, name: str, *, least: int = 0, most: int = LARGEST_INTEGER) -> int:
         """A whole number from `least` to `most`."""
-        return self._in_bounds(name, self.value(name), least=least, most=most)
+        return self.read(name, int, least=least, most=most)
 
     def number(self, name: str, *, least: float = 0, most: float = math.inf) -> float:
         """A finite number from `least` to `most`."""
-        return self._number(name, self.value(name), least=least, most=most, expected="a number")
+        return self.read(name, float, least=least, most=most)
 
     def number_or_none(self, name: str, *, most: float = math.inf) -> float | None:
         """A number of at least 0, or null; an absent field is null."""
-        if name not in self._values or self.value(name) is None:
-            return None
-        return self._number(name, self.value(name), least=0, most=most, expected="a number or null")
+        return self.read(name, float | None, most=most) if name in self else None
 
     def numbers(self, name: str, *, least: float = 0, most: float = math.inf) -> tuple[float, ...]:
         """A list of finite numbers, each from `least` to `most`."""
@@ -260,7 +261,7 @@ class Fields:
 
     def integers(self, name: str, *, most_integers: int, most: int) -> tuple[int, ...]:
         """A list of at most `most_integers` whole numbers, each from 0 to `most`."""
-        values = cast("list[object]", self._typed(name, list, "a list of whole numbers"))
+        values = self.items(name)
         if len(values) > most_integers:
             raise self.error(name, f"has {len(values)} entries; expected at most {most_integers}")
         return tuple(self._in_bounds(name, value, least=0, most=most) for value in values)
@@ -282,9 +283,6 @@ class Fields:
             read.append((width, number))
         return tuple(read)
 
-    def _typed(self, name: str, kind: type[_T], expected: str) -> _T:
-        return self._checked(name, self.value(name), kind, expected)
-
     def _checked(self, name: str, value: object, kind: type[_T], expected: str) -> _T:
         if not isinstance(value, kind):
             raise self.error(name, f"is {_kind(value)}; expected {expected}")
@@ -297,9 +295,9 @@ class Fields:
             raise self.error(name, f"is {shown(str(value))}; expected {least} to {most}")
         return value
 
-    def _number(self, name: str, value: object, *, least: float, most: float, expected: str) -> float:
+    def _number(self, name: str, value: object, *, least: float, most: float) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.error(name, f"is {_kind(value)}; expected {expected}")
+            raise self.error(name, f"is {_kind(value)}; expected a number")
         if not least <= value <= min(most, sys.float_info.max):
             bounds = f"{least:g} to {most:g}" if math.isfinite(most) else f"at least {least:g}"
             raise self.error(name, f"is {shown(str(value))}; expected {bounds}")

@@ -9,15 +9,13 @@ import os
 import stat
 import sys
 import zlib
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from elmokit.system.messages import readable_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
 
 STDIN = "-"
 

@@ -18,7 +18,7 @@ if sys.platform != "win32":
     import fcntl
 
 _NOT_SUPPORTED = (errno.EOPNOTSUPP, errno.ENOTSUP)  # one number on Linux, two on macOS, where `flock` gives the second
-_NOT_POSSIBLE = (errno.ENOLCK, errno.ENOSYS, *_NOT_SUPPORTED, errno.EACCES, errno.EPERM, errno.EROFS)
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, *_NOT_SUPPORTED, errno.EACCES, errno.EPERM, errno.EROFS)
 """Of file systems without locks, and of folders in which no file can be made."""
 
 
@@ -49,7 +49,7 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
                 f"{name}: the lock belongs to another user; wait until the process of that user has ended, or remove "
                 f"{path} if it was killed"
             ) from None
-        if error.errno not in _NOT_POSSIBLE:
+        if error.errno not in NO_LOCKS:
             raise OSError(error.errno, error.strerror, name) from error
         with suppress(OSError):
             path.unlink()  # one that was made, and cannot be locked
@@ -67,9 +67,12 @@ def lock(target: str | os.PathLike[str]) -> Generator[None]:
 
 
 def remove_stale_lock(target: str | os.PathLike[str]) -> None:
-    """Remove the lock that a killed process left of a file or folder, unless a process holds it."""
+    """Remove the lock that a killed process left of a file or folder, unless another process holds it.
+
+    Raises the other errors of `lock`.
+    """
     if _lock_path(target).exists():
-        with suppress(OSError), lock(target):
+        with suppress(InUseError), lock(target):
             pass
 
 

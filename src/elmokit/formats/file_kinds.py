@@ -161,5 +161,5 @@ def _is_tar(head: bytes) -> bool:
 def _start_unpacked(path: Path) -> bytes:
     try:
         return next(read_chunks(path, size=512), b"")
-    except (OSError, ValueError):
+    except ValueError:  # it is damaged
         return b""

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from elmokit.files.json_fields import read_json_object
-from elmokit.formats.file_kinds import ADVICE, ARCHIVES, FileKind, kind_of
+from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
+from elmokit.formats.file_kinds import ADVICE, ARCHIVES, PICKLES, FileKind, kind_of
 from elmokit.formats.names import pair_paths, resolve_model
 from elmokit.system.messages import FormatError, listed
 
@@ -74,6 +75,8 @@ class ModelFiles:
         for path, kind in self.given.items():
             if kind is FileKind.BROKEN_JSON:
                 read_json_object(path)  # raises an error that says what is wrong with it
+            if kind in PICKLES and looks_like_torch_file(path):
+                read_torch_file(path)  # raises an error that says what is wrong with it, if that is why
         if not self.given:
             folders = sorted(path.name for path in self.path.iterdir())
             if folders:

@@ -190,8 +190,9 @@ class _ScalarMix(nn.Module):
 
 def _normalised(layers: Float[Tensor, "L B U E"], mask: Bool[Tensor, "B U"]) -> Float[Tensor, "L B U E"]:
     """Layers of mean 0 and variance 1 over all real positions, boundaries included; padding gets other values."""
-    real = mask[:, :, None].to(layers.dtype)
-    count = mask.sum() * layers.shape[-1]
-    mean = layers.sum(dim=(1, 2, 3), keepdim=True) / count  # padding is zero
-    variance = ((layers - mean) * real).square().sum(dim=(1, 2, 3), keepdim=True) / count
-    return (layers - mean) / torch.sqrt(variance + 1e-12)
+    wide = layers.to(torch.promote_types(layers.dtype, torch.float32))  # no sum in float16 exceeds 65,504
+    real = mask[:, :, None].to(wide.dtype)
+    count = mask.sum() * wide.shape[-1]
+    mean = wide.sum(dim=(1, 2, 3), keepdim=True) / count  # padding is zero
+    variance = ((wide - mean) * real).square().sum(dim=(1, 2, 3), keepdim=True) / count
+    return ((wide - mean) / torch.sqrt(variance + 1e-12)).to(layers.dtype)

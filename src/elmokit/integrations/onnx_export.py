@@ -23,7 +23,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from elmokit.files.atomic import atomic_write, remove_leftovers_of, temporary_folder
+from elmokit.files.atomic import atomic_write, check_output, remove_leftovers_of, temporary_folder
+from elmokit.files.locks import lock, remove_stale_lock
 from elmokit.formats.config_json import fields_of
 from elmokit.layers.char_encoder import CharEncoder
 from elmokit.layers.projected_lstm import FORGET_BIAS, ProjectedLSTM, ProjectedLSTMLayer
@@ -74,17 +75,19 @@ def export_onnx(bilm: BiLM, path: str | Path, *, model_name: str) -> ExportedMod
     (L,B,T,2D) and `mask` (B,T). The metadata contain the name of the model, its config and the version of elmokit.
 
     Raises ValueError without the extra, when this version of torch cannot export, and when the result of onnxruntime
-    differs; FileExistsError when the file exists.
+    differs; FileExistsError when the file exists; InUseError, an OSError, when another process is writing it.
     """
     if bilm.config.lookup is not None:
         raise ValueError("the ONNX export is for models that read bytes; this one looks its words up in dictionaries")
     path = Path(path)
     weights_path = path.with_name(f"{path.name}.data")  # the graph refers to it by this name
     _check_free(path, weights_path)
+    check_output(path)
     onnxruntime, scan = _onnxruntime(), torch_scan()
     if {(weight.device.type, weight.dtype) for weight in bilm.parameters()} != {("cpu", torch.float32)}:
         raise ValueError("the ONNX export needs a biLM in float32 on the CPU: use bilm.float().cpu()")
-    with atomic_write(path) as unfinished, temporary_folder(path) as folder:
+    with lock(path), atomic_write(path) as unfinished, temporary_folder(path) as folder:
+        _check_free(path, weights_path)  # again, now that no other process can make it
         draft = folder / path.name
         draft_weights = draft.with_name(weights_path.name)
         program = _program(ExportableBiLM(bilm, scan))
@@ -195,7 +198,8 @@ def _check_free(path: Path, weights_path: Path) -> None:
         raise ValueError(f"{path}: the name of an ONNX file must end in .onnx")
     for file in (path, weights_path):
         if os.path.lexists(file):
-            remove_leftovers_of(file)  # of a process that was killed when the file was whole
+            remove_stale_lock(path)  # of a process that was killed when the file was whole
+            remove_leftovers_of(file)
             raise FileExistsError(f"{file} exists; choose another name or remove it")
 
 

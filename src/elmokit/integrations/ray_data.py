@@ -1,8 +1,8 @@
 """Parquet files embedded on all cores or GPUs of one machine or of a cluster, with Ray Data.
 
 Each row group of the input is a block of the pipeline, which an actor with a model of its own embeds and writes as a
-file (`vectors/embed_pieces.py`). Ray starts an actor again that has died, and gives its block to one that lives; files
-that are complete are passed over, so the same call continues what was stopped.
+file (`vectors/jobs/embed_pieces.py`). Ray starts an actor again that has died, and gives its block to one that lives;
+files that are complete are passed over, so the same call continues what was stopped.
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ from typing import TYPE_CHECKING, Any
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.system.python import require
-from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from elmokit.elmo.layer_choice import Layers
     from elmokit.layers.packed.linear import Precision
+
+FIRST_PAUSE = 2.0
+"""Seconds before a block whose files could not be read or written is tried again; each further pause is twice as long.
+Ours: three retries wait 14 seconds, in which a network file system can come back."""
+LONGEST_PAUSE = 60.0
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,8 @@ class RayResources:
     """Actors, each with a core or GPU and a model of its own; None takes all cores, or all GPUs."""
     on_gpus: bool = False
     retries: int = 3
-    """How often a block is tried again when its actor died, or its files could not be read or written."""
+    """How often a block is tried again when its actor died, or, after a pause that doubles each time, when its files
+    could not be read or written."""
 
     def __post_init__(self) -> None:
         if (self.workers is not None and self.workers < 1) or self.retries < 0:
@@ -146,9 +152,12 @@ class PieceEmbedder:
         }
 
     def _embed(self, piece: Piece) -> EmbeddedPiece:
+        pause = FIRST_PAUSE
         for _ in range(self._retries):
             with suppress(OSError):  # of a file system that does not answer for a while
                 return embed_piece(self._elmo, piece, self._settings)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
         return embed_piece(self._elmo, piece, self._settings)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from elmokit.layers.highway import Highway
@@ -148,7 +149,10 @@ class _ConvolveAndMax(torch.autograd.Function):
         return largest.to(weight.dtype)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor, Tensor, None]:
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - torch's stubs give the decorator other names
+        ctx: Any, *gradients: Tensor
+    ) -> tuple[None, Tensor, Tensor, None]:
         character_ids, embedding, weight, where = cast("tuple[Tensor, ...]", ctx.saved_tensors)
         num_filters, _, width = weight.shape
         to_embedding = torch.zeros_like(embedding)

@@ -19,12 +19,14 @@ _ABOUT_DEVICES = re.compile(
 
 
 def find_device(given: str | torch.device | None) -> torch.device:
-    """The device of that name (`cpu`, `cuda`, `cuda:1`, ...); by default the GPU if there is one, else the CPU.
+    """The device of that name (`cpu`, `cuda`, `cuda:1`, `mps`, ...); by default the GPU if there is one, else the CPU.
 
     Raises ValueError, which says what there is, for a device that is unknown or that this machine does not have.
     """
     if given is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
         device = torch.device(given)
         if device.type == "cuda":  # nothing is computed: that would take memory of every GPU that is asked for
@@ -37,6 +39,7 @@ def find_device(given: str | torch.device | None) -> torch.device:
         if is_there:
             return device
     gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    gpus += ["mps"] if torch.backends.mps.is_available() else []
     raise ValueError(f"device {str(given)!r} cannot be used here; there is {', '.join(['cpu', *gpus])}")
 
 
@@ -44,6 +47,8 @@ def describe_machine(device: torch.device) -> str:
     """The hardware of a device, threads of a CPU and version of torch, for a record of what was measured on it."""
     if device.type == "cuda":
         name = torch.cuda.get_device_name(device)
+    elif device.type == "mps":
+        name = f"{torch.backends.mps.get_name()}, {torch.backends.mps.get_core_count()} GPU cores"
     else:
         name = f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}, {torch.get_num_threads()} threads"
     return f"{name}, torch {torch.__version__}"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import torch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 R = TypeVar("R")
 

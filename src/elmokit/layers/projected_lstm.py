@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from elmokit.layers.devices import without_autocast
@@ -243,7 +244,10 @@ class _Recurrence(torch.autograd.Function):
         return outputs, running_cell, running_output
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - torch's stubs give the decorator other names
+        ctx: Any, *gradients: Tensor
+    ) -> tuple[Tensor | None, ...]:
         grad_outputs, grad_cell, grad_output = gradients
         settings: _Settings = ctx.settings
         input_weight, recurrent_weight, projection_weight, carry_mask, first_cell = ctx.saved_tensors[:5]

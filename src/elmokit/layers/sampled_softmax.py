@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from elmokit.layers.devices import widest_float
 
@@ -152,7 +153,10 @@ class _LossOverClasses(torch.autograd.Function):
         return (total / len(hidden)).to(hidden.dtype)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride] - torch's stubs give the decorator other names
+        ctx: Any, *gradients: Tensor
+    ) -> tuple[Tensor | None, ...]:
         scale = gradients[0]
         to_hidden, to_true, to_weight, to_offsets = cast("tuple[Tensor, ...]", ctx.saved_tensors)
         return (to_hidden * scale, to_true * scale, to_weight * scale, to_offsets * scale, None, None)

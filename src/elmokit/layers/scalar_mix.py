@@ -54,9 +54,10 @@ def normalise_layers(layers: Float[Tensor, "L B T D"], mask: Bool[Tensor, "B T"]
     learned. This is not the usual layer norm of each token: the vectors of a sentence depend on its batch. The mask
     should leave out the sentence boundaries, as bilm-tf does (AllenNLP includes them).
     """
-    real = mask[..., None].to(layers.dtype)
-    count = (real.sum() * layers.shape[-1]).clamp(min=1)
-    mean = (layers * real).sum(dim=(1, 2, 3), keepdim=True) / count
-    centred = (layers - mean) * real
+    wide = layers.to(torch.promote_types(layers.dtype, torch.float32))  # float16 counts no further than 65,504
+    real = mask[..., None].to(wide.dtype)
+    count = (real.sum() * wide.shape[-1]).clamp(min=1)
+    mean = (wide * real).sum(dim=(1, 2, 3), keepdim=True) / count
+    centred = (wide - mean) * real
     variance = centred.square().sum(dim=(1, 2, 3), keepdim=True) / count
-    return centred * torch.rsqrt(variance + 1e-12)
+    return (centred * torch.rsqrt(variance + 1e-12)).to(layers.dtype)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from elmokit.metrics.score import percentage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)  # ASCII punctuation only, as in the script
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from elmokit.metrics.score import Score
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 M = TypeVar("M", bound="Hashable")
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from elmokit.metrics.score import Accuracy, Score, add_by_label, scores_by_label
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
 
 L = TypeVar("L", bound="Hashable")
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from elmokit.metrics.score import Score, add_by_label, scores_by_label
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _PREDICATE = "V"  # the predicate itself is given, so it is reported but left out of the overall score
 _CONTINUATION = "C-"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Hashable, Mapping
+from typing import TypeVar
 
 L = TypeVar("L", bound="Hashable")
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from elmokit.metrics.score import Accuracy, Score, add_by_label, scores_by_label
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 # Prefixes of a span's first, inner and last token, and of a span of one token.
 _PREFIXES = {"IOB1": "IIII", "BIO": "BIIB", "BIOUL": "BILU", "IOBES": "BIES"}

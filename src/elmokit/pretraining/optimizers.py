@@ -17,9 +17,9 @@ def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> to
     """The optimiser of all weights; with `muon` it is Muon for some matrices and AdamW for everything else."""
     parameters = [*bilm.parameters(), *softmax.parameters()]
     if config.optimizer == "adagrad":
-        on_cpu = all(parameter.device.type == "cpu" for parameter in parameters)  # CUDA has no fused Adagrad
+        fused = all(map(_has_fused_adagrad, {parameter.device for parameter in parameters}))
         return torch.optim.Adagrad(
-            parameters, lr=config.learning_rate, initial_accumulator_value=1.0, eps=0.0, fused=on_cpu
+            parameters, lr=config.learning_rate, initial_accumulator_value=1.0, eps=0.0, fused=fused
         )
     if config.optimizer == "muon":
         matrices = _matrices(bilm, everywhere=config.muon_for == "all")
@@ -63,6 +63,17 @@ class CombinedOptimizer:
 
     def _num_first(self) -> int:
         return sum(len(group["params"]) for group in self.parts[0].param_groups)
+
+
+def _has_fused_adagrad(device: torch.device) -> bool:
+    """Whether torch makes a step of Adagrad in one kernel there: on GPUs that depends on its version."""
+    parameter = torch.nn.Parameter(torch.zeros(1, device=device))
+    parameter.grad = torch.zeros_like(parameter)
+    try:
+        torch.optim.Adagrad([parameter], fused=True).step()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _matrices(bilm: BiLM, *, everywhere: bool) -> list[torch.nn.Parameter]:

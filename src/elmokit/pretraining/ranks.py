@@ -119,11 +119,16 @@ class Ranks:
 
 @contextmanager
 def join_ranks(device: torch.device) -> Generator[Ranks]:
-    """Join the group that torchrun's environment describes, and leave it at the end; without torchrun, join nothing."""
+    """Join the group that torchrun's environment describes, and leave it at the end; without torchrun, join nothing.
+
+    Raises ValueError for several processes on an Apple GPU, for which torch has no all-reduce.
+    """
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     if world_size == 1:
         yield Ranks(device=device)
         return
+    if device.type == "mps":
+        raise ValueError(f"{world_size} processes cannot share Apple's GPU; give device='cpu' (--device cpu)")
     if device.type == "cuda":  # each process of a machine has a GPU of its own
         device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
         torch.cuda.set_device(device)

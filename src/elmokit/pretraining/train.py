@@ -123,10 +123,11 @@ def resume_pretraining(
     are the files that the run reads, in their order, if they have moved. `on_step` is as in `pretrain`.
 
     A damaged checkpoint is passed over with a warning. If none can be read, ValueError says what is wrong with each
-    and nothing is changed; `from_start` trains such a run again from its first step, unless it was fine-tuned. Raises
-    FileNotFoundError if the folder is not a run, or a shard or the run's held-out text is gone, ValueError for a shard
-    of another size than the run started with and for changes to a run that `patience` has ended, and InUseError, an
-    OSError, if another process has the run.
+    and nothing is changed; `from_start` trains such a run again from its first step, unless it was fine-tuned. A disk
+    that cannot be read is not damage: its OSError ends the call, and nothing is changed. Raises FileNotFoundError if
+    the folder is not a run, or a shard or the run's held-out text is gone, ValueError for a shard of another size than
+    the run started with and for changes to a run that `patience` has ended, and InUseError, an OSError, if another
+    process has the run.
     """
     run_dir, shards = Path(run_dir).expanduser(), as_paths(shards)
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
@@ -140,7 +141,7 @@ def resume_pretraining(
         run = Run(run_dir, config, found.shards, vocabulary, ranks=ranks)
         run.load_newest(started_from=record.started_from, from_start=from_start)
         if shards or not run.progress.finished(config):
-            check_same_text(found, run_dir)
+            ranks.from_first(lambda: check_same_text(found, run_dir))
         _check_can_continue(run, is_changed=config != record.config)
         if ranks.first:
             here = {"step": run.progress.step, "num_tokens": run.progress.num_tokens}
@@ -173,7 +174,8 @@ def begin(
         ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
         config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
         config = ranks.broadcast_from_first(config)  # the measured precision may differ between processes
-        record = with_contents(replace(record, config=config))
+        record = replace(record, config=config)
+        record = ranks.from_first(lambda: with_contents(record))
         check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
         run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
         warn_of_text(run.shards, vocabulary, run.bilm.spelling)

@@ -10,7 +10,8 @@ import json
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistics import Statistic, paired_t
+from elmokit.metrics.interval import paired_t
+from elmokit.metrics.statistic import Statistic
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
 from elmokit.tasks.all_tasks import find_task
 

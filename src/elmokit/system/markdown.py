@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from elmokit.system.messages import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 ABSENT = "–"
 """What a cell shows where there is no value."""

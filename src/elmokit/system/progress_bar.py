@@ -6,12 +6,9 @@ import sys
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING
+from typing import NoReturn
 
 from tqdm import tqdm
-
-if TYPE_CHECKING:
-    from typing import NoReturn
 
 DELAY = 2  # seconds; what is done sooner shows no bar
 _TICK = 1  # seconds

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import groupby, zip_longest
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from elmokit.system.messages import quoted
 from elmokit.text.tokenizer import tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def token_offsets(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ Arrays hold every id shifted by one (`SHIFT`), so that a row of zeros is the pad
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,6 @@ from elmokit.text.character_numbers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
 BEGIN_SENTENCE = "<S>"

@@ -6,6 +6,7 @@ are the tokens `<S>` and `</S>` for every model.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,8 +17,6 @@ from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids,
 from elmokit.text.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
 _BEGIN_WORD, _END_WORD = "<eow>", "<bow>"  # ELMoForManyLangs reads them in each other's place, also when it trains

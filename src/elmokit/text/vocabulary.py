@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +14,6 @@ from elmokit.system.messages import count
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
 UNKNOWN = "<UNK>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -15,8 +16,6 @@ from elmokit.files.lines import read_chunks, read_lines
 from elmokit.system.messages import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from jaxtyping import Float32
 
 MAX_DIM = 10_000

@@ -1,13 +1,14 @@
 """Cache of a frozen biLM's layer activations: computed once per sentence, kept on disk in float16, memory-mapped.
 
-The cache has a folder for each model, named by its fingerprint. Sentences that are added together are a piece of it:
-`NAME.npy` and `NAME.offsets.npy`, vectors as `save_vectors` writes them, and `NAME.keys.npy`, a 128-bit hash of each
-sentence's tokens. When the cache would exceed its limit, the least recently used pieces are removed before another
-one is written.
+The cache has a folder for each model, named by its fingerprint and, unless that is float32, its precision. Sentences
+that are added together are a piece of it: `NAME.npy` and `NAME.offsets.npy`, vectors as `save_vectors` writes them, and
+`NAME.keys.npy`, a 128-bit hash of each sentence's tokens. When the cache would exceed its limit, the least recently
+used pieces are removed before another one is written.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -47,6 +48,9 @@ _OTHER_FOLDER = (
     "(--no-cache or cache=None)"
 )
 
+_PASSED_OVER = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS)
+"""Of a piece that another process has removed, and of a cache that may only be read."""
+
 _ACTIVATIONS: weakref.WeakSet[Activations] = weakref.WeakSet()
 """Of this process: what they use is not removed."""
 
@@ -73,7 +77,8 @@ class Activations:
             folder = held.enter_context(temporary_folder(Path(tempfile.gettempdir()) / "elmokit-activations"))
             folder.chmod(0o700)  # as text that is embedded may be nobody else's business
             weakref.finalize(self, held.close)
-        self.folder = folder / VERSION / elmo.fingerprint()
+        exact = elmo.precision == "float32"
+        self.folder = folder / VERSION / (elmo.fingerprint() + ("" if exact else f"-{elmo.precision}"))
         self._given_folder = given_folder
         self._kept: dict[Key, tuple[Path, int]] = {}  # the piece that holds a sentence, and its number in it
         self._pieces: dict[Path, FlatVectors] = {}
@@ -161,8 +166,11 @@ class Activations:
     def _use(self, keys_paths: Set[Path]) -> None:
         """Note that this process reads these pieces, and when."""
         for keys_path in keys_paths - self._used:
-            with suppress(OSError):  # removed by another process, or a cache that may only be read
+            try:
                 os.utime(keys_path)
+            except OSError as error:
+                if error.errno not in _PASSED_OVER:
+                    raise
         self._used |= keys_paths
 
     def _open_pieces(self) -> None:

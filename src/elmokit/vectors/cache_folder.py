@@ -1,7 +1,8 @@
 """The folder of cached activations: what is in it, how large it may be, and clearing it.
 
-`activations-2/FINGERPRINT/` has the pieces of a model, three files each. A piece may be removed at any time: a process
-that has it open keeps reading it, and one that finds it incomplete makes it again.
+`activations-2/FINGERPRINT/` has the pieces of a model, three files each, `FINGERPRINT-int8/` those of the same model in
+int8. A piece may be removed at any time: a process that has it open keeps reading it, and one that finds it incomplete
+makes it again.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ class CachedPiece:
     """What was added to the cache at once."""
 
     model: str
-    """Fingerprint."""
+    """Fingerprint, and the precision unless that is float32."""
     keys_path: Path
     num_bytes: int
     last_used: float
     """Seconds since 1970."""
 
     def remove(self) -> int:
-        """Remove its files, except for those that cannot be removed, and return the number of bytes freed."""
+        """Remove its files, except for those that may not be removed, and return the number of bytes freed."""
         stem = self.keys_path.name.removesuffix(KEYS_ENDING)
         freed = 0
         for ending in _ENDINGS:
             path = self.keys_path.with_name(stem + ending)
-            with suppress(OSError):  # removed by another process, or in use where that forbids it
+            with suppress(FileNotFoundError, PermissionError):  # removed by another process; of another user, or in use
                 size = path.stat().st_size
                 path.unlink()
                 freed += size

@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -131,3 +136,27 @@ def test_the_default_dtype_and_device_of_the_program_do_not_choose_the_kernel(pr
 def test_an_unknown_precision_is_refused():
     with pytest.raises(ValueError, match="precision is 'float8'; expected one of float32, bfloat16, int8, auto"):
         kernel_for("float8", random(16, 32))  # type: ignore[arg-type]
+
+
+def test_two_threads_that_make_int8_weights_leave_the_engine_of_torch_as_it_was(monkeypatch: pytest.MonkeyPatch):
+    others = [engine for engine in torch.backends.quantized.supported_engines if engine not in ("fbgemm", "none")]
+    if not packed_linear._works(Int8) or not others:
+        pytest.skip("torch has no int8 products of FBGEMM here, or nothing else")
+    monkeypatch.setattr(torch.backends.quantized, "engine", others[0])
+    prepack: Any = torch.ops.quantized.linear_prepack
+    seen: list[str] = []
+
+    def prepack_slowly(*given: object) -> object:
+        time.sleep(0.1)
+        seen.append(torch.backends.quantized.engine)
+        return prepack(*given)
+
+    operators = SimpleNamespace(linear_prepack=prepack_slowly)
+    monkeypatch.setattr(packed_linear, "_fbgemm", operators)
+    threads = [threading.Thread(target=Int8, args=(torch.ones(16, 32), None), kwargs={"levels": 127}) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.03)
+    for thread in threads:
+        thread.join()
+    assert seen == 3 * ["fbgemm"] and torch.backends.quantized.engine == others[0]

@@ -101,9 +101,7 @@ def test_an_interrupted_training_ends_with_the_weights_of_one_that_was_not(
         train_context2vec([shard], run, settings)
     with pytest.raises(KeyboardInterrupt):
         train_context2vec([shard], run, settings, resume=True)
-    with pytest.raises(
-        ValueError, match="holds a run with other epochs, files, contents of files; expected"
-    ):
+    with pytest.raises(ValueError, match="holds a run with other epochs, files, contents of files; expected"):
         train_context2vec([shard, shard], run, [*SETTINGS, "epochs=8"], resume=True)
     text = shard.read_bytes()
     shard.write_bytes(text.swapcase())

@@ -49,7 +49,7 @@ def test_a_toy_translation_is_learnt_by_heart_and_its_encoder_is_cove(
     assert len(lines) == 40
     assert lines[39]["loss"] < 0.1 < lines[0]["loss"]
     out = tmp_path / "out.npy"
-    embed = ["embed", str(files[0]), "-o", str(out), "--with", f"cove:{run}"]
+    embed = ["embed", f"cove:{run}", str(files[0]), "-o", str(out)]
     assert main([*embed, "--word-vectors", str(tmp_path / "glove.txt")]) == 0
     assert load_vectors(out)[0].shape == (2, 3, 32)
     assert main(embed) == 2

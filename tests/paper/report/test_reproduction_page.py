@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.metrics.statistics import Statistic
+from elmokit.metrics.statistic import Statistic
 from paper.printed import FIGURE_2, PaperTable, Printed
 from paper.report.reproduction_page import reproduction_page
 from paper.reproduction import OurRow, OurTable, Reproduction

@@ -14,8 +14,10 @@ of oneDNN and FBGEMM are private to torch, so each kernel is tried before it is 
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
@@ -24,8 +26,6 @@ from torch import Tensor
 from torch.nn import functional
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jaxtyping import Float
 
 Precision = Literal["float32", "bfloat16", "int8", "auto"]
@@ -43,6 +43,8 @@ ROWS_TOGETHER = 8
 per number of rows."""
 ROWS_AT_ONCE = 1024
 """Rows of a weight that are rounded to whole numbers together."""
+_ENGINE_LOCK = threading.Lock()
+"""Torch's engine and the filters of warnings are those of all threads, two of which may load a model."""
 _TINY = torch.finfo(torch.float32).tiny
 
 _torch: Any = torch
@@ -206,8 +208,8 @@ class Int8:
         self.levels = levels or _levels(Int8)
         self.bias = bias
         whole, scales = _whole_numbers(weight)
-        chosen = torch.backends.quantized.engine
-        with warnings.catch_warnings():
+        with _ENGINE_LOCK, warnings.catch_warnings():
+            chosen = torch.backends.quantized.engine
             warnings.simplefilter("ignore")  # torch deprecates qint8 tensors; without them `_works` will be False
             torch.backends.quantized.engine = "fbgemm"
             try:

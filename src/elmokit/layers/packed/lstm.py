@@ -6,6 +6,7 @@ value, and the factors of two are part of the weights, which does not change a s
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from jaxtyping import Float, Int
 
     from elmokit.layers.packed.linear import Kernel

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from elmokit.files.lines import split_tokens
 from elmokit.system.messages import quoted
 from elmokit.text.corpora.cells import refuse_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from elmokit.system.messages import quoted
 from elmokit.text.corpora.cells import plain_token, refuse_json
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 BEGIN = "#begin document"
 

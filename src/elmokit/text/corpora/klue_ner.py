@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from elmokit.system.messages import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _COMMENT = "##"
 _FIRST_COMMENTS = ("## 토큰, 레이블 구분자", "## klue-ner")

@@ -1,0 +1,96 @@
+"""Intervals of the difference between two systems: paired bootstrap over test items, or Student's t over seeds.
+
+The bootstrap is that of Efron and Tibshirani (1993), used for language systems by Koehn (2004): test items are drawn
+with replacement, the same ones for both systems, and the interval holds the middle of the differences.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+Counts = tuple[float, ...]
+"""What one test item adds to the sums that a score is computed from, such as correct, predicted and gold spans."""
+
+CONFIDENCE = 0.95
+RESAMPLES = 1000
+_T_QUANTILES = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+)
+"""The 97.5 % quantiles of Student's t for 1 to 20 degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A difference and its 95 % interval, in the unit of the score."""
+
+    estimate: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        """The difference and its bounds, such as `+1.54 [0.80, 2.31]`."""
+        return f"{self.estimate:+.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def paired_bootstrap(
+    first: Sequence[Sequence[Counts]],
+    second: Sequence[Sequence[Counts]],
+    *,
+    score: Callable[[Counts], float],
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """The gain of the second system over the first, with the 95 % interval of a percentile bootstrap over items.
+
+    first, second: the counts of every test item, for each run of a system (one per seed); all runs have the same items.
+    score: turns the sums of the counts into a score; that of a system is the mean over its runs.
+    Raises ValueError for no items, and for runs with different numbers of items.
+    """
+    runs = [*first, *second]
+    sizes = {len(items) for items in runs}
+    if not first or not second or len(sizes) != 1 or sizes == {0}:
+        raise ValueError(f"runs with {sorted(sizes)} test items; expected the same items, at least one, for all runs")
+    rows = Counter(tuple(number for item in items for number in item) for items in zip(*runs, strict=True))
+    widths = [len(items[0]) for items in runs]
+
+    def gain(sums: Sequence[float]) -> float:
+        starts = [0, *accumulate(widths)]
+        scores = [score(tuple(sums[start:end])) for start, end in zip(starts, starts[1:], strict=False)]
+        return statistics.fmean(scores[len(first) :]) - statistics.fmean(scores[: len(first)])
+
+    distinct, times = np.array(list(rows), float), np.array(list(rows.values()))
+    drawn = np.random.default_rng(seed).multinomial(times.sum(), times / times.sum(), size=resamples)
+    gains = [gain(sums) for sums in (drawn @ distinct).tolist()]
+    low, high = np.quantile(gains, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist()
+    return Interval(gain((times @ distinct).tolist()), low, high)
+
+
+def paired_t(differences: Sequence[float]) -> Interval | None:
+    """The mean of differences between runs of the same seed, with Student's interval; None for a single difference.
+
+    Raises ValueError for none.
+    """
+    if not differences:
+        raise ValueError("no differences; expected at least 1")
+    if len(differences) == 1:
+        return None
+    mean = statistics.fmean(differences)
+    margin = _t_quantile(len(differences) - 1) * statistics.stdev(differences) / math.sqrt(len(differences))
+    return Interval(mean, mean - margin, mean + margin)
+
+
+def _t_quantile(degrees: int) -> float:
+    """The 97.5 % quantile; above 20 degrees of freedom by its expansion (Abramowitz and Stegun, 1964, 26.7.5)."""
+    if degrees <= len(_T_QUANTILES):
+        return _T_QUANTILES[degrees - 1]
+    x = statistics.NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    terms = (x, (x**3 + x) / 4, (5 * x**5 + 16 * x**3 + 3 * x) / 96, (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384)
+    return sum(term / degrees**power for power, term in enumerate(terms))

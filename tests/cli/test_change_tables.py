@@ -1,0 +1,46 @@
+import json
+from pathlib import Path
+
+from elmokit.analysis.semantic_change.change import MovedContext, SemanticChange, UsesInCorpus, WordChange
+from elmokit.analysis.semantic_change.distances import Distance, Distances
+from elmokit.cli.change_tables import NUM_SHOWN, change_json, change_rows, change_text
+
+DISTANCE = Distance(0.25, 0.1, 0.4, 0.01, 0.002, 0.004)
+CONTEXT = MovedContext(Path("old.txt"), 3, 10, tuple(f"t{number}" for number in range(20)), 0.5)
+
+
+def result_of(*words: str) -> SemanticChange:
+    uses = UsesInCorpus(1200, 200, (CONTEXT,))
+    distances = Distances(DISTANCE, DISTANCE, DISTANCE)
+    return SemanticChange(
+        tuple(WordChange(word, "top", distances, uses, UsesInCorpus(7, 7, ())) for word in words), {"zebra": (0, 3)}
+    )
+
+
+def test_the_text_shows_words_contexts_and_what_was_left_out():
+    text = change_text(result_of("plane", "b\x1bad"))
+    assert "layer top" in text and "left out, because there are too few uses: zebra (0 and 3)" in text
+    assert "plane    1,200     7   0.250  [0.100, 0.400]  0.002  0.004" in text
+    assert "plane, corpus 1, +0.500: ... t2 t3 t4 t5 t6 t7 t8 t9 [t10] t11 t12 t13 t14 t15 t16 t17 t18 ..." in text
+    assert "\x1b" not in text and "b\\x1bad" in text
+
+
+def test_of_many_words_the_first_are_shown():
+    text = change_text(result_of(*(f"word{number}" for number in range(NUM_SHOWN + 2))))
+    assert "and 2 more words with a smaller excess" in text and "word21" not in text
+
+
+def test_the_table_has_a_row_per_word_and_a_column_per_number():
+    names, row = change_rows(result_of("plane"))
+    assert len(names) == len(set(names)) == len(row) == 6 + 3 * 6
+    cells = dict(zip(names, row, strict=True))
+    assert (cells["word"], cells["uses_1"], cells["compared_1"]) == ("plane", "1200", "200")
+    assert (cells["excess"], cells["prt_low"], cells["apd_q"]) == ("0.250000", "0.100000", "0.004000")
+
+
+def test_json_has_everything():
+    found = json.loads(change_json(result_of("눈이")))
+    assert found["too_rare"] == {"zebra": [0, 3]}
+    change = found["changes"][0]
+    assert change["word"] == "눈이" and change["distances"]["excess"]["estimate"] == 0.25
+    assert change["first"]["moved_most"][0]["line"] == 3 and change["first"]["moved_most"][0]["path"] == "old.txt"

@@ -1,0 +1,91 @@
+"""The house rules that neither ruff nor import-linter can hold (ARCHITECTURE.md, pyproject.toml)."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from unmeasured import unmeasured_environment
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "elmokit"
+FILES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_bytes()) for path in sorted(SOURCE.rglob("*.py"))}
+CORE = {"torch", "numpy", "h5py", "tqdm", "jinja2", "filelock"}
+"""The dependencies that pyproject.toml requires; everything else is asked for by `system.python.require`."""
+
+OPENS_ROOMS = {"__init__.py", "tasks/all_tasks.py", "system/python.py"}  # these import by name
+
+
+def run_python(*arguments: str) -> str:
+    """Standard output of a Python that nothing measures."""
+    command, environment = [sys.executable, *arguments], unmeasured_environment()
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
+
+
+def calls(tree: ast.AST, *names: str) -> Iterator[ast.Call]:
+    """Calls of functions of these names, however they are reached (`import_module` or `importlib.import_module`)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in names:
+            yield node
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """The packages that are imported when the code runs."""
+    for node in [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]:
+        tree.body.remove(node)
+    names = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    return {name.partition(".")[0] for name in names}
+
+
+def test_only_the_front_door_has_an_init_file_with_code():
+    assert len(FILES) > 100
+    assert [name for name, tree in FILES.items() if name.endswith("__init__.py") and tree.body] == ["__init__.py"]
+
+
+def test_the_package_runs_on_the_core_dependencies_alone():
+    allowed = {*sys.stdlib_module_names, *CORE, "elmokit"}
+    assert {name: found for name, tree in FILES.items() if (found := imported(tree) - allowed)} == {}
+
+
+def test_optional_packages_are_required_with_an_extra_that_installs_them():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"].keys()
+    for name, tree in FILES.items():
+        if name not in OPENS_ROOMS:
+            for call in calls(tree, "import_module", "__import__"):
+                assert ast.literal_eval(call.args[0]).partition(".")[0] in CORE, f"{name}: goes through require"
+        for call in calls(tree, "require"):
+            assert {ast.literal_eval(each.value) for each in call.keywords if each.arg == "extra"} <= extras, name
+
+
+@pytest.mark.parametrize("module", ["elmokit", "elmokit.cli.main", "elmokit.__main__", "elmokit.model.config"])
+def test_what_must_start_fast_imports_nothing_slow(module: str):
+    assert CORE.isdisjoint(run_python("-c", f"import sys, {module}; print(*sys.modules)").split())
+
+
+def test_inspecting_a_model_needs_no_torch():
+    assert "torch" not in run_python("-c", "import sys, elmokit.formats.inspect; print(*sys.modules)").split()
+
+
+def test_the_explorer_needs_neither_the_paper_nor_the_tasks():
+    loaded = run_python("-c", "import sys, elmokit.web.explore.site; print(*sys.modules)").split()
+    assert not [name for name in loaded if name.startswith(("paper", "elmokit.tasks"))]
+
+
+@pytest.mark.parametrize("arguments", [("-c", "import elmokit"), ("-m", "elmokit", "--help")], ids=["import", "help"])
+def test_starts_within_three_tenths_of_a_second(arguments: tuple[str, ...]):
+    """CPU seconds, because other processes may be using the machine."""
+    used: list[float] = []
+    while len(used) < 10 and min(used, default=1.0) > 0.3:
+        before = os.times()
+        run_python(*arguments)
+        after = os.times()
+        used.append(sum(after[2:4]) - sum(before[2:4]))
+    assert min(used) <= 0.3
