@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from torch import nn
     from torch.optim import Optimizer
 
-KIND = {"format": "elmokit-comparator", "version": 1}
+FORMAT = "elmokit-comparator"
+VERSION = 1
 CHECKPOINT_FILE = "checkpoint.safetensors"
 DIGESTS_KEY = "files_sha256"
 
@@ -63,7 +64,7 @@ def comparator_run(
         written = (METRICS_NAME, CHECKPOINT_FILE, result, *others)
         with new_run(run_dir, files=written, resume_with="the same command and --resume, or resume=True"):
             start_writing(run_dir)
-            write_config(run_dir, values, **KIND)
+            write_config(run_dir, values, format=FORMAT, version=VERSION)
             yield
         return
     with existing_run(run_dir):
@@ -84,7 +85,7 @@ def read_comparator_settings(run_dir: Path, system: str) -> Fields:
 
 
 def _read(run_dir: Path, system: str) -> dict[str, Any]:
-    values = read_config(run_dir, **KIND, verb="train-comparator")
+    values = read_config(run_dir, format=FORMAT, version=VERSION, verb="train-comparator")
     if values.get("system") != system:
         raise FormatError(run_dir / CONFIG_NAME, f"is of {values.get('system')!r}; expected {system}")
     return values

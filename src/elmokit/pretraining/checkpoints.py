@@ -225,7 +225,8 @@ def fill(
         softmax.load_state_dict(tensors_under("softmax.", checkpoint.weights))
         bilm.load_state_dict(own)
     except RuntimeError as error:
-        raise FormatError(checkpoint.path / WEIGHTS_NAME, f"is not of the model in config.json: {error}") from error
+        reason = str(error).splitlines()[-1].strip()
+        raise FormatError(checkpoint.path / WEIGHTS_NAME, f"is not of the model in config.json: {reason}") from error
     load_optimizer(optimizer, checkpoint.tensors)
     return _read_state(checkpoint.tensors, bilm)
 

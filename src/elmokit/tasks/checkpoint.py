@@ -144,7 +144,7 @@ def read_checkpoint(
     others = {name: tensor for name, tensor in tensors.items() if not name.startswith(MODEL_PREFIX)}
     weights = tensors_under(MODEL_PREFIX, tensors)
     check_tensors(path, weights, model.state_dict())
-    check_tensors(path, others, _named(average) | expected_optimizer_tensors((optimizer,), others, every=False))
+    check_tensors(path, others, _named(average) | expected_optimizer_tensors(optimizer, others))
     if progress.best_epoch:
         check_tensors(run_dir / BEST_FILE, read_tensors(run_dir / BEST_FILE).tensors, model.state_dict())
     return Checkpoint(progress, weights, [others.pop(name) for name in _named(average)], others)
