@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from elmokit.scoring.minimal_pairs import Sentences
     from paper.reproduction import Request
+    from paper.runs import Evidence
 
 NAME = "blimp"
 PAPERS_TERMS = {"s-selection": "argument_structure"}
@@ -102,26 +103,23 @@ def read_results_of_blimp(paths: Sequence[Path]) -> list[ParadigmResult]:
     return found
 
 
-def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+def our_rows(evidence: Evidence) -> list[OurRow]:
     """A row for each model and direction: the accuracy over all pairs."""
     rows: list[OurRow] = []
-    for model, results in _by(read_results_of_blimp(paths), _model).items():
+    for model, results in _by(read_results_of_blimp(evidence.results), _model).items():
         for direction, accuracy in _sums(results).items():
             measured = f"{len(results)} paradigms, {accuracy.total:,} pairs"
             rows.append(OurRow(f"{model}, {direction}", measured, (Statistic((accuracy.percent,)),), is_extra=True))
     return rows
 
 
-def our_tables(paths: Sequence[Path]) -> list[OurTable]:
-    """For each model, accuracy by phenomenon and by paradigm."""
+def our_tables(evidence: Evidence) -> list[OurTable]:
+    """For each model, accuracy by phenomenon."""
     tables: list[OurTable] = []
-    for model, results in _by(read_results_of_blimp(paths), _model).items():
-        directions = tuple(_sums(results))
-        for title, key in (("phenomena", _term), ("paradigms", _paradigm)):
-            groups = sorted(_by(results, key).items())
-            rows = {name: tuple(Statistic((one.percent,)) for one in _sums(group).values()) for name, group in groups}
-            about = "Accuracy in percent."
-            tables.append(OurTable(f"{model} by {title}", about, directions, rows))
+    for model, results in _by(read_results_of_blimp(evidence.results), _model).items():
+        groups = sorted(_by(results, _term).items())
+        rows = {name: tuple(Statistic((one.percent,)) for one in _sums(group).values()) for name, group in groups}
+        tables.append(OurTable(f"{model} by phenomena", "Accuracy in percent.", tuple(_sums(results)), rows))
     return tables
 
 
@@ -166,10 +164,6 @@ def _model(result: ParadigmResult) -> str:
 
 def _term(result: ParadigmResult) -> str:
     return PAPERS_TERMS.get(result.term, result.term)
-
-
-def _paradigm(result: ParadigmResult) -> str:
-    return result.paradigm
 
 
 REPRODUCTION = Reproduction(

@@ -3,30 +3,51 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.files.atomic import atomic_write
 from elmokit.formats.names import resolve_model
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
+from elmokit.layers.random_numbers import seeded
+from elmokit.model.bilm import BiLM
 from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import finetuning
 from elmokit.pretraining.train import resume_pretraining
 from elmokit.runs.folder import CONFIG_NAME
 from elmokit.scoring.perplexity import perplexity
-from elmokit.tasks.all_tasks import task_recipe
-from paper.random_elmo import random_elmo
+from elmokit.tasks.all_tasks import find_task, task_recipe
+from elmokit.tasks.reading import read_files
+from paper.plan import RANDOM
 from paper.results import append_result, read_results
-from paper.table7 import NAME
-from paper.task_texts import write_task_texts
 
 if TYPE_CHECKING:
-    from elmokit.scoring.perplexity import Perplexity
-    from paper.planned_runs import PlannedModel
-    from paper.task_texts import TaskTexts
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from elmokit.model.config import BiLMConfig
+    from elmokit.scoring.perplexity import Perplexity
+    from elmokit.tasks.config import TaskConfig
+    from elmokit.tasks.task import Task
+    from paper.plan import PlannedModel
+
+RESULTS = "table7"
 RANDOM_SEED = 0
+_PARTS = {"question-answering": ("contexts", "questions")}
+"""The names of an example's sentences, in their order, where the paper measures them apart."""
+
+
+@dataclass(frozen=True)
+class TaskTexts:
+    """Files with the distinct sentences of a data set."""
+
+    train: Path
+    dev: Mapping[str, Path]
+    """By the name of the part: contexts and questions of question answering, and an empty name otherwise."""
+    num_predictions: int
+    """Tokens of the training text, and one end for each sentence."""
 
 
 def make_model(planned: PlannedModel, folder: Path) -> Path:
@@ -36,7 +57,7 @@ def make_model(planned: PlannedModel, folder: Path) -> Path:
     folder's parent, where the runs are.
     """
     found = folder / planned.name
-    if planned.kind == "random":
+    if planned.kind == RANDOM:
         if not (found / CONFIG_NAME).is_file():
             _write_random(planned.start, found)
         return found
@@ -47,7 +68,6 @@ def make_model(planned: PlannedModel, folder: Path) -> Path:
 
 def _texts_of(planned: PlannedModel, folder: Path) -> TaskTexts:
     """The text that a planned model is fine-tuned on, and that of the development set."""
-    assert planned.data is not None, "a fine-tuned model has a data set"
     return write_task_texts(
         planned.task, planned.data, task_recipe(planned.task), folder / f"text-{planned.task}-{planned.data.name}"
     )
@@ -72,8 +92,7 @@ def _finetune(planned: PlannedModel, run_dir: Path) -> None:
 
 def _measure(planned: PlannedModel, tuned: Path, *, results: Path) -> None:
     """Perplexity of each part of the development text before and after, unless it is among the results."""
-    assert planned.data is not None, "a fine-tuned model has a data set"
-    known = {(fields.text("tuned"), fields.text("part")) for fields in read_results([results], NAME)}
+    known = {(fields.text("tuned"), fields.text("part")) for fields in read_results([results], RESULTS)}
     start = str(resolve_model(planned.start))
     for part, text in _texts_of(planned, tuned.parent).dev.items():
         if (planned.name, part) in known:
@@ -90,7 +109,7 @@ def _measure(planned: PlannedModel, tuned: Path, *, results: Path) -> None:
             "before": _numbers(before),
             "after": _numbers(after),
         }
-        append_result(results, NAME, values)
+        append_result(results, RESULTS, values)
 
 
 def _numbers(measured: Perplexity) -> dict[str, float]:
@@ -100,3 +119,38 @@ def _numbers(measured: Perplexity) -> dict[str, float]:
         "backward": measured.backward.perplexity,
         "mean": measured.mean,
     }
+
+
+def random_elmo(config: BiLMConfig, *, seed: int) -> Elmo:
+    """A biLM with the weights that pretraining starts from; they depend on the seed alone."""
+    with seeded(seed):
+        return Elmo(BiLM(config).requires_grad_(False))
+
+
+def write_task_texts(name: str, data: Path, config: TaskConfig, folder: Path) -> TaskTexts:
+    """Write the training and the development text of a task. Raises ValueError and OSError for unreadable data."""
+    task = find_task(name)
+    splits = task.find(data)
+    folder.mkdir(parents=True, exist_ok=True)
+    train = _examples(task, splits.train, config, split="train")
+    dev = _examples(task, splits.dev, config, split="dev")
+    sentences = _distinct(sentence for example in train for sentence in task.sentences(example))
+    parts = {part: folder / f"dev-{part or 'text'}.txt" for part in _PARTS.get(name, ("",))}
+    for number, (part, path) in enumerate(parts.items()):
+        chosen = slice(number, number + 1) if part else slice(None)
+        _write(path, _distinct(sentence for example in dev for sentence in task.sentences(example)[chosen]))
+    _write(folder / "train.txt", sentences)
+    return TaskTexts(folder / "train.txt", parts, sum(len(sentence) + 1 for sentence in sentences))
+
+
+def _examples(task: Task[Any, Any], files: Sequence[Path], config: TaskConfig, *, split: str) -> list[Any]:
+    return read_files(task, files, config.model, name=split, training=split == "train").examples
+
+
+def _distinct(sentences: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+    return list(dict.fromkeys(tuple(sentence) for sentence in sentences if sentence))
+
+
+def _write(path: Path, sentences: Iterable[Sequence[str]]) -> None:
+    with atomic_write(path) as unfinished:
+        unfinished.write_text("".join(" ".join(sentence) + "\n" for sentence in sentences), encoding="utf-8")
