@@ -97,7 +97,7 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         "again; can be repeated",
     )
     parser.add_argument(
-        "--scale", default="cpu", metavar="SCALE", help="size of the training runs: cpu or paper (default: cpu)"
+        "--scale", default="cpu", choices=("cpu", "paper"), help="size of the training runs (default: cpu)"
     )
     parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
     parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="training runs at a time (default: 1)")

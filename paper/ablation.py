@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from elmokit.formats.names import DEFAULT_MODEL
 from paper.plan import DATASETS
 from paper.reproduction import OurRow, OurTable, Reproduction
 from paper.runs import gain_text, measured_on
@@ -49,6 +50,8 @@ class Ablation:
     """Arms whose difference is shown; empty for each arm and the first."""
     tests: bool = False
     """Whether scores are those of test sets."""
+    model: str = DEFAULT_MODEL
+    """The biLM, if the user names no other."""
 
     def plan(self, setup: Setup) -> list[PlannedRun]:
         """The runs."""
@@ -105,7 +108,7 @@ class Ablation:
     def reproduction(self) -> Reproduction:
         """The record for the list of reproductions."""
         reads = "runs of `elmokit train` of its arms"
-        return Reproduction(self.name, self.paper, reads, self.rows, self.details, plan=self.plan)
+        return Reproduction(self.name, self.paper, reads, self.rows, self.details, plan=self.plan, model=self.model)
 
     @property
     def _where(self) -> str:

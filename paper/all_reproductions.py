@@ -21,15 +21,15 @@ REPRODUCTIONS = {
     "table7": "table7.REPRODUCTION",
     "figure1": "figure1.REPRODUCTION",
     "figure2": "figure2.REPRODUCTION",
-    "gamma": "mix_ablations.GAMMA_REPRODUCTION",
-    "layernorm": "mix_ablations.LAYER_NORM_REPRODUCTION",
-    "dropout": "mix_ablations.DROPOUT_REPRODUCTION",
+    "gamma": "ablations.GAMMA_REPRODUCTION",
+    "layernorm": "ablations.LAYER_NORM_REPRODUCTION",
+    "dropout": "ablations.DROPOUT_REPRODUCTION",
     "blimp": "blimp.REPRODUCTION",
     "reading-times": "reading_times_table.REPRODUCTION",
     "polysemy-ko": "polysemy_ko.REPRODUCTION",
     "wic": "wic.REPRODUCTION",
     "kobest": "wic.KOBEST_REPRODUCTION",
-    "korean-tasks": "korean_tasks.REPRODUCTION",
+    "korean-tasks": "ablations.KOREAN_REPRODUCTION",
 }
 """Name -> the module in this folder, and its name there."""
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from elmokit.metrics.interval import Interval, paired_t
-from paper import figure1, mix_ablations, table2, table3, table4, table5, table7
+from paper import ablations, figure1, table2, table3, table4, table5, table7
 from paper.bootstrap import interval_of, item_records
 from paper.plan import DATASETS, SIX_TASKS
 from paper.printed import TABLE_7
@@ -122,15 +122,17 @@ def about_arms(evidence: Evidence, *, table: Ablation, claim: Claim) -> tuple[Ou
     return judged([*findings(claim.pairs), *missing], uncounted=findings(claim.shown))
 
 
-def first_layer_for_syntax(evidence: Evidence) -> tuple[Outcome, str]:
-    """Table 6: the first LSTM layer above the second in part-of-speech tagging."""
-    of_each = (_layer_findings(evidence, name, better="layer 1", worse="layer 2") for name in (ENGLISH, KOREAN))
-    return judged([finding for found in of_each for finding in found])
-
-
-def second_layer_for_senses(evidence: Evidence) -> tuple[Outcome, str]:
-    """Table 5: the second LSTM layer above the first in word sense disambiguation."""
-    return judged(_layer_findings(evidence, table5.NAME, better="layer 2", worse="layer 1"))
+def about_layers(evidence: Evidence, *, tables: Sequence[str], better: str, worse: str) -> tuple[Outcome, str]:
+    """A claim about two layers of each pretrained biLM, over the test items of tables."""
+    found = [result for name in tables for result in read_system_results(evidence.results, name) if result.is_bilm]
+    intervals = ((result, difference(result, worse, better)) for result in found)
+    return judged(
+        [
+            Finding(f"{result.label}, {result.data.partition(':')[0]}, {gain_name(worse, better)}:", interval)
+            for result, interval in intervals
+            if interval is not None
+        ]
+    )
 
 
 def better_than_cove(evidence: Evidence) -> tuple[Outcome, str]:
@@ -192,11 +194,6 @@ def fine_tuning(evidence: Evidence) -> tuple[Outcome, str]:
     return outcome, "; ".join([*perplexities, text])
 
 
-def tells_senses_apart(evidence: Evidence) -> tuple[Outcome, str]:
-    """Table 4: the nearest other occurrence of a word has the same sense more often than static vectors tell."""
-    return judged(_layer_findings(evidence, table4.NAME, better="layer 2", worse="layer 0"))
-
-
 def _of_table(table: Ablation, claim: Claim) -> dict[str, Judge]:
     return {claim.text: partial(about_arms, table=table, claim=claim)}
 
@@ -206,13 +203,19 @@ CLAIMS: dict[str, Judge] = {
     **_of_table(table2.TABLE, table2.LAYERS_IN_ORDER),
     **_of_table(table2.TABLE, table2.SMALL_LAMBDA),
     **_of_table(table3.TABLE, table3.PLACEMENT),
-    "The first LSTM layer is better for syntax (part-of-speech tagging)": first_layer_for_syntax,
-    "The second LSTM layer is better for senses (word sense disambiguation)": second_layer_for_senses,
+    "The first LSTM layer is better for syntax (part-of-speech tagging)": partial(
+        about_layers, tables=(ENGLISH, KOREAN), better="layer 1", worse="layer 2"
+    ),
+    "The second LSTM layer is better for senses (word sense disambiguation)": partial(
+        about_layers, tables=(table5.NAME,), better="layer 2", worse="layer 1"
+    ),
     "The biLM is better than CoVe in both": better_than_cove,
     "The gain is largest with little training data": gain_shrinks_with_data,
     table7.FINE_TUNING.text: fine_tuning,
-    **_of_table(mix_ablations.GAMMA_TABLE, mix_ablations.GAMMA_IS_NEEDED),
-    "Vectors of a word in different senses differ, unlike static ones": tells_senses_apart,
+    **_of_table(ablations.GAMMA_TABLE, ablations.GAMMA_IS_NEEDED),
+    "Vectors of a word in different senses differ, unlike static ones": partial(
+        about_layers, tables=(table4.NAME,), better="layer 2", worse="layer 0"
+    ),
 }
 """The claims in the order of the paper's sections, each with the function that judges it."""
 
@@ -237,15 +240,6 @@ def _dev_finding(what: str, worse: ArmRuns | None, better: ArmRuns | None) -> Fi
         return Finding(what, None)
     unconverged = "" if worse.is_converged and better.is_converged else f", {NOT_CONVERGED}"
     return _finding(f"{what}{unconverged}:", list(gains_by_seed(worse, better).values()))
-
-
-def _layer_findings(evidence: Evidence, name: str, *, better: str, worse: str) -> list[Finding]:
-    """How one row of each pretrained biLM compares with another over the test items of a table."""
-    return [
-        Finding(f"{result.label}, {result.data.partition(':')[0]}, {gain_name(worse, better)}:", interval)
-        for result in read_system_results(evidence.results, name)
-        if result.is_bilm and (interval := difference(result, worse, better)) is not None
-    ]
 
 
 def _layers(result: SystemResult) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.metrics.statistic import Statistic
 from paper.plan import CONVERGED, DATASETS, ELMO, NO_ELMO, Arm
-from paper.printed import FIGURE_1, SAMPLE_EFFICIENCY
+from paper.printed import FIGURE_1
 from paper.reproduction import OurTable, Reproduction
 from paper.runs import gain_text, measured_on
 
@@ -132,8 +132,6 @@ def details(evidence: Evidence) -> list[OurTable]:
                 sizes = f"{few.num_examples:,} ({100 * few.share:g} %) against {more.num_examples:,}"
                 cells = (few.elmo.score(), more.none.score(), gain_text(more.none, few.elmo))
                 tenfold[f"{curve.row}, {sizes}, {curve.training}"] = cells
-    epochs = [SAMPLE_EFFICIENCY.cell("SRL", column) for column in SAMPLE_EFFICIENCY.columns]
-    printed = f"The paper, SRL: epoch {epochs[0]} without ELMo, epoch {epochs[1]} with it, {epochs[2]} % fewer updates."
     return [
         OurTable(
             "Scores by the size of the training set",
@@ -150,7 +148,7 @@ def details(evidence: Evidence) -> list[OurTable]:
         ),
         OurTable(
             "Updates until the baseline's best score",
-            f"Updates at the end of the epoch in which a run has that score on its development examples. {printed}",
+            "Updates at the end of the epoch in which a run has that score on its development examples.",
             ("no ELMo", "+ ELMo", "fewer updates"),
             updates,
         ),

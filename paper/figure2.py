@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.web.explore.presets import TaskMix
-from paper import korean_tasks
+from paper.ablations import KOREAN_TABLE
 from paper.plan import CONVERGED, DATASETS, ELMO, SIX_TASKS, Arm
 from paper.printed import FIGURE_2
 from paper.reproduction import OurTable, Reproduction
@@ -61,7 +61,7 @@ def learnt_mixes(evidence: Evidence, tasks: Sequence[str] = SIX_TASKS, arms: Seq
 def presets(paths: Sequence[Path]) -> list[TaskMix]:
     """The mixes as the explorer offers them: those of the figure, and the Korean ones of `mini-ko`."""
     mixes: list[TaskMix] = []
-    for model, tasks, arms in ((DEFAULT_MODEL, SIX_TASKS, ARMS), ("mini-ko", korean_tasks.TASKS, (ELMO,))):
+    for model, tasks, arms in ((DEFAULT_MODEL, SIX_TASKS, ARMS), (KOREAN_TABLE.model, KOREAN_TABLE.tasks, (ELMO,))):
         evidence = read_evidence(make_setup(Path(), model=model), paths)
         for one in (mix for task in tasks for mix in learnt_mixes(evidence, [task], arms)):
             run = one.arm.runs[0]

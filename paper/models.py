@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import atomic_write
@@ -25,29 +24,16 @@ from paper.plan import RANDOM
 from paper.results import append_result, read_results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from elmokit.model.config import BiLMConfig
     from elmokit.scoring.perplexity import Perplexity
-    from elmokit.tasks.config import TaskConfig
-    from elmokit.tasks.task import Task
     from paper.plan import PlannedModel
 
 RESULTS = "table7"
 RANDOM_SEED = 0
 _PARTS = {"question-answering": ("contexts", "questions")}
 """The names of an example's sentences, in their order, where the paper measures them apart."""
-
-
-@dataclass(frozen=True)
-class TaskTexts:
-    """Files with the distinct sentences of a data set."""
-
-    train: Path
-    dev: Mapping[str, Path]
-    """By the name of the part: contexts and questions of question answering, and an empty name otherwise."""
-    num_predictions: int
-    """Tokens of the training text, and one end for each sentence."""
 
 
 def make_model(planned: PlannedModel, folder: Path) -> Path:
@@ -66,13 +52,6 @@ def make_model(planned: PlannedModel, folder: Path) -> Path:
     return found
 
 
-def _texts_of(planned: PlannedModel, folder: Path) -> TaskTexts:
-    """The text that a planned model is fine-tuned on, and that of the development set."""
-    return write_task_texts(
-        planned.task, planned.data, task_recipe(planned.task), folder / f"text-{planned.task}-{planned.data.name}"
-    )
-
-
 def _write_random(model: str, folder: Path) -> None:
     elmo = random_elmo(Elmo.from_pretrained(model).config, seed=RANDOM_SEED)
     write_native(folder, to_stored(elmo.bilm))
@@ -83,20 +62,25 @@ def _finetune(planned: PlannedModel, run_dir: Path) -> None:
     if (run_dir / CONFIG_NAME).is_file():
         resume_pretraining(run_dir)
         return
-    texts = _texts_of(planned, run_dir.parent)
+    text = run_dir.parent / f"text-{planned.task}-{planned.data.name}" / "train.txt"
+    sentences = _sentences(planned, "train")
+    _write(text, sentences)
     config = finetuning(Elmo.from_pretrained(planned.start).config)
-    num_steps = math.ceil(texts.num_predictions / config.tokens_per_step)
+    num_predictions = sum(len(sentence) + 1 for sentence in sentences)  # the tokens, and the end of each sentence
+    num_steps = math.ceil(num_predictions / config.tokens_per_step)
     settings = ["evaluate_every=0", f"num_steps={num_steps}", f"decay_steps={num_steps}"]
-    finetune(planned.start, [texts.train], run_dir=run_dir, settings=settings)
+    finetune(planned.start, [text], run_dir=run_dir, settings=settings)
 
 
 def _measure(planned: PlannedModel, tuned: Path, *, results: Path) -> None:
     """Perplexity of each part of the development text before and after, unless it is among the results."""
     known = {(fields.text("tuned"), fields.text("part")) for fields in read_results([results], RESULTS)}
     start = str(resolve_model(planned.start))
-    for part, text in _texts_of(planned, tuned.parent).dev.items():
+    for number, part in enumerate(_PARTS.get(planned.task, ("",))):
         if (planned.name, part) in known:
             continue
+        text = tuned.parent / f"text-{planned.task}-{planned.data.name}" / f"dev-{part or 'text'}.txt"
+        _write(text, _sentences(planned, "dev", slice(number, number + 1) if part else slice(None)))
         before, after = (perplexity(model, [text]) for model in (start, str(tuned)))
         values = {
             "task": planned.task,
@@ -127,30 +111,16 @@ def random_elmo(config: BiLMConfig, *, seed: int) -> Elmo:
         return Elmo(BiLM(config).requires_grad_(False))
 
 
-def write_task_texts(name: str, data: Path, config: TaskConfig, folder: Path) -> TaskTexts:
-    """Write the training and the development text of a task. Raises ValueError and OSError for unreadable data."""
-    task = find_task(name)
-    splits = task.find(data)
-    folder.mkdir(parents=True, exist_ok=True)
-    train = _examples(task, splits.train, config, split="train")
-    dev = _examples(task, splits.dev, config, split="dev")
-    sentences = _distinct(sentence for example in train for sentence in task.sentences(example))
-    parts = {part: folder / f"dev-{part or 'text'}.txt" for part in _PARTS.get(name, ("",))}
-    for number, (part, path) in enumerate(parts.items()):
-        chosen = slice(number, number + 1) if part else slice(None)
-        _write(path, _distinct(sentence for example in dev for sentence in task.sentences(example)[chosen]))
-    _write(folder / "train.txt", sentences)
-    return TaskTexts(folder / "train.txt", parts, sum(len(sentence) + 1 for sentence in sentences))
-
-
-def _examples(task: Task[Any, Any], files: Sequence[Path], config: TaskConfig, *, split: str) -> list[Any]:
-    return read_files(task, files, config.model, name=split, training=split == "train").examples
-
-
-def _distinct(sentences: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    return list(dict.fromkeys(tuple(sentence) for sentence in sentences if sentence))
+def _sentences(planned: PlannedModel, split: str, chosen: slice = slice(None)) -> list[tuple[str, ...]]:
+    """The distinct sentences of a split of the model's data set; `chosen` are those of each example."""
+    task = find_task(planned.task)
+    files, config = getattr(task.find(planned.data), split), task_recipe(planned.task).model
+    examples = read_files(task, files, config, name=split, training=split == "train").examples
+    sentences = (tuple(sentence) for example in examples for sentence in task.sentences(example)[chosen])
+    return list(dict.fromkeys(sentence for sentence in sentences if sentence))
 
 
 def _write(path: Path, sentences: Iterable[Sequence[str]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as unfinished:
         unfinished.write_text("".join(" ".join(sentence) + "\n" for sentence in sentences), encoding="utf-8")

@@ -6,7 +6,6 @@ share it, and a table finds its runs by their names.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,15 +119,6 @@ SCALES = {
     ),
 }
 """A run of `cpu` takes minutes of a core; `paper` needs a GPU and GloVe's larger files."""
-
-
-def find_scale(name: str) -> Scale:
-    """The scale of that name. Raises ValueError, suggesting the nearest name, if there is none."""
-    if name not in SCALES:
-        near = difflib.get_close_matches(name, SCALES, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise ValueError(f"no scale {name!r}; {hint}expected one of {', '.join(SCALES)}")
-    return SCALES[name]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from elmokit.metrics.statistic import Statistic
 from elmokit.runs.logged_runs import has_runs, read_runs
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.task_runs import is_task_run, read_task_run
-from paper.plan import DATASETS, Setup, find_scale, flat_settings
+from paper.plan import DATASETS, SCALES, Setup, flat_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,9 +86,9 @@ class Evidence:
 def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = DEFAULT_MODEL, seeds: int | None = None) -> Setup:
     """The setup of a plan. seeds: their number, from 0; None stands for that of the scale.
 
-    Raises ValueError for an unknown scale, and FileNotFoundError for a model that is not there.
+    Raises FileNotFoundError for a model that is not there.
     """
-    found = find_scale(scale)
+    found = SCALES[scale]
     fingerprint = Elmo.from_pretrained(model).fingerprint()[:FINGERPRINT_DIGITS]
     return Setup(found, data_dir, model, fingerprint, tuple(range(found.seeds if seeds is None else seeds)))
 
@@ -123,10 +123,7 @@ def check_settings(found: TaskRun, planned: PlannedRun) -> None:
 
 
 def gains_by_seed(first: ArmRuns, second: ArmRuns, *, test_set: str | None = None) -> dict[int, float]:
-    """The gain of the second arm for each seed of which both have the score. Raises ValueError for different data."""
-    for run in second.runs:
-        if _data(run) != _data(first.runs[0]):
-            raise ValueError(f"{first.runs[0].where} and {run.where} are of different data, so they are not compared")
+    """The gain of the second arm for each seed of which both have the score."""
     before, after = first.by_seed(test_set), second.by_seed(test_set)
     return {seed: after[seed] - score for seed, score in before.items() if seed in after}
 
@@ -148,8 +145,14 @@ def gain_text(first: ArmRuns | None, second: ArmRuns | None, *, test_set: str | 
 
 
 def measured_on(arms: Sequence[ArmRuns], *words: str) -> str:
-    """Data, number of training examples, biLM, seeds, and whether runs have not converged, in words."""
+    """Data, number of training examples, biLM, seeds, and whether runs have not converged, in words.
+
+    Raises ValueError for runs of different data, which no row may compare.
+    """
     runs = [run for arm in arms for run in arm.runs]
+    for run in runs:
+        if _data(run) != _data(runs[0]):
+            raise ValueError(f"{runs[0].where} and {run.where} are of different data, so they are not compared")
     with_elmo = next((run for run in runs if run.record.config.inputs.elmo is not None), runs[0])
     num_used = max(run.num_used for run in runs)
     numbers = sorted({len(arm.runs) for arm in arms})
@@ -194,7 +197,9 @@ class Tested:
 def tested_pair(evidence: Evidence, task: str, words: str, none: Arm, elmo: Arm) -> Tested | None:
     """The pair of arms; None if no seed has both test scores."""
     arms = [found for arm in (none, elmo) if (found := evidence.arm(task, arm)) is not None]
-    seeds = set.intersection(*(set(arm.by_seed(DATASETS[task].test_set)) for arm in arms)) if len(arms) == 2 else ()
+    if len(arms) < 2:
+        return None
+    seeds = set.intersection(*(set(arm.by_seed(DATASETS[task].test_set)) for arm in arms))
     both = [replace(arm, runs=tuple(run for run in arm.runs if run.seed in seeds)) for arm in arms]
     return Tested(task, words, *both) if seeds else None
 

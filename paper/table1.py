@@ -175,8 +175,7 @@ def _ensembles(found: Sequence[Tested], records: Mapping[RunNames, Fields]) -> O
             arms = (f"{scores.fields(arm).number(one.none.metric):.2f}" for arm in ("baseline", "elmo"))
             rows[_name(one)] = (str(len(one.elmo.runs)), *arms)
     if rows:
-        papers = {row: (ENSEMBLES.cell(row, "models"), None, ENSEMBLES.cell(row, "score")) for row in ENSEMBLES.rows}
-        rows |= {f"{row}: paper": cells for row, cells in papers.items()}
+        rows |= {f"{row}: paper": (models, None, score) for row, (models, score) in ENSEMBLES.items()}
     about = "Test scores of the mean of the models' probabilities."
     return OurTable("Ensembles", about, ("models", "no ELMo", "+ ELMo"), rows)
 

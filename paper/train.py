@@ -73,8 +73,8 @@ class Training:
 def plan_runs(names: Sequence[str], training: Training) -> list[PlannedRun]:
     """The runs that these tables and figures need, each once, the cheapest first.
 
-    Runs with another system's vectors are not trained here. Raises ValueError for an unknown scale or name, and for a
-    task of which they need no runs, and FileNotFoundError for a model that is not there.
+    Runs with another system's vectors are not trained here. Raises ValueError for an unknown name, and for a task of
+    which they need no runs, and FileNotFoundError for a model that is not there.
     """
     plans = [(name, reproduction.plan) for name, reproduction in zip(names, map(find_reproduction, names), strict=True)]
     planned = [run for name, plan in plans if plan is not None for run in plan(training.setup(name))]

@@ -1,10 +1,11 @@
-"""What the paper says about the mix without printing numbers: its scale gamma, layer normalisation, and dropout."""
+"""Comparisons without printed numbers: the mix's scale gamma, layer normalisation, dropout; and the Korean tasks."""
 
 from __future__ import annotations
 
 from paper.ablation import Ablation, Claim
-from paper.plan import NO_ELMO, Arm
+from paper.plan import DATASETS, ELMO, NO_ELMO, SIX_TASKS, Arm
 from paper.printed import DROPOUT, GAMMA, LAYER_NORM
+from paper.published import KOREAN_TASKS
 
 _AS_THEY_ARE = "elmo.rescale=false"
 """As in the paper: rescaling is another remedy for vectors of the wrong size."""
@@ -42,6 +43,15 @@ DROPOUT_TABLE = Ablation(
     tasks=("semantic-roles", "entailment", "sentiment"),
     arms=(NO_ELMO, *(Arm(rate, (f"elmo.dropout_rate={rate}",)) for rate in ("0.0", "0.2", "0.5"))),
 )
+KOREAN_TABLE = Ablation(
+    name="korean-tasks",
+    paper=KOREAN_TASKS,
+    tasks=tuple(name for name in DATASETS if name not in SIX_TASKS),
+    arms=(NO_ELMO, ELMO),
+    tests=True,
+    model="mini-ko",
+)
 GAMMA_REPRODUCTION = GAMMA_TABLE.reproduction()
 LAYER_NORM_REPRODUCTION = LAYER_NORM_TABLE.reproduction()
 DROPOUT_REPRODUCTION = DROPOUT_TABLE.reproduction()
+KOREAN_REPRODUCTION = KOREAN_TABLE.reproduction()
