@@ -5,20 +5,25 @@ python experiments/explorer_presets.py
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from elmokit.files.atomic import atomic_write
 from elmokit.web.explore.presets import LEARNT_MIXES
-from paper.learnt_mixes import learnt_mixes, write_learnt_mixes
+from paper.figure2 import presets
 
 EXPERIMENTS = Path(__file__).parent
 
 
 def main() -> None:
-    mixes = learnt_mixes(sorted(EXPERIMENTS.glob("*/runs.jsonl")))
+    mixes = presets(sorted(EXPERIMENTS.glob("*/runs.jsonl")))
+    lines = ",\n".join(json.dumps(asdict(mix)) for mix in mixes)
     with as_file(files("elmokit.web.explore") / LEARNT_MIXES) as path:
-        write_learnt_mixes(path, mixes)
-    print(f"{len(mixes)} mixes: {path}")
+        with atomic_write(path) as unfinished:
+            unfinished.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+        print(f"{len(mixes)} mixes: {path}")
 
 
 if __name__ == "__main__":

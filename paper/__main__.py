@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.cli.main import main as run_verb
-from elmokit.formats.names import DEFAULT_MODEL
 from paper.comparators.commands import VERBS as COMPARATOR_VERBS
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
-    from paper.carry_out import Training
+    from paper.train import Training
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +34,7 @@ def _add_page(parser: argparse.ArgumentParser) -> None:
 
 def _page(arguments: argparse.Namespace) -> None:
     """Write the page of results, docs/results.md."""
-    from paper.report.pages import write_results
+    from paper.page import write_results
 
     for path in write_results(arguments.paths, arguments.output):
         print(path)
@@ -73,11 +73,6 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
         help="folder of what is trained and computed; what is there is kept (default: runs/TABLE, or runs/reproduce "
         "for tables that need runs of tasks, which share them)",
     )
-    parser.add_argument(
-        "--language",
-        metavar="CODE",
-        help="en or ko: the only language of a table that has both (table6) (default: both)",
-    )
     _add_training(parser)
     _add_output(parser, "TABLE.md")
     parser.set_defaults(when_interrupted="; the same command continues")
@@ -102,7 +97,7 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         "again; can be repeated",
     )
     parser.add_argument(
-        "--scale", default="cpu", metavar="SCALE", help="size of the training runs: small, cpu, paper (default: cpu)"
+        "--scale", default="cpu", choices=("cpu", "paper"), help="size of the training runs (default: cpu)"
     )
     parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
     parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="training runs at a time (default: 1)")
@@ -115,26 +110,26 @@ def _tables(arguments: argparse.Namespace) -> None:
     """Write tables and figures of a paper with our numbers next to the printed ones; train and compute if needed."""
     from elmokit.report.pages import check_folder
     from paper.all_reproductions import find_reproduction
-    from paper.report.pages import write_reproduction
-    from paper.reproduction import Request
+    from paper.page import write_reproduction
+    from paper.reproduction import Request, paths_of
+    from paper.train import train_for
 
     names, paths = _names_and_paths(arguments.names)
-    if arguments.language and not any(find_reproduction(name).language_of for name in names):
-        raise ValueError(f"--language {arguments.language}: the text of {', '.join(names)} has no choice; leave it out")
     of_runs = [name for name in names if find_reproduction(name).plan is not None]
+    training = _training(arguments, names=of_runs)
     if arguments.dry_run:
         if paths:
             raise ValueError(f"{paths[0]}: --dry-run lists what would be trained, which takes names of tables alone")
-        _print_plan(of_runs, arguments)
+        _print_plan(of_runs, training)
         return
     check_folder(arguments.output)  # before days of training
-    trained = _train_for(of_runs, arguments) if of_runs and not paths else []
+    trained = train_for(of_runs, training) if of_runs and not paths else []
     for name in names:
         results_dir = _results_dir(name, arguments.results, alone=len(names) == 1)
-        models = tuple(arguments.model)
-        request = Request(arguments.data, results_dir, models, arguments.word_vectors, arguments.language)
-        own = paths or (trained if name in of_runs else [])
-        print(write_reproduction(name, own, arguments.output, request=request))
+        request = Request(arguments.data, results_dir, tuple(arguments.model), arguments.word_vectors)
+        found = paths_of(find_reproduction(name), paths or (trained if name in of_runs else []), request)
+        command = shlex.join(["python", "-m", "paper", name, *map(str, found), "-o", str(arguments.output)])
+        print(write_reproduction(name, found, arguments.output, setup=training.setup(name), command=command))
 
 
 def _names_and_paths(given: Sequence[str]) -> tuple[list[str], list[Path]]:
@@ -155,16 +150,9 @@ def _results_dir(name: str, given: Path | None, *, alone: bool) -> Path:
     return given if alone else given / name
 
 
-def _train_for(names: Sequence[str], arguments: argparse.Namespace) -> list[Path]:
-    from paper.carry_out import train_for
+def _print_plan(names: Sequence[str], training: Training) -> None:
+    from paper.train import missing_runs, plan_runs
 
-    return train_for(names, _training(arguments))
-
-
-def _print_plan(names: Sequence[str], arguments: argparse.Namespace) -> None:
-    from paper.carry_out import missing_runs, plan_runs
-
-    training = _training(arguments)
     runs = plan_runs(names, training)
     missing = missing_runs(runs, training)
     for run in missing:
@@ -173,17 +161,18 @@ def _print_plan(names: Sequence[str], arguments: argparse.Namespace) -> None:
     print(f"{len(missing)} of {len(runs)} runs are not finished: about {hours:.1f} hours of a core of an EPYC")
 
 
-def _training(arguments: argparse.Namespace) -> Training:
+def _training(arguments: argparse.Namespace, *, names: Sequence[str]) -> Training:
+    """How the runs of the tables with these names are trained."""
     from elmokit.vectors.cache_folder import default_cache
-    from paper.carry_out import Training
+    from paper.train import Training
 
-    if len(arguments.model) > 1:
+    if names and len(arguments.model) > 1:
         raise ValueError(f"{len(arguments.model)} models; tables that are made of training runs take one --model")
     return Training(
         data_dir=arguments.data,
         runs_dir=arguments.results or Path("runs") / "reproduce",
         scale=arguments.scale,
-        model=arguments.model[0] if arguments.model else DEFAULT_MODEL,
+        model=arguments.model[0] if names and arguments.model else None,
         seeds=arguments.seeds,
         jobs=arguments.jobs,
         cache=default_cache(),

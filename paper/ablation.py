@@ -1,86 +1,123 @@
-"""Ablations of the mix: arms of a task side by side on the development set, with their gains over no ELMo."""
+"""Tables of arms: a task's runs side by side, which differ in a few settings, and how one arm gains over another."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from paper.epochs_table import NO_ELMO, epochs_table
-from paper.families import dev_score, families, gain_text, read_task_runs
-from paper.reproduction import OurTable, Reproduction, distinct_rows
+from elmokit.formats.names import DEFAULT_MODEL
+from paper.plan import DATASETS
+from paper.reproduction import OurRow, OurTable, Reproduction
+from paper.runs import gain_text, measured_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
-    from paper.comparisons import Arm
-    from paper.families import Family
-    from paper.planned_runs import PlannedRun, Setup
+    from paper.plan import Arm, PlannedRun, Setup
     from paper.printed import PaperTable
-    from paper.reproduction import OurRow
+    from paper.reproduction import Cell
+    from paper.runs import ArmRuns, Evidence
+
+    Pairs = Sequence[tuple[str, str]]
+    """Names of two arms, of which the first should be better."""
+
+PAIRED = "paired by seed, with its 95 % interval (Student's t)"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says about arms: the first of each pair is better."""
+
+    text: str
+    pairs: Mapping[str, Pairs]
+    """By the row of each task that the claim is about."""
+    shown: Mapping[str, Pairs] = field(default_factory=dict[str, "Pairs"])
+    """The same of other tasks: shown, not counted."""
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """An experiment with a few arms, which differ in some of ELMo's settings."""
+    """Arms of some tasks."""
 
     name: str
+    """Name on the command line: table2."""
     paper: PaperTable
     tasks: tuple[str, ...]
-    vary: tuple[str, ...]
-    """Names of the settings that differ, without their prefix `elmo.`."""
-    arms: Mapping[str, tuple[Any, ...]]
-    """The values of these settings, by the heading of the arm's column."""
+    arms: tuple[Arm, ...]
+    columns: tuple[str, ...] = ()
+    """The names of the arms that the paper's table has, in its order."""
+    differences: Pairs = ()
+    """Arms whose difference is shown; empty for each arm and the first."""
+    tests: bool = False
+    """Whether scores are those of test sets."""
+    model: str = DEFAULT_MODEL
+    """The biLM, if the user names no other."""
 
     def plan(self, setup: Setup) -> list[PlannedRun]:
-        """The runs without ELMo, and those of each arm."""
-        arms = [self._settings(values) for values in self.arms.values()]
-        return [run for task in self.tasks for arm in (("elmo=none",), *arms) for run in setup.runs(task, *arm)]
+        """The runs."""
+        return [run for task in self.tasks for arm in self.arms for run in setup.runs(task, arm, tests=self.tests)]
 
-    def measured(self, paths: Sequence[Path]) -> list[Family]:
-        """The families of runs that have at least two of the arms, without their other arms."""
-        found = families(read_task_runs(paths), tuple(f"inputs.elmo.{name}" for name in self.vary))
-        of_arms = [family.with_arms(self.arms.values()) for family in found]
-        return [family for family in of_arms if len(family.arms) > 1]
+    def measured(self, evidence: Evidence) -> dict[str, tuple[str, dict[str, ArmRuns]]]:
+        """By task, the name of its row, and the arms that have runs; tasks with fewer than two are left out."""
+        measured: dict[str, tuple[str, dict[str, ArmRuns]]] = {}
+        for task in self.tasks:
+            found = {arm.name: evidence.arm(task, arm) for arm in self.arms}
+            arms = {name: runs for name, runs in found.items() if runs is not None}
+            if len(arms) > 1:
+                measured[task] = f"{DATASETS[task].row}: {measured_on(list(arms.values()))}", arms
+        return measured
 
-    def rows(self, paths: Sequence[Path]) -> list[OurRow]:
-        """None: the paper prints no numbers of it."""
-        return []
+    def rows(self, evidence: Evidence) -> list[OurRow]:
+        """A row for each task with the paper's columns, on the development set."""
+        rows: list[OurRow] = []
+        for name, arms in self.measured(evidence).values() if self.columns else ():
+            row, _, words = name.partition(": ")
+            cells = tuple(arms[column].score() if column in arms else None for column in self.columns)
+            rows.append(OurRow(row, words, cells, is_extra=row not in self.paper.rows))
+        return rows
 
-    def details(self, paths: Sequence[Path]) -> list[OurTable]:
-        """The scores of the arms, their gains over the runs without ELMo, and the score after each epoch."""
-        scores: list[tuple[str, tuple[str | None, ...]]] = []
-        gains: list[tuple[str, tuple[str | None, ...]]] = []
-        found = self.measured(paths)
-        for family in found:
-            name = f"{family.row}: {family.measured_on()}"
-            none = family.baselines.get(())
-            arms = [family.arms.get(values) for values in self.arms.values()]
-            cells = [dev_score(arm, family.metric) for arm in (none, *arms)]
-            scores.append((name, tuple(None if cell is None else str(cell) for cell in cells)))
-            gains.append((name, tuple(gain_text(none, arm, family.metric) for arm in arms)))
-        about = "Gain in points over no ELMo, paired by seed, with its 95 % interval (Student's t)."
+    def details(self, evidence: Evidence) -> list[OurTable]:
+        """All scores, unless the paper's table has them; differences; and what the last epoch has brought."""
+        found = self.measured(evidence)
+        names = tuple(arm.name for arm in self.arms)
+        scores = {
+            name: tuple(arms[arm].score(self._test_set(task)) if arm in arms else None for arm in names)
+            for task, (name, arms) in found.items()
+        }
+        shown = {} if set(names[1:]) <= set(self.columns) else scores
+        epochs = {name: tuple(_last_epoch(arms.get(arm)) for arm in names) for name, arms in found.values()}
+        about = "What it has brought on the development set, in points, to arms that may still have been improving."
         return [
-            OurTable("Scores", "On the development set, in percent.", (NO_ELMO, *self.arms), distinct_rows(scores)),
-            OurTable("Gains", about, tuple(self.arms), distinct_rows(gains)),
-            epochs_table((family, self._named_arms(family)) for family in found),
+            OurTable("Scores", f"On the {self._where} set, in percent.", names, shown),
+            self.differences_table(evidence),
+            OurTable("The last epoch", about, names, {name: cells for name, cells in epochs.items() if any(cells)}),
         ]
 
-    def _named_arms(self, family: Family) -> list[tuple[str, Arm | None]]:
-        arms = ((name, family.arms.get(values)) for name, values in self.arms.items())
-        return [(NO_ELMO, family.baselines.get(())), *arms]
+    def differences_table(self, evidence: Evidence) -> OurTable:
+        """The score of the first arm, and the differences."""
+        first, *others = (arm.name for arm in self.arms)
+        pairs = self.differences or [(name, first) for name in others]
+        rows: dict[str, tuple[Cell, ...]] = {}
+        for task, (name, arms) in self.measured(evidence).items():
+            test_set = self._test_set(task)
+            gains = (gain_text(arms.get(worse), arms.get(better), test_set=test_set) for better, worse in pairs)
+            rows[name] = (arms[first].score(test_set) if first in arms else None, *gains)
+        about = f"Score of the first, and gains in points, on the {self._where} set, {PAIRED}."
+        return OurTable("Differences", about, (first, *(f"{better} over {worse}" for better, worse in pairs)), rows)
 
     def reproduction(self) -> Reproduction:
         """The record for the list of reproductions."""
-        return Reproduction(
-            name=self.name,
-            paper=self.paper,
-            reads=f"runs of `elmokit train` that differ in elmo.{' and elmo.'.join(self.vary)}",
-            measure=self.rows,
-            details=self.details,
-            plan=self.plan,
-        )
+        reads = "runs of `elmokit train` of its arms"
+        return Reproduction(self.name, self.paper, reads, self.rows, self.details, plan=self.plan, model=self.model)
 
-    def _settings(self, values: tuple[Any, ...]) -> tuple[str, ...]:
-        pairs = zip(self.vary, values, strict=True)
-        return tuple(f"elmo.{name}={str(value).lower()}" for name, value in pairs)
+    @property
+    def _where(self) -> str:
+        return "test" if self.tests else "development"
+
+    def _test_set(self, task: str) -> str | None:
+        return DATASETS[task].test_set if self.tests else None
+
+
+def _last_epoch(arm: ArmRuns | None) -> str | None:
+    curve = [] if arm is None or arm.is_converged else arm.curve
+    return f"{curve[-1][1] - curve[-2][1]:+.2f}" if len(curve) > 1 else None

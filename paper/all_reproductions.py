@@ -11,28 +11,31 @@ if TYPE_CHECKING:
     from paper.reproduction import Reproduction
 
 REPRODUCTIONS = {
-    "table1": "paper.table1",
-    "table2": "paper.table2",
-    "table3": "paper.table3",
-    "table4": "paper.table4",
-    "table5": "paper.table5",
-    "senses-supervised": "paper.senses_supervised",
-    "table6": "paper.table6",
-    "table7": "paper.table7",
-    "figure1": "paper.figure1",
-    "figure2": "paper.figure2",
-    "gamma": "paper.gamma",
-    "layernorm": "paper.layer_norm",
-    "dropout": "paper.dropout",
-    "blimp": "paper.blimp",
-    "reading-times": "paper.reading_times_table",
-    "polysemy-ko": "paper.polysemy_ko",
-    "wic": "paper.wic",
-    "kobest": "paper.kobest",
+    "table1": "table1.REPRODUCTION",
+    "table2": "table2.REPRODUCTION",
+    "table3": "table3.REPRODUCTION",
+    "table4": "table4.REPRODUCTION",
+    "table5": "table5.REPRODUCTION",
+    "senses-supervised": "senses_supervised.REPRODUCTION",
+    "table6": "table6.REPRODUCTION",
+    "table6-ko": "table6.KOREAN_REPRODUCTION",
+    "table7": "table7.REPRODUCTION",
+    "figure1": "figure1.REPRODUCTION",
+    "figure2": "figure2.REPRODUCTION",
+    "gamma": "ablations.GAMMA_REPRODUCTION",
+    "layernorm": "ablations.LAYER_NORM_REPRODUCTION",
+    "dropout": "ablations.DROPOUT_REPRODUCTION",
+    "blimp": "blimp.REPRODUCTION",
+    "reading-times": "reading_times_table.REPRODUCTION",
+    "polysemy-ko": "polysemy_ko.REPRODUCTION",
+    "wic": "wic.REPRODUCTION",
+    "kobest": "wic.KOBEST_REPRODUCTION",
+    "korean-tasks": "ablations.KOREAN_REPRODUCTION",
 }
-"""Name -> the module that defines it as `REPRODUCTION`."""
+"""Name -> the module in this folder, and its name there."""
 
 
 def find_reproduction(name: str) -> Reproduction:
     """Import the reproduction of that name. Raises ValueError, suggesting the nearest name, if there is none."""
-    return importlib.import_module(find_named(REPRODUCTIONS, name, what="reproduction")).REPRODUCTION
+    module, attribute = find_named(REPRODUCTIONS, name, what="reproduction").split(".")
+    return getattr(importlib.import_module(f"paper.{module}"), attribute)

@@ -7,7 +7,6 @@ the same sentence; `both` adds the two logarithms.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,10 +27,11 @@ from paper.reproduction import OurRow, OurTable, Reproduction
 from paper.results import RESULTS_NAME, append_result, read_results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from elmokit.scoring.minimal_pairs import Sentences
     from paper.reproduction import Request
+    from paper.runs import Evidence
 
 NAME = "blimp"
 PAPERS_TERMS = {"s-selection": "argument_structure"}
@@ -47,18 +47,6 @@ class Paradigm:
     term: str
     """Phenomenon that it belongs to, as the file names it: `island_effects`."""
     pairs: list[Sentences]
-
-
-@dataclass(frozen=True)
-class ParadigmResult:
-    """What a model scored on a paradigm."""
-
-    model: str
-    fingerprint: str
-    paradigm: str
-    term: str
-    accuracies: dict[str, Accuracy]
-    """By direction: forward, and for a biLM also backward and both."""
 
 
 def read_paradigm(path: Path) -> Paradigm:
@@ -82,7 +70,8 @@ def compute(request: Request) -> list[Path]:
     files = sorted(folder.glob("*.jsonl"))
     if not files:
         raise FileNotFoundError(f"{folder}: there are no files of BLiMP; see CONTRIBUTING.md")
-    done = {(result.fingerprint, result.paradigm) for result in read_results_of_blimp([request.results_dir])}
+    found = read_results([request.results_dir], NAME)
+    done = {(fields.text("fingerprint"), fields.text("paradigm")) for fields in found}
     for model in request.models or (DEFAULT_MODEL,):
         elmo = Elmo.from_pretrained(model)
         missing = [file for file in files if (elmo.fingerprint(), file.stem) not in done]
@@ -90,38 +79,41 @@ def compute(request: Request) -> list[Path]:
     return [request.results_dir / RESULTS_NAME]
 
 
-def read_results_of_blimp(paths: Sequence[Path]) -> list[ParadigmResult]:
-    """The results in these files or folders. Raises ValueError for a record that is not one."""
-    found: list[ParadigmResult] = []
+def right_answers(paths: Sequence[Path]) -> dict[str, dict[str, dict[str, Accuracy]]]:
+    """By model and paradigm, how many pairs each direction has right. Raises ValueError for other records."""
+    found: dict[str, dict[str, dict[str, Accuracy]]] = {}
     for fields in read_results(paths, NAME):
         right = fields.fields("right")
         total = fields.integer("num_pairs", least=1)
+        model = with_fingerprint(fields.text("model"), fields.text("fingerprint"))
+        term = PAPERS_TERMS.get(fields.text("term"), fields.text("term"))
         counts = {name: Accuracy(right.integer(name, most=total), total) for name in right.names}
-        model, fingerprint = fields.text("model"), fields.text("fingerprint")
-        found.append(ParadigmResult(model, fingerprint, fields.text("paradigm"), fields.text("term"), counts))
+        found.setdefault(model, {})[f"{term}: {fields.text('paradigm')}"] = counts
     return found
 
 
-def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+def our_rows(evidence: Evidence) -> list[OurRow]:
     """A row for each model and direction: the accuracy over all pairs."""
     rows: list[OurRow] = []
-    for model, results in _by(read_results_of_blimp(paths), _model).items():
-        for direction, accuracy in _sums(results).items():
-            measured = f"{len(results)} paradigms, {accuracy.total:,} pairs"
+    for model, paradigms in right_answers(evidence.results).items():
+        for direction, accuracy in _sums(paradigms.values()).items():
+            measured = f"{len(paradigms)} paradigms, {accuracy.total:,} pairs"
             rows.append(OurRow(f"{model}, {direction}", measured, (Statistic((accuracy.percent,)),), is_extra=True))
     return rows
 
 
-def our_tables(paths: Sequence[Path]) -> list[OurTable]:
-    """For each model, accuracy by phenomenon and by paradigm."""
+def our_tables(evidence: Evidence) -> list[OurTable]:
+    """For each model, accuracy by phenomenon."""
     tables: list[OurTable] = []
-    for model, results in _by(read_results_of_blimp(paths), _model).items():
-        directions = tuple(_sums(results))
-        for title, key in (("phenomena", _term), ("paradigms", _paradigm)):
-            groups = sorted(_by(results, key).items())
-            rows = {name: tuple(Statistic((one.percent,)) for one in _sums(group).values()) for name, group in groups}
-            about = "Accuracy in percent."
-            tables.append(OurTable(f"{model} by {title}", about, directions, rows))
+    for model, paradigms in right_answers(evidence.results).items():
+        groups: dict[str, list[dict[str, Accuracy]]] = {}
+        for name, counts in sorted(paradigms.items()):
+            groups.setdefault(name.partition(":")[0], []).append(counts)
+        rows = {
+            term: tuple(Statistic((one.percent,)) for one in _sums(group).values()) for term, group in groups.items()
+        }
+        columns = tuple(_sums(paradigms.values()))
+        tables.append(OurTable(f"{model} by phenomena", "Accuracy in percent.", columns, rows))
     return tables
 
 
@@ -145,31 +137,12 @@ def _score(elmo: Elmo, files: Sequence[Path], results_dir: Path) -> None:
             bar.update()
 
 
-def _sums(results: Sequence[ParadigmResult]) -> dict[str, Accuracy]:
+def _sums(paradigms: Iterable[dict[str, Accuracy]]) -> dict[str, Accuracy]:
     """Accuracy over all pairs, by direction."""
-    return {
-        direction: sum((result.accuracies[direction] for result in results), Accuracy())
-        for direction in results[0].accuracies
-    }
-
-
-def _by(results: Sequence[ParadigmResult], key: Callable[[ParadigmResult], str]) -> dict[str, list[ParadigmResult]]:
-    groups: defaultdict[str, list[ParadigmResult]] = defaultdict(list)
-    for result in results:
-        groups[key(result)].append(result)
-    return groups
-
-
-def _model(result: ParadigmResult) -> str:
-    return with_fingerprint(result.model, result.fingerprint)
-
-
-def _term(result: ParadigmResult) -> str:
-    return PAPERS_TERMS.get(result.term, result.term)
-
-
-def _paradigm(result: ParadigmResult) -> str:
-    return result.paradigm
+    sums: dict[str, Accuracy] = {}
+    for counts in paradigms:
+        sums = {name: sums.get(name, Accuracy()) + accuracy for name, accuracy in counts.items()}
+    return sums
 
 
 REPRODUCTION = Reproduction(

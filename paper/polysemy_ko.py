@@ -1,7 +1,6 @@
 """Korean words with several senses: homonyms in Wikipedia, our list, and 잘한다 in praise and in sarcasm.
 
-Each is judged by the nearest other occurrence: in the training half of the homonyms, otherwise among all others. Runs
-of `elmokit train` on NSMC and KLUE-NER, if they are given too, are shown next to them.
+Each is judged by the nearest other occurrence: in the training half of the homonyms, otherwise among all others.
 """
 
 from __future__ import annotations
@@ -15,15 +14,11 @@ from elmokit.analysis.homonyms import of_one_form, read_examples, read_homonyms
 from elmokit.analysis.polysemes import LISTS, read_polysemes
 from elmokit.analysis.polysemy import chance, context_bags, nearest_hits
 from elmokit.metrics.statistic import Statistic
-from elmokit.runs.logged_runs import read_runs
-from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.task_runs import is_task_run, read_task_run
 from paper.data_folders import data_folder
 from paper.probes.layer_mixes import mixes
 from paper.probes.targets import sentence_vectors
 from paper.published import POLYSEMY_KO
-from paper.reproduction import OurRow, OurTable, Reproduction
-from paper.results import RESULTS_NAME
+from paper.reproduction import OurRow, Reproduction
 from paper.system_results import Measured, measure_systems, read_system_results
 
 if TYPE_CHECKING:
@@ -32,6 +27,7 @@ if TYPE_CHECKING:
 
     from elmokit.analysis.polysemes import Occurrence
     from paper.reproduction import Request
+    from paper.runs import Evidence
     from paper.systems import System
 
 NAME = "polysemy-ko"
@@ -80,9 +76,9 @@ def _hits(system: System, occurrences: Sequence[Occurrence], num_known: int | No
     return {"chance": chance(occurrences, num_known=num_known).nearest, **hits}
 
 
-def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+def our_rows(evidence: Evidence) -> list[OurRow]:
     """One row for each layer, mix and baseline of each system, and one that says of how many occurrences."""
-    results = read_system_results(paths, NAME)
+    results = read_system_results(evidence.results, NAME)
     counts = [
         OurRow(COUNTS, "data", tuple(_count(name, data) for name in POLYSEMY_KO.columns), is_extra=True)
         for data in dict.fromkeys(result.data for result in results)
@@ -100,27 +96,10 @@ def _count(name: str, data: str) -> str | None:
     return found[1] if found else None
 
 
-def details(paths: Sequence[Path]) -> list[OurTable]:
-    """The scores of task runs among the paths, on their test files."""
-    runs = [path for path in paths if not path.name.endswith(RESULTS_NAME) and not (path / RESULTS_NAME).is_file()]
-    rows: dict[str, tuple[Statistic | str | None, ...]] = {}
-    for run in (read_task_run(each) for each in read_runs(runs) if is_task_run(each)):
-        if run.result is not None:
-            metric = find_task(run.record.task).metric
-            arm = "with ELMo" if run.record.config.inputs.elmo is not None else "without ELMo"
-            for file, scores in run.result.test.items():
-                name = f"{run.data}, {file}, {arm}, seed {run.seed}"
-                rows[name] = (metric, Statistic((scores[metric],)))
-    if not rows:
-        return []
-    return [OurTable("Tasks", "Scores of runs of `elmokit train`, in percent.", ("metric", "score"), rows)]
-
-
 REPRODUCTION = Reproduction(
     name=NAME,
     paper=POLYSEMY_KO,
-    reads="results of `python -m paper polysemy-ko`, and runs of `elmokit train` on Korean data",
+    reads="results of `python -m paper polysemy-ko`",
     measure=our_rows,
-    details=details,
     compute=compute,
 )

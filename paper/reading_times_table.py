@@ -16,9 +16,8 @@ from paper.reproduction import OurRow, Reproduction
 from paper.results import RESULTS_NAME, append_result, read_results
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from paper.reproduction import Request
+    from paper.runs import Evidence
 
 NAME = "reading-times"
 
@@ -44,10 +43,10 @@ def compute(request: Request) -> list[Path]:
     return [request.results_dir / RESULTS_NAME]
 
 
-def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+def our_rows(evidence: Evidence) -> list[OurRow]:
     """A row for each model and direction."""
     rows: list[OurRow] = []
-    for fields in read_results(paths, NAME):
+    for fields in read_results(evidence.results, NAME):
         model = with_fingerprint(fields.text("model"), fields.text("fingerprint"))
         num_words, added = fields.integer("num_words"), fields.fields("added")
         for direction in added.names:

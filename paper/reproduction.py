@@ -9,13 +9,19 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from elmokit.formats.names import DEFAULT_MODEL
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from elmokit.metrics.statistic import Statistic
-    from paper.planned_runs import PlannedRun, Setup
+    from paper.plan import PlannedRun, Setup
     from paper.printed import PaperTable
+    from paper.runs import Evidence
+
+    Cell = Statistic | str | None
+    """A number or a text; None for what we have not measured."""
 
 Cells = TypeVar("Cells")
 
@@ -28,8 +34,8 @@ class OurRow:
     """Name of the row of the paper that it reproduces."""
     measured_on: str
     """The data, the model and the number of seeds, and how they differ from the paper's."""
-    cells: tuple[Statistic | str | None, ...]
-    """Our cells in the order of the paper's columns; None for what we have not measured."""
+    cells: tuple[Cell, ...]
+    """Our cells in the order of the paper's columns."""
     is_extra: bool = False
     """Whether the paper has no such row: a control, or a system that it does not have. These rows come last."""
 
@@ -43,24 +49,8 @@ class OurTable:
     """What is measured, on which data, in which unit."""
     columns: tuple[str, ...]
     """Headings of the columns, without that of the rows' names."""
-    rows: Mapping[str, tuple[Statistic | str | None, ...]]
+    rows: Mapping[str, tuple[Cell, ...]]
     """Cells of each row by the row's name."""
-
-
-def distinct_rows(rows: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
-    """The rows by their names; a name that is taken gets a number, so that no row is lost: `NER`, `NER (2)`."""
-    distinct: dict[str, Cells] = {}
-    for name, cells in rows:
-        names = (name if number == 1 else f"{name} ({number})" for number in itertools.count(1))
-        distinct[next(free for free in names if free not in distinct)] = cells
-    return distinct
-
-
-def printed_table(table: PaperTable) -> OurTable:
-    """A table of the paper that we have no numbers for, to stand below one that we have."""
-    rows = {name: tuple(cell and cell.text for cell in cells) for name, cells in table.rows.items()}
-    about = f"Printed in section {table.section}. {table.about}"
-    return OurTable(table.name, " ".join([about, *table.statements, *table.notes]), table.columns, rows)
 
 
 @dataclass(frozen=True)
@@ -75,8 +65,6 @@ class Request:
     """Models or files of vectors to measure; none stands for the choice of the reproduction."""
     word_vectors: Path | None = None
     """Word vectors of the systems among them that read some."""
-    language: str | None = None
-    """en or ko: of a table with text in both, that in this one only."""
 
 
 @dataclass(frozen=True)
@@ -88,31 +76,38 @@ class Reproduction:
     paper: PaperTable
     """The table as printed."""
     reads: str
-    """What the paths given to `measure` are, in words: `runs of elmokit train`."""
-    measure: Callable[[Sequence[Path]], Sequence[OurRow]]
-    """Paths -> our rows. Raises FileNotFoundError or ValueError for what cannot be read."""
-    details: Callable[[Sequence[Path]], Sequence[OurTable]] | None = None
-    """Paths -> tables that the page shows below the paper's."""
+    """What it is made from, in words: `runs of elmokit train`."""
+    measure: Callable[[Evidence], Sequence[OurRow]]
+    """Our rows. Raises ValueError for what cannot be read."""
+    details: Callable[[Evidence], Sequence[OurTable]] | None = None
+    """Tables that the page shows below the paper's."""
     compute: Callable[[Request], Sequence[Path]] | None = None
-    """Computes what the results folder lacks, and returns the paths for `measure`; None if paths have to be given.
+    """Computes what the results folder lacks, and returns the paths of the results; None if paths have to be given.
 
     Raises FileNotFoundError, naming the path, for data that are not there.
     """
-    language_of: Callable[[str], str] | None = None
-    """The language of the text that the `data` of a result names; None for tables that are of one language."""
     plan: Callable[[Setup], Sequence[PlannedRun]] | None = None
     """The runs of tasks that it is measured from; None if it needs none."""
+    model: str = DEFAULT_MODEL
+    """The biLM of these runs, if the user names no other."""
+
+
+def distinct_rows(rows: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
+    """The rows by their names; a name that is taken gets a number, so that no row is lost: `NER`, `NER (2)`."""
+    distinct: dict[str, Cells] = {}
+    for name, cells in rows:
+        names = (name if number == 1 else f"{name} ({number})" for number in itertools.count(1))
+        distinct[next(free for free in names if free not in distinct)] = cells
+    return distinct
 
 
 def paths_of(reproduction: Reproduction, paths: Sequence[Path], request: Request) -> Sequence[Path]:
     """The paths that were given, or, if there are none, those of the results that the reproduction computes.
 
-    Raises ValueError if there are none and it computes nothing, or if there are some and models or a language to
-    compute from.
+    Raises ValueError if there are none and it computes nothing, or if there are some and models to compute from.
     """
-    if paths and (request.models or request.language):
-        wanted = "models" if request.models else "language"
-        raise ValueError(f"give either the paths of results or the {wanted} to measure, not both")
+    if paths and request.models and reproduction.plan is None:
+        raise ValueError("give either the paths of results or the models to measure, not both")
     if paths:
         return paths
     if reproduction.compute is None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from paper.probes.sense_corpora import SenseCorpus
     from paper.probes.wordnet import SenseInventory
     from paper.reproduction import OurTable, Request
+    from paper.runs import Evidence
 
 NAME = "senses-supervised"
 IMS, IMS_WITHOUT_WORDS, TAGGER = "ims", "ims-s", "sense-tagger"
@@ -137,7 +138,7 @@ _TRAININGS: dict[str, Callable[[str, _Corpora], dict[str, str]]] = {
 }
 
 
-def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+def our_rows(evidence: Evidence) -> list[OurRow]:
     """One row for each system: F1 over the paper's four sets."""
     return [
         OurRow(
@@ -146,14 +147,14 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
             (Statistic((result.measured.rows[ANSWERS][FOUR],)),),
             is_extra=result.system.partition(",")[0] not in _ROWS,
         )
-        for result in read_system_results(paths, NAME)
+        for result in read_system_results(evidence.results, NAME)
     ]
 
 
-def details(paths: Sequence[Path]) -> list[OurTable]:
+def details(evidence: Evidence) -> list[OurTable]:
     """All numbers of every system."""
     about = "F1 in percent. A word that SemCor lacks gets its first sense in WordNet."
-    results = read_system_results(paths, NAME)
+    results = read_system_results(evidence.results, NAME)
     return [details_table(results, title="By test set and part of speech", about=about)]
 
 

@@ -13,7 +13,7 @@ from elmokit.vectors.cache import Activations
 from elmokit.vectors.cache_folder import default_cache
 from elmokit.vectors.vector_file_layers import StoredLayers
 from paper.comparators.all_comparators import COMPARATORS, open_comparator
-from paper.random_elmo import random_elmo
+from paper.models import random_elmo
 
 if TYPE_CHECKING:
     from elmokit.model.frozen_layers import FrozenLayers
@@ -59,17 +59,3 @@ def open_system(given: str, *, word_vectors: Path | None = None) -> System:
 
 def _file_name(path: str) -> str:
     return Path(path).name.removesuffix(".gz").removesuffix(".xz").removesuffix(".txt")
-
-
-def as_given(name: str) -> str:
-    """How a system with that name in results is given to `open_system`, its path without folders: `cove:multi30k`."""
-    kind, _, rest = name.partition(", ")
-    if rest == RANDOM_WEIGHTS:
-        return f"{RANDOM}:{kind}"
-    return f"{kind}:{rest}" if rest else kind
-
-
-def reads_word_vectors(name: str) -> bool:
-    """Whether a system with that name in results has to be given word vectors too."""
-    comparator = COMPARATORS.get(name.partition(", ")[0])
-    return comparator is not None and comparator.reads_word_vectors

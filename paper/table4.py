@@ -28,12 +28,12 @@ from paper.system_results import (
 from paper.table5 import read_semcor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from paper.probes.context_neighbours import Neighbour
     from paper.probes.sense_corpora import SenseCorpus
     from paper.reproduction import Request
+    from paper.runs import Evidence
     from paper.systems import System
 
 NAME = "table4"
@@ -112,11 +112,11 @@ def shown_context(corpus: SenseCorpus, found: Neighbour) -> str:
     return " ".join([*before, f"[{tokens[found.index]}]", *after])
 
 
-def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+def our_rows(evidence: Evidence) -> list[OurRow]:
     """The nearest words of GloVe, and the nearest context of each of our two sentences, by system and layer."""
     static = [
         OurRow(STATIC_ROW, GLOVE, (WORD, result.measured.texts[STATIC_ROW]))
-        for result in read_system_results(paths, NAME)
+        for result in read_system_results(evidence.results, NAME)
         if STATIC_ROW in result.measured.texts
     ]
     return static + [
@@ -126,16 +126,16 @@ def our_rows(paths: Sequence[Path]) -> list[OurRow]:
             (" ".join(QUERIES[query].tokens), text),
             is_extra=not result.is_bilm,
         )
-        for result in read_system_results(paths, NAME)
+        for result in read_system_results(evidence.results, NAME)
         for key, text in result.measured.texts.items()
         for query in QUERIES
         if key.startswith(f"{query}, ")
     ]
 
 
-def details(paths: Sequence[Path]) -> list[OurTable]:
+def details(evidence: Evidence) -> list[OurTable]:
     """Shares of neighbours that are alike, and how the top layer compares with the others."""
-    results = read_system_results(paths, NAME)
+    results = read_system_results(evidence.results, NAME)
     about = (
         "Percent of occurrences whose nearest other occurrence of the same lemma has the same part of speech, or the "
         "same sense among those of its part of speech; over lemmas that have several. `chance` is a random other "

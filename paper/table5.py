@@ -22,12 +22,12 @@ from paper.system_results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from paper.probes.disambiguation import Answers
     from paper.probes.wordnet import SenseInventory
     from paper.reproduction import OurTable, Request
+    from paper.runs import Evidence
     from paper.system_results import SystemResult
 
 NAME = "table5"
@@ -103,10 +103,10 @@ def _hits(asked: SenseCorpus, answers: Answers) -> str:
     )
 
 
-def our_rows(paths: Sequence[Path]) -> list[OurRow]:
+def our_rows(evidence: Evidence) -> list[OurRow]:
     """The rows that the paper has, too: F1 over its four sets. `details` has all layers, mixes and systems."""
     rows: list[OurRow] = []
-    for result in read_system_results(paths, NAME):
+    for result in read_system_results(evidence.results, NAME):
         for row, numbers in result.measured.rows.items():
             name = FIRST_SENSE if row == FIRST_SENSE else papers_row(result, row)
             if name is not None:
@@ -121,9 +121,9 @@ def papers_row(result: SystemResult, row: str) -> str | None:
     return COVE_ROWS.get(row) if result.system.startswith("cove, ") else None
 
 
-def details(paths: Sequence[Path]) -> list[OurTable]:
+def details(evidence: Evidence) -> list[OurTable]:
     """All numbers of every system, and how the top layer compares with the others."""
-    results = read_system_results(paths, NAME)
+    results = read_system_results(evidence.results, NAME)
     about = (
         "F1 in percent. A word that SemCor lacks gets its first sense in WordNet. Layer 0 and word vectors know only "
         "the form of the word."

@@ -6,6 +6,7 @@ set -euo pipefail
 data=$1/ko/tasks out=$2
 train() { .venv/bin/elmokit train "$@" --recipe cpu-ko --test; }
 
+# In runs.jsonl the runs have the names that paper/plan.py gives them.
 for seed in 0 1 2; do
   for elmo in none input; do
     train ner --data "$data/ner_klue/ner_klue" --elmo $elmo --seed $seed --run "$out/named-entities-ko-$elmo-$seed"

@@ -2,7 +2,7 @@
 
 python experiments/2026-11-22-reproduce/articles.py DATA FOLDER
 
-FOLDER has runs of question answering with their weights, such as those of `elmokit reproduce table1 --task
+FOLDER has runs of question answering with their weights, such as those of `python -m paper table1 --task
 question-answering --scale cpu --results FOLDER`. Prints a line of JSON for each article: its title, its questions, the
 share of its eight successive words that the English shards have too (letters and digits, lower-cased), and the gain in
 F1. Two more records, of the articles with most such words and of all others, are added to this folder's results.jsonl.
@@ -20,21 +20,19 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.files.lines import read_lines
 from elmokit.metrics.interval import paired_bootstrap
-from elmokit.runs.logged_runs import read_runs
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.saved import load_task
-from paper.comparisons import comparisons_among
-from paper.families import usual_runs
-from paper.item_counts import ITEM_COUNTS
+from paper.bootstrap import ITEM_COUNTS
 from paper.results import append_result
-from paper.squad_articles import NAME
+from paper.runs import make_setup, read_evidence
+from paper.table1 import ARTICLES, headlines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from elmokit.metrics.interval import Counts
     from elmokit.tasks.question_answering.reader import Question
-    from paper.comparisons import Arm
+    from paper.runs import ArmRuns
 
 TASK = "question-answering"
 TEST_SET = "dev-v1.1.json"
@@ -61,7 +59,7 @@ def shares_read(questions: list[Question], shards: list[Path]) -> dict[str, floa
     return {title: 100 * len(runs & read) / len(runs) for title, runs in words.items()}
 
 
-def answers(arm: Arm, questions: list[Question]) -> list[list[Counts]]:
+def answers(arm: ArmRuns, questions: list[Question]) -> list[list[Counts]]:
     """For each run, what each question adds to the score."""
     made = [load_task(run.where).model_predictions(questions) for run in arm.runs]
     return [[ITEM_COUNTS[TASK].of(*pair) for pair in zip(questions, run, strict=True)] for run in made]
@@ -70,8 +68,8 @@ def answers(arm: Arm, questions: list[Question]) -> list[list[Counts]]:
 def main(data: Path, folder: Path) -> None:
     questions = list(read_questions(data / "tasks/squad_v1.1" / TEST_SET))
     shares = shares_read(questions, sorted((data / "en").glob("train-*.txt.xz")))
-    (comparison,) = [one for one in comparisons_among(usual_runs(read_runs([folder]))).comparisons if one.task == TASK]
-    first, second = (answers(arm, questions) for arm in (comparison.baseline, comparison.elmo))
+    pair = headlines(read_evidence(make_setup(data), [folder]))[TASK]
+    first, second = (answers(arm, questions) for arm in (pair.none, pair.elmo))
 
     def measure(titles: list[str]) -> dict[str, Any]:
         chosen = [number for number, question in enumerate(questions) if question.article in titles]
@@ -92,11 +90,11 @@ def main(data: Path, folder: Path) -> None:
     names = {
         "task": TASK,
         "test_set": TEST_SET,
-        "model": comparison.elmo.runs[0].model,
-        "runs": [run.name for arm in (comparison.baseline, comparison.elmo) for run in arm.runs],
+        "model": pair.elmo.runs[0].model,
+        "runs": [run.name for arm in (pair.none, pair.elmo) for run in arm.runs],
     }
     for titles in (ordered[:NUM_MOST], ordered[NUM_MOST:]):
-        append_result(Path(__file__).parent, NAME, {**names, **measure(titles)})
+        append_result(Path(__file__).parent, ARTICLES, {**names, **measure(titles)})
 
 
 if __name__ == "__main__":

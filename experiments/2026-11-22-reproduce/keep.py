@@ -1,4 +1,4 @@
-"""Keep the ended runs of `elmokit reproduce ... --results FOLDER` next to those of before, and what it has measured.
+"""Keep the ended runs of `python -m paper ... --results FOLDER` next to those of before, and what it has measured.
 
 python experiments/2026-11-22-reproduce/keep.py FOLDER [TABLE...]
 
@@ -15,12 +15,12 @@ from collections import Counter
 from pathlib import Path
 
 from elmokit.runs.logged_runs import RUNS_NAME, read_runs, write_runs
-from paper.families import read_task_runs
+from elmokit.tasks.task_runs import is_task_run, read_task_run
 from paper.results import RESULTS_NAME
 
 SEEDS = 3
 folder, here = Path(sys.argv[1]), Path(__file__).parent
-ended = {run.name for run in read_task_runs([folder])}
+ended = {run.name for run in read_runs([folder]) if is_task_run(run) and read_task_run(run).result is not None}
 runs = {run.name: run for run in read_runs([here])}
 arms = Counter(name.rpartition("-")[0] for name in ended)
 whole = {name for name in ended if arms[name.rpartition("-")[0]] >= SEEDS}

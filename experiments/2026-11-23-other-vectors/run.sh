@@ -24,7 +24,7 @@ for task in "$@"; do
     $elmokit embed "$out/$task/text.txt" -o "$vectors" --with "$system" "${words[@]}"
   fi
   for seed in 0 1 2; do
-    run=$out/$task-$name-$seed
+    run=$out/$task-cpu-elmo-$name-$seed
     if [ -f "$run/config.json" ]; then
       .venv/bin/elmokit train --resume "$run" --test
     else

@@ -7,7 +7,7 @@ shift 2
 [ $# -gt 0 ] || set -- none both
 for arm in "$@"; do
   for seed in 0 1 2; do
-    run=$out/sentiment-bilstm-$arm-$seed
+    run=$out/sentiment-bilstm-$arm-$seed  # in runs.jsonl under the name that paper/plan.py gives it
     if [ -f "$run/config.json" ]; then
       .venv/bin/elmokit train --resume "$run" --test
     else

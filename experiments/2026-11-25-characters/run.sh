@@ -2,6 +2,7 @@
 # Named entities without the tagger's own character CNN, without ELMo and with it: does ELMo's spelling take its place?
 # Run from the repository's root:  sh experiments/2026-11-25-characters/run.sh DATA RUNS
 set -e
+# In runs.jsonl the runs have the names that paper/plan.py gives them.
 for seed in 0 1 2; do
     for elmo in none input; do
         run="$2/named-entities-cpu-$elmo-character_dim.0-$seed"

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from paper.__main__ import main
-from paper.blimp import compute, our_rows, our_tables, read_paradigm, read_results_of_blimp
+from paper.blimp import compute, our_rows, our_tables, read_paradigm, right_answers
 from paper.reproduction import Request
 from toy_language_model import write_toy
+from toy_planned_runs import evidence_of
 
 PAIRS = {"one": [("a b.", "b a."), ("c", "a c")], "two": [("b a.", "a b.")]}
 
@@ -31,33 +32,29 @@ def request_of_toy(tmp_path: Path) -> Request:
 
 def test_each_paradigm_is_scored_once(request_of_toy: Request) -> None:
     (path,) = compute(request_of_toy)
-    results = read_results_of_blimp([path])
-    assert [(result.model, result.paradigm, result.term) for result in results] == [
-        *(("toy", "one", "order"), ("toy", "two", "order")),
-    ]
-    assert all(list(result.accuracies) == ["forward", "backward", "both"] for result in results)
+    ((model, paradigms),) = right_answers([path]).items()
+    assert model.startswith("toy (") and list(paradigms) == ["order: one", "order: two"]
+    assert all(list(counts) == ["forward", "backward", "both"] for counts in paradigms.values())
     before = path.read_text()
     path.write_text(before.splitlines()[0] + "\n")
     compute(request_of_toy)
-    assert [result.paradigm for result in read_results_of_blimp([path])] == ["one", "two"]
+    assert right_answers([path]) == {model: paradigms}
     compute(request_of_toy)
     assert len(path.read_text().splitlines()) == 2
 
 
 def test_our_rows_are_accuracies_over_all_pairs(request_of_toy: Request) -> None:
-    paths = compute(request_of_toy)
-    results = read_results_of_blimp(paths)
-    for row in our_rows(paths):
-        assert row.row.startswith(f"toy ({results[0].fingerprint[:8]}), ")
-        direction = row.row.rpartition(", ")[2]
-        correct = sum(result.accuracies[direction].correct for result in results)
-        assert row.is_extra and row.measured_on == "2 paradigms, 3 pairs"
-        assert str(row.cells[0]) == f"{100 * correct / 3:.2f}"
-    terms, paradigms = our_tables(paths)
-    assert (list(terms.rows), list(paradigms.rows)) == (["order"], ["one", "two"])
-    assert terms.columns == ("forward", "backward", "both")
-    by_hand = [f"{results[1].accuracies[name].percent:.2f}" for name in terms.columns]
-    assert [str(cell) for cell in paradigms.rows["two"]] == by_hand
+    evidence = evidence_of(compute(request_of_toy))
+    ((model, paradigms),) = right_answers(evidence.results).items()
+    directions = ("forward", "backward", "both")
+    correct = [sum(counts[name].correct for counts in paradigms.values()) for name in directions]
+    expected = [f"{100 * each / 3:.2f}" for each in correct]
+    rows = our_rows(evidence)
+    assert [row.row for row in rows] == [f"{model}, {name}" for name in directions]
+    assert {(row.is_extra, row.measured_on) for row in rows} == {(True, "2 paradigms, 3 pairs")}
+    assert [str(row.cells[0]) for row in rows] == expected
+    (terms,) = our_tables(evidence)
+    assert terms.columns == directions and [str(cell) for cell in terms.rows["order"]] == expected
 
 
 def test_the_command_writes_the_page_next_to_the_published_figures(

@@ -39,10 +39,3 @@ def test_answers_of_members_that_are_equal_are_those_of_each(stand_in_inputs: An
     assert together.probability == pytest.approx(alone.probability)
     start, end = finder.probabilities([question])
     assert float(start.sum()) == pytest.approx(1) and float(end.sum()) == pytest.approx(1)
-
-
-def test_members_of_other_tasks_are_refused():
-    with pytest.raises(ValueError, match="an ensemble of sentiment; expected models of one of entailment"):
-        ensemble_predictions([member("sentiment")], [])
-    with pytest.raises(ValueError, match="an ensemble of nothing"):
-        ensemble_predictions([], [])

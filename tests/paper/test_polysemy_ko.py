@@ -1,4 +1,4 @@
-"""Korean words with several senses on toy sentences, and the scores of task runs that are given too."""
+"""Korean words with several senses on toy sentences."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from logged_task_runs import make_run
 from paper import system_results
 from paper.polysemy_ko import BAG, COUNTS, NAME, REPRODUCTION, compute
 from paper.published import POLYSEMY_KO
 from paper.reproduction import Request
 from paper.results import append_result
+from toy_planned_runs import evidence_of
 from toy_senses import cue_system
 
 SENTENCES = [
@@ -37,7 +37,7 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def test_context_tells_senses_apart_and_a_static_vector_does_not(paths: list[Path]):
-    rows = {row.row: [str(cell) for cell in row.cells] for row in REPRODUCTION.measure(paths)}
+    rows = {row.row: [str(cell) for cell in row.cells] for row in REPRODUCTION.measure(evidence_of(paths))}
     assert rows["layer 2"][:2] == ["100.00", "100.00"] and rows["layer 2"][3] == "100.00"
     assert rows["layer 0"][0] == rows["chance"][0] == "50.00"
     assert rows[BAG][0] == "100.00"
@@ -48,13 +48,5 @@ def test_the_table_says_of_how_many_occurrences_its_shares_are(tmp_path: Path):
     data = "homonyms, same form: 1,136, homonyms: 1,295, list: 8"
     values = {"system": "cues", "is_bilm": False, "fingerprint": "", "data": data, "hits": {}, "texts": {}}
     append_result(tmp_path, NAME, {**values, "rows": {"layer 0": dict.fromkeys(POLYSEMY_KO.columns, 50.0)}})
-    counts, _ = REPRODUCTION.measure([tmp_path])
+    counts, _ = REPRODUCTION.measure(evidence_of([tmp_path]))
     assert (counts.row, counts.cells) == (COUNTS, ("1,295", "1,136", "8", None))
-
-
-def test_runs_that_are_given_too_are_a_table(paths: list[Path], tmp_path: Path):
-    assert REPRODUCTION.details is not None and REPRODUCTION.details(paths) == []
-    run = make_run(tmp_path / "run", "elmo=input", test=87.5, task="sentiment")
-    (table,) = REPRODUCTION.details([*paths, run])
-    ((name, cells),) = table.rows.items()
-    assert "with ELMo" in name and [str(cell) for cell in cells] == ["accuracy", "87.50"]

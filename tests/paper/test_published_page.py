@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from paper.report.pages import write_results
+from paper.page import write_results
 
 ROOT = Path(__file__).parents[2]
 

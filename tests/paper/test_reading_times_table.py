@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from paper.reading_times_table import REPRODUCTION, compute, our_rows
-from paper.report.reproduction_page import reproduction_page
+from paper.reading_times_table import compute, our_rows
 from paper.reproduction import Request
 from toy_language_model import write_toy
+from toy_planned_runs import evidence_of
 
 
 def test_each_model_is_measured_once_and_becomes_rows(tmp_path: Path) -> None:
@@ -25,9 +25,8 @@ def test_each_model_is_measured_once_and_becomes_rows(tmp_path: Path) -> None:
     assert (record["model"], record["num_words"]) == ("toy", 14)
     compute(request)
     assert len(path.read_text().splitlines()) == 1
-    rows = our_rows([path])
+    rows = our_rows(evidence_of([path]))
     model = f"toy ({record['fingerprint'][:8]})"
     assert [row.row for row in rows] == [f"{model}, forward", f"{model}, backward", f"{model}, both"]
     mean, error = record["added"]["forward"]
     assert rows[0].cells == (f"{mean:.4f} ± {error:.4f}",)
-    assert f"| {model}, both | 14 words | " in reproduction_page(REPRODUCTION, rows, command="x")

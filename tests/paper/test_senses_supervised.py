@@ -9,6 +9,7 @@ import pytest
 from paper.reproduction import Request
 from paper.senses_supervised import NAME, REPRODUCTION, compute, system_name
 from paper.system_results import read_system_results
+from toy_planned_runs import evidence_of
 from toy_senses import write_sense_data
 
 TAGGER = "sense-tagger:word_dim=4,hidden_dim=4,min_count=1,epochs=1"
@@ -40,10 +41,10 @@ def test_each_system_is_trained_on_semcor_and_asked_the_five_sets_once(data: Pat
 def test_rows_are_those_of_the_paper_or_come_last(data: Path, tmp_path: Path):
     pytest.importorskip("sklearn")
     paths = compute(Request(data, tmp_path / "results", ("ims", "ims-s")))
-    rows = {row.measured_on: (row.row, row.is_extra) for row in REPRODUCTION.measure(paths)}
+    rows = {row.measured_on: (row.row, row.is_extra) for row in REPRODUCTION.measure(evidence_of(paths))}
     assert rows == {"ims": ("ims", True), "ims-s": ("Iacobacci et al. (2016)", False)}
     assert REPRODUCTION.details is not None
-    (table,) = REPRODUCTION.details(paths)
+    (table,) = REPRODUCTION.details(evidence_of(paths))
     assert list(table.rows) == ["ims, answers", "ims-s, answers"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.vectors.save_vectors import save_vectors
-from paper.systems import as_given, open_system, reads_word_vectors
+from paper.systems import open_system
 from toy_bilm import random_bilm
 
 SENTENCE = ["the", "bank"]
@@ -58,17 +58,3 @@ def test_word_vectors_are_given_to_the_systems_that_read_them(tmp_path: Path):
 def test_what_is_not_there_is_refused():
     with pytest.raises(FileNotFoundError, match="no model 'mini-em'"):
         open_system("mini-em")
-
-
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("mini-en", "mini-en"),
-        ("mini-en, random weights", "random:mini-en"),
-        ("cove, multi30k", "cove:multi30k"),
-        ("sense-tagger, word_dim=9,epochs=2", "sense-tagger:word_dim=9,epochs=2"),
-    ],
-)
-def test_a_name_in_results_says_what_to_give(name: str, given: str):
-    assert as_given(name) == given
-    assert reads_word_vectors(name) == given.startswith("cove:")

@@ -10,6 +10,7 @@ from paper import system_results
 from paper.data_folders import glove_file
 from paper.reproduction import Request
 from paper.table4 import QUERIES, REPRODUCTION, compute
+from toy_planned_runs import evidence_of
 from toy_senses import cue_system, write_sense_data
 
 
@@ -27,7 +28,7 @@ def test_queries_point_at_play():
 
 
 def test_shares_and_differences_are_tables(paths: list[Path]):
-    shares, gains = REPRODUCTION.details(paths) if REPRODUCTION.details else ()
+    shares, gains = REPRODUCTION.details(evidence_of(paths)) if REPRODUCTION.details else ()
     assert shares.columns == ("same part of speech", "same sense", "list of polysemes")
     assert [str(cell) for cell in shares.rows["cues (cues), layer 2"][:2]] == ["100.00", "100.00"]
     assert shares.rows["cues (cues), chance"][2] is None
@@ -36,7 +37,7 @@ def test_shares_and_differences_are_tables(paths: list[Path]):
 
 
 def test_the_nearest_context_is_shown_with_words_around_it(paths: list[Path]):
-    rows = REPRODUCTION.measure(paths)
+    rows = REPRODUCTION.measure(evidence_of(paths))
     assert rows[0].row == "GloVe" and rows[0].cells == ("play", "plays, game, zoo")
     assert {row.row for row in rows[1:]} == {"biLM, 1", "biLM, 2"} and len(rows) == 13
     source, nearest = rows[1].cells

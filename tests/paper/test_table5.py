@@ -12,6 +12,7 @@ from paper.__main__ import main
 from paper.reproduction import Request
 from paper.system_results import read_system_results
 from paper.table5 import NAME, REPRODUCTION, compute
+from toy_planned_runs import evidence_of
 from toy_senses import cue_system, write_sense_data
 
 
@@ -42,10 +43,10 @@ def test_scores_are_those_of_the_answers(data: Path, tmp_path: Path):
 
 def test_the_paper_s_rows_have_ours_under_them_and_the_rest_is_below(data: Path, tmp_path: Path):
     paths = compute(Request(data, tmp_path, ("cues",)))
-    ours = [row.row for row in REPRODUCTION.measure(paths)]
+    ours = [row.row for row in REPRODUCTION.measure(evidence_of(paths))]
     assert ours == ["WordNet 1st sense", "biLM, first layer", "biLM, second layer"]
     assert REPRODUCTION.details is not None
-    assert {"cues (cues), layer 0", "cues (cues), average"} <= REPRODUCTION.details(paths)[0].rows.keys()
+    assert {"cues (cues), layer 0", "cues (cues), average"} <= REPRODUCTION.details(evidence_of(paths))[0].rows.keys()
 
 
 def test_the_verb_computes_and_writes_the_page(data: Path, tmp_path: Path):

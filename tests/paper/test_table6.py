@@ -1,4 +1,4 @@
-"""Table 6 on toy corpora: each is probed in its language, and has its own table."""
+"""Table 6 on toy corpora: each is probed in the table of its language."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from paper import system_results
-from paper.reproduction import Request
-from paper.system_results import read_system_results
-from paper.table6 import CORPORA, REPRODUCTION, compute, language_of
+from paper.reproduction import Reproduction, Request
+from paper.table6 import CORPORA, KOREAN, KOREAN_REPRODUCTION, REPRODUCTION
+from toy_planned_runs import evidence_of
 from toy_senses import cue_system
 
 SENTENCES = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "VB"), ("flooded", "ADJ", "JJ")]]
@@ -17,7 +17,7 @@ SENTENCES = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX"
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    for corpus in CORPORA:
+    for corpus in (corpus for corpora in CORPORA.values() for corpus in corpora):
         folder = tmp_path / "data" / corpus.folder
         folder.mkdir(parents=True, exist_ok=True)
         for file in corpus.files:
@@ -30,34 +30,27 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_each_corpus_is_probed_and_shown(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("reproduction", [REPRODUCTION, KOREAN_REPRODUCTION], ids=lambda one: one.name)
+def test_each_corpus_of_the_table_is_probed_and_shown(
+    reproduction: Reproduction, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(system_results, "open_system", cue_system)
-    paths = compute(Request(data, tmp_path / "results", ("cues",)))
-    rows = REPRODUCTION.measure(paths)
+    corpora = CORPORA[reproduction.name]
+    assert reproduction.compute is not None and reproduction.details is not None
+    evidence = evidence_of(reproduction.compute(Request(data, tmp_path / "results", ("cues",))))
+    rows = reproduction.measure(evidence)
     first = [row for row in rows if row.row == "biLM, first layer"]
-    assert [row.measured_on for row in first] == [f"cues (cues), {corpus.name}" for corpus in CORPORA]
-    assert [str(row.cells[0]) for row in first] == ["100.00"] * len(CORPORA)
+    assert [row.measured_on for row in first] == [f"cues (cues), {corpus.name}" for corpus in corpora]
+    assert [(str(row.cells[0]), row.is_extra) for row in first] == [("100.00", reproduction.name == KOREAN)] * len(
+        corpora
+    )
     assert {row.row for row in rows} == {"biLM, first layer", "biLM, second layer"}
-    tables = REPRODUCTION.details(paths) if REPRODUCTION.details else ()
-    assert [table.title for table in tables] == [title for each in CORPORA for title in (each.name, "Differences")]
-    assert [str(table.rows["cues (cues), layer 0"][1]) for table in tables[::2]] == ["75.00"] * len(CORPORA)
-    assert tables[0].about.endswith("Data: PTB sample: 800, 800, 800 tokens.")
-
-
-def test_one_language_can_be_chosen(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(system_results, "open_system", cue_system)
-    (path, *_) = compute(Request(data, tmp_path / "results", ("cues",), language="ko"))
-    of_corpora = [result.data for result in read_system_results([path], REPRODUCTION.name)]
-    assert [data.partition(":")[0] for data in of_corpora] == ["Korean GSD, UPOS", "Korean GSD, morphemes"]
-    assert {language_of(data) for data in of_corpora} == {"ko"}
-    with pytest.raises(ValueError, match="a result of table6 is of 'WSJ'; expected one of PTB sample, EWT, PTB tags"):
-        language_of("WSJ: 3 tokens")
-    with pytest.raises(ValueError, match="language is 'de'; the corpora are of en and ko"):
-        compute(Request(data, tmp_path / "results", ("cues",), language="de"))
+    tables = reproduction.details(evidence)
+    assert [table.title for table in tables] == [title for each in corpora for title in (each.name, "Differences")]
+    assert [str(table.rows["cues (cues), layer 0"][1]) for table in tables[::2]] == ["75.00"] * len(corpora)
+    assert tables[0].about.endswith(f"Data: {corpora[0].name}: 800, 800, 800 tokens.")
 
 
 def test_korean_is_probed_for_parts_of_speech_and_for_morphemes(data: Path):
-    korean = {corpus.name: corpus for corpus in CORPORA if corpus.language == "ko"}
-    found = [each.read(data / each.folder / each.files[0])[0].tags for each in korean.values()]
-    assert list(korean) == ["Korean GSD, UPOS", "Korean GSD, morphemes"]
+    found = [each.read(data / each.folder / each.files[0])[0].tags for each in CORPORA[KOREAN]]
     assert found == [["NOUN", "VERB"], ["NN", "VBZ"]]

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from paper import system_results
-from paper.kobest import REPRODUCTION as KOBEST
 from paper.reproduction import Reproduction, Request
+from paper.wic import KOBEST_REPRODUCTION as KOBEST
 from paper.wic import REPRODUCTION as WIC
+from toy_planned_runs import evidence_of
 from toy_senses import cue_system
 
 
@@ -40,8 +41,8 @@ def test_korean_pairs(tmp_path: Path):
 def assert_right(reproduction: Reproduction, data: Path):
     assert reproduction.compute is not None and reproduction.details is not None
     paths = reproduction.compute(Request(data, data / "results", ("cues",)))
-    scores = {row.row: str(row.cells[0]) for row in reproduction.measure(paths)}
+    scores = {row.row: str(row.cells[0]) for row in reproduction.measure(evidence_of(paths))}
     assert scores["layer 2"] == "100.00" and scores["layer 0"] == "50.00"
-    parts, gains = reproduction.details(paths)
+    parts, gains = reproduction.details(evidence_of(paths))
     assert parts.columns == ("train", "dev", "test") and parts.about.endswith("Data: 2 / 2 / 2 pairs.")
     assert next(iter(gains.rows)) == "cues (cues): layer 2 over layer 1"

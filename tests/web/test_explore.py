@@ -27,10 +27,10 @@ from elmokit.web.explore import planes as explorer_planes
 from elmokit.web.explore import site as explorer
 from elmokit.web.explore.corpus import quantised, read_corpus
 from elmokit.web.explore.planes import umap_planes
-from elmokit.web.explore.presets import LEARNT_MIXES, presets
+from elmokit.web.explore.presets import LEARNT_MIXES, presets, read_learnt_mixes
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import write_site
-from paper.learnt_mixes import learnt_mixes, write_learnt_mixes
+from paper.figure2 import presets as presets_of_runs
 from toy_bilm import TINY, random_bilm
 from toy_umap import first_two_columns
 
@@ -108,11 +108,10 @@ def test_presets_of_another_model_are_not_shown(site: Path, model: Path):
 
 
 @pytest.mark.skipif(not EXPERIMENTS.is_dir(), reason="the experiments are in the repository, not in the distribution")
-def test_presets_are_those_of_the_runs_that_are_kept(tmp_path: Path):
+def test_presets_are_those_of_the_runs_that_are_kept():
     """`python experiments/explorer_presets.py` writes them."""
     kept = (files("elmokit.web.explore") / LEARNT_MIXES).read_text(encoding="utf-8")
-    write_learnt_mixes(tmp_path / LEARNT_MIXES, learnt_mixes(sorted(EXPERIMENTS.glob("*/runs.jsonl"))))
-    assert (tmp_path / LEARNT_MIXES).read_text(encoding="utf-8") == kept
+    assert presets_of_runs(sorted(EXPERIMENTS.glob("*/runs.jsonl"))) == read_learnt_mixes(kept)
 
 
 def test_files_with_labels_name_the_senses_of_tokens(tmp_path: Path):

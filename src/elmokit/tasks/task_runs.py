@@ -17,12 +17,7 @@ from elmokit.tasks.config import config_to_json
 from elmokit.tasks.run_folder import TaskRecord, record_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from elmokit.tasks.config import TaskConfig
-
-USUAL = ("cpu", "cpu-ko")
-"""The recipes whose models need no name: those of English and of Korean data."""
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
@@ -94,11 +89,6 @@ class TaskRun:
         return self.record.splits.train[0].parent.name
 
     @property
-    def lacks_test_scores(self) -> bool:
-        """Whether the run has ended and has test files, but no scores of them."""
-        return self.result is not None and bool(self.record.splits.test) and not self.result.test
-
-    @property
     def num_used(self) -> int:
         """Number of training examples that the run uses."""
         counts = self.record.counts["train"]
@@ -140,29 +130,6 @@ class TaskRun:
         return {**elmo, "model": Path(elmo["model"]).name, "fingerprint": self.record.fingerprint}
 
 
-def unusual_settings(run: TaskRun, *, but: Sequence[str] = ()) -> tuple[str, ...]:
-    """What tells a run's model and ELMo from those of the usual recipe, in words: `layers top`, `recipe cpu-cnn`.
-
-    That is the nearest of the task's recipes, if it is another one, and the settings that differ from it. How long and
-    on how much a run trains, its word vectors and its biLM are not counted.
-
-    but: names of settings that are not counted either, such as `inputs.elmo.layers`.
-    """
-    own = {name: value for name, value in _model_settings(run.record.config).items() if name not in but}
-    recipes = find_task(run.record.task).recipes
-    differing: dict[str, list[str]] = {}
-    for name in [*(each for each in USUAL if each in recipes), *recipes]:  # of equally near ones, the first
-        usual = _model_settings(recipes[name]())
-        differing[name] = [f"{each.rpartition('.')[2]} {own[each]}" for each in own if usual.get(each) != own[each]]
-    nearest = min(differing, key=lambda name: len(differing[name]))
-    return (*([] if nearest in USUAL else [f"recipe {nearest}"]), *differing[nearest])
-
-
-def last_two(path: Path) -> str:
-    """Folder and file name of a path; the rest differs from machine to machine."""
-    return "/".join(path.parts[-2:])
-
-
 def is_task_run(run: LoggedRun) -> bool:
     """Whether `elmokit train` wrote the run."""
     return run.config is not None and run.config.get("format") == TASK_FORMAT
@@ -177,19 +144,6 @@ def read_task_run(run: LoggedRun) -> TaskRun:
     metric = find_task(record.task).metric
     diverged = bool(run.records) and "diverged" in run.records[-1]
     return TaskRun(run.name, run.where, record, _result(run, metric), _curve(run, metric), diverged)
-
-
-@lru_cache(maxsize=4096)
-def _model_settings(config: TaskConfig) -> Mapping[str, Any]:
-    """The settings by name, without those of training, the files of word vectors and the name of the biLM."""
-    parts = config_to_json(config)
-    elmo: dict[str, Any] = parts["inputs"].pop("elmo") or {}
-    left_out = ("word_vectors", "word_dim")
-    return {
-        **{f"model.{name}": value for name, value in parts["model"].items()},
-        **{f"inputs.{name}": value for name, value in parts["inputs"].items() if name not in left_out},
-        **{f"inputs.elmo.{name}": value for name, value in elmo.items() if name != "model"},
-    }
 
 
 def _curve(run: LoggedRun, metric: str) -> tuple[EpochScore, ...]:

@@ -6,14 +6,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from elmokit.report.pictures import new_figure
+from paper.plan import DATASETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paper.comparisons import Arm
     from paper.figure1 import SampleCurve
-    from paper.figure2 import LearntWeights
-    from paper.learning_curves import LearningCurve
+    from paper.figure2 import LearntMix
+    from paper.runs import ArmRuns, Tested
 
 PANEL = (4.6, 3.6)  # inches
 PANELS_ACROSS = 3
@@ -33,40 +33,44 @@ def sample_figure(curves: Sequence[SampleCurve]) -> Any:
         sizes = [point.num_examples for point in curve.points]
         for name, colour, line, arms in (
             ("+ ELMo", "#1f4e8c", "o-", [point.elmo for point in curve.points]),
-            ("no ELMo", "#8a4b08", "s--", [point.baseline for point in curve.points]),
+            ("no ELMo", "#8a4b08", "s--", [point.none for point in curve.points]),
         ):
-            means, deviations = _scores(arms, curve.metric)
+            means, deviations = _scores(arms)
             axes.errorbar(sizes, means, yerr=deviations, fmt=line, color=colour, label=name, capsize=3)
         axes.set_xscale("log")
         axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
         axes.set_xticks([], minor=True)
         axes.set_xlabel("training examples")
-        axes.set_ylabel(f"{curve.metric}, development set")
+        axes.set_ylabel(f"{curve.points[0].none.metric}, development set")
         axes.set_title(f"{curve.row}\n{curve.training}", fontsize=10)
         axes.legend(frameon=False)
     return figure
 
 
-def curves_figure(curves: Sequence[LearningCurve]) -> Any:
+def curves_figure(pairs: Sequence[Tested]) -> Any:
     """A `matplotlib.figure.Figure` with a panel for each task: the score after each epoch, as in `sample_figure`.
 
     Raises ValueError without matplotlib.
     """
-    figure, panels = _panels(len(curves))
-    for axes, curve in zip(panels, curves, strict=True):
+    figure, panels = _panels(len(pairs))
+    for axes, pair in zip(panels, pairs, strict=True):
         for name, colour, line, arm in (
-            ("+ ELMo", "#1f4e8c", "o-", curve.elmo),
-            ("no ELMo", "#8a4b08", "s--", curve.baseline),
+            ("+ ELMo", "#1f4e8c", "o-", pair.elmo),
+            ("no ELMo", "#8a4b08", "s--", pair.none),
         ):
-            axes.plot([step for step, _ in arm], [score for _, score in arm], line, color=colour, label=name)
+            axes.plot(
+                [step for step, _ in arm.curve], [score for _, score in arm.curve], line, color=colour, label=name
+            )
         axes.set_xlabel("updates")
-        axes.set_ylabel(f"{curve.metric}, development examples")
-        axes.set_title(f"{curve.row}\n{curve.measured_on}", fontsize=10)
+        axes.set_ylabel(f"{pair.elmo.metric}, development examples")
+        num_used, num_seeds = pair.elmo.runs[0].num_used, len(pair.elmo.runs)
+        words = f"{num_used:,} examples, {num_seeds} seed{'' if num_seeds == 1 else 's'}"
+        axes.set_title(f"{DATASETS[pair.task].row}\n{words}", fontsize=10)
         axes.legend(frameon=False)
     return figure
 
 
-def weights_figure(found: Sequence[LearntWeights]) -> Any:
+def weights_figure(found: Sequence[LearntMix]) -> Any:
     """A `matplotlib.figure.Figure` with a heat map for each place: layers from the top down, tasks side by side.
 
     Shades go from white to black with the weight, which is written into its cell. Raises ValueError without matplotlib.
@@ -93,14 +97,13 @@ def _panels(number: int) -> tuple[Any, list[Any]]:
     return figure, panels[:number]
 
 
-def _scores(arms: Sequence[Arm], metric: str) -> tuple[list[float], list[float]]:
+def _scores(arms: Sequence[ArmRuns]) -> tuple[list[float], list[float]]:
     """Means and deviations; a single seed has a deviation of 0."""
-    found = [arm.score(metric, test_set=None) for arm in arms]
-    known = [one for one in found if one is not None]
+    known = [score for arm in arms if (score := arm.score()) is not None]
     return [one.mean for one in known], [one.deviation or 0.0 for one in known]
 
 
-def _draw_weights(axes: Any, found: Sequence[LearntWeights], *, layers: int) -> None:
+def _draw_weights(axes: Any, found: Sequence[LearntMix], *, layers: int) -> None:
     rows = [[one.weights[layer] if layer < len(one.weights) else 0.0 for one in found] for layer in range(layers)]
     axes.imshow(rows[::-1], cmap="Greys", vmin=0, vmax=1, aspect="auto")
     for across, one in enumerate(found):

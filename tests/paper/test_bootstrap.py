@@ -13,7 +13,7 @@ from elmokit.tasks.entailment.reader import SentencePair
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence
 from elmokit.tasks.task_model import LabelPrediction
-from paper.item_counts import ITEM_COUNTS
+from paper.bootstrap import ITEM_COUNTS
 
 NAMES = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "B-ORG"]]
 ROLES = [["B-ARG0", "B-V", "O"], ["B-V", "B-ARG1", "I-ARG1"]]

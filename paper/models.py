@@ -7,26 +7,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.files.atomic import atomic_write
 from elmokit.formats.names import resolve_model
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
+from elmokit.layers.devices import seeded
+from elmokit.model.bilm import BiLM
 from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import finetuning
 from elmokit.pretraining.train import resume_pretraining
 from elmokit.runs.folder import CONFIG_NAME
 from elmokit.scoring.perplexity import perplexity
-from elmokit.tasks.all_tasks import task_recipe
-from paper.random_elmo import random_elmo
+from elmokit.tasks.all_tasks import find_task, task_recipe
+from elmokit.tasks.reading import read_files
+from paper.plan import RANDOM
 from paper.results import append_result, read_results
-from paper.table7 import NAME
-from paper.task_texts import write_task_texts
 
 if TYPE_CHECKING:
-    from elmokit.scoring.perplexity import Perplexity
-    from paper.planned_runs import PlannedModel
-    from paper.task_texts import TaskTexts
+    from collections.abc import Iterable, Sequence
 
+    from elmokit.model.config import BiLMConfig
+    from elmokit.scoring.perplexity import Perplexity
+    from paper.plan import PlannedModel
+
+RESULTS = "table7"
 RANDOM_SEED = 0
+_PARTS = {"question-answering": ("contexts", "questions")}
+"""The names of an example's sentences, in their order, where the paper measures them apart."""
 
 
 def make_model(planned: PlannedModel, folder: Path) -> Path:
@@ -36,21 +43,13 @@ def make_model(planned: PlannedModel, folder: Path) -> Path:
     folder's parent, where the runs are.
     """
     found = folder / planned.name
-    if planned.kind == "random":
+    if planned.kind == RANDOM:
         if not (found / CONFIG_NAME).is_file():
             _write_random(planned.start, found)
         return found
     _finetune(planned, found)
     _measure(planned, found, results=folder.parent)
     return found
-
-
-def _texts_of(planned: PlannedModel, folder: Path) -> TaskTexts:
-    """The text that a planned model is fine-tuned on, and that of the development set."""
-    assert planned.data is not None, "a fine-tuned model has a data set"
-    return write_task_texts(
-        planned.task, planned.data, task_recipe(planned.task), folder / f"text-{planned.task}-{planned.data.name}"
-    )
 
 
 def _write_random(model: str, folder: Path) -> None:
@@ -63,21 +62,25 @@ def _finetune(planned: PlannedModel, run_dir: Path) -> None:
     if (run_dir / CONFIG_NAME).is_file():
         resume_pretraining(run_dir)
         return
-    texts = _texts_of(planned, run_dir.parent)
+    text = run_dir.parent / f"text-{planned.task}-{planned.data.name}" / "train.txt"
+    sentences = _sentences(planned, "train")
+    _write(text, sentences)
     config = finetuning(Elmo.from_pretrained(planned.start).config)
-    num_steps = math.ceil(texts.num_predictions / config.tokens_per_step)
+    num_predictions = sum(len(sentence) + 1 for sentence in sentences)  # the tokens, and the end of each sentence
+    num_steps = math.ceil(num_predictions / config.tokens_per_step)
     settings = ["evaluate_every=0", f"num_steps={num_steps}", f"decay_steps={num_steps}"]
-    finetune(planned.start, [texts.train], run_dir=run_dir, settings=settings)
+    finetune(planned.start, [text], run_dir=run_dir, settings=settings)
 
 
 def _measure(planned: PlannedModel, tuned: Path, *, results: Path) -> None:
     """Perplexity of each part of the development text before and after, unless it is among the results."""
-    assert planned.data is not None, "a fine-tuned model has a data set"
-    known = {(fields.text("tuned"), fields.text("part")) for fields in read_results([results], NAME)}
+    known = {(fields.text("tuned"), fields.text("part")) for fields in read_results([results], RESULTS)}
     start = str(resolve_model(planned.start))
-    for part, text in _texts_of(planned, tuned.parent).dev.items():
+    for number, part in enumerate(_PARTS.get(planned.task, ("",))):
         if (planned.name, part) in known:
             continue
+        text = tuned.parent / f"text-{planned.task}-{planned.data.name}" / f"dev-{part or 'text'}.txt"
+        _write(text, _sentences(planned, "dev", slice(number, number + 1) if part else slice(None)))
         before, after = (perplexity(model, [text]) for model in (start, str(tuned)))
         values = {
             "task": planned.task,
@@ -90,7 +93,7 @@ def _measure(planned: PlannedModel, tuned: Path, *, results: Path) -> None:
             "before": _numbers(before),
             "after": _numbers(after),
         }
-        append_result(results, NAME, values)
+        append_result(results, RESULTS, values)
 
 
 def _numbers(measured: Perplexity) -> dict[str, float]:
@@ -100,3 +103,24 @@ def _numbers(measured: Perplexity) -> dict[str, float]:
         "backward": measured.backward.perplexity,
         "mean": measured.mean,
     }
+
+
+def random_elmo(config: BiLMConfig, *, seed: int) -> Elmo:
+    """A biLM with the weights that pretraining starts from; they depend on the seed alone."""
+    with seeded(seed):
+        return Elmo(BiLM(config).requires_grad_(False))
+
+
+def _sentences(planned: PlannedModel, split: str, chosen: slice = slice(None)) -> list[tuple[str, ...]]:
+    """The distinct sentences of a split of the model's data set; `chosen` are those of each example."""
+    task = find_task(planned.task)
+    files, config = getattr(task.find(planned.data), split), task_recipe(planned.task).model
+    examples = read_files(task, files, config, name=split, training=split == "train").examples
+    sentences = (tuple(sentence) for example in examples for sentence in task.sentences(example)[chosen])
+    return list(dict.fromkeys(sentence for sentence in sentences if sentence))
+
+
+def _write(path: Path, sentences: Iterable[Sequence[str]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as unfinished:
+        unfinished.write_text("".join(" ".join(sentence) + "\n" for sentence in sentences), encoding="utf-8")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from paper.random_elmo import random_elmo
+from paper.models import random_elmo
 from toy_bilm import TINY
 
 

@@ -1,0 +1,161 @@
+"""Intervals over test items, and ensembles, of the models in run folders; kept as results of table 1."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from elmokit.metrics.answers import score_answers
+from elmokit.metrics.coreference import CoreferenceScore, score_coreference
+from elmokit.metrics.interval import Interval, paired_bootstrap
+from elmokit.metrics.roles import score_roles
+from elmokit.metrics.score import Score, percentage
+from elmokit.metrics.spans import score_spans
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.reading import read_files
+from elmokit.tasks.saved import load_task
+from paper.ensemble import TASKS, ensemble_predictions
+from paper.plan import DATASETS
+from paper.results import append_result, read_results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from elmokit.files.json_fields import Fields
+    from elmokit.metrics.interval import Counts
+    from elmokit.tasks.task_runs import TaskRun
+    from paper.runs import Tested
+
+    RunNames = tuple[str, ...]
+    """A test set, and the names of the runs without ELMo and with it: `Tested.names`."""
+
+NAME = "table1"
+
+
+def measure_test_items(found: Sequence[Tested], folder: Path) -> None:
+    """Measure what the results of a folder lack: an interval and an ensemble for each pair with the weights in it.
+
+    Raises what loading the models raises.
+    """
+    known = item_records([folder])
+    for one in found:
+        runs = [*one.none.runs, *one.elmo.runs]
+        if one.names in known or not all((folder / run.name).is_dir() for run in runs):
+            continue
+        counts = ITEM_COUNTS[DATASETS[one.task].task]
+        none, elmo = ([_counts(run, one.test_set, folder) for run in arm.runs] for arm in (one.none, one.elmo))
+        record = {
+            "task": DATASETS[one.task].task,
+            "data": one.elmo.runs[0].data,
+            "test_set": one.test_set,
+            "baseline": [run.name for run in one.none.runs],
+            "elmo": [run.name for run in one.elmo.runs],
+            "model": one.elmo.runs[0].model,
+            "interval": asdict(paired_bootstrap(none, elmo, score=counts.score)),
+        }
+        append_result(folder, NAME, {**record, "ensembles": _ensembles(one, folder)})
+
+
+def item_records(paths: Sequence[Path]) -> Mapping[RunNames, Fields]:
+    """The records by `Tested.names`."""
+    records: dict[RunNames, Fields] = {}
+    for fields in read_results(paths, NAME):
+        runs = (",".join(fields.texts(arm)) for arm in ("baseline", "elmo"))
+        records[fields.text("test_set"), *runs] = fields
+    return records
+
+
+def interval_of(fields: Fields) -> Interval:
+    """The interval of a record."""
+    interval = fields.fields("interval")
+    return Interval(*(interval.number(name, least=-math.inf) for name in ("estimate", "low", "high")))
+
+
+def _counts(run: TaskRun, test_set: str, folder: Path) -> list[Counts]:
+    """What each test item adds."""
+    examples, of = _examples(run, test_set), ITEM_COUNTS[run.record.task].of
+    predictions = load_task(folder / run.name).model_predictions(examples)
+    return [of(example, made) for example, made in zip(examples, predictions, strict=True)]
+
+
+def _ensembles(one: Tested, folder: Path) -> dict[str, dict[str, float]]:
+    """The scores of the arms' ensembles; empty for tasks without ensembles, and for a single run."""
+    if DATASETS[one.task].task not in TASKS or len(one.elmo.runs) < 2:
+        return {}
+    scores: dict[str, dict[str, float]] = {}
+    for name, arm in (("baseline", one.none), ("elmo", one.elmo)):
+        members = [load_task(folder / run.name) for run in arm.runs]
+        examples = _examples(arm.runs[0], one.test_set)
+        scores[name] = dict(members[0].task.score(examples, ensemble_predictions(members, examples)))
+    return scores
+
+
+def _examples(run: TaskRun, test_set: str) -> Sequence[Any]:
+    task = find_task(run.record.task)
+    paths = [path for path in run.record.splits.test if path.name == test_set]
+    return read_files(task, paths, run.record.config.model, name=test_set).examples
+
+
+@dataclass(frozen=True)
+class ItemCounts:
+    """How a task's score is taken apart into items."""
+
+    of: Callable[[Any, Any], Counts]
+    """(example, prediction) -> what the item adds."""
+    score: Callable[[Counts], float]
+    """The sums of all items -> the score that `Task.metric` names."""
+
+
+def _spans(example: Any, prediction: Any) -> Counts:
+    return _matches(score_spans(gold=[example.tags], predicted=[prediction]).overall)
+
+
+def _roles(example: Any, prediction: Any) -> Counts:
+    predicted = {} if example.predicate is None else {0: prediction}
+    return _matches(score_roles(gold=[{0: example.tags}], predicted=[predicted]).overall)
+
+
+def _labels(example: Any, prediction: Any) -> Counts:
+    return (float(example.label == prediction.label), 1.0)
+
+
+def _answers(example: Any, prediction: Any) -> Counts:
+    result = score_answers(gold={"": [answer.text for answer in example.answers]}, predicted={"": prediction.text})
+    return (result.f1_sum, 1.0)
+
+
+def _clusters(example: Any, prediction: Any) -> Counts:
+    result = score_coreference(gold=example.clusters, predicted=prediction)
+    parts = (result.muc, result.b_cubed, result.ceaf_e)
+    return tuple(number for part in parts for number in (part.correct, part.predicted, part.recalled, part.gold))
+
+
+def _matches(score: Score) -> Counts:
+    return (score.correct, score.predicted, score.gold)
+
+
+def _f1(sums: Counts) -> float:
+    correct, predicted, gold = sums
+    return Score.of_matches(correct=correct, predicted=predicted, gold=gold).f1
+
+
+def _share(sums: Counts) -> float:
+    return percentage(sums[0], sums[1])
+
+
+def _average_f1(sums: Counts) -> float:
+    muc, b_cubed, ceaf_e = (Score(*sums[start : start + 4]) for start in (0, 4, 8))
+    return CoreferenceScore(muc=muc, b_cubed=b_cubed, ceaf_e=ceaf_e).average_f1
+
+
+ITEM_COUNTS = {
+    "named-entities": ItemCounts(_spans, _f1),
+    "semantic-roles": ItemCounts(_roles, _f1),
+    "coreference": ItemCounts(_clusters, _average_f1),
+    "entailment": ItemCounts(_labels, _share),
+    "question-answering": ItemCounts(_answers, _share),
+    "sentiment": ItemCounts(_labels, _share),
+}
+"""By task. Items are sentences, predicates, documents, pairs and questions."""

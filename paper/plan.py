@@ -1,0 +1,284 @@
+"""The plan: data sets, scales and arms, declared as data. From them follow the training runs of all tables.
+
+The name of a run says its data set, its scale, and what its arm changes in the recipe. So tables that need the same run
+share it, and a table finds its runs by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from elmokit.tasks.all_tasks import find_task, task_recipe
+from elmokit.tasks.config import config_to_json, with_settings
+from paper.data_folders import unpacked
+
+if TYPE_CHECKING:
+    from elmokit.tasks.config import TaskConfig
+
+CONVERGED = "cpu-converged"
+"""The recipe of runs that end when the development score stops improving."""
+AT_OUTPUT = "cpu-output"
+"""The same with ELMo at the output alone, of tasks where that is better on the development set than the paper's place.
+Without ELMo it is `CONVERGED`."""
+RANDOM, FINETUNED = "random", "finetuned"
+BASELINE_SHARE = 0.5
+"""CPU seconds of a run without ELMo, as a share of those of a run with it: 0.33 (SNLI), 0.41 (SST-5) and 0.65 (SQuAD)
+in the runs of `Dataset.seconds`."""
+CONVERGED_EPOCHS = 20
+"""Epochs of a run that ends when it gets no better: the mean of 18 in experiments/2026-11-22-reproduce, 15 to 24."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The data set of a task, and what training on it costs."""
+
+    task: str
+    row: str
+    """The paper's name of the task: NER."""
+    folder: str
+    """Its folder in the folder of all data."""
+    test_set: str
+    """Name of its test file."""
+    num_train: int
+    """Training examples, for the estimate of time."""
+    seconds: float
+    """CPU seconds of the recipe `cpu` with ELMo per epoch and thousand training examples, with evaluation: the means
+    of experiments/2026-11-22-reproduce on one core of an EPYC, with and without AVX-512."""
+    about: str = ""
+    """How the data differ from the paper's."""
+    recipe: str = ""
+    """Its recipe at the scale `cpu`, the only one that it has runs of; empty for the recipe that any scale names."""
+    settings: tuple[str, ...] = ()
+    """Changes to the recipe in all runs."""
+
+
+DATASETS = {
+    "named-entities": Dataset(
+        *("named-entities", "NER", "tasks/conll2003", "eng.testb", 14_041, 1.7),
+        about="CoNLL-2003, as in the paper. The paper's word vectors are Senna's.",
+    ),
+    "sentiment": Dataset(
+        *("sentiment", "SST-5", "tasks/sst", "test.txt", 8_544, 3.0),
+        about="The Stanford Sentiment Treebank, as in the paper, which trains on its phrases too.",
+    ),
+    "semantic-roles": Dataset(
+        *("semantic-roles", "SRL", "tasks/srl_ewt_propbank", "test.verbs.gold_conll", 22_949, 1.8),
+        about="PropBank on the English Web Treebank, verbs without auxiliaries, in place of OntoNotes, which is not "
+        "free. Text and roles differ, so the scores are not those of CoNLL-2012.",
+    ),
+    "entailment": Dataset(
+        *("entailment", "SNLI", "tasks/snli", "snli_1.0_test.jsonl", 19_999, 1.9),
+        about="SNLI, with its own development and test set. The whole training set has 549,367 pairs.",
+    ),
+    "coreference": Dataset(
+        *("coreference", "Coref", "tasks/coref_ontogum", "test.gold_conll", 177, 220.0),
+        about="OntoGUM, which annotates GUM as OntoNotes is annotated, in place of OntoNotes itself, which is not "
+        "free. The documents are others and fewer, so the scores are not those of CoNLL-2012.",
+    ),
+    "question-answering": Dataset(
+        *("question-answering", "SQuAD", "tasks/squad_v1.1", "dev-v1.1.json", 10_000, 16.6),
+        about="SQuAD 1.1. Its test set is not public: the paper's numbers are of the test set, ours of the public "
+        "development set, and articles of the training file are set apart to develop on. The whole training set has "
+        "87,599 questions.",
+    ),
+    "named-entities-ko": Dataset(
+        *("named-entities", "KLUE-NER", "ko/tasks/ner_klue", "test.conll", 3_463, 1.5), recipe="cpu-ko"
+    ),
+    "sentiment-ko": Dataset(
+        *("sentiment", "NSMC", "ko/tasks/nsmc", "test.tsv", 140_000, 1.9),
+        recipe="cpu-ko",
+        settings=("max_train_examples=0", "max_dev_examples=0", "max_epochs=4", "patience=1"),
+    ),
+}
+"""The data sets by the name that their runs have."""
+SIX_TASKS = tuple(name for name, dataset in DATASETS.items() if not dataset.recipe)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One size of the experiments."""
+
+    name: str
+    """The name of every task's recipe, too."""
+    seeds: int
+    """Number of seeds."""
+    word_vectors: Mapping[str, str]
+    """File of word vectors in the folder of all data, by data set; others have none."""
+
+
+SCALES = {
+    "cpu": Scale("cpu", 3, dict.fromkeys(SIX_TASKS, "tasks/glove/glove.6B.50d.100k.txt.gz")),
+    "paper": Scale(
+        "paper",
+        5,  # section 4 of the paper, for the small data sets
+        dict.fromkeys(SIX_TASKS, "tasks/glove/glove.840B.300d.txt.gz")
+        | {"named-entities": "tasks/glove/glove.6B.50d.txt.gz", "semantic-roles": "tasks/glove/glove.6B.100d.txt.gz"},
+    ),
+}
+"""A run of `cpu` takes minutes of a core; `paper` needs a GPU and GloVe's larger files."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Runs of a table that differ in their seed alone."""
+
+    name: str
+    """Heading of its column."""
+    settings: tuple[str, ...] = ()
+    """Changes to the recipe, as `elmokit train --set` takes them."""
+    recipe: str = ""
+    """Another recipe than the scale's: only the scale `cpu` has such runs, of tasks that have the recipe."""
+    vectors: str = ""
+    """What stands in the model's place: RANDOM (new weights of the same sizes), FINETUNED (one epoch on the text of the
+    task), or the name of a file with another system's vectors."""
+
+
+NO_ELMO = Arm("no ELMo", ("elmo=none",))
+ELMO = Arm("+ ELMo")
+
+
+@dataclass(frozen=True)
+class PlannedModel:
+    """A biLM that is made before the runs that use it, or vectors that take its place."""
+
+    kind: str
+    """`Arm.vectors`."""
+    start: str
+    """The model whose sizes it has, or whose weights it starts from."""
+    start_fingerprint: str
+    task: str
+    data: Path
+    """The folder of the data set whose text it is fine-tuned on."""
+
+    @property
+    def is_made_here(self) -> bool:
+        """Whether it can be made from the model and the data."""
+        return self.kind in (RANDOM, FINETUNED)
+
+    @property
+    def name(self) -> str:
+        """Name of its folder."""
+        parts = {RANDOM: (self.kind, self.start_fingerprint), FINETUNED: (self.kind, self.start_fingerprint, self.task)}
+        return "-".join(parts.get(self.kind, (self.kind,)))
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run of `elmokit train`."""
+
+    name: str
+    """Name of its folder."""
+    task: str
+    data: Path
+    """Folder of the data set."""
+    config: TaskConfig
+    model: PlannedModel | None
+    """The biLM, if it has to be made; it takes the place of the config's."""
+    fingerprint: str
+    """First digits of the fingerprint of the config's biLM; empty if it has none, or another one takes its place."""
+    scores_tests: bool
+    """Whether the test files are scored."""
+    seconds: float
+    """Estimate of the CPU seconds on one core of an EPYC."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all runs of a plan share."""
+
+    scale: Scale
+    data_dir: Path
+    """Folder of all data."""
+    model: str
+    """The biLM: name of a bundled model, or a path."""
+    fingerprint: str
+    """The first digits of its fingerprint."""
+    seeds: tuple[int, ...]
+
+    def data(self, dataset: str) -> Path:
+        """The folder of a data set."""
+        return unpacked(self.data_dir / DATASETS[dataset].folder)
+
+    def has(self, dataset: str, arm: Arm) -> bool:
+        """Whether the scale has such runs."""
+        found = DATASETS[dataset]
+        recipe = arm.recipe or found.recipe
+        return not recipe or (self.scale.name == "cpu" and recipe in find_task(found.task).recipes)
+
+    def runs(self, dataset: str, arm: Arm, *, tests: bool = False) -> list[PlannedRun]:
+        """A run for each seed; none if the scale has no such runs. tests: whether test files are scored."""
+        if not self.has(dataset, arm):
+            return []
+        found = DATASETS[dataset]
+        config, base = self._config(dataset, arm), self._config(dataset, Arm("", recipe=arm.recipe))
+        model = None
+        if arm.vectors:
+            model = PlannedModel(arm.vectors, self.model, self.fingerprint, found.task, self.data(dataset))
+        own_model = config.inputs.elmo is not None and model is None
+        recipes = (arm.recipe,) if arm.recipe else ()
+        words = (dataset, self.scale.name, *recipes, *self._words(config, base, model))
+        return [
+            PlannedRun(
+                name="-".join(map(str, (*words, seed))),
+                task=found.task,
+                data=self.data(dataset),
+                config=with_settings(config, [f"seed={seed}"]),
+                model=model,
+                fingerprint=self.fingerprint if own_model else "",
+                scores_tests=tests,
+                seconds=_seconds(found, config),
+            )
+            for seed in self.seeds
+        ]
+
+    def _config(self, dataset: str, arm: Arm) -> TaskConfig:
+        found = DATASETS[dataset]
+        settings = [f"elmo.model={self.model}", *found.settings]
+        if dataset in self.scale.word_vectors:
+            vectors = self.data_dir / self.scale.word_vectors[dataset]
+            settings.append(f"word_vectors={unpacked(vectors.parent) / vectors.name}")
+        return task_recipe(found.task, arm.recipe or found.recipe or self.scale.name, [*settings, *arm.settings])
+
+    def _words(self, config: TaskConfig, base: TaskConfig, model: PlannedModel | None) -> list[str]:
+        """The biLM, or `none`, and each setting that differs from the recipe: `penalty.1.0`."""
+        if config.inputs.elmo is None:
+            base = replace(base, inputs=replace(base.inputs, elmo=None))
+        before, after = flat_settings(base), flat_settings(config)
+        short = {name: name.removeprefix("inputs.elmo.").removeprefix("training.") for name in after}
+        changed = [f"{short[name]}.{value}".lower() for name, value in after.items() if before[name] != value]
+        if config.inputs.elmo is None:
+            return ["none", *changed]
+        return ["elmo", self.fingerprint if model is None else model.name, *changed]
+
+
+def cheapest_first(runs: Iterable[PlannedRun]) -> list[PlannedRun]:
+    """Each run once, all tasks' first seeds before the second ones, and within a seed the shortest first."""
+    distinct: dict[str, PlannedRun] = {}
+    for run in runs:
+        known = distinct.get(run.name)
+        tests = run.scores_tests or (known is not None and known.scores_tests)
+        distinct[run.name] = replace(run, scores_tests=tests)
+    return sorted(distinct.values(), key=lambda run: (run.config.training.seed, run.seconds, run.name))
+
+
+def flat_settings(config: TaskConfig) -> dict[str, Any]:
+    """All settings by name, `inputs.elmo.penalty` for instance; ELMo's are left out if there is no ELMo."""
+    parts: dict[str, dict[str, Any]] = config_to_json(config)
+    elmo: dict[str, Any] | None = parts["inputs"].pop("elmo")
+    if elmo is not None:
+        parts["inputs.elmo"] = elmo
+    return {f"{part}.{name}": value for part, values in parts.items() for name, value in values.items()}
+
+
+def _seconds(dataset: Dataset, config: TaskConfig) -> float:
+    training = config.training
+    num_train = dataset.num_train * training.train_share
+    num_epochs = training.max_epochs
+    if training.patience < num_epochs:
+        num_epochs = min(CONVERGED_EPOCHS, num_epochs)
+        num_train = max(num_train, training.min_epoch_steps * training.batch_size)
+    seconds = dataset.seconds * num_train / 1000 * num_epochs
+    return seconds if config.inputs.elmo is not None else BASELINE_SHARE * seconds

@@ -1,0 +1,99 @@
+"""Runs read back by name: what the plan names is found, and what does not fit it is refused or left out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elmokit.runs.logged_runs import read_runs, write_runs
+from paper import table2
+from paper.plan import ELMO, NO_ELMO, Arm
+from paper.runs import gain_interval, gain_text, measured_on, read_evidence
+from toy_planned_runs import SETUP, evidence_in, write_arm
+
+NER = "named-entities"
+
+
+def test_an_arm_has_the_scores_of_its_runs_by_seed(tmp_path: Path):
+    write_arm(tmp_path, NER, NO_ELMO, (80, 82), test=(70, 73))
+    found = evidence_in(tmp_path).arm(NER, NO_ELMO)
+    assert found is not None
+    assert found.by_seed() == {0: 80, 1: 82} and found.by_seed("eng.testb") == {0: 70, 1: 73}
+    assert str(found.score()) == "81.00 ± 1.41" and found.score("other") is None
+
+
+def test_a_gain_is_over_the_seeds_that_both_arms_have(tmp_path: Path):
+    write_arm(tmp_path, NER, NO_ELMO, (80, 82, 84))
+    write_arm(tmp_path, NER, ELMO, (85, 86))
+    evidence = evidence_in(tmp_path)
+    none, elmo = evidence.arm(NER, NO_ELMO), evidence.arm(NER, ELMO)
+    assert none is not None and elmo is not None
+    interval = gain_interval(none, elmo)
+    assert interval is not None and interval.estimate == pytest.approx(4.5)
+    one = replace(elmo, runs=elmo.runs[:1])
+    assert gain_interval(none, one) is None and gain_text(none, one) == "+5.00 (one seed)"
+    assert gain_text(none, None) is None
+    words = "conll2003, 200 training examples, mini-en (01234567), 2 or 3 seeds"
+    assert measured_on([none, elmo]) == words
+
+
+def test_runs_that_the_plan_does_not_name_are_in_no_table(tmp_path: Path):
+    write_arm(tmp_path, NER, NO_ELMO, (80,))
+    for arm in (Arm("", ("elmo.penalty=0.5",)), Arm("", ("elmo=none", "max_train_examples=20"))):
+        write_arm(tmp_path, NER, arm, (90,))
+    assert table2.TABLE.rows(evidence_in(tmp_path)) == []
+
+
+def test_a_run_of_other_settings_under_a_planned_name_is_refused(tmp_path: Path):
+    (run,) = write_arm(tmp_path, NER, Arm("", ("elmo.penalty=0.5",)), (90,))
+    (planned,) = replace(SETUP, seeds=(0,)).runs(NER, ELMO)
+    run.rename(run.with_name(planned.name))
+    with pytest.raises(ValueError, match=r"holds a run with other settings \(inputs.elmo.penalty\)"):
+        evidence_in(tmp_path).arm(NER, ELMO)
+
+
+def test_a_run_of_another_bilm_or_task_under_a_planned_name_is_refused(tmp_path: Path):
+    (run,) = write_arm(tmp_path, NER, ELMO, (90,))
+    record = json.loads((run / "config.json").read_text())
+    (run / "config.json").write_text(json.dumps({**record, "elmo_fingerprint": "abcdef"}))
+    with pytest.raises(ValueError, match=r"holds a run with other settings \(the biLM\)"):
+        evidence_in(tmp_path).arm(NER, ELMO)
+
+
+def test_arms_of_different_data_are_not_compared(tmp_path: Path):
+    write_arm(tmp_path, NER, NO_ELMO, (80, 81))
+    write_arm(tmp_path, NER, ELMO, (85, 85), num_train=100)
+    with pytest.raises(ValueError, match="are of different data, so they are not compared"):
+        table2.TABLE.details(evidence_in(tmp_path))
+
+
+def test_two_different_runs_of_one_name_are_refused_and_a_copy_is_one_run(tmp_path: Path):
+    (run,) = write_arm(tmp_path / "here", NER, NO_ELMO, (80,))
+    write_runs(read_runs([run]), tmp_path / "runs.jsonl")
+    paths = [tmp_path / "here", tmp_path / "runs.jsonl"]
+    assert list(read_evidence(SETUP, paths).runs) == [run.name]
+    lines = (run / "metrics.jsonl").read_text()
+    (run / "metrics.jsonl").write_text(lines.replace('"seconds": 60.0', '"seconds": 61.0'))
+    with pytest.raises(ValueError, match="are different runs of one name; give one of them"):
+        read_evidence(SETUP, paths)
+
+
+def test_runs_that_have_not_ended_are_passed_over(tmp_path: Path):
+    (run,) = write_arm(tmp_path, NER, NO_ELMO, (80,))
+    (run / "metrics.jsonl").write_text((run / "metrics.jsonl").read_text().splitlines()[0] + "\n")
+    assert evidence_in(tmp_path).arm(NER, NO_ELMO) is None
+
+
+@pytest.mark.parametrize(("num_epochs", "is_converged"), [(9, True), (8, False)])
+def test_a_run_that_has_not_recorded_it_has_converged_if_its_log_says_so(
+    num_epochs: int, is_converged: bool, tmp_path: Path
+):
+    epochs = [(step, 50.0) for step in range(num_epochs)]
+    (run,) = write_arm(tmp_path, NER, NO_ELMO, (80,), epochs=epochs)  # patience 8
+    log = run / "metrics.jsonl"
+    log.write_text(log.read_text().replace('"converged": true, ', ""))
+    found = evidence_in(tmp_path).arm(NER, NO_ELMO)
+    assert found is not None and found.is_converged == is_converged

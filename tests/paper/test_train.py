@@ -1,0 +1,175 @@
+"""The plan carried out on toy data: trained once, resumed, measured, and refused for a run of other settings."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from elmokit.elmo.elmo import Elmo
+from elmokit.pretraining.config import with_settings
+from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.train import pretrain
+from elmokit.runs.logged_runs import read_runs, write_runs
+from elmokit.text.vocabulary import Vocabulary
+from paper import plan, table1, table7, train
+from paper.ablation import Ablation
+from paper.plan import FINETUNED, RANDOM, Arm, PlannedRun, Scale, Setup
+from paper.printed import TABLE_1
+from paper.results import read_results
+from paper.runs import read_evidence
+from paper.train import Training, missing_runs, plan_runs, train_for, train_planned
+
+WORDS = {"1": ["good", "fine", "glad"], "0": ["bad", "sad", "dull"]}
+OTHERS = ["the", "film", "was", "very"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sentences in which one word tells the label, under the names of the data sets."""
+    folder = tmp_path_factory.mktemp("data")
+    randomness = random.Random(0)
+    (folder / "tasks" / "sst").mkdir(parents=True)
+    for name, number in (("train", 24), ("dev", 12), ("test", 12)):
+        rows = ["text\tlabel"]
+        for _ in range(number):
+            label = randomness.choice("01")
+            rows.append(
+                f"the film was {' '.join(randomness.choices(OTHERS, k=2))} {randomness.choice(WORDS[label])}\t{label}"
+            )
+        (folder / "tasks" / "sst" / f"{name}.tsv").write_text("\n".join(rows) + "\n")
+    words = [*OTHERS, *WORDS["0"], *WORDS["1"]]
+    vectors = [f"{word} {' '.join(f'{randomness.gauss(0, 1):.3f}' for _ in range(4))}" for word in words]
+    (folder / "vectors.txt").write_text("\n".join(vectors) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(data: Path) -> Path:
+    text, vocabulary = data / "text.txt", data / "vocabulary.txt"
+    text.write_text("the film was very good\nthe film was dull\n" * 4)
+    Vocabulary(["<S>", "</S>", "<UNK>", *OTHERS, *WORDS["0"], *WORDS["1"]]).write(vocabulary)
+    config = with_settings(recipe("tiny"), ["precision=float32", "num_steps=3", "lstm_dim=16", "projection_dim=8"])
+    return pretrain([text], vocabulary_path=vocabulary, run_dir=data / "model", config=config)
+
+
+SMALL = ("max_epochs=2", "projection_dim=4", "encoder_dim=4", "integrator_dim=4", "maxout_dims=[4, 4]")
+NONE, SMALL_ELMO = Arm("no ELMo", ("elmo=none", *SMALL)), Arm("+ ELMo", SMALL)
+TABLE = Ablation(
+    name="table1",
+    paper=TABLE_1,
+    tasks=("sentiment",),
+    arms=(NONE, SMALL_ELMO, *(Arm(kind, SMALL, vectors=kind) for kind in (FINETUNED, RANDOM, "MiniLM-L6"))),
+    tests=True,
+)
+
+
+@pytest.fixture
+def setup(data: Path, model: Path) -> Setup:
+    fingerprint = Elmo.from_pretrained(model).fingerprint()[:8]
+    return Setup(Scale("cpu", 1, {"sentiment": "vectors.txt"}), data, str(model), fingerprint, (0,))
+
+
+@pytest.fixture
+def training(monkeypatch: pytest.MonkeyPatch, data: Path, model: Path, setup: Setup, tmp_path: Path) -> Training:
+    monkeypatch.setitem(plan.SCALES, "cpu", setup.scale)
+    monkeypatch.setattr(train, "find_reproduction", lambda name: TABLE.reproduction())
+    pairs = (table1.Pair("", NONE, SMALL_ELMO, ("sentiment",)),)
+    monkeypatch.setattr(train, "tested", lambda evidence: table1.tested(evidence, pairs))
+    return Training(data, tmp_path / "runs", model=str(model), device="cpu")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*softmax:UserWarning")  # the toy vocabulary is smaller than the negatives
+def test_what_tables_need_is_trained_once_and_measured(
+    training: Training, setup: Setup, monkeypatch: pytest.MonkeyPatch
+):
+    found = plan.DATASETS["sentiment"]
+    monkeypatch.setitem(plan.DATASETS, "sentiment", replace(found, test_set="test.tsv"))
+    runs = plan_runs(["table1", "table7"], training)
+    assert missing_runs(runs, training) == runs and len(runs) == 4  # another system's vectors are not trained
+    (folder,) = train_for(["table1"], training)
+    assert missing_runs(runs, training) == []
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")}
+    assert train_for(["table7"], training) == [folder]
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")} == before
+
+    evidence = read_evidence(setup, [folder])
+    (name, arms), *_ = TABLE.measured(evidence).values()
+    assert list(arms) == [arm.name for arm in TABLE.arms[:4]] and name.startswith("SST-5: sst, 24 training examples")
+    (items,) = read_results([folder], "table1")
+    assert items.texts("baseline") == [run.name for run in setup.runs("sentiment", NONE)]
+    (measured,) = read_results([folder], "table7")
+    assert measured.text("data") == "sst" and measured.fields("before").number("mean") > 1
+    (perplexities,) = table7.our_rows(evidence)
+    assert perplexities.row == "SST" and all(cell is not None for cell in perplexities.cells)
+
+
+def one_run(setup: Setup, *settings: str) -> PlannedRun:
+    (run,) = setup.runs("sentiment", Arm("", ("elmo=none", "max_epochs=1", *settings)))
+    return run
+
+
+def test_a_run_that_was_trained_without_its_test_scores_gets_them_when_they_are_needed(
+    training: Training, setup: Setup
+):
+    run = one_run(setup)
+    scored = replace(run, scores_tests=True)
+    train_planned([run], training.runs_dir)
+    assert missing_runs([run], training) == [] and missing_runs([scored], training) == [scored]
+    train_planned([scored], training.runs_dir)
+    assert missing_runs([scored], training) == []
+
+
+def test_what_was_trained_elsewhere_is_not_trained_again(training: Training, setup: Setup, tmp_path: Path):
+    here, elsewhere = one_run(setup), one_run(setup, "learning_rate=0.01")
+    train_planned([elsewhere], tmp_path / "elsewhere")
+    log = tmp_path / "logs" / "runs.jsonl"
+    log.parent.mkdir()
+    write_runs(read_runs([tmp_path / "elsewhere"]), log)
+    training = replace(training, finished=(log,))
+    assert missing_runs([here, elsewhere], training) == [here]
+    scored = replace(elsewhere, scores_tests=True)  # its test scores are not there
+    assert missing_runs([scored], training) == [scored]
+
+
+def test_a_run_of_other_settings_is_refused_here_and_elsewhere(training: Training, setup: Setup):
+    run = one_run(setup)
+    train_planned([run], training.runs_dir)
+    other = replace(run, config=one_run(setup, "learning_rate=1").config)
+    elsewhere = replace(training, finished=(training.runs_dir,), runs_dir=training.runs_dir / "none")
+    for where in (training, elsewhere):
+        with pytest.raises(ValueError, match=r"holds a run with other settings \(training.learning_rate\); move it"):
+            missing_runs([other], where)
+
+
+def test_a_run_that_diverges_is_left_out_and_named(
+    training: Training, setup: Setup, capsys: pytest.CaptureFixture[str]
+):
+    (run,) = setup.runs("sentiment", Arm("", ("elmo=none", "learning_rate=1e30", "clip_norm=0")))
+    train_planned([run], training.runs_dir)
+    assert f"{run.name} has diverged" in capsys.readouterr().err
+    assert missing_runs([run], training) == []  # it is not trained again
+    assert read_evidence(setup, [training.runs_dir]).runs == {}
+
+
+def test_some_tasks_alone_are_planned(data: Path, model: Path, tmp_path: Path):
+    training = Training(data, tmp_path, model=str(model))
+    everything = plan_runs(["table2"], training)
+    some = plan_runs(["table2"], replace(training, tasks=("semantic-roles", "named-entities")))
+    assert some == [run for run in everything if run.task in ("semantic-roles", "named-entities")]
+    assert 0 < len(some) < len(everything)
+    assert plan_runs(["table2"], replace(training, tasks=("srl", "NER"))) == some
+    with pytest.raises(ValueError, match="no run of sentiment is needed for figure1; the runs are of named-entities, "):
+        plan_runs(["figure1"], replace(training, tasks=("sst", "srl")))
+
+
+def test_numbers_of_jobs_and_seeds_are_checked(tmp_path: Path):
+    with pytest.raises(ValueError, match="0 jobs; expected at least 1"):
+        Training(tmp_path, tmp_path, jobs=0)
+    with pytest.raises(ValueError, match="0 seeds; expected at least 1"):
+        Training(tmp_path, tmp_path, seeds=0)
+    with pytest.raises(ValueError, match="sentimental"):
+        Training(tmp_path, tmp_path, tasks=("sentimental",))
