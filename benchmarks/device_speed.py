@@ -20,11 +20,10 @@ from elmokit.layers.devices import find_device
 from elmokit.layers.packed.linear import Precision
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.gradients import LossAndGradients
+from elmokit.pretraining.gradients import LossAndGradients, resolved
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.run import new_softmax
-from elmokit.pretraining.train import resolved
+from elmokit.pretraining.train import new_softmax
 from elmokit.text.vocabulary import Vocabulary
 
 SIZES = ("original", "mini", "small", "medium")

@@ -36,11 +36,10 @@ from elmokit.layers.projected_lstm import ProjectedLSTM
 from elmokit.layers.sampled_softmax import Softmax, draw_negatives, log_expected_count
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.gradients import LossAndGradients
+from elmokit.pretraining.gradients import LossAndGradients, resolved
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.run import new_softmax
-from elmokit.pretraining.train import resolved
+from elmokit.pretraining.train import new_softmax
 from elmokit.system.python import keep_freed_memory
 from elmokit.text.characters import PADDING_ID
 from elmokit.text.indexer import ByteSpelling

@@ -27,7 +27,7 @@ from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes
 from elmokit.analysis.sense_study import study_senses
 from elmokit.formats.convert import convert
 from elmokit.runs.logged_runs import read_runs, write_runs
-from elmokit.scoring.perplexity import Perplexity, join_texts, read_with_softmax, text_losses
+from elmokit.scoring.perplexity import Perplexity, join_texts, read_scorer, text_losses
 from elmokit.system.markdown import markdown_table
 
 BUNDLED = Path(elmokit.__file__).parent / "bundled"
@@ -123,8 +123,8 @@ def _replace_model(run: Path, target: Path) -> None:
 
 
 def _perplexities(model: Path, heldout: Path, domains: list[str]) -> dict[str, dict[str, Any]]:
-    bilm, softmax, vocabulary = read_with_softmax(str(model))
-    losses = [text_losses(bilm, softmax, vocabulary, [heldout / f"heldout_{domain}.txt.xz"]) for domain in domains]
+    scored = read_scorer(str(model))
+    losses = [text_losses(scored, [heldout / f"heldout_{domain}.txt.xz"]) for domain in domains]
     named = zip(["all", *domains], [join_texts(losses), *losses], strict=True)
     return {name: _row(text.perplexity()) for name, text in named}
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from elmokit.system.batches import batched
-from elmokit.tasks.entailment.model import Entailment
 from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, best_spans
+from elmokit.tasks.task_model import LabelPrediction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,12 +36,12 @@ def ensemble_predictions(members: Sequence[TrainedTask], examples: Sequence[Any]
     return _entailments(members, examples) if names == {"entailment"} else _answers(members, examples)
 
 
-def _entailments(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[Entailment]:
-    together: list[Entailment] = []
+def _entailments(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[LabelPrediction]:
+    together: list[LabelPrediction] = []
     for predictions in zip(*(member.model_predictions(examples) for member in members), strict=True):
         labels = predictions[0].probabilities
         means = {label: sum(one.probabilities[label] for one in predictions) / len(members) for label in labels}
-        together.append(Entailment(max(means, key=means.__getitem__), means))
+        together.append(LabelPrediction(max(means, key=means.__getitem__), means))
     return together
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import on_a_gpu
 from elmokit import Elmo
-from elmokit.scoring.perplexity import read_with_softmax
+from elmokit.scoring.perplexity import read_scorer
 
 CPU = ["--device", "cpu"]
 SENTENCES = ["the cat sat on the mat .", "a dog saw the old cat .", "the old dog sat ."]
@@ -52,7 +52,7 @@ def test_training_goes_on_in_the_next_call_and_leaves_weights_in_small_files(dat
     parts = sorted(weights.glob("model.safetensors.part-*"))
     (weights / "model.safetensors").write_bytes(b"".join(part.read_bytes() for part in parts))
     assert Elmo.from_pretrained(weights).num_layers == 3
-    assert read_with_softmax(weights)
+    assert read_scorer(weights)
 
 
 def test_a_run_that_cannot_start_is_a_failure(tmp_path: Path):

@@ -12,7 +12,7 @@ from beartype.roar import BeartypeDoorHintViolation
 
 import elmokit
 from elmokit.layers.scalar_mix import ScalarMix
-from elmokit.layers.tasks.maxout import Maxout
+from elmokit.layers.tasks.dense import Maxout
 from elmokit.model.bilm import BiLMOutput, BiLMState
 from shape_checks import has_shape
 

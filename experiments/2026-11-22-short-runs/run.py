@@ -20,18 +20,17 @@ import torch
 from torch import nn
 
 import elmokit.pretraining.muon
-import elmokit.pretraining.run
+import elmokit.pretraining.train
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig, with_settings
-from elmokit.pretraining.evaluation import HeldOutPerplexity, held_out_perplexity
 from elmokit.pretraining.optimizers import CombinedOptimizer
 from elmokit.pretraining.optimizers import new_optimizer as usual_optimizer
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.run import Run
 from elmokit.pretraining.run_folder import HELD_OUT_NAME
-from elmokit.pretraining.train import pretrain
+from elmokit.pretraining.train import Run, pretrain
 from elmokit.runs.folder import METRICS_NAME
+from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
 
 AVERAGED = 0.98  # decay of the average of the weights, a step
 RESULTS = Path(__file__).with_name("results.jsonl")
@@ -107,7 +106,7 @@ class Averaged:
 
     def __init__(self) -> None:
         self.weights: list[torch.Tensor] = []
-        self.perplexity: HeldOutPerplexity | None = None
+        self.perplexity: Perplexity | None = None
 
     def __call__(self, run: Run) -> None:
         parameters = [parameter.data for parameter in run.parameters]
@@ -116,7 +115,8 @@ class Averaged:
         if run.progress.finished(run.config):
             for parameter, average in zip(parameters, self.weights, strict=True):
                 parameter.copy_(average)
-            self.perplexity = held_out_perplexity(run.bilm, run.softmax, run.vocabulary, run.run_dir / HELD_OUT_NAME)
+            text = [run.run_dir / HELD_OUT_NAME]
+            self.perplexity = bilm_perplexity(run.bilm, run.softmax, run.vocabulary, text)
 
 
 def run_one(data: Path, variant: str, *, seed: int, num_tokens: int, average: bool) -> dict[str, object]:
@@ -126,7 +126,7 @@ def run_one(data: Path, variant: str, *, seed: int, num_tokens: int, average: bo
     config = with_settings(recipe("mini"), [*AS_IT_WAS, *settings, f"seed={seed}"])
     config = replace(config, num_steps=num_tokens // config.tokens_per_step, evaluate_sentences=1000)
     config = replace(config, warmup_steps=round(100 * 1280 / config.tokens_per_step), checkpoint_every=config.num_steps)
-    elmokit.pretraining.run.new_optimizer = lambda *model: new_optimizer(options, *model)
+    elmokit.pretraining.train.new_optimizer = lambda *model: new_optimizer(options, *model)
     averaged = Averaged() if average else None
     folder = Path(tempfile.mkdtemp())
     began, cpu = time.monotonic(), time.process_time()

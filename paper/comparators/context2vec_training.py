@@ -23,7 +23,6 @@ from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
-from paper.comparators.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
 from paper.comparators.context2vec import (
     MODEL_FILE,
     SYSTEM,
@@ -32,7 +31,13 @@ from paper.comparators.context2vec import (
     ContextEncoder,
     new_encoder,
 )
-from paper.comparators.run_folder import comparator_run, metrics_log
+from paper.comparators.run_folder import (
+    CHECKPOINT_FILE,
+    comparator_run,
+    load_checkpoint,
+    metrics_log,
+    save_checkpoint,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -130,7 +135,7 @@ def train_context2vec(
                 write_tensors(output / MODEL_FILE, encoder.state_dict())  # without a checkpoint, it means the end
                 written = time.monotonic()
         write_tensors(output / MODEL_FILE, encoder.state_dict())
-        remove_checkpoint(output)
+        (output / CHECKPOINT_FILE).unlink(missing_ok=True)
     return measured
 
 

@@ -24,8 +24,13 @@ from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 from elmokit.vectors.static_layers import StaticLayers
 from paper.comparators.bleu import score_translations
-from paper.comparators.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
-from paper.comparators.run_folder import comparator_run, metrics_log
+from paper.comparators.run_folder import (
+    CHECKPOINT_FILE,
+    comparator_run,
+    load_checkpoint,
+    metrics_log,
+    save_checkpoint,
+)
 from paper.comparators.translation import Translator, new_encoder
 
 if TYPE_CHECKING:
@@ -161,7 +166,7 @@ def train_cove(
             save_checkpoint(output, model, optimizer, {"epochs": epoch + 1})
             write_tensors(output / ENCODER_FILE, model.encoder.state_dict())  # without a checkpoint, it means the end
         write_tensors(output / ENCODER_FILE, model.encoder.state_dict())  # also after an interruption in the last epoch
-        remove_checkpoint(output)
+        (output / CHECKPOINT_FILE).unlink(missing_ok=True)
     return measured
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.analysis.geometry import TIE
+from elmokit.analysis.polysemy import TIE
 from paper.probes.layer_mixes import mixes
 from paper.probes.targets import target_batches
 from paper.probes.wordnet import word_of

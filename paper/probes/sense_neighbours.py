@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.analysis.geometry import TIE
+from elmokit.analysis.polysemy import TIE
 from elmokit.elmo.layer_choice import unit_vectors
 from paper.probes.layer_mixes import mixes
 from paper.probes.targets import target_vectors

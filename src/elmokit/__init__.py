@@ -36,10 +36,9 @@ if TYPE_CHECKING:
     from elmokit.tasks.train import train as train_task
     from elmokit.text.tokenizer import tokenize
     from elmokit.text.vocabulary import Vocabulary
-    from elmokit.vectors.embed_fasta import embed_fasta
-    from elmokit.vectors.embed_file import embed_file
     from elmokit.vectors.files import load_vectors
-    from elmokit.vectors.proteins import protein_vectors
+    from elmokit.vectors.jobs.embed_file import embed_file
+    from elmokit.vectors.jobs.proteins import embed_fasta, protein_vectors
     from elmokit.vectors.save_vectors import save_vectors
 
 __all__ = [
@@ -91,8 +90,8 @@ _HOMES = {
     "Splits": "elmokit.tasks.config:Splits",
     "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
     "convert": "elmokit.formats.convert:convert",
-    "embed_fasta": "elmokit.vectors.embed_fasta:embed_fasta",
-    "embed_file": "elmokit.vectors.embed_file:embed_file",
+    "embed_fasta": "elmokit.vectors.jobs.proteins:embed_fasta",
+    "embed_file": "elmokit.vectors.jobs.embed_file:embed_file",
     "embed_with": "elmokit.integrations.embed_with:embed_with",
     "find_task": "elmokit.tasks.all_tasks:find_task",
     "finetune": "elmokit.pretraining.finetune:finetune",
@@ -103,7 +102,7 @@ _HOMES = {
     "prepare": "elmokit.corpus.prepare:prepare",
     "pretrain": "elmokit.pretraining.train:pretrain",
     "pretraining_recipe": "elmokit.pretraining.recipes:recipe",
-    "protein_vectors": "elmokit.vectors.proteins:protein_vectors",
+    "protein_vectors": "elmokit.vectors.jobs.proteins:protein_vectors",
     "resume_pretraining": "elmokit.pretraining.train:resume_pretraining",
     "resume_task": "elmokit.tasks.train:resume_task",
     "save_vectors": "elmokit.vectors.save_vectors:save_vectors",

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.analysis.geometry import cosines, principal_plane
 from elmokit.analysis.neighbours import Contexts, StaticWords, most_frequent_words
+from elmokit.analysis.polysemy import cosines
+from elmokit.analysis.sense_study import principal_plane
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.text.vocabulary import Vocabulary

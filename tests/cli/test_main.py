@@ -23,7 +23,7 @@ from elmokit.integrations.embed_with import embed_with
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
 from elmokit.scoring.minimal_pairs import read_pairs
-from elmokit.text.fasta import read_fasta
+from elmokit.vectors.jobs.proteins import read_fasta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -253,7 +253,7 @@ def test_what_a_device_or_memory_lacks_is_one_line_and_any_other_mistake_a_trace
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("elmokit.vectors.embed_file.embed_file", fail)
+    monkeypatch.setattr("elmokit.vectors.jobs.embed_file.embed_file", fail)
     error = RuntimeError("CUDA error: out of memory\nCompile with TORCH_USE_CUDA_DSA")
     assert run(*arguments) == 2
     assert capsys.readouterr().err == "elmokit: error: CUDA error: out of memory\n"
@@ -277,7 +277,7 @@ def test_an_interrupted_job_says_how_to_go_on(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("elmokit.vectors.partial.PartialVectors.append", interrupt)
+    monkeypatch.setattr("elmokit.vectors.jobs.partial.PartialVectors.append", interrupt)
     assert run("embed", text, "-o", tmp_path / "out.h5", "--model", model) == 130
     assert "the same command with --resume" in capsys.readouterr().err
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from behind_doors import is_behind_doors
+from page_code import run_page
 
 PAGES = [
     page
@@ -20,8 +20,4 @@ PAGES = [
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    assert blocks
-    names: dict[str, object] = {"__name__": "page"}
-    for block in blocks:
-        exec(compile(block, f"<{page.name}>", "exec"), names)
+    run_page(f"docs/integrations/{page.name}")

@@ -192,16 +192,15 @@ def test_distinct_tokens_are_encoded_once_and_forgotten_when_others_come(monkeyp
     encode = bilm.char_encoder.forward
     monkeypatch.setattr(bilm.char_encoder, "forward", lambda ids: seen.append(len(ids)) or encode(ids))
     encoder = TokenCache(bilm.char_encoder, spelling=ByteSpelling(50), max_tokens=3)
-    tokens, lengths = encoder([["a", "b", "a"], ["b"]])
-    assert seen == [2] and lengths.tolist() == [3, 1]
-    assert torch.equal(tokens[0, 0], tokens[0, 2]) and not tokens[1, 1:].any()
-    encoder([["c", "a"]])
-    encoder([["d"]])  # b was used longest ago
-    encoder([["a", "c", "d"]])
+    vectors, rows = encoder.distinct([["a", "b", "a"], ["b"]])
+    assert seen == [2] and len(vectors) == 2 and rows.tolist() == [0, 1, 0, 1]
+    encoder.distinct([["c", "a"]])
+    encoder.distinct([["d"]])  # b was used longest ago
+    encoder.distinct([["a", "c", "d"]])
     assert seen == [2, 1, 1]
-    encoder([["b", "a"]])
+    encoder.distinct([["b", "a"]])
     assert seen == [2, 1, 1, 1]
-    encoder([["e", "f", "g", "h"]])  # more than it can remember
+    encoder.distinct([["e", "f", "g", "h"]])  # more than it can remember
     assert seen == [2, 1, 1, 1, 4]
 
 

@@ -10,6 +10,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -79,16 +80,24 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with unpacked(zipped(tmp_path / "a.zip", ("a", b"1"))) as folder:
         assert folder.is_relative_to(tmp_path / "temporary")
     with pytest.raises(FormatError):
-        contents(zipped(tmp_path / "b.zip", ("a", b"1"), ("../b", b"1")))
+        contents(tarred(tmp_path / "b.tar", ("a", b"1"), ("../b", b"1")))
     assert not list((tmp_path / "temporary").iterdir())
 
 
-@pytest.mark.parametrize(
-    "name", ["../a", "a/../../b", "/etc/a", "C:\\a", "a\\b", "a\x1b[2J", "x" * 300, "/".join("abcdefghij")]
-)
-def test_a_name_that_is_not_one_in_a_folder_is_refused(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["../a", "a/../../b", "/etc/elmokit-test"])
+def test_no_name_leads_out_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
     for archive in (zipped(tmp_path / "a.zip", (name, b"1")), tarred(tmp_path / "a.tar.gz", (name, b"1"))):
-        with pytest.raises(FormatError, match="is not the plain name of a file in a folder") as error:
+        with suppress(FormatError), unpacked(archive):
+            assert [path.name for path in tmp_path.glob("temporary/*/*")] == ["model"]
+    assert not Path("/etc/elmokit-test").exists()
+
+
+@pytest.mark.parametrize("name", ["a\x1b[2J" + "x" * 300, "/".join("abcdefghij")])
+def test_names_that_a_disk_does_not_take_are_refused(tmp_path: Path, name: str) -> None:
+    for archive in (zipped(tmp_path / "a.zip", (name, b"1")), tarred(tmp_path / "a.tar.gz", (name, b"1"))):
+        with pytest.raises(FormatError, match="File name too long|is in more than 8 folders") as error:
             contents(archive)
         assert "\x1b" not in str(error.value)
 
@@ -96,7 +105,7 @@ def test_a_name_that_is_not_one_in_a_folder_is_refused(tmp_path: Path, name: str
 def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
     path = zipped(tmp_path / "a.zip", ("name", b"1"))
     path.write_bytes(path.read_bytes().replace(b"name", b"\0ame"))  # a zip's names end at a zero
-    with pytest.raises(FormatError, match=r"a\.zip: member : is not the plain name"):
+    with pytest.raises(FormatError, match=r"a\.zip: cannot be unpacked"):
         contents(path)
 
 
@@ -119,14 +128,13 @@ def test_links_in_a_zip_are_refused(tmp_path: Path) -> None:
         contents(zipped(tmp_path / "a.zip", (info, b"/etc/passwd")))
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-@pytest.mark.parametrize("names", [("a", "a"), ("a", "a/b"), ("a/b", "a")])
-def test_a_name_that_comes_twice_is_refused(tmp_path: Path, names: tuple[str, str]) -> None:
+@pytest.mark.parametrize("names", [("a", "a/b"), ("a/b", "a")])
+def test_a_file_that_is_also_a_folder_is_refused(tmp_path: Path, names: tuple[str, str]) -> None:
     for archive in (
         zipped(tmp_path / "a.zip", *((name, b"1") for name in names)),
         tarred(tmp_path / "a.tar.gz", *((name, b"1") for name in names)),
     ):
-        with pytest.raises(FormatError, match="is there twice"):
+        with pytest.raises(FormatError, match="cannot be unpacked"):
             contents(archive)
 
 
@@ -146,7 +154,7 @@ def test_a_zip_that_says_less_than_it_unpacks_to_is_refused(tmp_path: Path) -> N
     path = zipped(tmp_path / "a.zip", ("zeros", bytes(30 << 20)))
     size = (30 << 20).to_bytes(4, "little")
     path.write_bytes(path.read_bytes().replace(size, (100).to_bytes(4, "little")))
-    with pytest.raises(FormatError, match="is damaged"):
+    with pytest.raises(FormatError, match="cannot be unpacked"):
         contents(path)
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.formats.all_formats import FORMATS
 from elmokit.formats.convert import convert
 from elmokit.formats.inspect import inspect
 from elmokit.formats.native import NATIVE
-from elmokit.formats.recognise import read_stored, recognise
+from elmokit.formats.recognise import FORMATS, read_stored, recognise
 from elmokit.formats.weights import StoredBiLM
 from elmokit.system.messages import FormatError
 from toy_format import TOY_FORMAT

@@ -169,7 +169,7 @@ ATTACKS: dict[str, tuple[Callable[[Any, Path], None], str, str]] = {
         f"{CELL}/W_P_0",
         r"is missing; options.json calls for shape \(10, 6\)",
     ),
-    "a missing group": (lambda file, _: file.__delitem__("CNN_high_0"), "CNN_high_0/W_carry", "is missing"),
+    "a missing group": (lambda file, _: file.__delitem__("CNN_high_0"), "CNN_high_0/W_transform", "is missing"),
     "a group in place of a dataset": (
         lambda file, _: (file.__delitem__("char_embed"), file.create_group("char_embed")),
         "char_embed",

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmokit.files.mapped_safetensors import read_header
+from elmokit.files.safetensors import read_layout
 from elmokit.formats import native
 from elmokit.formats.inspect import inspect
 from elmokit.formats.native import read_native, write_native
@@ -189,7 +189,7 @@ def test_any_bytes_are_a_header_or_refused(tmp_path_factory: pytest.TempPathFact
     for prefix in (b"", len(content).to_bytes(8, "little"), (len(content) + 1).to_bytes(8, "little") + b"{"):
         path.write_bytes(prefix + content)
         try:
-            read_header(path)
+            read_layout(path)
         except FormatError as error:
             assert str(error).isprintable()
 
@@ -361,7 +361,7 @@ def test_a_failure_leaves_nothing_behind(
 
     stored = make_stored(num_tokens=20)
     write_native(tmp_path / "old", stored)
-    for room, step in ((native, "write_tensors"), (native, "write_text"), (Vocabulary, "write")):
+    for room, step in ((native, "write_arrays"), (native, "write_text"), (Vocabulary, "write")):
         with monkeypatch.context() as patch:
             patch.setattr(room, step, full_disk)
             with pytest.raises(OSError, match="No space left"):

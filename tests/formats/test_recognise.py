@@ -17,8 +17,7 @@ import pytest
 import torch
 
 from elmokit.formats import model_files
-from elmokit.formats.bilm_tf import BILM_TF
-from elmokit.formats.bilm_tf_pair import find_pair
+from elmokit.formats.bilm_tf import BILM_TF, find_pair
 from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
 from elmokit.formats.inspect import inspect
 from elmokit.formats.model_files import ModelFiles

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from behind_doors import is_behind_doors
+from page_code import run_page
 
 ROOT = Path(__file__).parents[2]
 MODULES = {path.stem for path in (ROOT / "src/elmokit/integrations").glob("*.py")}
@@ -23,8 +23,4 @@ def test_the_code_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     lines = ["We sat on the bank of the river .", "The bank raised its rates .", "A river and its bank ."]
     (tmp_path / "sentences.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    assert blocks
-    names: dict[str, object] = {"__name__": "page"}
-    for block in blocks:
-        exec(compile(block, f"<{page.name}>", "exec"), names)
+    run_page(f"docs/integrations/{page.name}")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from elmokit.layers import full_softmax as module
-from elmokit.layers.full_softmax import SoftmaxDetails, full_softmax_losses, full_softmax_predictions
+from elmokit.layers.full_softmax import SoftmaxDetails, full_softmax_predictions
 from elmokit.layers.sampled_softmax import Softmax
 
 ALL = SoftmaxDetails(ranks=True, entropies=True, num_likeliest=3)
@@ -87,10 +87,3 @@ def test_the_entropy_of_a_confident_prediction_has_six_right_digits() -> None:
     logs = (hidden.double() @ softmax.weight.double().t() + softmax.bias.double()).log_softmax(dim=1).detach()
     assert found.entropies is not None
     torch.testing.assert_close(found.entropies.double(), -(logs.exp() * logs).sum(dim=1), rtol=0, atol=2e-5)
-
-
-def test_full_losses_are_cross_entropy(blocks: None) -> None:
-    softmax = Softmax(num_tokens=11, dim=4)
-    hidden, targets = torch.randn(5, 4), torch.randint(0, 11, (5,))
-    expected = torch.nn.functional.cross_entropy(softmax(hidden), targets, reduction="none").detach()
-    torch.testing.assert_close(full_softmax_losses(hidden, softmax, targets=targets), expected)

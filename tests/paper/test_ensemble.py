@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from elmokit.tasks.entailment.model import Entailment
-from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.model import AnswerFinder
+from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.task import from_json
+from elmokit.tasks.task_model import LabelPrediction
 from paper.ensemble import ensemble_predictions
 
 
@@ -20,8 +20,8 @@ def member(task: str, *, predictions: list[Any] | None = None, model: Any = None
 
 
 def test_the_mean_of_probabilities_decides_on_a_pair():
-    sure = Entailment("neutral", {"neutral": 0.9, "entailment": 0.1})
-    unsure = Entailment("entailment", {"neutral": 0.4, "entailment": 0.6})
+    sure = LabelPrediction("neutral", {"neutral": 0.9, "entailment": 0.1})
+    unsure = LabelPrediction("entailment", {"neutral": 0.4, "entailment": 0.6})
     members = [member("entailment", predictions=[one]) for one in (sure, unsure, unsure)]
     (together,) = ensemble_predictions(members, [None])
     assert together.label == "neutral"  # 1.7 against 1.3

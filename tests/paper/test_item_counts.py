@@ -9,10 +9,10 @@ import pytest
 
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.coreference.reader import CoreferenceDocument
-from elmokit.tasks.entailment.model import Entailment
 from elmokit.tasks.entailment.reader import SentencePair
 from elmokit.tasks.named_entities.reader import TaggedSentence
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence
+from elmokit.tasks.task_model import LabelPrediction
 from paper.item_counts import ITEM_COUNTS
 
 NAMES = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "B-ORG"]]
@@ -40,7 +40,7 @@ def documents() -> list[CoreferenceDocument]:
         (
             "entailment",
             [SentencePair(["a"], ["b"], label) for label in ("neutral", "entailment")],
-            [Entailment("neutral", {}), Entailment("neutral", {})],
+            [LabelPrediction("neutral", {}), LabelPrediction("neutral", {})],
         ),
         (
             "sentiment",

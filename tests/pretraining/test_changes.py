@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from elmokit.formats.convert import convert
-from elmokit.pretraining.changes import Change, with_change
 from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.run_folder import read_record
+from elmokit.pretraining.run_folder import Change, read_record, with_change
 from elmokit.pretraining.train import pretrain, resume_pretraining
 from elmokit.report.pages import write_report
 from elmokit.text.vocabulary import Vocabulary

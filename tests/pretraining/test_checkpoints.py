@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import shutil
 from collections.abc import Callable
@@ -17,12 +16,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from elmokit.cli.main import main
-from elmokit.pretraining.checkpoints import checkpoints, read_checkpoint
+from elmokit.pretraining.checkpoints import checkpoints
 from elmokit.pretraining.config import with_settings
-from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.run import Run
-from elmokit.pretraining.run_folder import read_record
 from elmokit.pretraining.train import pretrain, resume_pretraining
 from elmokit.text.vocabulary import Vocabulary
 from run_contents import contents_of_run
@@ -101,35 +97,15 @@ DAMAGE: dict[str, tuple[Damage, str]] = {
     **{f"{name} removed": (remove(name), "there is no such file") for name in FILES},
     **{f"a bit of {name}": (flip_a_bit(name), f"{name}: does not have the checksum") for name in FILES},
     "a header of nothing": (write(STATE, bytes(100)), "is not a safetensors file"),
-    "a weight removed": (tensors(WEIGHTS, lambda found: found.pop(BIAS)), f"tensor {BIAS}: is missing"),
-    "a weight added": (tensors(WEIGHTS, lambda found: found.update(x=torch.ones(1))), "tensor x: does not belong"),
-    "a weight of another shape": (
-        tensors(WEIGHTS, lambda found: found.update({BIAS: torch.ones(3)})),
-        r"is torch.float32 of shape \(3,\); expected torch.float32 of shape \(160,\)",
-    ),
-    "a weight of whole numbers": (
-        tensors(WEIGHTS, lambda found: found.update({BIAS: torch.ones(160, dtype=torch.int32)})),
-        "is torch.int32 of shape",
-    ),
-    "a weight that is not a number": (
-        tensors(WEIGHTS, lambda found: found[BIAS].fill_(math.nan)),
-        f"tensor {BIAS}: has a number that is not finite",
-    ),
-    "a slot removed": (tensors(STATE, lambda found: found.pop("optimizer.2.step")), "optimizer.2.step: is missing"),
-    "all slots removed": (
-        tensors(STATE, lambda found: [found.pop(name) for name in list(found) if name.startswith("optimizer")]),
-        r"tensor optimizer\.0\.step: is missing",
-    ),
-    "a state removed": (tensors(STATE, lambda found: found.pop("state.forward.1.cell")), "1.cell: is missing"),
     "JSON nested too deeply": (write(PROGRESS, b"[" * 100_000), "is nested too deeply"),
     "JSON of nothing": (write(PROGRESS, b"null"), "holds null; expected an object"),
     "a field removed": (progress(lambda record: record.pop("packers")), "field packers: is missing"),
     "a field of another type": (progress(lambda record: record.update(step="7")), "field step: is text"),
-    "a field of another step": (progress(lambda record: record.update(step=5)), "field step: is 5, in the folder"),
-    "a row removed": (progress(lambda record: record["packers"][0]["rows"].pop()), "is not of 2 streams"),
-    "a row of numbers": (progress(lambda record: record["packers"][0]["rows"][0].append(3)), "else than lists of w"),
+    "a row of numbers": (
+        progress(lambda record: record["packers"][0]["rows"][0].append(3)),
+        r"rows\[0\]\[\d+\]: is a number",
+    ),
     "a position of nothing": (progress(lambda record: record["packers"][1].update(position=[])), "position: is a list"),
-    "a loss of one direction": (progress(lambda record: record["unlogged_losses"].append([1.0])), "does not have a l"),
 }
 
 
@@ -182,25 +158,14 @@ def test_a_checkpoint_of_an_earlier_version_has_no_checksums_and_is_read(run: Pa
     assert sorted(os.listdir(run / "checkpoints")) == ["step-00000006", "step-00000007"]
 
 
-@pytest.mark.parametrize("kind", DAMAGE)
-def test_a_damaged_checkpoint_leaves_nothing_half_loaded(run: Path, kind: str) -> None:
-    DAMAGE[kind][0](run / "checkpoints" / "step-00000007")
-    record = read_record(run)
-    vocabulary = Vocabulary.read(run / "vocabulary.txt")
-    new, other = (
-        Run(run, record.config, record.shards, vocabulary, ranks=Ranks(torch.device("cpu"))) for _ in range(2)
-    )
-    with pytest.raises((ValueError, OSError)):
-        read_checkpoint(
-            run / "checkpoints" / "step-00000007",
-            config=record.config,
-            bilm=new.bilm,
-            softmax=new.softmax,
-            optimizer=new.optimizer,
-        )
-    for one, untouched in zip(new.parameters, other.parameters, strict=True):
-        assert torch.equal(one, untouched)
-    assert str(new.optimizer.state_dict()) == str(other.optimizer.state_dict())
+def test_a_checkpoint_of_another_model_is_refused(run: Path) -> None:
+    config = json.loads((run / "config.json").read_text())
+    config["bilm"]["lstm_dim"] = 48
+    (run / "config.json").write_text(json.dumps(config))
+    with pytest.raises(
+        ValueError, match=r"7/model\.safetensors: is not of the model in config\.json: size mismatch for .*lstm"
+    ):
+        resume_pretraining(run)
 
 
 def test_a_run_without_a_readable_checkpoint_is_left_as_it_is(

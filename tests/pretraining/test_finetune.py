@@ -16,8 +16,7 @@ from elmokit.layers.sampled_softmax import Softmax
 from elmokit.pretraining.config import with_settings
 from elmokit.pretraining.finetune import adapted_softmax, finetune
 from elmokit.pretraining.recipes import recipe, tiny
-from elmokit.pretraining.run import Run
-from elmokit.pretraining.train import pretrain, resume_pretraining
+from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
 

@@ -11,15 +11,16 @@ import pytest
 from elmokit.corpus.batches import PackerState
 from elmokit.corpus.stream import CorpusPosition
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.evaluation import HeldOutPerplexity
 from elmokit.pretraining.logging import RunLog
 from elmokit.pretraining.position import LossWindow, PretrainingProgress
+from elmokit.scoring.perplexity import DirectionPerplexity, Perplexity
 
 CONFIG = PretrainingConfig(num_steps=100, batch_size=4, bptt_steps=5, learning_rate=0.5)
 RESUMED = PretrainingProgress(
     (PackerState(CorpusPosition(), ([],)),), step=9, num_tokens=180, window=LossWindow(((1.0, 3.0),) * 9)
 )
 """Nine steps that are not yet in the log, out of a checkpoint."""
+MEASURED = Perplexity(DirectionPerplexity(4.0, 4.0), None, 1, 9, 0, 99, carried_state=False)
 
 
 def after_a_step() -> PretrainingProgress:
@@ -48,7 +49,7 @@ def test_the_first_line_after_resuming_knows_the_speed_of_the_steps_since(
 
 def test_an_evaluation_is_a_line_of_its_own(tmp_path: Path) -> None:
     with RunLog(tmp_path, CONFIG, step=9) as log:
-        log.log_perplexity(RESUMED, HeldOutPerplexity(4.0, None))
+        log.log_perplexity(RESUMED, MEASURED)
     (line,) = map(json.loads, (tmp_path / "metrics.jsonl").read_text().splitlines())
     assert line["heldout"] == {"forward": 4.0, "backward": None, "mean": 4.0}
 
@@ -57,13 +58,13 @@ def test_only_the_first_process_speaks(tmp_path: Path, capsys: pytest.CaptureFix
     with RunLog(tmp_path, replace(CONFIG, tensorboard=True), step=9, silent=True) as log:
         log.show_step(after_a_step())
         log.log_losses(after_a_step())
-        log.log_perplexity(RESUMED, HeldOutPerplexity(4.0, 4.0))
+        log.log_perplexity(RESUMED, MEASURED)
     assert capsys.readouterr().err == ""
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_log_line_says_which_perplexity_it_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    measured = after_a_step().evaluated(HeldOutPerplexity(100.0, 120.0))
+    measured = after_a_step().evaluated(110.0)
     with RunLog(tmp_path, replace(CONFIG, softmax="full"), step=9) as log:
         log.log_losses(measured)
     assert (

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from elmokit.pretraining.muon import Muon, orthogonalisers
+from elmokit.pretraining.muon import Muon, polar_factors
 
 
 def orthogonal(matrix: torch.Tensor) -> torch.Tensor:
-    [(small, on_the_left)] = orthogonalisers([matrix])
-    return small @ matrix if on_the_left else matrix @ small
+    [(small, is_left)] = polar_factors([matrix])
+    return small @ matrix if is_left else matrix @ small
 
 
 @pytest.mark.parametrize("shape", [(40, 8), (8, 40), (12, 12)])
@@ -25,8 +25,8 @@ def test_singular_values_come_near_one_and_the_directions_stay(shape: tuple[int,
 
 def test_matrices_of_one_size_do_not_change_one_another() -> None:
     matrices = [torch.randn(*shape, generator=torch.Generator().manual_seed(3)) for shape in [(9, 4), (4, 7), (5, 6)]]
-    together = orthogonalisers([matrices[0], matrices[1] * 1e-3, matrices[2]])
-    alone = [orthogonalisers([matrix])[0] for matrix in (matrices[0], matrices[1] * 1e-3, matrices[2])]
+    together = polar_factors([matrices[0], matrices[1] * 1e-3, matrices[2]])
+    alone = [polar_factors([matrix])[0] for matrix in (matrices[0], matrices[1] * 1e-3, matrices[2])]
     for (small, left), (expected, expected_left) in zip(together, alone, strict=True):
         assert left == expected_left
         torch.testing.assert_close(small, expected)

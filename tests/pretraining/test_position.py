@@ -11,7 +11,6 @@ from elmokit.corpus.batches import PackerState
 from elmokit.corpus.stream import CorpusPosition
 from elmokit.files.json_fields import Fields
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.evaluation import HeldOutPerplexity
 from elmokit.pretraining.position import LossWindow, PretrainingProgress
 
 START = PackerState(CorpusPosition(), ([],))
@@ -38,14 +37,14 @@ def test_a_run_ends_after_its_last_step_or_when_patience_does() -> None:
     assert not progress().finished(PretrainingConfig(num_steps=2))
     waiting = PretrainingProgress((START,))
     for perplexity in (9.0, 8.0, 8.0):
-        waiting = waiting.evaluated(HeldOutPerplexity(perplexity, None))
+        waiting = waiting.evaluated(perplexity)
         assert not waiting.finished(PretrainingConfig(patience=2))
     assert waiting.best.perplexity == 8.0
-    assert waiting.evaluated(HeldOutPerplexity(9.0, None)).finished(PretrainingConfig(patience=2))
+    assert waiting.evaluated(9.0).finished(PretrainingConfig(patience=2))
 
 
 def test_progress_survives_its_json_except_for_the_times_of_the_window() -> None:
-    measured = progress().evaluated(HeldOutPerplexity(9.0, 7.0))
+    measured = progress().evaluated(8.0)
     read = PretrainingProgress.from_json(Fields("training.json", json.loads(json.dumps(measured.to_json()))))
     assert read == replace(measured, window=LossWindow(((2.0, 4.0),)))
 

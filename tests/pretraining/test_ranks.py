@@ -8,10 +8,11 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -22,7 +23,7 @@ from elmokit.files.locks import lock
 from elmokit.pretraining import shards, train
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.recipes import recipe
-from elmokit.pretraining.run import Run
+from elmokit.pretraining.train import Run
 from elmokit.text.vocabulary import Vocabulary
 
 WORDS = "the boat bank river money judge court case ball game play actors king queen park she put lay by of".split()  # noqa: SIM905
@@ -101,13 +102,13 @@ def test_only_the_first_process_reads_the_whole_corpus(tmp_path: Path, monkeypat
     shard.write_text("the boat\nby the river\n")
     Vocabulary(["<S>", "</S>", "<UNK>", *WORDS]).write(tmp_path / "vocab.txt")
     config = recipe("tiny", ["num_steps=1", "batch_size=2", "lstm_dim=40", "precision=float32"])
-    given = {"vocabulary_path": tmp_path / "vocab.txt", "config": config}
+    given: dict[str, Any] = {"vocabulary_path": tmp_path / "vocab.txt", "config": config}
     run_dir = train.pretrain([shard], run_dir=tmp_path / "run", **given)
     digests: list[Path] = []
     monkeypatch.setattr(shards, "_digest", digests.append)
 
     @contextmanager
-    def second_of_two(device: torch.device) -> Iterator[Ranks]:
+    def second_of_two(device: torch.device) -> Generator[Ranks]:
         yield Ranks(device, rank=1, world_size=2)
 
     monkeypatch.setattr(train, "join_ranks", second_of_two)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -23,13 +23,12 @@ from attacks.limited_disk import files_of_at_most
 from elmokit.corpus.batches import packed_batches
 from elmokit.files.json_fields import Fields
 from elmokit.pretraining import checkpoints, run_folder
-from elmokit.pretraining import run as run_file
+from elmokit.pretraining import train as train_file
 from elmokit.pretraining.config import PretrainingConfig, with_settings
-from elmokit.pretraining.evaluation import HeldOutPerplexity
+from elmokit.pretraining.gradients import resolved
 from elmokit.pretraining.ranks import Ranks
 from elmokit.pretraining.recipes import RECIPES, recipe
-from elmokit.pretraining.run import Run
-from elmokit.pretraining.train import pretrain, resolved, resume_pretraining
+from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
@@ -190,9 +189,9 @@ def test_a_held_out_perplexity_that_is_not_finite_stops_the_run(
     shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, perplexity: float
 ) -> None:
     run = tmp_path / "run"
-    diverged = HeldOutPerplexity(20.0, perplexity)
+    diverged = SimpleNamespace(mean=perplexity)
     with monkeypatch.context() as patch, pytest.raises(DivergenceError, match="step 12: the held-out perplexity is"):
-        patch.setattr(run_file, "held_out_perplexity", lambda *_: diverged)
+        patch.setattr(train_file, "bilm_perplexity", lambda *_: diverged)
         pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), held_out=[shard])
     assert not (run / "best").exists()
     assert [path.name for path in checkpoints.checkpoints(run)] == ["step-00000010", "step-00000005"]
@@ -354,7 +353,7 @@ def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, voca
     run = Run(tmp_path, config, [shard], Vocabulary.read(vocabulary), ranks=Ranks(torch.device("cpu")))
     source = packed_batches(run.packers, spelling=run.bilm.spelling)
     group = [next(source) for _ in range(3)]
-    losses = run.fill_gradients(group)
+    losses, _ = run.gradients.fill(group, None, step=0)
     together = [parameter.grad.clone() for parameter in run.parameters if parameter.grad is not None]
 
     apart = [torch.zeros_like(parameter) for parameter in run.parameters]

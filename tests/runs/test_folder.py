@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -103,23 +102,6 @@ def test_a_run_that_has_not_begun_says_how_it_is_started(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="new is not a run folder: it does not exist"):
         existing_run(tmp_path / "new").__enter__()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_values_of_an_earlier_version_are_turned_into_todays(tmp_path: Path):
-    def upgrade(values: dict[str, Any]) -> dict[str, Any]:
-        return {"rate": values["speed"]}
-
-    settings: dict[str, Any] = {"format": "toy", "version": 2, "verb": "play", "earlier": {1: upgrade}}
-    write_config(tmp_path, {"speed": 0.1}, format="toy", version=1)
-    assert read_config(tmp_path, **settings) == {"rate": 0.1}
-    write_config(tmp_path, {"rate": 0.2}, format="toy", version=2)
-    assert read_config(tmp_path, **settings) == {"rate": 0.2}
-    write_config(tmp_path, {}, format="toy", version=1)
-    with pytest.raises(ValueError, match=r"config.json is not what `elmokit play` writes: KeyError\('speed'\)"):
-        read_config(tmp_path, **settings)
-    (tmp_path / "config.json").write_text('{"format": "toy", "version": {}}')
-    with pytest.raises(ValueError, match=r"config.json has version \{\}; this elmokit reads version 2"):
-        read_config(tmp_path, **settings)
 
 
 def test_a_place_where_no_run_can_be_written_is_refused_at_once(tmp_path: Path):

@@ -8,7 +8,7 @@ import os
 import threading
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 
 from elmokit.cli.main import main
+from elmokit.elmo import surprisal
 from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
-from elmokit.layers.full_softmax import full_softmax_losses
+from elmokit.layers.full_softmax import SoftmaxPredictions, full_softmax_predictions
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
@@ -159,11 +160,11 @@ def approximately(value: object) -> object:
 def test_every_prediction_is_made_once(folder: Path, monkeypatch: pytest.MonkeyPatch):
     numbers: list[int] = []
 
-    def counted(hidden: Tensor, softmax: Softmax, *, targets: Tensor) -> Tensor:
+    def counted(*given: Any, targets: Tensor, **named: Any) -> SoftmaxPredictions:
         numbers.append(len(targets))
-        return full_softmax_losses(hidden, softmax, targets=targets)
+        return full_softmax_predictions(*given, targets=targets, **named)
 
-    monkeypatch.setattr(perplexity_file, "full_softmax_losses", counted)
+    monkeypatch.setattr(surprisal, "full_softmax_predictions", counted)
     table = measure_files(str(folder / "model"), [folder / "news.txt", folder / "speech.txt"], num_words=3)
     assert sum(numbers) == 2 * table.whole.perplexity.num_predictions == 2 * (15 + 5)
 
@@ -250,11 +251,11 @@ def test_json_holds_what_python_has(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def test_numbers_that_are_not_finite_are_null(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    def broken(hidden: Tensor, softmax: Softmax, *, targets: Tensor) -> Tensor:
-        del softmax, targets
-        return hidden.new_full((len(hidden),), 1000.0)
+    def broken(*given: Any, **named: Any) -> SoftmaxPredictions:
+        found = full_softmax_predictions(*given, **named)
+        return replace(found, losses=torch.full_like(found.losses, 1000.0))
 
-    monkeypatch.setattr(perplexity_file, "full_softmax_losses", broken)
+    monkeypatch.setattr(surprisal, "full_softmax_predictions", broken)
     table = measure_files(str(folder / "model"), [folder / "news.txt"])
     assert table.whole.perplexity.forward.perplexity == math.inf
     assert json.loads(table.to_json())["whole"]["perplexity"]["forward"]["perplexity"] is None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from elmokit.files.json_fields import Fields
-from elmokit.tasks.all_tasks import task_recipe
+from elmokit.tasks.all_tasks import TASKS, task_recipe
 from elmokit.tasks.config import (
     ElmoInput,
     InputConfig,
@@ -19,6 +20,7 @@ from elmokit.tasks.config import (
     TrainingConfig,
     config_from_json,
     config_to_json,
+    until_converged,
     with_settings,
 )
 from elmokit.tasks.task import Task, recipe_config
@@ -44,7 +46,7 @@ def test_settings_reach_the_model_the_inputs_and_the_training(toy: Toy):
         ("model.seed=5", "unknown field 'seed'"),
         ("seed=x", "setting seed=x: expected int"),
         ("seed", "has no '='"),
-        ("batch_size=0", "setting batch_size=0: batch_size is 0; it must be at least 1"),
+        ("batch_size=0", "setting batch_size=0: batch_size is 0; expected at least 1"),
         ("optimizer=lion", "optimizer is 'lion'; expected adam, adamw, adadelta, sgd"),
         ("learning_rate=0", "it must be positive"),
         ("clip_norm=-1", "it must not be negative"),
@@ -139,3 +141,39 @@ def test_splits_are_tuples_of_paths_whatever_they_are_made_of():
     for files in ("train.tsv", file, ("train.tsv",), [file]):
         given: Any = files
         assert Splits(train=given, dev=given) == Splits((file,), (file,))
+
+
+@pytest.mark.parametrize(
+    ("task", "setting", "reason"),
+    [
+        ("ner", "dropout_rate=1.5", "dropout_rate is 1.5; expected at least 0 and below 1"),
+        ("ner", "first_dim=0", "first_dim is 0; expected at least 1"),
+        ("srl", "max_train_tokens=-1", "max_train_tokens is -1; it must not be negative"),
+        ("coref", "max_antecedents=-1", "max_antecedents is -1; expected at least 1"),
+        ("coref", "spans_per_word=0", "spans_per_word is 0.0; it must be positive"),
+        ("nli", "projection_dim=-1", "projection_dim is -1; expected at least 1"),
+        ("qa", "max_answer_tokens=0", "max_answer_tokens is 0; expected at least 1"),
+        ("sst", "classifier=gru", "classifier is 'gru'; expected one of bcn, bilstm, cnn"),
+        ("sst", "maxout_dims=[8,0]", r"maxout_dims is \(8, 0\); expected at least 1"),
+        ("sst", "maxout_dims=[8,8,8]", "has 3 entries; expected at most 2"),
+        ("sst", "output_dropout_rates=[0.2,1]", r"output_dropout_rates is \(0.2, 1.0\); expected at least 0"),
+        ("ner", "clip_norm=Infinity", "setting clip_norm=Infinity: expected a finite float"),
+        ("ner", "clip_norm=1e999", "setting clip_norm=1e999: expected a finite float"),
+        ("ner", "seed=1763837000000000000", "seed is 1763837000000000000; expected at most"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused_by_name(task: str, setting: str, reason: str):
+    with pytest.raises(ValueError, match=reason):
+        task_recipe(task, "cpu", [setting])
+
+
+def test_converged_recipes_give_the_schedule_up_for_patience_and_keep_the_rest():
+    training = until_converged(lambda: TaskConfig(None, training=TrainingConfig(learning_rate=0.5, decay=0.9))).training
+    assert (training.learning_rate, training.decay, training.min_steps, training.patience) == (0.5, 1.0, 1000, 5)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_has_a_recipe_that_differs_from_cpu_in_its_training_alone(task: str):
+    cpu, converged = task_recipe(task, "cpu"), task_recipe(task, "cpu-converged")
+    assert replace(converged, training=cpu.training) == cpu != converged
+    assert until_converged(lambda: converged) == converged

@@ -10,7 +10,7 @@ import torch
 from elmokit.elmo.elmo import Elmo
 from elmokit.tasks.config import ElmoInput, InputConfig
 from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.words import load_word_table, new_word_table, save_word_table
+from elmokit.tasks.word_table import load_word_table, new_word_table, save_word_table
 from task_inputs import new_inputs
 
 TRAINING = [["The", "cat", "sat"], ["the", "dog"]]

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from elmokit.runs.optimizer_state import DivergenceError
-from elmokit.tasks.checkpoint import read_progress
+from elmokit.tasks.checkpoint import Clock, TaskProgress, read_progress
 from elmokit.tasks.config import InputConfig, TrainingConfig
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.task import Task
@@ -186,3 +186,14 @@ def test_each_optimiser_goes_on_exactly(toy: Toy, tmp_path: Path, optimizer: str
     assert rest.progress.epoch == 2
     rest.run()
     assert torch.equal(rest.model.get_parameter("weight"), whole.model.get_parameter("weight"))
+
+
+def test_patience_counts_from_the_last_best_epoch_and_waits_for_the_steps():
+    config = TrainingConfig(patience=2, max_epochs=10)
+    progress = TaskProgress()
+    for score in (1.0, 2.0, 2.0):
+        progress = progress.after(score, config=config, step=1, began=Clock.now())
+        assert not progress.finished(config)
+    assert progress.after(1.0, config=config, step=1, began=Clock.now()).finished(config)
+    late = TaskProgress(epoch=9, best_epoch=4, step=999)
+    assert not late.finished(replace(config, min_steps=1000)) and replace(late, step=1000).converged(config)

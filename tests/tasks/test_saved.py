@@ -222,7 +222,7 @@ def test_data_without_labels_are_not_said_to_be_raw_text(
 
 def test_an_example_without_labels_is_made_into_one_that_asks_for_something(trained: TrainedTask, tmp_path: Path):
     (tmp_path / "data.tsv").write_text("a\tcow ant\n")
-    task = replace(trained.task, to_predict=lambda example: replace(example, tokens=["bear"]))
+    task = replace(trained.task, without_labels=lambda example: replace(example, tokens=["bear"]))
     asked = TrainedTask(task, trained.record, trained.model)
     assert list(asked.predict_file(tmp_path / "data.tsv")) == ["b\tbear"]
     assert asked.evaluate(tmp_path / "data.tsv") == {"accuracy": 0}

@@ -20,6 +20,7 @@ from torch import nn
 import elmokit
 from attacks.limited_disk import files_of_at_most
 from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.tasks.all_tasks import task_recipe
 from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import (
     Splits,
@@ -282,6 +283,22 @@ def test_korean_text_with_the_english_model_is_warned_of(toy: Toy, tmp_path: Pat
     config = with_settings(toy.recipes["cpu"](), ["elmo=input", "max_epochs=1"])
     with pytest.warns(UserWarning, match="written in Hangul, of which mini-en has read almost nothing; use mini-ko"):
         train(toy, Splits((tmp_path / "ko.tsv",)), run_dir=tmp_path / "run", config=config, device="cpu")
+
+
+@pytest.mark.parametrize(("task", "recipe"), [("sst", "cpu-ko"), ("nli", "cpu, with --model mini-ko")])
+def test_korean_text_needs_a_recipe(tmp_path: Path, task: str, recipe: str):
+    text = "premise\thypothesis\ttext\tlabel\n비가\t맑다\t좋다\tneutral\n"
+    (tmp_path / "ko.tsv").write_text(text, encoding="utf-8")
+    data = Splits((tmp_path / "ko.tsv",), (tmp_path / "ko.tsv",))
+    with pytest.raises(ValueError, match=f"data is mostly in Hangul; choose --recipe {recipe}, or config="):
+        train(task, data, run_dir=tmp_path / "run")
+
+
+def test_a_config_takes_no_settings_and_is_of_its_task(toy: Toy, toy_data: Path, tmp_path: Path):
+    with pytest.raises(ValueError, match="settings change the recipe of a task; with a config, change the config"):
+        train(toy, toy_data, run_dir=tmp_path / "run", config=toy.recipes["cpu"](), settings=["seed=1"])
+    with pytest.raises(ValueError, match="is not of toy: its model is a SentimentConfig; expected a ToyConfig"):
+        train(toy, toy_data, run_dir=tmp_path / "run", config=task_recipe("sentiment"))
 
 
 def test_a_loss_that_is_not_finite_ends_the_run(run: Run, toy: Toy, tmp_path: Path):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,9 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import arrow_layout
-from elmokit.vectors import embed_file as embed
-from elmokit.vectors.embed_file import embed_file
 from elmokit.vectors.files import format_to_write, load_vectors, recognise
+from elmokit.vectors.jobs import embed_file as embed
+from elmokit.vectors.jobs.embed_file import embed_file
 from elmokit.vectors.reader import FlatVectors, Texts
 from elmokit.vectors.vector_file_layers import StoredLayers
 from toy_bilm import random_bilm
@@ -123,8 +125,8 @@ def test_a_killed_job_is_continued_to_the_same_bytes(
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         append = embed.PartialVectors.append
 
-        def interrupted(partial: Any, arrays: Any, *, digest: str) -> None:
-            append(partial, arrays, digest=digest)
+        def interrupted(partial: Any, block: Any, arrays: Any) -> None:
+            append(partial, block, arrays)
             raise KeyboardInterrupt
 
         patch.setattr(embed.PartialVectors, "append", interrupted)
@@ -177,20 +179,18 @@ def test_in_an_arrow_file_the_place_is_a_record_batch(tmp_path: Path):
         embed_file(ELMO, source, tmp_path / "out.npz")
 
 
-def test_text_files_have_no_columns_and_standard_input_cannot_become_a_table(text: Path, tmp_path: Path):
+def test_text_files_have_no_columns(text: Path, tmp_path: Path):
     with pytest.raises(
         ValueError, match=r"text.txt is neither a Parquet file nor an Arrow file, so it has no column x"
     ):
         embed_file(ELMO, text, tmp_path / "out.npz", column="x")
-    with pytest.raises(ValueError, match=r"the text is read twice for that; give a file in place of standard input"):
-        embed_file(ELMO, "-", tmp_path / "out.parquet")
 
 
-def test_text_that_changes_while_it_is_embedded_is_refused(tmp_path: Path):
-    stored = FlatVectors(flat(), OFFSETS, ABOUT, Texts(SENTENCES[:2], raw_text=False))
-    with pytest.raises(ValueError, match=r"sentence 2 of the text has changed since its 3 vectors were computed"):
-        arrow_layout.write_parquet(tmp_path / "v.parquet", stored)
-    assert list(tmp_path.iterdir()) == []
+def test_standard_input_becomes_the_same_table(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    embed_file(ELMO, text, tmp_path / "read.parquet", raw_text=True)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.read_bytes()))))
+    embed_file(ELMO, "-", tmp_path / "piped.parquet", raw_text=True)
+    assert (tmp_path / "piped.parquet").read_bytes() == (tmp_path / "read.parquet").read_bytes()
 
 
 VECTOR = pa.list_(pa.list_(pa.float32(), 3))

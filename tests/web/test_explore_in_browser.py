@@ -16,10 +16,9 @@ import pytest
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.text.tokenizer import tokenize
-from elmokit.web.explore.presets import LEARNT_MIXES
+from elmokit.web.explore.presets import LEARNT_MIXES, read_learnt_mixes
 from elmokit.web.explore.server import address, serve
 from elmokit.web.explore.site import write_site
-from paper.learnt_mixes import read_learnt_mixes
 from toy_umap import first_two_columns
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")

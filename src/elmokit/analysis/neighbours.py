@@ -87,8 +87,8 @@ class StaticWords:
 
     @torch.no_grad()
     def _vectors(self, tokens: list[str]) -> Floats:
-        vectors, _ = self._encode_tokens([tokens])
-        return unit_vectors(vectors[0].cpu().double().numpy())
+        vectors, rows = self._encode_tokens.distinct([tokens])
+        return unit_vectors(vectors[rows].cpu().double().numpy())
 
 
 def most_frequent_words(vocabulary: Vocabulary, *, number: int = 5000) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from elmokit.analysis.geometry import TIE, cosines
+from elmokit.elmo.layer_choice import unit_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 Floats = NDArray[np.float64]
+TIE = 1e-6
+"""Cosines that differ by no more than this count as equal, because float32 vectors are not more exact."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,12 @@ def chance(occurrences: Sequence[Occurrence], *, num_known: int | None = None) -
     """What guessing gets: 7 of 15 nearest neighbours are right if a word has eight sentences for each of two senses."""
     guessed = [float(same.sum() / (same | other).sum()) for _, same, other in _comparisons(occurrences, num_known)]
     return SenseRates("chance", np.array(guessed), np.full(len(guessed), 0.5))
+
+
+def cosines(vectors: Floats) -> Floats:
+    """Cosines (N,N) of every vector with every other; those of a zero vector are 0."""
+    units = unit_vectors(vectors)
+    return units @ units.T
 
 
 def rate(hits: Floats, *, guessed: bool = False) -> Rate:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from elmokit.analysis.geometry import cosines, principal_plane
 from elmokit.analysis.neighbours import Contexts, StaticWords, most_frequent_words
 from elmokit.analysis.polysemes import senses_of, words_of
-from elmokit.analysis.polysemy import measure_senses
+from elmokit.analysis.polysemy import cosines, measure_senses
 
 if TYPE_CHECKING:
     from elmokit.analysis.homonyms import Recorded
@@ -175,3 +174,15 @@ def _nearest(occurrence: int, occurrences: list[Occurrence], contexts: Contexts)
 
 def _members(word: str, occurrences: list[Occurrence]) -> list[int]:
     return [index for index, occurrence in enumerate(occurrences) if occurrence.word == word]
+
+
+def principal_plane(vectors: Floats) -> tuple[Floats, float]:
+    """Coordinates (N,2) along the two directions of largest variance, and their share of the variance."""
+    centred = vectors - vectors.mean(axis=0)
+    left, singular, _ = np.linalg.svd(centred, full_matrices=False)
+    points = np.zeros((len(vectors), 2))
+    points[:, : min(2, len(singular))] = left[:, :2] * singular[:2]
+    furthest = np.abs(points).argmax(axis=0)
+    points *= np.where(points[furthest, [0, 1]] < 0, -1.0, 1.0)  # SVD leaves signs open; the furthest point sets them
+    variance = float((singular**2).sum())
+    return points, float((singular[:2] ** 2).sum()) / variance if variance > 0 else 1.0

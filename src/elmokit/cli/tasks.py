@@ -26,8 +26,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "--recipe",
         metavar="NAME",
         help="cpu (minutes), cpu-converged (until the score stops improving), paper (the published sizes), cpu-ko "
-        "(Korean; ner and sst), cpu-cnn (sst), cpu-output (nli and sst) (default: cpu, or a Korean one for data in "
-        "Hangul)",
+        "(Korean; ner and sst), cpu-cnn (sst), cpu-output (nli and sst) (default: cpu, but not for data in Hangul)",
     )
     parser.add_argument(
         "--elmo",
@@ -154,7 +153,7 @@ def _settings(arguments: argparse.Namespace) -> list[str]:
 
 
 def _chosen_config(arguments: argparse.Namespace, settings: Sequence[str]) -> TaskConfig | None:
-    """The recipe that was named, with the settings; None if the data decides, but wrong settings are refused now."""
+    """The recipe that was named, with the settings; None without one, but wrong settings are refused now."""
     from elmokit.tasks.all_tasks import task_recipe
 
     config = task_recipe(arguments.task, arguments.recipe or "cpu", settings)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from elmokit.elmo.elmo import Elmo
     from elmokit.elmo.layer_choice import Layers
     from elmokit.vectors.cache_folder import CachedModel
-    from elmokit.vectors.embed_file import EmbeddedFile
+    from elmokit.vectors.jobs.embed_file import EmbeddedFile
 
 
 def _add_embed(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +110,7 @@ def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
         raise ValueError(f"{', '.join(refused)} cannot be combined with --fasta")
     elmo = _open_elmo(arguments)
 
-    from elmokit.vectors.embed_fasta import embed_fasta
+    from elmokit.vectors.jobs.proteins import embed_fasta
 
     return embed_fasta(
         elmo,
@@ -147,7 +147,7 @@ def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
 def _embed_with_elmo(arguments: argparse.Namespace) -> EmbeddedFile:
     elmo = _open_elmo(arguments)
 
-    from elmokit.vectors.embed_file import embed_file
+    from elmokit.vectors.jobs.embed_file import embed_file
 
     return embed_file(
         elmo,

@@ -2,7 +2,8 @@
 
 A sentence of T tokens has T + 1 targets in each direction, as in `elmokit perplexity`: the forward direction predicts
 the tokens and then `</S>`, the backward one the tokens from the last to the first and then `<S>`. A context that occurs
-several times (the common beginning of two sentences) goes through the softmax once.
+several times (the common beginning of two sentences) goes through the softmax once. Perplexity is computed here too: it
+is the mean of the same predictions.
 """
 
 from __future__ import annotations
@@ -107,6 +108,17 @@ class SentenceSurprisal:
         return self.directions[direction]
 
 
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What one direction predicted of several sentences: their N targets, in the order of the text."""
+
+    targets: Int[Tensor, " N"]
+    """Ids of the targets."""
+    contexts: Int[np.ndarray, " N"]
+    """Index of the context of each target among the distinct ones, of which `found` has entropies and likeliest."""
+    found: SoftmaxPredictions
+
+
 class SurprisalModel:
     """A packed biLM with its softmax and vocabulary, which reads any number of sentences, in constant memory.
 
@@ -114,12 +126,13 @@ class SurprisalModel:
     """
 
     def __init__(
-        self, packed: PackedBiLM, softmax: Softmax, vocabulary: Vocabulary, text_warnings: TextWarnings
+        self, packed: PackedBiLM, softmax: Softmax, vocabulary: Vocabulary, text_warnings: TextWarnings | None = None
     ) -> None:
+        """text_warnings: looks at the text; None for text that was looked at before."""
         self.packed = packed
         self.softmax = _on_device(softmax, packed.char_encoder.embedding.weight.device)
         self.vocabulary = vocabulary
-        self._warnings = text_warnings
+        self.text_warnings = text_warnings
 
     def read(
         self, sentences: Iterable[Sequence[str]], settings: SurprisalSettings | None = None
@@ -128,22 +141,32 @@ class SurprisalModel:
 
         Raises ValueError for the backward direction of a model that has none.
         """
-        settings = settings or SurprisalSettings()
-        directions = self._directions(settings.direction)
-        chunks = batched(sentences, size=SENTENCES_AT_ONCE, weight=len, enough_weight=TOKENS_AT_ONCE)
-        state: State | None = None
-        for chunk in chunks:
-            self._warnings.check(chunk)
-            if settings.carry_state:
-                contexts, state = self._read_in_order(chunk, state, directions)
-            else:
-                contexts = self._read_alone(chunk, directions)
-            sides = [self._predictions(chunk, *contexts[way], way, settings.details) for way in directions]
-            by_way = dict(zip(directions, sides, strict=True))
+        for chunk, sides in self.predict(sentences, settings):
+            lengths = [len(sentence) + 1 for sentence in chunk]
+            by_way = {way: self._split(side, lengths) for way, side in sides.items()}
             for index, sentence in enumerate(chunk):
                 known = np.array([token in self.vocabulary for token in sentence], bool)
                 forward, backward = (by_way[way][index] if way in by_way else None for way in (0, 1))
                 yield SentenceSurprisal(list(sentence), known, forward, backward)
+
+    def predict(
+        self, sentences: Iterable[Sequence[str]], settings: SurprisalSettings | None = None
+    ) -> Iterator[tuple[list[Sequence[str]], dict[int, Predictions]]]:
+        """Consecutive sentences, some thousands at a time, with the predictions of each direction (0 is forward).
+
+        Raises ValueError for the backward direction of a model that has none.
+        """
+        settings = settings or SurprisalSettings()
+        directions = self._directions(settings.direction)
+        state: State | None = None
+        for chunk in batched(sentences, size=SENTENCES_AT_ONCE, weight=len, enough_weight=TOKENS_AT_ONCE):
+            if self.text_warnings is not None:
+                self.text_warnings.check(chunk)
+            if settings.carry_state:
+                contexts, state = self._read_in_order(chunk, state, directions)
+            else:
+                contexts = self._read_alone(chunk, directions)
+            yield chunk, {way: self._predictions(chunk, *contexts[way], way, settings.details) for way in directions}
 
     def _directions(self, direction: Direction) -> list[int]:
         has_backward = self.packed.config.bidirectional
@@ -204,24 +227,23 @@ class SurprisalModel:
         paths: list[Int[np.ndarray, " P"]],
         way: int,
         details: SoftmaxDetails,
-    ) -> list[DirectionSurprisal]:
+    ) -> Predictions:
         bounded = [[*s, END_SENTENCE] if way == 0 else [BEGIN_SENTENCE, *s] for s in sentences]
-        targets = self.vocabulary.ids(token for sentence in bounded for token in sentence)
-        contexts = np.concatenate(paths)
+        ids = self.vocabulary.ids(token for sentence in bounded for token in sentence)
+        targets, contexts = torch.from_numpy(ids).to(hidden.device), np.concatenate(paths)
         with without_autocast(hidden.device):
             found = full_softmax_predictions(
                 hidden.to(self.softmax.weight.dtype),
                 self.softmax,
                 contexts=torch.from_numpy(contexts).to(hidden.device),
-                targets=torch.from_numpy(targets).to(hidden.device),
+                targets=targets,
                 details=details,
             )
-        return self._split(found, contexts, [len(sentence) for sentence in bounded])
+        return Predictions(targets, contexts, found)
 
-    def _split(
-        self, found: SoftmaxPredictions, contexts: Int[np.ndarray, " N"], lengths: list[int]
-    ) -> list[DirectionSurprisal]:
+    def _split(self, side: Predictions, lengths: list[int]) -> list[DirectionSurprisal]:
         """The predictions of each sentence, in bits."""
+        found, contexts = side.found, side.contexts
         bits = _bits(found.losses)
         ranks = None if found.ranks is None else found.ranks.cpu().numpy()
         entropies = None if found.entropies is None else _bits(found.entropies)[contexts]

@@ -114,7 +114,7 @@ def _refuse_chunked(dataset: Any, properties: Any, entry: Entry, file_bytes: int
 
 
 def _read_chunks(dataset: Any, entry: Entry, file_bytes: int) -> Array:
-    """Unpack chunk by chunk with a size limit, which HDF5's own filter does not have."""
+    """Unpack chunk by chunk; HDF5's own filter has no limit, and crashes on a chunk that unpacks to too little."""
     properties = dataset.get_create_plist()
     filters = [int(properties.get_filter(index)[0]) for index in range(properties.get_nfilters())]
     chunk = cast("tuple[int, ...]", properties.get_chunk())

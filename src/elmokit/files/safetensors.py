@@ -1,11 +1,13 @@
 """safetensors files: a header that is checked in full before a tensor is read, and one writer for all rooms.
 
-The library's own writer ends in an error of its own when a disk is full. This one writes plainly, and the same bytes.
+The library's writer ends in an error of its own when a disk is full, and its reader copies what it reads. This writer
+writes plainly, and the same bytes; weights are mapped.
 """
 
 from __future__ import annotations
 
 import json
+import mmap
 import os
 from dataclasses import dataclass
 from math import prod
@@ -15,6 +17,7 @@ import numpy as np
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.files.weights_file import Array, require_finite
 from elmokit.system.messages import FormatError, readable_bytes, shown
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jaxtyping import Shaped
+    from numpy.typing import NDArray
 
 MAX_HEADER_BYTES = 1 << 20
 """A biLM's header has some kilobytes; the format allows 100 MB."""
@@ -40,6 +44,8 @@ DTYPES = {
     }.items()
 }
 """The types that are read and written, in the order in which the library puts their tensors into a file."""
+WEIGHTS = {"float32": "F32", "float16": "F16"}
+"""The types of weights, by the names of NumPy and of the format."""
 _METADATA = "__metadata__"
 _BYTES_PER_WRITE = 1 << 24
 
@@ -115,7 +121,7 @@ def read_arrays(path: Path, layout: Layout, names: Iterable[str] | None = None) 
             file.seek(layout.num_header_bytes + entry.start)
             arrays[name] = np.empty(entry.shape, DTYPES[entry.dtype])
             try:
-                num_bytes = file.readinto(arrays[name])  # `np.fromfile` takes an error of the disk for the file's end
+                num_bytes = file.readinto(arrays[name].data)  # `np.fromfile` takes an error of the disk for the end
             except OSError as error:
                 raise OSError(error.errno, error.strerror, os.fspath(path)) from error
             if num_bytes != arrays[name].nbytes:
@@ -123,12 +129,37 @@ def read_arrays(path: Path, layout: Layout, names: Iterable[str] | None = None) 
     return arrays
 
 
+def map_weights(
+    path: Path, names: Iterable[str], *, dtypes: Iterable[str] = tuple(WEIGHTS.values())
+) -> dict[str, Array]:
+    """These tensors and no others, in float32: of other types a copy, of float32 the file itself, mapped.
+
+    What is written to a mapped one stays in memory, and does not reach the file. Raises FormatError for NaN and
+    infinity, and the errors of `read_layout`.
+    """
+    layout = read_layout(path, dtypes=dtypes)
+    tensors: dict[str, Array] = {}
+    for name in names:
+        entry = layout.tensors[name]
+        mapped: NDArray[np.float16 | np.float32 | np.int8] = np.memmap(
+            path, DTYPES[entry.dtype], "c", offset=layout.num_header_bytes + entry.start, shape=entry.shape
+        )
+        tensors[name] = np.require(np.asarray(mapped), np.float32, ["ALIGNED"])
+        require_finite(path, f"tensor {name}", tensors[name])
+        if isinstance(mapped.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            # Read again where it is needed: copies would take as much memory as the file has bytes. So what is used is
+            # what was checked only as long as no process writes into the file; ours replace files as a whole.
+            mapped.base.madvise(mmap.MADV_DONTNEED)
+    return tensors
+
+
 def write_arrays(
     path: Path, arrays: Mapping[str, Shaped[np.ndarray, "..."]], *, metadata: Mapping[str, str] | None = None
 ) -> None:
     """A file of these tensors, whole or not at all, with the bytes that the library's `save_file` writes.
 
-    Raises OSError, which names `path`, if the disk is full; ValueError for a type that is not among `DTYPES`.
+    Of an array on disk no more than a part is in memory. Raises OSError, which names `path`, if the disk is full;
+    ValueError for a type that is not among `DTYPES`.
     """
     order = {dtype.str: (rank, name) for rank, (name, dtype) in enumerate(DTYPES.items())}
     for name, array in arrays.items():
@@ -140,19 +171,11 @@ def write_arrays(
     for name, array in ordered.items():
         start, end = end, end + array.nbytes
         header[name] = {"dtype": order[array.dtype.str][1], "shape": array.shape, "data_offsets": (start, end)}
-    write_file(path, json.dumps(header, ensure_ascii=False, separators=(",", ":")), ordered.values())
-
-
-def write_file(path: Path, header: str, arrays: Iterable[Shaped[np.ndarray, "..."]]) -> None:
-    """A file of this header and the arrays that it describes, in their order; whole or not at all.
-
-    Of an array on disk no more than a part is in memory. Raises OSError, which names `path`, if the disk is full.
-    """
-    encoded = header.encode()
+    encoded = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     encoded += b" " * (-len(encoded) % 8)
     with atomic_write(path) as unfinished, unfinished.open("wb") as file:
         file.write(len(encoded).to_bytes(8, "little") + encoded)
-        for array in arrays:
+        for array in ordered.values():
             for part in rows_in_parts(array):
                 file.write(part.tobytes())
 

@@ -1,7 +1,7 @@
 """TensorFlow's checkpoints ("tensor bundles"), read without TensorFlow: an index, and files of plain numbers.
 
 The index is a table of LevelDB: blocks of sorted names, each with a protobuf that says where a variable is. Source:
-`tensor_bundle.proto` and `tensor_bundle.cc` of TensorFlow, `table_format.md` of LevelDB.
+`tensor_bundle.proto` and `tensor_bundle.cc` of TensorFlow, `table_format.md` of LevelDB. Checksums are not compared.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from elmokit.files.crc32c import masked_crc32c
 from elmokit.files.weights_file import Array, Entry
 from elmokit.system.messages import FormatError, readable_bytes
 
@@ -29,7 +28,7 @@ MAX_ENTRIES = 10_000
 _MAX_NAME_BYTES = 1000
 _FOOTER_BYTES = 48
 _MAGIC = 0xDB4775248B80FB57
-_TRAILER_BYTES = 5  # of a block: how it is compressed, and its checksum
+_TRAILER_BYTES = 5  # of a block: how it is compressed, and a checksum
 _FLOAT32 = 1
 _DTYPES = {2: "float64", 3: "int32", 9: "int64", 14: "bfloat16", 19: "float16"}  # of types.proto
 
@@ -47,24 +46,21 @@ class TensorBundle:
         if not index.name.endswith(INDEX_ENDING):
             raise FormatError(index, f"is the index of a checkpoint, so its name should end in {INDEX_ENDING}")
         self._prefix = index.with_name(index.name.removesuffix(INDEX_ENDING))
-        self._places: dict[str, tuple[Path, int, int]] = {}
+        self._places: dict[str, tuple[Path, int]] = {}
         self.entries: dict[str, Entry] = {}
         self._read_index()
-        self.files = sorted({path for path, _, _ in self._places.values()})
+        self.files = sorted({path for path, _ in self._places.values()})
         self.num_bytes = sum(path.stat().st_size for path in self.files)
 
     def read(self, name: str) -> Array:
-        """A variable of float32, mapped: what is written to it stays in memory. Its checksum is checked."""
-        path, offset, checksum = self._places[name]
+        """A variable of float32, mapped: what is written to it stays in memory."""
+        path, offset = self._places[name]
         entry = self.entries[name]
-        part = f"variable {name}"
         if entry.refusal is not None:
-            raise FormatError(self.path, entry.refusal, part=part)
+            raise FormatError(self.path, entry.refusal, part=f"variable {name}")
         if not prod(entry.shape):
             return np.zeros(entry.shape, np.float32)
         mapped = np.memmap(path, "<f4", "c", offset=offset, shape=(prod(entry.shape),))
-        if masked_crc32c(mapped.data.cast("B")) != checksum:
-            raise FormatError(path, "is damaged: its checksum is another one", part=part)
         return np.require(np.asarray(mapped), np.float32, ["ALIGNED"]).reshape(entry.shape)
 
     def _read_index(self) -> None:
@@ -104,7 +100,7 @@ class TensorBundle:
             refusal = f"has {num_bytes} bytes; float32 of shape {shape} has {4 * prod(shape)}"
         elif offset + num_bytes > path.stat().st_size:
             refusal = f"ends after {path.name}, which has {readable_bytes(path.stat().st_size)}"
-        self._places[name] = (path, offset, table.number(message, 6))
+        self._places[name] = (path, offset)
         self.entries[name] = Entry(name, "dataset", refusal, shape, "<f4" if dtype == _FLOAT32 else "")
 
 
@@ -173,8 +169,6 @@ class _Table:
             raise self.damaged("a block of names is not within the file")
         if whole[size] != 0:
             raise FormatError(self.path, f"is compressed (type {whole[size]}), which bilm-tf's checkpoints are not")
-        if int.from_bytes(whole[size + 1 :], "little") != masked_crc32c(whole[: size + 1]):
-            raise self.damaged("the checksum of a block of names is another one")
         end = size - 4 - 4 * int.from_bytes(whole[size - 4 : size], "little")
         position, key = 0, b""
         while position < end:

@@ -6,7 +6,7 @@ of AllenNLP 0.x; the shapes of the tensors say everything else than what all rel
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,20 +16,17 @@ from elmokit.formats.file_kinds import PICKLES, FileKind, kind_of
 from elmokit.formats.format import Format
 from elmokit.formats.options_json import STORED_TRAINING_OPTIONS, Options, read_options
 from elmokit.formats.torch_layout import (
-    CharacterNames,
-    Sizes,
-    characters_to_native,
+    Names,
     check_shapes,
-    expected_shapes,
-    find_torch_file,
-    lstms_to_native,
     numbered,
+    read_torch_files,
     sizes_of,
+    the_file_with,
+    to_native,
 )
 from elmokit.formats.weights import PADDING_TOKEN, StoredBiLM, StoredMix
 from elmokit.model.config import BiLMConfig
 from elmokit.system.messages import FormatError, count, listed
-from elmokit.text.character_numbers import NUM_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,47 +46,24 @@ _ASSUMED = (
 
 @dataclass(frozen=True)
 class _Weights:
-    """A file with one biLM: what all of its names begin with, its sizes, and the options, if they are there."""
+    """A file with one biLM: what all of its names begin with, its config, and the options, if they are there."""
 
     file: TorchFile
     prefix: str
-    sizes: Sizes
-    character_dim: int
+    config: BiLMConfig
     options: Options | None
     options_path: Path | None
 
-    @property
-    def names(self) -> CharacterNames:
-        return _names(self.prefix)
 
-    @property
-    def config(self) -> BiLMConfig:
-        """The config that the tensors and the options say. Raises FormatError if they say different ones."""
-        said = BiLMConfig() if self.options is None else self.options.config
-        sizes = asdict(self.sizes)
-        try:
-            found = replace(said, **sizes, character_dim=self.character_dim, bidirectional=True)
-        except ValueError as error:
-            raise FormatError(self.file.path, str(error)) from error
-        if self.options_path is not None and found != said:
-            raise FormatError(self.options_path, f"says {said}; the tensors of {self.file.path.name} are of {found}")
-        return found
-
-
-def _lstm(prefix: str) -> str:
-    return f"{prefix}_elmo_lstm._elmo_lstm."
-
-
-def _projection(prefix: str) -> str:
-    return f"{prefix}_elmo_lstm._token_embedder._projection."
-
-
-def _names(prefix: str) -> CharacterNames:
-    embedder = f"{prefix}_elmo_lstm._token_embedder."
-    return CharacterNames(
+def names_of(prefix: str) -> Names:
+    """The names in a module whose own name is `prefix`, with a full stop if there is one."""
+    embedder = f"{prefix}_token_embedder."
+    return Names(
         embedding=f"{embedder}_char_embedding_weights",
         convolution=f"{embedder}char_conv_",
         highway=f"{embedder}_highways._layers.",
+        projection=f"{embedder}_projection.",
+        lstm=f"{prefix}_elmo_lstm.",
     )
 
 
@@ -101,30 +75,29 @@ def _recognise(files: ModelFiles) -> bool:
 def _find(files: ModelFiles) -> TorchFile | None:
     is_archived = FileKind.ALLENNLP_CONFIG in files.given.values()
     paths = [path for path, kind in files.given.items() if kind in PICKLES]
-    must_be_readable = is_archived or not files.is_folder
-    return find_torch_file(files.path, paths, ending=_EMBEDDING, must_be_readable=must_be_readable)
+    torch_files = read_torch_files(paths, must_be_readable=is_archived or not files.is_folder)
+    return the_file_with(files.path, torch_files, _EMBEDDING)
 
 
 def _weights(files: ModelFiles) -> _Weights:
     file = _find(files)
     assert file is not None
     prefix = _prefix(file)
-    names, shapes = _names(prefix), file.shapes()
-    lstm, projection = _lstm(prefix), _projection(prefix)
-    sizes = sizes_of(file.path, shapes, names, lstm=lstm)
-    _, character_dim = (*shapes[names.embedding], 0, 0)[:2]
-    num_filters = sizes.num_filters
-    if num_filters == sizes.projection_dim:
-        raise FormatError(file.path, f"projects {num_filters} filters to as many, which elmokit does not")
-    expected = expected_shapes(sizes, names, lstm=lstm, character_dim=character_dim) | {
-        names.embedding: (NUM_CHARACTERS, character_dim),
-        f"{projection}weight": (sizes.projection_dim, num_filters),
-        f"{projection}bias": (sizes.projection_dim,),
-    }
-    check_shapes(file.path, shapes, expected)
+    shapes, names = file.shapes(), names_of(f"{prefix}_elmo_lstm.")
+    sizes = sizes_of(file.path, shapes, names)
     options_path = _options_path(files)
     options = None if options_path is None else read_options(options_path)
-    return _Weights(file, prefix, sizes, character_dim, options, options_path)
+    said = BiLMConfig() if options is None else options.config
+    try:
+        config = replace(said, **sizes, bidirectional=True, lookup=None)
+    except ValueError as error:
+        raise FormatError(file.path, str(error)) from error
+    if config.num_filters == config.projection_dim:
+        raise FormatError(file.path, f"projects {config.num_filters} filters to as many, which elmokit does not")
+    check_shapes(file.path, shapes, config, names)
+    if options_path is not None and config != said:
+        raise FormatError(options_path, f"says {said}; the tensors of {file.path.name} are of {config}")
+    return _Weights(file, prefix, config, options, options_path)
 
 
 def _prefix(file: TorchFile) -> str:
@@ -154,23 +127,15 @@ def _options_path(files: ModelFiles) -> Path | None:
 
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     weights = _weights(files)
-    file, sizes, config = weights.file, weights.sizes, weights.config
+    file = weights.file
     if with_softmax:
         raise FormatError(file.path, "has no softmax (perplexity and fine-tuning need it): AllenNLP does not keep it")
-    embedding = file.read(weights.names.embedding).copy()
-    embedding[0] = 0.0  # no token reads it; the file may hold anything there
-    projection = _projection(weights.prefix)
-    tensors = {
-        PADDING_TOKEN: embedding,
-        **characters_to_native(sizes, weights.names, file.read, prefix="char_encoder."),
-        "char_encoder.projection.weight": file.read(f"{projection}weight"),
-        "char_encoder.projection.bias": file.read(f"{projection}bias"),
-        **lstms_to_native(sizes, file.read, lstm=_lstm(weights.prefix)),
-    }
+    tensors = to_native(weights.config, names_of(f"{weights.prefix}_elmo_lstm."), file.read)
+    tensors[PADDING_TOKEN][0] = 0.0  # no token reads it; the file may hold anything there
     training = {} if weights.options is None else weights.options.training
     return StoredBiLM(
-        config=config,
-        tensors={name: tensors[name] for name in config.tensor_shapes()},
+        config=weights.config,
+        tensors=tensors,
         pretraining={STORED_TRAINING_OPTIONS: training} if training else None,
         mixes=tuple(_mixes(file, weights.prefix)),
     )

@@ -1,4 +1,7 @@
-"""`elmokit convert`: a model from one format to another, without torch; native -> HDF5 -> native is bitwise exact."""
+"""`elmokit convert`: a model from one format to another; native -> HDF5 -> native is bitwise exact.
+
+Only files of PyTorch need torch.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.folder import check_new_folder
-from elmokit.formats.all_formats import FORMATS
 from elmokit.formats.format import WriteSettings
-from elmokit.formats.recognise import read_stored
+from elmokit.formats.recognise import FORMATS, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

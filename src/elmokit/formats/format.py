@@ -1,4 +1,4 @@
-"""A format of models on disk: a record of functions, like a task. `all_formats.py` lists all formats.
+"""A format of models on disk: a record of functions, like a task. `recognise.py` lists all formats.
 
 A new format is a file with such a record, and a line in that list; `recognise`, `read`, `inspect`, `convert` and the
 command line then know it. Every format is read into a `StoredBiLM`.
@@ -51,7 +51,7 @@ class Format:
     recognise: Callable[[ModelFiles], bool]
     """Whether the files are meant to be a model of this format, by their contents, never by their names.
 
-    Raises FormatError if they are, but something is missing. Nothing is unpickled, and no weights are read.
+    Raises FormatError if they are, but something is missing. No pickle is run, and no weights are read.
     """
     inspect: Callable[[ModelFiles, Inspection], None]
     """Adds what the files say to an inspection, without reading weights; a FormatError ends it with a refusal."""

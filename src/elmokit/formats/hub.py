@@ -1,7 +1,6 @@
 """Models on the Hugging Face Hub: an address such as hf://user/model@revision -> a folder in its cache, and back.
 
-Needs the extra `hub`. Only files of the native format are downloaded, whose weights are safetensors. This file does
-not import torch.
+Needs the extra `hub`. Only files of the native format are downloaded, whose weights are safetensors.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import read_json_object
-from elmokit.runs.folder import BILM_FORMAT
+from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.python import require
 from elmokit.version import __version__
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
 SCHEME = "hf://"
-CONFIG_NAME, CARD_NAME = "config.json", "README.md"
+CARD_NAME = "README.md"
 FILES = (CONFIG_NAME, CARD_NAME, "model.safetensors", "softmax-*.safetensors", "vocabulary.txt", "dictionary.json")
 """Patterns of the files of the native format."""
 PURPOSE = f"a model on the Hugging Face Hub ({SCHEME}...)"

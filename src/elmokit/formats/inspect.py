@@ -1,14 +1,16 @@
-"""`elmokit inspect`: what the files of a model say, and what is wrong with them, without reading weights or torch."""
+"""`elmokit inspect`: what the files of a model say, and what is wrong with them, without reading weights.
+
+Only files of PyTorch need torch.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from elmokit.formats.all_formats import FORMATS
 from elmokit.formats.file_kinds import PICKLES
 from elmokit.formats.inspection import Inspection
 from elmokit.formats.model_files import ModelFiles, StrPath
-from elmokit.formats.recognise import opened
+from elmokit.formats.recognise import FORMATS, opened
 from elmokit.system.messages import count, listed, shown
 
 if TYPE_CHECKING:

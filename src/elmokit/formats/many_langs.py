@@ -12,22 +12,11 @@ from typing import TYPE_CHECKING
 from elmokit.files.json_fields import Fields, read_json_object
 from elmokit.files.lines import read_lines
 from elmokit.files.torch_files import TorchFile
-from elmokit.files.weights_file import Array
 from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP
 from elmokit.formats.file_kinds import PICKLES, FileKind
 from elmokit.formats.format import Format
-from elmokit.formats.torch_layout import (
-    CharacterNames,
-    Shapes,
-    Sizes,
-    characters_to_native,
-    check_shapes,
-    expected_shapes,
-    find_torch_file,
-    lstms_to_native,
-    sizes_of,
-)
-from elmokit.formats.weights import StoredBiLM, below_padding
+from elmokit.formats.torch_layout import Names, check_shapes, read_torch_files, sizes_of, the_file_with, to_native
+from elmokit.formats.weights import StoredBiLM
 from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.system.messages import FormatError, leads_out, shown
 from elmokit.text.indexer import DictionarySpelling
@@ -38,11 +27,14 @@ if TYPE_CHECKING:
     from elmokit.formats.inspection import Inspection
     from elmokit.formats.model_files import ModelFiles
 
-_NAMES = CharacterNames(
-    embedding="char_emb_layer.embedding.weight", convolution="convolutions.", highway="highways._layers."
+_NAMES = Names(
+    embedding="char_emb_layer.embedding.weight",
+    convolution="convolutions.",
+    highway="highways._layers.",
+    projection="projection.",
+    lstm="",
+    words="word_emb_layer.embedding.weight",
 )
-_WORDS = "word_emb_layer.embedding.weight"
-_PROJECTION = "projection."
 _ENCODER_ENDING = "forward_layer_0.input_linearity.weight"
 _PLAIN_LSTM_ENDING = "encoder.weight_ih_l0"
 _WORD_DICTIONARY, _CHARACTER_DICTIONARY = "word.dic", "char.dic"
@@ -71,7 +63,6 @@ class _Model:
 
     encoder: TorchFile
     embedder: TorchFile
-    sizes: Sizes
     config: BiLMConfig
     spelling: DictionarySpelling
     files: list[Path]
@@ -84,37 +75,37 @@ def _recognise(files: ModelFiles) -> bool:
     is_model = FileKind.MANY_LANGS_CONFIG in kinds.values() and files.weights is None
     if not is_model or not given & {FileKind.MANY_LANGS_CONFIG, *PICKLES}:
         return False
-    if _torch_file(files, _PLAIN_LSTM_ENDING) is not None:
+    torch_files = _torch_files(files)
+    if the_file_with(files.folder, torch_files, _PLAIN_LSTM_ENDING) is not None:
         reason = 'is a model of plain LSTMs (encoder "lstm"); elmokit reads those of type "elmo"'
         raise FormatError(files.folder, reason)
-    return _torch_file(files, _ENCODER_ENDING) is not None
+    return the_file_with(files.folder, torch_files, _ENCODER_ENDING) is not None
 
 
-def _torch_file(files: ModelFiles, ending: str) -> TorchFile | None:
-    paths = [path for path, kind in files.in_folder.items() if kind in PICKLES]
-    return find_torch_file(files.folder, paths, ending=ending, must_be_readable=True)
+def _torch_files(files: ModelFiles) -> list[TorchFile]:
+    return read_torch_files((path for path, kind in files.in_folder.items() if kind in PICKLES), must_be_readable=True)
 
 
 def _model(files: ModelFiles) -> _Model:
-    folder = files.folder
-    encoder, embedder = _torch_file(files, _ENCODER_ENDING), _torch_file(files, f"{_PROJECTION}weight")
+    folder, torch_files = files.folder, _torch_files(files)
+    encoder = the_file_with(folder, torch_files, _ENCODER_ENDING)
+    embedder = the_file_with(folder, torch_files, f"{_NAMES.projection}weight")
     if encoder is None or embedder is None:
         raise FormatError(folder, "has no token_embedder.pkl, with the weights of the token representation")
     path = _architecture_path(files)
     architecture, said = (_Architecture(), {}) if path is None else _read_architecture(path)
-    sizes, config = _config(folder, embedder.shapes() | encoder.shapes(), architecture)
+    config = _config(folder, {**embedder.shapes(), **encoder.shapes()}, architecture)
     for name, value in said.items():
-        if getattr(sizes, name) != value:
+        if getattr(config, name) != value:
             raise FormatError(
-                folder, f"{name} is {getattr(sizes, name)} in the tensors, but the architecture says {value}"
+                folder, f"{name} is {getattr(config, name)} in the tensors, but the architecture says {value}"
             )
     small = [_config_path(files), *([] if path is None else [path])]
-    small += [folder / _WORD_DICTIONARY] if _WORDS in embedder.tensors else []
-    small += [folder / _CHARACTER_DICTIONARY] if sizes.filters else []
+    small += [folder / _WORD_DICTIONARY] if _NAMES.words in embedder.tensors else []
+    small += [folder / _CHARACTER_DICTIONARY] if config.filters else []
     return _Model(
         encoder=encoder,
         embedder=embedder,
-        sizes=sizes,
         config=config,
         spelling=_spelling(folder, config),
         files=[*small, embedder.path, encoder.path],
@@ -122,20 +113,12 @@ def _model(files: ModelFiles) -> _Model:
     )
 
 
-def _config(folder: Path, shapes: Shapes, architecture: _Architecture) -> tuple[Sizes, BiLMConfig]:
-    """The sizes that the tensors say, all of them checked, and the config."""
-    sizes = sizes_of(folder, shapes, _NAMES, lstm="")
-    num_words, word_dim = shapes.get(_WORDS, (0, 0))[:2]
-    num_symbols, character_dim = shapes.get(_NAMES.embedding, (0, 1))[:2] if sizes.filters else (0, 1)
-    width = word_dim + sizes.num_filters
-    expected = expected_shapes(sizes, _NAMES, lstm="", character_dim=character_dim) | {
-        f"{_PROJECTION}weight": (sizes.projection_dim, width),
-        f"{_PROJECTION}bias": (sizes.projection_dim,),
-    }
-    expected |= {_WORDS: (num_words, word_dim)} if num_words else {}
-    expected |= {_NAMES.embedding: (num_symbols, character_dim)} if sizes.filters else {}
-    check_shapes(folder, shapes, expected)
-    symbols = _read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=num_symbols) if sizes.filters else {}
+def _config(folder: Path, shapes: dict[str, tuple[int, ...]], architecture: _Architecture) -> BiLMConfig:
+    """The config that the tensors say, all of whose shapes have been checked."""
+    sizes = sizes_of(folder, shapes, _NAMES)
+    num_words, word_dim = (*shapes.get(_NAMES.words, ()), 0, 0)[:2]
+    num_symbols = shapes[_NAMES.embedding][0] if sizes["filters"] else 0
+    symbols = _read_dictionary(folder / _CHARACTER_DICTIONARY, num_rows=num_symbols)
     try:
         lookup = LookupConfig(
             num_words=num_words,
@@ -144,10 +127,11 @@ def _config(folder: Path, shapes: Shapes, architecture: _Architecture) -> tuple[
             padding_symbol=symbols.get("<pad>", 0),
             projects=True,
         )
-        config = BiLMConfig(**asdict(sizes), **asdict(architecture), character_dim=character_dim, lookup=lookup)
+        config = BiLMConfig(**sizes, **asdict(architecture), lookup=lookup)
     except ValueError as error:
         raise FormatError(folder, str(error)) from error
-    return sizes, config
+    check_shapes(folder, shapes, config, _NAMES)
+    return config
 
 
 def _spelling(folder: Path, config: BiLMConfig) -> DictionarySpelling:
@@ -228,18 +212,10 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     model = _model(files)
     if with_softmax:
         raise FormatError(files.folder, "has no softmax (perplexity and fine-tuning need it)")
-    # their padding symbol is a row of its own, and not of zeros
-    embedder, encoder, sizes = model.embedder.read, model.encoder.read, model.sizes
-    tensors: dict[str, Array] = {}
-    if model.spelling.words:
-        tensors["char_encoder.words.weight"] = below_padding(embedder(_WORDS))
-    if model.spelling.symbols:
-        prefix = "char_encoder.characters."
-        tensors[f"{prefix}embedding.weight"] = below_padding(embedder(_NAMES.embedding))
-        tensors |= characters_to_native(sizes, _NAMES, embedder, prefix=prefix)
-    for part in ("weight", "bias"):
-        tensors[f"char_encoder.projection.{part}"] = embedder(f"{_PROJECTION}{part}")
-    tensors |= lstms_to_native(sizes, encoder, lstm="")
+    encoder, embedder = model.encoder, model.embedder
+    tensors = to_native(
+        model.config, _NAMES, lambda name: (encoder if name in encoder.tensors else embedder).read(name)
+    )
     stored = StoredBiLM(config=model.config, tensors=tensors, spelling=model.spelling)
     stored.check_spelling(files.folder)
     return stored

@@ -1,7 +1,5 @@
 """Names of models, for every function that takes one: of bundled models, which ship inside the package, addresses on
 the Hugging Face Hub, or paths on disk.
-
-This file does not import torch.
 """
 
 from __future__ import annotations

@@ -15,14 +15,7 @@ import numpy as np
 from elmokit.files.folder import is_free, new_folder, write_text
 from elmokit.files.json_fields import Fields, json_text, read_json_object
 from elmokit.files.locks import lock
-from elmokit.files.mapped_safetensors import (
-    DTYPES,
-    read_header,
-    read_tensors,
-    require_float16,
-    write_tensors,
-)
-from elmokit.files.safetensors import TensorEntry
+from elmokit.files.safetensors import WEIGHTS, TensorEntry, map_weights, read_layout, write_arrays
 from elmokit.files.weights_file import Array
 from elmokit.formats.config_json import config_of, fields_of
 from elmokit.formats.dictionary_json import DICTIONARY_NAME, read_dictionary, write_dictionary
@@ -30,6 +23,7 @@ from elmokit.formats.file_kinds import FileKind, kind_of
 from elmokit.formats.format import Format, WriteSettings
 from elmokit.formats.native_softmax import (
     HEADER_ROOM,
+    METADATA,
     SOFTMAX_DTYPES,
     read_softmax,
     remove_other_softmaxes,
@@ -41,7 +35,7 @@ from elmokit.formats.native_softmax import (
 )
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT, StoredBiLM, check_padding, wrong_shapes
-from elmokit.runs.folder import BILM_FORMAT
+from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
@@ -53,7 +47,6 @@ if TYPE_CHECKING:
     from elmokit.model.config import BiLMConfig
 
 VERSION = 1
-CONFIG_NAME = "config.json"
 WEIGHTS_NAME = "model.safetensors"
 VOCABULARY_NAME = "vocabulary.txt"
 CARD_NAME = "README.md"
@@ -108,10 +101,10 @@ def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
     folder = folder_of(path)
     config = read_config(folder / CONFIG_NAME)
     weights = folder / WEIGHTS_NAME
-    header = read_header(weights)
+    header = _header(weights)
     for refusal in wrong_shapes(weights, config.bilm, {name: entry.shape for name, entry in header.items()}):
         raise refusal
-    tensors = read_tensors(weights, config.bilm.tensor_shapes())
+    tensors = map_weights(weights, config.bilm.tensor_shapes())
     check_padding(weights, config.bilm, tensors)
     vocabulary_path = folder / VOCABULARY_NAME
     vocabulary = read_vocabulary(vocabulary_path) if vocabulary_path.is_file() else None
@@ -135,7 +128,7 @@ def read_native(path: Path, *, with_softmax: bool = False) -> StoredBiLM:
 def has_softmax(path: Path) -> bool:
     """Whether the model has a softmax, complete or not."""
     folder = folder_of(path)
-    return bool(softmax_shards(folder)) or SOFTMAX_WEIGHT in read_header(folder / WEIGHTS_NAME)
+    return bool(softmax_shards(folder)) or SOFTMAX_WEIGHT in _header(folder / WEIGHTS_NAME)
 
 
 def write_native(
@@ -155,17 +148,18 @@ def write_native(
     replaced atomically, config.json last. Raises FileExistsError for any other folder that is not empty. `card` is the
     text of README.md; by default a short one is written, unless the folder has one.
     """
-    for given, known in ((dtype, DTYPES), (softmax_dtype or dtype, SOFTMAX_DTYPES)):
+    for given, known in ((dtype, WEIGHTS), (softmax_dtype or dtype, SOFTMAX_DTYPES)):
         if given not in known:
             raise ValueError(f"dtype is {given!r}; expected {' or '.join(known)}")
     stored.check(folder)
     if "float16" in (dtype, softmax_dtype):
-        require_float16(folder, stored.tensors)
+        _require_float16(folder, stored.tensors)
     config = _config_text(folder / CONFIG_NAME, stored)
     own, shards = _in_files(stored, dtype, softmax_dtype or dtype, max_file_bytes)
     with _target(folder) as target:
         write_softmax(target, shards, dtype=softmax_dtype or dtype)
-        write_tensors(target / WEIGHTS_NAME, own, dtype=dtype)
+        arrays = {name: np.asarray(array, dtype=dtype) for name, array in own.items()}
+        write_arrays(target / WEIGHTS_NAME, arrays, metadata=METADATA)
         if card is not None or not (target / CARD_NAME).exists():
             write_text(target / CARD_NAME, card if card is not None else short_card(stored))
         if stored.vocabulary is not None:
@@ -200,7 +194,7 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
     header: dict[str, TensorEntry] | None = None
     with inspection.noting_refusals():
         inspection.add_file(weights)
-        header = read_header(weights)
+        header = _header(weights)
         inspection.dtypes = _dtypes(header)
     if inspection.config is not None and header is not None:
         shapes = {name: entry.shape for name, entry in header.items()}
@@ -225,8 +219,20 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
         inspection.add_vocabulary(folder / VOCABULARY_NAME)
 
 
+def _header(weights: Path) -> dict[str, TensorEntry]:
+    return read_layout(weights, dtypes=WEIGHTS.values()).tensors
+
+
+def _require_float16(path: Path, tensors: dict[str, Array]) -> None:
+    """Raise FormatError, naming the file and the tensor, for a value that float16 cannot hold."""
+    for name, array in tensors.items():
+        largest = max(float(array.max(initial=0)), -float(array.min(initial=0)))
+        if largest > float(np.finfo(np.float16).max):
+            raise FormatError(path, f"has a value of {largest:g}, too large for float16: write float32", part=name)
+
+
 def _dtypes(header: dict[str, TensorEntry]) -> list[str]:
-    names = {code: name for name, code in DTYPES.items()}
+    names = {code: name for name, code in WEIGHTS.items()}
     return sorted({names[entry.dtype] for name, entry in header.items() if name not in SOFTMAX_NAMES})
 
 
@@ -283,7 +289,7 @@ NATIVE = Format(
     inspect=_inspect,
     read=_read,
     write=_write,
-    dtypes=tuple(DTYPES),
+    dtypes=tuple(WEIGHTS),
     softmax_dtypes=SOFTMAX_DTYPES,
     splits_files=True,
 )

@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.files.mapped_safetensors import (
-    DTYPES,
-    INT8,
-    read_header,
-    read_tensors,
-    write_tensors,
-    write_typed,
-)
+from elmokit.files.safetensors import WEIGHTS, map_weights, read_layout, write_arrays
 from elmokit.files.weights_file import Array
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError
@@ -32,12 +25,14 @@ if TYPE_CHECKING:
     from elmokit.formats.weights import StoredBiLM
     from elmokit.model.config import BiLMConfig
 
-SOFTMAX_DTYPES = (*DTYPES, "int8")
+INT8 = "I8"
+METADATA = {"format": "elmokit"}
+SOFTMAX_DTYPES = (*WEIGHTS, "int8")
 SOFTMAX_SCALE = "softmax.weight_scale"
 HEADER_ROOM = 1024  # bytes for the header entries of four tensors
 _LARGEST = 127
 _SHARD = re.compile(r"softmax-(\d{5})-of-(\d{5})\.safetensors")
-_DTYPES_IN_SHARDS = (*DTYPES.values(), INT8)
+_DTYPES_IN_SHARDS = (*WEIGHTS.values(), INT8)
 
 
 def softmax_shards(folder: Path) -> list[Path]:
@@ -69,7 +64,7 @@ def softmax_files(
             raise FormatError(folder / name, f"is missing; the softmax has {total} parts")
     if len(shards) != total:
         raise FormatError(folder, f"has {len(shards)} softmax files; {shards[0].name} says {total}")
-    files = {shard: read_header(shard, dtypes=_DTYPES_IN_SHARDS) for shard in shards}
+    files = {shard: read_layout(shard, dtypes=_DTYPES_IN_SHARDS).tensors for shard in shards}
     for shard, entries in files.items():
         _check_shard(shard, entries, config)
     return files
@@ -77,7 +72,7 @@ def softmax_files(
 
 def softmax_dtypes(files: dict[Path, dict[str, TensorEntry]]) -> list[str]:
     """The types of the softmax's weight in these files, such as int8."""
-    names = {code: name for name, code in DTYPES.items()} | {INT8: "int8"}
+    names = {code: name for name, code in WEIGHTS.items()} | {INT8: "int8"}
     return sorted({names[entries[SOFTMAX_WEIGHT].dtype] for entries in files.values()})
 
 
@@ -113,12 +108,12 @@ def split_softmax(stored: StoredBiLM, dtype: str, max_file_bytes: int | None) ->
 def write_softmax(folder: Path, parts: list[dict[str, Array]], *, dtype: str) -> None:
     """Write the parts, a file each."""
     for number, part in enumerate(parts, start=1):
-        path = folder / _shard_name(number, len(parts))
         if dtype == "int8":
             weight, scale = _as_int8(part[SOFTMAX_WEIGHT])
-            write_typed(path, {SOFTMAX_WEIGHT: weight, SOFTMAX_SCALE: scale, SOFTMAX_BIAS: part[SOFTMAX_BIAS]})
+            arrays = {SOFTMAX_WEIGHT: weight, SOFTMAX_SCALE: scale, SOFTMAX_BIAS: part[SOFTMAX_BIAS]}
         else:
-            write_tensors(path, part, dtype=dtype)
+            arrays = {name: np.asarray(array, dtype=dtype) for name, array in part.items()}
+        write_arrays(folder / _shard_name(number, len(parts)), arrays, metadata=METADATA)
 
 
 def remove_other_softmaxes(folder: Path, *, num_parts: int) -> None:
@@ -142,8 +137,8 @@ def _check_shard(shard: Path, entries: dict[str, TensorEntry], config: BiLMConfi
 
 
 def _read_part(file: Path) -> dict[str, Array]:
-    names = read_header(file, dtypes=_DTYPES_IN_SHARDS).keys() & {*SOFTMAX_NAMES, SOFTMAX_SCALE}
-    tensors = read_tensors(file, names, dtypes=_DTYPES_IN_SHARDS)
+    names = read_layout(file, dtypes=_DTYPES_IN_SHARDS).tensors.keys() & {*SOFTMAX_NAMES, SOFTMAX_SCALE}
+    tensors = map_weights(file, names, dtypes=_DTYPES_IN_SHARDS)
     if SOFTMAX_SCALE in tensors:
         tensors[SOFTMAX_WEIGHT] *= tensors.pop(SOFTMAX_SCALE)[:, None]
     return tensors

@@ -6,16 +6,26 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from elmokit.files.archives import unpacked
-from elmokit.formats.all_formats import FORMATS
+from elmokit.formats.allennlp import ALLENNLP
+from elmokit.formats.bilm_tf import BILM_TF
+from elmokit.formats.format import Format
+from elmokit.formats.hugging_face import HUGGING_FACE
+from elmokit.formats.many_langs import MANY_LANGS
 from elmokit.formats.model_files import ModelFiles, StrPath
+from elmokit.formats.native import NATIVE
+from elmokit.formats.tensorflow import TENSORFLOW
+from elmokit.formats.token_vectors import TOKEN_VECTORS
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
     from pathlib import Path
 
-    from elmokit.formats.format import Format
     from elmokit.formats.weights import StoredBiLM
+
+
+FORMATS: tuple[Format, ...] = (NATIVE, TENSORFLOW, ALLENNLP, MANY_LANGS, TOKEN_VECTORS, BILM_TF, HUGGING_FACE)
+"""All formats, in the order in which they are tried on files."""
 
 
 def recognise(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Format:

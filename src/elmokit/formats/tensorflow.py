@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 
 from elmokit.files.tensor_bundle import TensorBundle, latest_index
 from elmokit.files.weights_file import Array, require_finite
-from elmokit.formats.bilm_tf_layout import WORDS
-from elmokit.formats.bilm_tf_pair import only_options, vocabulary_of
-from elmokit.formats.bilm_tf_weights import inspect_weights, layout_of, read_weights
+from elmokit.formats.bilm_tf import only_options
+from elmokit.formats.bilm_tf_weights import WORDS, inspect_weights, layout_of, read_weights
 from elmokit.formats.file_kinds import FileKind
 from elmokit.formats.format import Format
 from elmokit.formats.options_json import STORED_TRAINING_OPTIONS, read_options
-from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.formats.vocabulary_file import read_words, vocabulary_of
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
-from elmokit.formats.words import word_spelling
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
@@ -76,11 +74,12 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     tensors = read_weights(bundle, layout)
     if with_softmax or (with_softmax is None and _SOFTMAX_BIAS in bundle.entries):
         tensors |= _softmax(bundle, layout.config, weight=_SOFTMAX_WEIGHT if _has_own_weight(bundle) else WORDS)
+    vocabulary, spelling = read_words(found.index, layout.config, found.vocabulary)
     stored = StoredBiLM(
         config=layout.config,
         tensors=tensors,
-        vocabulary=None if found.vocabulary is None else read_vocabulary(found.vocabulary),
-        spelling=word_spelling(found.index, layout.config, found.vocabulary),
+        vocabulary=vocabulary,
+        spelling=spelling,
         pretraining={STORED_TRAINING_OPTIONS: options.training} if options.training else None,
     )
     stored.check_softmax(found.vocabulary or found.index)

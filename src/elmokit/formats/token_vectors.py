@@ -13,16 +13,21 @@ from typing import TYPE_CHECKING
 
 from elmokit.files.hdf5 import HDF5File, open_hdf5
 from elmokit.files.weights_file import Array
-from elmokit.formats.bilm_tf_layout import LSTM_ROOTS, WORDS, holds_weights
-from elmokit.formats.bilm_tf_pair import Pair, find_pair, vocabulary_of
-from elmokit.formats.bilm_tf_weights import inspect_weights, layout_of, read_weights
+from elmokit.formats.bilm_tf import Pair, find_pair
+from elmokit.formats.bilm_tf_weights import (
+    LSTM_ROOTS,
+    WORDS,
+    holds_weights,
+    inspect_weights,
+    layout_of,
+    read_weights,
+)
 from elmokit.formats.file_kinds import FileKind
 from elmokit.formats.format import Format
 from elmokit.formats.model_files import ModelFiles
 from elmokit.formats.options_json import Options, read_options, words_instead
-from elmokit.formats.vocabulary_file import read_vocabulary
+from elmokit.formats.vocabulary_file import read_words, vocabulary_of
 from elmokit.formats.weights import StoredBiLM
-from elmokit.formats.words import word_spelling
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
@@ -77,8 +82,7 @@ def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
         raise FormatError(files.path, "has no softmax (perplexity and fine-tuning need it)")
     with _opened(files) as (file, options, pair):
         layout = layout_of(options, file.entries)
-        spelling = word_spelling(file.path, layout.config, pair.vocabulary)
-        vocabulary = None if pair.vocabulary is None else read_vocabulary(pair.vocabulary)
+        vocabulary, spelling = read_words(file.path, layout.config, pair.vocabulary)
         return StoredBiLM(layout.config, read_weights(file, layout), vocabulary=vocabulary, spelling=spelling)
 
 

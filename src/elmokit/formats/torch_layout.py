@@ -6,80 +6,120 @@ ELMoForManyLangs was made from AllenNLP's modules; only the names in its char en
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from elmokit.files.torch_files import TorchFile, looks_like_torch_file, read_torch_file
+from elmokit.formats.weights import below_padding
 from elmokit.system.messages import FormatError, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from elmokit.files.weights_file import Array
+    from elmokit.model.config import BiLMConfig
 
-Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
+    Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 
 FORGET_BIAS = 1.0
 """What `layers/projected_lstm.py` adds to the forget gate, as TensorFlow does; these modules keep it in the bias."""
-_DIRECTIONS = ("forward", "backward")
-_GATES = [0, 1, 3, 2]  # i, f, g, o -> i, f, o, g
+_GATES = [0, 1, 3, 2]  # i, f, g, o -> i, f, o, g, and back
 
 
 @dataclass(frozen=True)
-class CharacterNames:
-    """The tensors of the char encoder; `convolution` and `highway` are followed by a number, all but one by a part."""
+class Names:
+    """What the names of the tensors begin with: the tables have no more, and others a number, a part, or both."""
 
     embedding: str
     convolution: str
     highway: str
+    projection: str
+    lstm: str
+    words: str = ""
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """What the shapes of the tensors say about a biLM, by the names of `BiLMConfig`."""
+class Row:
+    """One tensor: its name and shape, the native tensors that it holds, and the way there.
 
-    filters: tuple[tuple[int, int], ...]
-    num_highway_layers: int
-    num_layers: int
-    lstm_dim: int
-    projection_dim: int
-
-    @property
-    def num_filters(self) -> int:
-        """Number of all filters."""
-        return sum(number for _, number in self.filters)
-
-
-def find_torch_file(where: Path, paths: Iterable[Path], *, ending: str, must_be_readable: bool) -> TorchFile | None:
-    """The file of PyTorch with a tensor whose name has these last parts; None if there is none.
-
-    where: what the files were found in, for the message.
-    must_be_readable: raise FormatError for a file of PyTorch that cannot be read; otherwise it is passed over, and
-        `ModelFiles.not_a_model` says what is wrong with it if there is no other model.
+    turn: their tensor, of NumPy or torch, and what to add to a forget gate's bias -> the native ones. With the native
+        ones joined, and the other sign, it is the way back, except for the tables of dictionaries.
     """
-    found: list[TorchFile] = []
-    for path in filter(looks_like_torch_file, paths):
-        try:
-            file = read_torch_file(path)
-        except FormatError:
-            if must_be_readable:
-                raise
-            continue
-        if any(f".{name}".endswith(f".{ending}") for name in file.tensors):
-            found.append(file)
-    if len(found) > 1:
-        names = listed(file.path.name for file in found)
-        raise FormatError(where, f"holds several files with the weights of ELMo: {names}; give one of them")
-    return found[0] if found else None
+
+    name: str
+    shape: tuple[int, ...]
+    native: tuple[str, ...]
+    turn: Callable[[Any, float], tuple[Any, ...]]
 
 
-def sizes_of(path: Path, shapes: Shapes, names: CharacterNames, *, lstm: str) -> Sizes:
-    """The sizes of a biLM with these tensors; `lstm` is what the names of its LSTMs begin with.
+def rows(config: BiLMConfig, names: Names) -> Iterator[Row]:
+    """The table of a config."""
+    shapes = config.tensor_shapes()
+    encoder = "char_encoder" if config.lookup is None else "char_encoder.characters"
+
+    def row(name: str, *native: str, turn: Callable[[Any, float], tuple[Any, ...]] = _same) -> Row:
+        length = sum(shapes[part][0] for part in native) - (turn is _below_padding)
+        return Row(name, (length, *shapes[native[0]][1:]), native, turn)
+
+    if config.lookup is not None and config.lookup.num_words:
+        yield row(names.words, "char_encoder.words.weight", turn=_below_padding)
+    if config.reads_characters:
+        turn = _same if config.lookup is None else _below_padding
+        yield row(names.embedding, f"{encoder}.embedding.weight", turn=turn)
+    for part in ("weight", "bias"):
+        for index in range(len(config.filters)):
+            yield row(f"{names.convolution}{index}.{part}", f"{encoder}.convolutions.{index}.{part}")
+        for index in range(config.num_highway_layers if config.reads_characters else 0):
+            ours = f"{encoder}.highways.{index}"
+            both = (f"{ours}.transform.{part}", f"{ours}.gate.{part}")
+            yield row(f"{names.highway}{index}.{part}", *both, turn=_transform_and_gate)
+        yield row(f"{names.projection}{part}", f"char_encoder.projection.{part}")
+    for direction in ("forward", "backward"):
+        for index in range(config.num_layers):
+            theirs, ours = f"{names.lstm}{direction}_layer_{index}", f"{direction}_lstm.layers.{index}"
+            yield row(f"{theirs}.input_linearity.weight", f"{ours}.input_weight", turn=_gates)
+            yield row(f"{theirs}.state_linearity.weight", f"{ours}.recurrent_weight", turn=_gates)
+            yield row(f"{theirs}.state_linearity.bias", f"{ours}.bias", turn=_bias_of_gates)
+            yield row(f"{theirs}.state_projection.weight", f"{ours}.projection_weight")
+
+
+def to_native(config: BiLMConfig, names: Names, read: Callable[[str], Array]) -> dict[str, Array]:
+    """All tensors by native name; `read` returns a tensor by its name in the file."""
+    tensors: dict[str, Array] = {}
+    for row in rows(config, names):
+        tensors |= zip(row.native, row.turn(read(row.name), -FORGET_BIAS), strict=True)
+    return {name: tensors[name] for name in config.tensor_shapes()}
+
+
+def _same(tensor: Any, bias: float) -> tuple[Any, ...]:
+    return (tensor,)
+
+
+def _below_padding(table: Array, bias: float) -> tuple[Any, ...]:
+    return (below_padding(table),)  # their padding symbol is a row of its own, and not of zeros
+
+
+def _transform_and_gate(both: Any, bias: float) -> tuple[Any, ...]:
+    half = len(both) // 2
+    return both[:half], -both[half:]  # they carry, and 1 - sigmoid(x) is sigmoid(-x)
+
+
+def _gates(gates: Any, bias: float) -> tuple[Any, ...]:
+    """A copy with the blocks of rows, one per gate, in the other order."""
+    return (gates.reshape(4, -1, *gates.shape[1:])[_GATES].reshape(gates.shape),)
+
+
+def _bias_of_gates(gates: Any, bias: float) -> tuple[Any, ...]:
+    (turned,) = _gates(gates, bias)
+    size = len(turned) // 4
+    turned[size : 2 * size] += bias
+    return (turned,)
+
+
+def sizes_of(path: Path, shapes: Shapes, names: Names) -> dict[str, Any]:
+    """The sizes of a biLM with these tensors, by the names of `BiLMConfig`.
 
     Raises FormatError for a tensor that is missing or has a shape that does not fit the others.
     """
@@ -92,7 +132,7 @@ def sizes_of(path: Path, shapes: Shapes, names: CharacterNames, *, lstm: str) ->
         return found
 
     filters = [shape(name, 3) for name in numbered(shapes, names.convolution, ".weight")]
-    layer = f"{lstm}forward_layer_0."
+    layer = f"{names.lstm}forward_layer_0."
     gates, _ = shape(f"{layer}input_linearity.weight", 2)
     dim, hidden = shape(f"{layer}state_projection.weight", 2)
     if gates != 4 * hidden:
@@ -101,13 +141,22 @@ def sizes_of(path: Path, shapes: Shapes, names: CharacterNames, *, lstm: str) ->
         raise FormatError(
             path, f"projects {hidden} cells to {dim}; elmokit reads projections to fewer", part=f"tensor {layer}"
         )
-    return Sizes(
-        filters=tuple((width, number) for number, _, width in filters),
-        num_highway_layers=len(list(numbered(shapes, names.highway, ".weight"))),
-        num_layers=len(list(numbered(shapes, f"{lstm}forward_layer_", ".input_linearity.weight"))),
-        lstm_dim=hidden,
-        projection_dim=dim,
-    )
+    return {
+        "filters": tuple((width, number) for number, _, width in filters),
+        "character_dim": shape(names.embedding, 2)[1] if filters else 1,
+        "num_highway_layers": len(list(numbered(shapes, names.highway, ".weight"))),
+        "num_layers": len(list(numbered(shapes, f"{names.lstm}forward_layer_", ".input_linearity.weight"))),
+        "lstm_dim": hidden,
+        "projection_dim": dim,
+    }
+
+
+def check_shapes(path: Path, found: Shapes, config: BiLMConfig, names: Names) -> None:
+    """Raise FormatError, naming the tensor, for one that is missing or has another shape."""
+    for row in rows(config, names):
+        if found.get(row.name) != row.shape:
+            said = "is missing" if row.name not in found else f"has shape {found[row.name]}"
+            raise FormatError(path, f"{said}; the other tensors call for {row.shape}", part=f"tensor {row.name}")
 
 
 def numbered(present: Container[str], start: str, end: str) -> Iterator[str]:
@@ -118,67 +167,29 @@ def numbered(present: Container[str], start: str, end: str) -> Iterator[str]:
         yield name
 
 
-def expected_shapes(
-    sizes: Sizes, names: CharacterNames, *, lstm: str, character_dim: int
-) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the convolutions, the highway layers and the LSTMs."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    num_filters = sizes.num_filters
-    for index, (width, number) in enumerate(sizes.filters):
-        shapes[f"{names.convolution}{index}.weight"] = (number, character_dim, width)
-        shapes[f"{names.convolution}{index}.bias"] = (number,)
-    for index in range(sizes.num_highway_layers):
-        shapes[f"{names.highway}{index}.weight"] = (2 * num_filters, num_filters)
-        shapes[f"{names.highway}{index}.bias"] = (2 * num_filters,)
-    for direction in _DIRECTIONS:
-        for index in range(sizes.num_layers):
-            layer = f"{lstm}{direction}_layer_{index}"
-            shapes[f"{layer}.input_linearity.weight"] = (4 * sizes.lstm_dim, sizes.projection_dim)
-            shapes[f"{layer}.state_linearity.weight"] = (4 * sizes.lstm_dim, sizes.projection_dim)
-            shapes[f"{layer}.state_linearity.bias"] = (4 * sizes.lstm_dim,)
-            shapes[f"{layer}.state_projection.weight"] = (sizes.projection_dim, sizes.lstm_dim)
-    return shapes
+def read_torch_files(paths: Iterable[Path], *, must_be_readable: bool) -> list[TorchFile]:
+    """The files of PyTorch among these.
+
+    must_be_readable: raise FormatError for a file of PyTorch that cannot be read; otherwise it is passed over, and
+        `ModelFiles.not_a_model` says what is wrong with it if there is no other model.
+    """
+    files: list[TorchFile] = []
+    for path in filter(looks_like_torch_file, paths):
+        try:
+            files.append(read_torch_file(path))
+        except FormatError:
+            if must_be_readable:
+                raise
+    return files
 
 
-def check_shapes(path: Path, found: Shapes, expected: Shapes) -> None:
-    """Raise FormatError, naming the tensor, for one that is missing or has another shape."""
-    for name, shape in expected.items():
-        if found.get(name) != shape:
-            said = "is missing" if name not in found else f"has shape {found[name]}"
-            raise FormatError(path, f"{said}; the other tensors call for {shape}", part=f"tensor {name}")
+def the_file_with(where: Path, files: Iterable[TorchFile], ending: str) -> TorchFile | None:
+    """The file with a tensor whose name has these last parts; None if there is none.
 
-
-def characters_to_native(
-    sizes: Sizes, names: CharacterNames, read: Callable[[str], Array], *, prefix: str
-) -> dict[str, Array]:
-    """Convolutions and highway layers by native name, which begins with `prefix`; `read` returns a tensor."""
-    tensors: dict[str, Array] = {}
-    for index in range(len(sizes.filters)):
-        for part in ("weight", "bias"):
-            tensors[f"{prefix}convolutions.{index}.{part}"] = read(f"{names.convolution}{index}.{part}")
-    for index in range(sizes.num_highway_layers):
-        for part in ("weight", "bias"):
-            transform, carry = np.split(read(f"{names.highway}{index}.{part}"), 2)
-            tensors[f"{prefix}highways.{index}.transform.{part}"] = transform
-            tensors[f"{prefix}highways.{index}.gate.{part}"] = -carry  # 1 - sigmoid(x) is sigmoid(-x)
-    return tensors
-
-
-def lstms_to_native(sizes: Sizes, read: Callable[[str], Array], *, lstm: str) -> dict[str, Array]:
-    """The LSTMs of both directions by native name; `read` returns a tensor."""
-    tensors: dict[str, Array] = {}
-    for direction in _DIRECTIONS:
-        for index in range(sizes.num_layers):
-            theirs, ours = f"{lstm}{direction}_layer_{index}", f"{direction}_lstm.layers.{index}"
-            bias = _reordered(read(f"{theirs}.state_linearity.bias"))
-            bias[sizes.lstm_dim : 2 * sizes.lstm_dim] -= FORGET_BIAS
-            tensors[f"{ours}.input_weight"] = _reordered(read(f"{theirs}.input_linearity.weight"))
-            tensors[f"{ours}.recurrent_weight"] = _reordered(read(f"{theirs}.state_linearity.weight"))
-            tensors[f"{ours}.bias"] = bias
-            tensors[f"{ours}.projection_weight"] = read(f"{theirs}.state_projection.weight")
-    return tensors
-
-
-def _reordered(gates: Array) -> Array:
-    """A copy with the blocks of rows, one per gate, in our order."""
-    return gates.reshape(4, -1, *gates.shape[1:])[_GATES].reshape(gates.shape)
+    where: what the files were found in, for the message of the FormatError that is raised if there are several.
+    """
+    found = [file for file in files if any(f".{name}".endswith(f".{ending}") for name in file.tensors)]
+    if len(found) > 1:
+        names = listed(file.path.name for file in found)
+        raise FormatError(where, f"holds several files with the weights of ELMo: {names}; give one of them")
+    return found[0] if found else None

@@ -1,4 +1,7 @@
-"""Vocabulary files in the folder of a model: recognised by their contents, and unpacked with a size limit."""
+"""Vocabulary files in the folder of a model: recognised by their contents, and unpacked with a size limit.
+
+The dictionary of a bilm-tf model that reads words is its vocabulary, whose lines are the rows of the table.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,27 @@ from typing import TYPE_CHECKING
 
 from elmokit.files.lines import read_chunks
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL
+from elmokit.formats.file_kinds import FileKind
 from elmokit.system.messages import FormatError, leads_out, readable_bytes, refuse_link_out
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.indexer import DictionarySpelling
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from elmokit.model.config import BiLMConfig
+
 MAX_BYTES = 1 << 28
 """Largest size when unpacked; the vocabulary of the 1B Word benchmark has 8 MB."""
 _HEAD_BYTES = 1 << 20
+
+
+def vocabulary_of(kinds: dict[Path, FileKind]) -> Path | None:
+    """The vocabulary among these files; None if there is none, or more than one."""
+    texts = (file for file, kind in kinds.items() if kind in (FileKind.TEXT, FileKind.GZIP, FileKind.XZ))
+    vocabularies = [text for text in texts if looks_like_vocabulary(text)]
+    return vocabularies[0] if len(vocabularies) == 1 else None
 
 
 def looks_like_vocabulary(path: Path) -> bool:
@@ -48,3 +62,24 @@ def read_vocabulary(path: Path) -> Vocabulary:
         if num_bytes > most:
             raise FormatError(path, f"unpacks to more than {readable_bytes(most)}; no vocabulary is so large")
     return Vocabulary.read(path)
+
+
+def read_words(
+    where: Path, config: BiLMConfig, path: Path | None
+) -> tuple[Vocabulary | None, DictionarySpelling | None]:
+    """The vocabulary of a bilm-tf model, and the dictionary if the model reads words instead of bytes.
+
+    Raises FormatError, naming `where`, if a model that reads words has no vocabulary, or one of another size than its
+    table.
+    """
+    vocabulary = None if path is None else read_vocabulary(path)
+    if config.lookup is None:
+        return vocabulary, None
+    if path is None or vocabulary is None:
+        raise FormatError(where, "reads words of a vocabulary, but there is no vocabulary with it, or more than one")
+    if len(vocabulary) != config.lookup.num_words:
+        reason = f"has {len(vocabulary)} tokens, but the table of words has {config.lookup.num_words} rows"
+        raise FormatError(path, reason)
+    words = {token: number for number, token in enumerate(vocabulary.tokens)}
+    most = config.max_characters_per_token
+    return vocabulary, DictionarySpelling(words=words, symbols={}, max_characters_per_token=most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,12 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.files.atomic import atomic_write
-from elmokit.files.hdf5_output import new_hdf5
 from elmokit.integrations.allennlp_bilm import AllenNLPBiLM
 from elmokit.integrations.allennlp_files import check_files
 from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import batch_character_ids, check_sentences
+from elmokit.vectors.hdf5 import write_datasets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -120,16 +120,20 @@ class ElmoEmbedder:
         if "" in sentences:
             raise ValueError(f"line {sentences.index('') + 1} is blank; each line has to be a sentence")
         keys = _sentence_keys(sentences) if use_sentence_keys else [str(number) for number in range(len(sentences))]
+        datasets = self._datasets(sentences, keys, output_format, batch_size)
+        if not (forget_sentences or use_sentence_keys):
+            index = json.dumps(dict(zip(sentences, keys, strict=True)))
+            datasets = chain(datasets, [("sentence_to_index", [index])])
+        write_datasets(Path(output_file_path), datasets, about={})
+
+    def _datasets(
+        self, sentences: list[str], keys: list[str], output_format: str, batch_size: int
+    ) -> Iterator[tuple[str, object]]:
         arrays = self.embed_sentences((sentence.split() for sentence in sentences), batch_size)
-        with atomic_write(Path(output_file_path)) as unfinished, new_hdf5(unfinished) as (file, disk):
-            with progress_bar(unit="sentence", total=len(sentences)) as bar:
-                for key, layers in zip(keys, arrays, strict=True):
-                    if disk.error is not None:
-                        return
-                    file.create_dataset(key, data=_in_format(layers, output_format))
-                    bar.update()
-            if not (forget_sentences or use_sentence_keys):
-                file.create_dataset("sentence_to_index", data=[json.dumps(dict(zip(sentences, keys, strict=True)))])
+        with progress_bar(unit="sentence", total=len(sentences)) as bar:
+            for key, layers in zip(keys, arrays, strict=True):
+                yield key, _in_format(layers, output_format)
+                bar.update()
 
 
 def _sentence_keys(sentences: list[str]) -> list[str]:

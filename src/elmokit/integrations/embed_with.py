@@ -14,7 +14,7 @@ from elmokit.system.messages import find_named
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import warn_caller
 from elmokit.text.tokenizer import tokenize
-from elmokit.vectors.embed_file import EmbeddedFile
+from elmokit.vectors.jobs.embed_file import EmbeddedFile
 from elmokit.vectors.save_vectors import save_vectors
 
 if TYPE_CHECKING:

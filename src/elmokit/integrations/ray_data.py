@@ -1,8 +1,8 @@
 """Parquet files embedded on all cores or GPUs of one machine or of a cluster, with Ray Data.
 
 Each row group of the input is a block of the pipeline, which an actor with a model of its own embeds and writes as a
-file (`vectors/embed_pieces.py`). Ray starts an actor again that has died, and gives its block to one that lives; files
-that are complete are passed over, so the same call continues what was stopped.
+file (`vectors/jobs/embed_pieces.py`). Ray starts an actor again that has died, and gives its block to one that lives;
+files that are complete are passed over, so the same call continues what was stopped.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.system.python import require
-from elmokit.vectors.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
+from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Generator

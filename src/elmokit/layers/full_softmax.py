@@ -82,19 +82,6 @@ def full_softmax_predictions(
     return result
 
 
-@torch.no_grad()
-def full_softmax_losses(
-    hidden: Float[Tensor, "N D"], softmax: Softmax, *, targets: Int[Tensor, " N"]
-) -> Float[Tensor, " N"]:
-    """Cross-entropy, in nats, of every position over the whole vocabulary, in blocks of rows, without gradients."""
-    losses = hidden.new_empty(len(hidden))
-    for start in range(0, len(hidden), CONTEXTS_AT_ONCE):
-        rows = slice(start, start + CONTEXTS_AT_ONCE)
-        _, normalisers = _logits(hidden[rows], softmax, keep=False)
-        losses[rows] = normalisers - _true_logits(hidden[rows], softmax, targets[rows])
-    return losses
-
-
 def _empty(num_contexts: int, losses: Float[Tensor, " N"], details: SoftmaxDetails) -> SoftmaxPredictions:
     shape = (num_contexts, details.num_likeliest)
     likeliest = (torch.empty(shape, dtype=torch.long, device=losses.device), losses.new_empty(shape))

@@ -29,7 +29,7 @@ Key = str | bytes
 
 
 class TokenCache:
-    """Sentences of tokens -> token representations; encodes only new tokens, and drops the least recently used ones."""
+    """Sentences of tokens -> representations of their distinct tokens; drops the least recently used ones."""
 
     def __init__(
         self,
@@ -45,18 +45,6 @@ class TokenCache:
         self._lock = Lock()  # threads share an Elmo
         self._weights_seen = self._weights()
 
-    def __call__(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "B T D"], Int[Tensor, " B"]]:
-        """Token representations, zero after the end of a sentence, and lengths: the input of `BiLM.contextualise`.
-
-        The sentences must include their boundaries. There are no gradients.
-        """
-        vectors, which = self.distinct(sentences)
-        lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
-        width = int(lengths.max()) if len(sentences) else 0
-        tokens = vectors.new_zeros(len(sentences), width, self.char_encoder.output_dim)
-        tokens[(torch.arange(width) < lengths[:, None]).to(vectors.device)] = vectors[which]
-        return tokens, lengths
-
     @torch.no_grad()
     def distinct(self, sentences: Sequence[Sequence[str]]) -> tuple[Float[Tensor, "U D"], Int[Tensor, " N"]]:
         """Vectors (U,D) of the U distinct tokens, and the row (N,) of each token, over the concatenated sentences."""
@@ -64,15 +52,15 @@ class TokenCache:
             self.forget()
         rows: dict[Key, int] = {}
         tokens: list[str] = []
-        which: list[int] = []
+        inverse: list[int] = []
         for sentence in sentences:
             for token in sentence:
                 row = rows.setdefault(self.spelling.key(token), len(rows))
                 if row == len(tokens):
                     tokens.append(token)
-                which.append(row)
+                inverse.append(row)
         vectors = self._vectors_of(dict(zip(rows, tokens, strict=True)))
-        return vectors, torch.tensor(which, dtype=torch.long, device=vectors.device)
+        return vectors, torch.tensor(inverse, dtype=torch.long, device=vectors.device)
 
     def forget(self) -> None:
         """Drop all cached representations."""

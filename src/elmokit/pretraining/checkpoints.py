@@ -3,7 +3,8 @@
 `model.safetensors` holds the weights, including the softmax, in the native format; `training.safetensors` the state of
 the optimiser and the carried LSTM states; `training.json` the step, the position in the text and the best perplexity.
 Random numbers follow from the seed and the step, so no generator's state is needed. Nothing is pickled. Each file has a
-checksum, so a checkpoint in which a single bit is damaged is passed over.
+checksum, so a checkpoint in which a single bit is damaged is passed over; one with a number that is not finite is never
+written. Names and shapes are those of the model when it is filled.
 """
 
 from __future__ import annotations
@@ -30,17 +31,13 @@ from elmokit.layers.projected_lstm import LSTMState
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.optimizers import CombinedOptimizer, parts_of
+from elmokit.pretraining.optimizers import CombinedOptimizer
 from elmokit.pretraining.position import PretrainingProgress
-from elmokit.runs.optimizer_state import (
-    check_tensors,
-    expected_optimizer_tensors,
-    load_optimizer,
-    optimizer_tensors,
-    tensors_under,
-)
+from elmokit.runs.folder import METRICS_NAME
+from elmokit.runs.optimizer_state import load_optimizer, optimizer_tensors, tensors_under
 from elmokit.runs.tensor_files import CHECKSUM, read_tensors, write_tensors
 from elmokit.system.messages import FormatError
+from elmokit.system.python import warn_caller
 
 TENSORS_FILE = "training.safetensors"
 PROGRESS_FILE = "training.json"
@@ -53,16 +50,14 @@ _NAME = re.compile(r"step-\d{8,}")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """All of a checkpoint, checked."""
+    """All of a checkpoint, whole."""
 
     path: Path
     weights: dict[str, Tensor]
     """Of the biLM and, under `softmax.`, of the softmax."""
     tensors: dict[str, Tensor]
-    """Of the optimiser, and the carried LSTM states."""
+    """Of the optimiser, and the carried LSTM states of all streams; there are none before the first step."""
     progress: PretrainingProgress
-    state: BiLMState | None
-    """The carried LSTM states of all streams; None before the first step."""
 
 
 def save_checkpoint(
@@ -99,7 +94,7 @@ def save_checkpoint(
     except BaseException as error:
         shutil.rmtree(writing, ignore_errors=True)
         if isinstance(error, OSError) and error.filename is not None:
-            error.filename = str(final)  # nobody knows the temporary name
+            error.filename = str(final)  # not the temporary name
         raise
     _sync(parent)
     publish(final / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)
@@ -113,7 +108,7 @@ def save_checkpoint(
 def not_finite(
     *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer | CombinedOptimizer, state: BiLMState | None
 ) -> str | None:
-    """Name of a tensor with a number that is not finite, because of which `read_checkpoint` would refuse them all."""
+    """Name of a tensor with a number that is not finite."""
     tensors = _weights(bilm, softmax) | optimizer_tensors(optimizer) | _state_tensors(state)
     for name, tensor in tensors.items():
         lowest, highest = torch.aminmax(tensor)  # NaN if there is one; `isfinite` would take as much memory again
@@ -163,41 +158,77 @@ def newest_checkpoint(
     return None, refused
 
 
-def read_checkpoint(
-    path: Path,
-    *,
-    config: PretrainingConfig,
-    bilm: BiLM,
-    softmax: Softmax,
-    optimizer: torch.optim.Optimizer | CombinedOptimizer,
-) -> Checkpoint:
-    """Read and check a whole checkpoint; the modules and the new optimiser say what it holds, and stay as they are.
+def checkpoint_to_resume(
+    run_dir: Path, config: PretrainingConfig, *, started_from: str | None, from_start: bool
+) -> Checkpoint | None:
+    """The newest checkpoint that is whole; damaged ones are passed over with a warning.
+
+    None for a run that was stopped before its first checkpoint. One whose checkpoints are lost starts again only with
+    `from_start`, and without it ValueError says what is wrong with each of them; so it does for a run that
+    `started_from` a model in any case, and for `from_start` where a checkpoint can be read.
+    """
+    checkpoint, refused = newest_checkpoint(run_dir, lambda path: read_checkpoint(path, config=config))
+    if checkpoint is None:
+        if refused or started_from is not None or (run_dir / WEIGHTS_NAME).exists():
+            _check_may_start_again(run_dir, refused, started_from=started_from, from_start=from_start)
+        return None
+    if from_start:
+        raise ValueError(
+            f"{checkpoint.path} can be read: leave out --from-start, or from_start=True, to continue from it"
+        )
+    for path, reason in refused:
+        warn_caller(f"{path} cannot be read ({reason}); going back to {checkpoint.path.name}")
+    publish(checkpoint.path / WEIGHTS_NAME, run_dir / WEIGHTS_NAME)  # a kill may have come before that,
+    remove_older(checkpoint.path, keep=config.keep_checkpoints, keep_every=config.keep_every)  # or in the middle of it
+    return checkpoint
+
+
+def _check_may_start_again(
+    run_dir: Path, refused: list[tuple[Path, str]], *, started_from: str | None, from_start: bool
+) -> None:
+    has_weights, has_log = ((run_dir / name).exists() for name in (WEIGHTS_NAME, METRICS_NAME))
+    if has_weights and not refused and not has_log:
+        raise ValueError(
+            f"{run_dir} is a model and not a run: it has no checkpoint and no {METRICS_NAME}; to train it on, "
+            "fine-tune it into another folder (elmokit finetune)"
+        )
+    if from_start and started_from is None:
+        return
+    found = "; ".join(f"{path.name} ({reason})" for path, reason in refused) or "there is none"
+    if started_from is None:
+        advice = "put back a copy of one, or train again from the first step with --from-start, or from_start=True"
+    else:
+        advice = f"put back a copy of one, or fine-tune {started_from} again into another folder"
+    raise ValueError(f"{run_dir} has no checkpoint that can be read: {found}. Nothing was changed; {advice}")
+
+
+def read_checkpoint(path: Path, *, config: PretrainingConfig) -> Checkpoint:
+    """Read a whole checkpoint of a run with this config.
 
     Raises FormatError, which names the file and what is wrong with it, FileNotFoundError for a file that is missing,
     and OSError for what cannot be read.
     """
     weights = read_tensors(path / WEIGHTS_NAME).tensors
-    check_tensors(path / WEIGHTS_NAME, weights, _weights(bilm, softmax))
     progress = _read_progress(path / PROGRESS_FILE, config)
-    if path.name != _name(progress.step):
-        raise FormatError(path / PROGRESS_FILE, f"is {progress.step}, in the folder {path.name}", part="field step")
-    tensors = read_tensors(path / TENSORS_FILE).tensors
-    expected = expected_optimizer_tensors(parts_of(optimizer), tensors, every=progress.step > 0)
-    if progress.step > 0:  # before the first step there is no state
-        expected |= _expected_state(config)
-    check_tensors(path / TENSORS_FILE, tensors, expected)
-    return Checkpoint(path, weights, tensors, progress, _read_state(tensors, bilm))
+    return Checkpoint(path, weights, read_tensors(path / TENSORS_FILE).tensors, progress)
 
 
 def fill(
     checkpoint: Checkpoint, *, bilm: BiLM, softmax: Softmax, optimizer: torch.optim.Optimizer | CombinedOptimizer
-) -> None:
-    """Give the weights and the optimiser's state of a checkpoint to what it was checked with."""
-    softmax.load_state_dict(tensors_under("softmax.", checkpoint.weights))
-    bilm.load_state_dict(
-        {name: tensor for name, tensor in checkpoint.weights.items() if not name.startswith("softmax.")}
-    )
+) -> BiLMState | None:
+    """Give the weights and the optimiser's state of a checkpoint to a model; the carried states of all streams.
+
+    Raises FormatError for the weights of another model.
+    """
+    own = {name: tensor for name, tensor in checkpoint.weights.items() if not name.startswith("softmax.")}
+    try:
+        softmax.load_state_dict(tensors_under("softmax.", checkpoint.weights))
+        bilm.load_state_dict(own)
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise FormatError(checkpoint.path / WEIGHTS_NAME, f"is not of the model in config.json: {reason}") from error
     load_optimizer(optimizer, checkpoint.tensors)
+    return _read_state(checkpoint.tensors, bilm)
 
 
 def _with_checksum(record: dict[str, object]) -> str:
@@ -216,14 +247,7 @@ def _read_progress(path: Path, config: PretrainingConfig) -> PretrainingProgress
     checksum = record.pop(CHECKSUM, None)
     if checksum is not None and checksum != _checksum(record):
         raise FormatError(path, "does not have the checksum that was written with it: it is damaged")
-    progress = PretrainingProgress.from_json(Fields(path, record))
-    if [len(packer.rows) for packer in progress.packers] != [config.batch_size] * config.bilm.num_directions:
-        raise FormatError(
-            path, f"is not of {config.batch_size} streams in each direction of the model", part="field packers"
-        )
-    if any(len(losses) != config.bilm.num_directions for losses in progress.window.step_losses):
-        raise FormatError(path, "does not have a loss for each direction of the model", part="field unlogged_losses")
-    return progress
+    return PretrainingProgress.from_json(Fields(path, record))
 
 
 def save_model(path: Path, bilm: BiLM, softmax: Softmax, *, step: int) -> None:
@@ -245,28 +269,15 @@ def _state_tensors(state: BiLMState | None) -> dict[str, Tensor]:
     return tensors
 
 
-def _expected_state(config: PretrainingConfig) -> dict[str, Tensor]:
-    widths = {"cell": config.bilm.lstm_dim, "output": config.bilm.projection_dim}
-    return {
-        f"state.{direction}.{layer}.{name}": torch.empty(config.batch_size, width, device="meta")
-        for direction in ("forward", "backward")[: config.bilm.num_directions]
-        for layer in range(config.bilm.num_layers)
-        for name, width in widths.items()
-    }
-
-
 def _read_state(tensors: dict[str, Tensor], bilm: BiLM) -> BiLMState | None:
     if not any(name.startswith("state.") for name in tensors):
         return None
     device = bilm.char_encoder.embedding.weight.device
 
     def layers(direction: str, count: int) -> tuple[LSTMState, ...]:
+        names = [f"state.{direction}.{index}" for index in range(count)]
         return tuple(
-            LSTMState(
-                tensors[f"state.{direction}.{index}.cell"].to(device),
-                tensors[f"state.{direction}.{index}.output"].to(device),
-            )
-            for index in range(count)
+            LSTMState(tensors[f"{name}.cell"].to(device), tensors[f"{name}.output"].to(device)) for name in names
         )
 
     count = bilm.config.num_layers
@@ -285,7 +296,7 @@ def publish(source: Path, target: Path) -> None:
             _sync(temporary)
         os.replace(temporary, target)
     except OSError as error:
-        error.filename = str(target)  # nobody knows the temporary name
+        error.filename = str(target)  # not the temporary name
         raise
     temporary.unlink(missing_ok=True)  # `replace` leaves it if both names were links to the same file already
 

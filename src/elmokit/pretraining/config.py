@@ -24,7 +24,7 @@ CHOICES = {
 }
 
 MOST_AT_ONCE = 1 << 20
-"""Of the streams, their tokens and the batches of a step; far more than any memory holds."""
+"""Upper limit of batch_size, bptt_steps and accumulate."""
 
 
 @dataclass(frozen=True)

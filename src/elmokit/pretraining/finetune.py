@@ -17,9 +17,8 @@ from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.recipes import finetuning
-from elmokit.pretraining.run import new_softmax
 from elmokit.pretraining.run_folder import RunRecord
-from elmokit.pretraining.train import begin
+from elmokit.pretraining.train import begin, new_softmax
 from elmokit.text.vocabulary import Vocabulary
 
 

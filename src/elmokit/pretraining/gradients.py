@@ -5,10 +5,12 @@ On a CPU each direction runs on a thread with half of the cores: one core for ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -19,6 +21,7 @@ from elmokit.layers.parallel import two_workers
 from elmokit.layers.projected_lstm import LSTMState, ProjectedLSTM
 from elmokit.layers.sampled_softmax import Negatives, Softmax, draw_negatives, sampled_softmax_loss
 from elmokit.model.bilm import BiLM, BiLMState
+from elmokit.system.python import warn_caller
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -67,6 +70,37 @@ class LossAndGradients:
         self.threads: ThreadPoolExecutor | None = None
         if device.type == "cpu" and bilm.backward_lstm is not None and torch.get_num_threads() > 1:
             self.threads = two_workers(torch.get_num_threads())
+
+    def fill(
+        self, group: Sequence[Batch], state: BiLMState | None, *, step: int
+    ) -> tuple[tuple[float, ...], BiLMState]:
+        """Fill `.grad` with the mean gradients of the batches of a step: each direction's mean loss, and the state."""
+        parameters = [*self.bilm.parameters(), *self.softmax.parameters()]
+        results: list[StepResult] = []
+        sums: list[Tensor] = []
+        for index, batch in enumerate(group):
+            results.append(self.backward(batch, state, step=step * len(group) + index))
+            state = results[-1].state
+            if len(group) > 1:
+                new = [cast("Tensor", parameter.grad) for parameter in parameters]
+                sums = [total + gradient for total, gradient in zip(sums, new, strict=True)] if sums else new
+                for parameter in parameters:
+                    parameter.grad = None  # the next batch must not fill what is being summed
+        for parameter, total in zip(parameters, sums, strict=bool(sums)):
+            parameter.grad = total / len(group)
+        columns = zip(*(result.losses for result in results), strict=True)
+        return tuple(sum(column) / len(group) for column in columns), results[-1].state
+
+    def not_finite(self, losses: tuple[float, ...]) -> str:
+        """What is not finite of the losses or of the gradients that are filled, for an error."""
+        for direction, loss in zip(("forward", "backward"), losses, strict=False):
+            if not math.isfinite(loss):
+                return f"the {direction} loss"
+        for prefix, module in (("", self.bilm), ("softmax.", self.softmax)):
+            for name, parameter in module.named_parameters():
+                if parameter.grad is not None and not bool(torch.isfinite(parameter.grad).all()):
+                    return f"the gradient of {prefix}{name}"
+        return "the norm of the gradient"
 
     def backward(self, batch: Batch, state: BiLMState | None, *, step: int) -> StepResult:
         """Fill `.grad` with the gradients of loss x bptt_steps for one batch, as in the released code.
@@ -229,3 +263,35 @@ class LossAndGradients:
         if self.dtype == torch.bfloat16:
             return torch.autocast(self.device.type, dtype=self.dtype)
         return nullcontext()
+
+
+def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:
+    """Replace the settings that depend on the machine or the vocabulary by definite ones, as the run records them.
+
+    `precision="auto"` becomes bfloat16 on GPUs with instructions for it (of NVIDIA's, those since Ampere), and on a CPU
+    that multiplies it at least 1.3 times as fast as float32.
+    If the vocabulary has no more tokens than negatives are to be drawn, the full softmax is used, with a warning.
+    """
+    if config.softmax == "sampled" and config.num_negatives >= num_tokens:
+        warn_caller(
+            f"the vocabulary has {num_tokens:,} tokens and num_negatives is {config.num_negatives:,}: "
+            "training with the full softmax"
+        )
+        config = replace(config, softmax="full")
+    if config.precision != "auto":
+        return config
+    if device.type != "cpu":
+        fast = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        fast = _product_seconds(torch.float32) > 1.3 * _product_seconds(torch.bfloat16)
+    return replace(config, precision="bfloat16" if fast else "float32")
+
+
+def _product_seconds(dtype: torch.dtype) -> float:
+    left, right = torch.ones(64, 1024, dtype=dtype), torch.ones(1024, 1024, dtype=dtype)
+    times: list[float] = []
+    for _ in range(20):
+        began = time.perf_counter()
+        torch.mm(left, right)
+        times.append(time.perf_counter() - began)
+    return min(times)

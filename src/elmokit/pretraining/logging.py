@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.evaluation import HeldOutPerplexity
 from elmokit.pretraining.position import PretrainingProgress
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
+from elmokit.scoring.perplexity import Perplexity
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import require
 
@@ -68,9 +68,11 @@ class RunLog:
             },
         )
 
-    def log_perplexity(self, progress: PretrainingProgress, measured: HeldOutPerplexity) -> None:
+    def log_perplexity(self, progress: PretrainingProgress, measured: Perplexity) -> None:
         """Log an evaluation."""
-        self._write(progress, {"heldout": measured.to_json()})
+        backward = None if measured.backward is None else measured.backward.perplexity
+        held_out = {"forward": measured.forward.perplexity, "backward": backward, "mean": measured.mean}
+        self._write(progress, {"heldout": held_out})
 
     def _text(self, progress: PretrainingProgress) -> str:
         """Loss and speed of the window, and perplexities, each called what it is: a sampled loss gives none."""

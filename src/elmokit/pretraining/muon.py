@@ -42,13 +42,15 @@ class Muon(Optimizer):
         for group in self.param_groups:
             weights = [weight for weight in group["params"] if weight.grad is not None]
             matrices = [weight.view(len(weight), -1) for weight in weights]
-            ahead = [self._ahead(weight, weight.grad).flatten(start_dim=1) for weight in weights]
-            for matrix, direction, (small, on_the_left) in zip(matrices, ahead, orthogonalisers(ahead), strict=True):
-                factors = (small, direction) if on_the_left else (direction, small)
+            directions = [self._nesterov(weight, weight.grad).flatten(start_dim=1) for weight in weights]
+            for matrix, direction, (small, is_left) in zip(
+                matrices, directions, polar_factors(directions), strict=True
+            ):
+                factors = (small, direction) if is_left else (direction, small)
                 matrix.addmm_(*factors, alpha=-group["lr"] * 0.2 * max(matrix.shape) ** 0.5)
         return None
 
-    def _ahead(self, weight: Tensor, gradient: Tensor) -> Tensor:
+    def _nesterov(self, weight: Tensor, gradient: Tensor) -> Tensor:
         """The momentum after the next step, if the gradient stayed as it is (Nesterov)."""
         state = self.state[weight]
         if not state:
@@ -58,22 +60,22 @@ class Muon(Optimizer):
         return gradient.lerp(momentum, MOMENTUM)
 
 
-def orthogonalisers(matrices: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
+def polar_factors(matrices: Sequence[Tensor]) -> list[tuple[Tensor, bool]]:
     """For each matrix `U S V^T`, the square matrix that makes it nearly `U V^T`, and whether it stands on the left.
 
     The singular values of the product are between 0.7 and 1.2; those that are zero stay zero. Square matrices of one
     size go through the iterations together, since each by itself is too small to keep two cores busy.
     """
-    on_the_left = [matrix.shape[0] <= matrix.shape[1] for matrix in matrices]
+    is_left = [matrix.shape[0] <= matrix.shape[1] for matrix in matrices]
     grams = [
-        matrix @ matrix.t() if left else matrix.t() @ matrix for matrix, left in zip(matrices, on_the_left, strict=True)
+        matrix @ matrix.t() if left else matrix.t() @ matrix for matrix, left in zip(matrices, is_left, strict=True)
     ]
     small: dict[int, Tensor] = {}
     for size in {len(gram) for gram in grams}:
         indices = [index for index, gram in enumerate(grams) if len(gram) == size]
         polynomials = _polynomials(torch.stack([grams[index] for index in indices]))
         small |= dict(zip(indices, polynomials, strict=True))
-    return [(small[index], left) for index, left in enumerate(on_the_left)]
+    return [(small[index], left) for index, left in enumerate(is_left)]
 
 
 def _polynomials(grams: Float[Tensor, "M D D"]) -> Float[Tensor, "M D D"]:

@@ -29,11 +29,6 @@ def new_optimizer(config: PretrainingConfig, bilm: BiLM, softmax: Softmax) -> to
     return _adam({"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[config.optimizer], config, parameters)
 
 
-def parts_of(optimizer: torch.optim.Optimizer | CombinedOptimizer) -> tuple[Optimizer, ...]:
-    """The optimisers that it is made of, in the order in which its parameters are numbered."""
-    return optimizer.parts if isinstance(optimizer, CombinedOptimizer) else (optimizer,)
-
-
 class CombinedOptimizer:
     """Two optimisers with their own parameters, which act as one: groups, step and state."""
 

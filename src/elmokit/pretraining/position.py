@@ -9,7 +9,6 @@ from typing import Any
 from elmokit.corpus.batches import PackerState
 from elmokit.files.json_fields import Fields
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.pretraining.evaluation import BestSoFar, HeldOutPerplexity
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,20 @@ class LossWindow:
     def seconds_per_step(self) -> float:
         """Mean seconds of the timed steps; 0 before this process has made one."""
         return self.seconds / max(self.num_timed_steps, 1)
+
+
+@dataclass(frozen=True)
+class BestSoFar:
+    """The lowest held-out perplexity of the evaluations, and the number of evaluations since."""
+
+    perplexity: float | None = None
+    num_evaluations_since: int = 0
+
+    def after(self, perplexity: float) -> BestSoFar:
+        """The best after one more evaluation."""
+        if self.perplexity is None or perplexity < self.perplexity:
+            return BestSoFar(perplexity)
+        return replace(self, num_evaluations_since=self.num_evaluations_since + 1)
 
 
 @dataclass(frozen=True)
@@ -77,9 +90,9 @@ class PretrainingProgress:
         """The progress after a log line, which begins a new window."""
         return replace(self, window=LossWindow())
 
-    def evaluated(self, measured: HeldOutPerplexity) -> PretrainingProgress:
+    def evaluated(self, perplexity: float) -> PretrainingProgress:
         """The progress after an evaluation."""
-        return replace(self, best=self.best.after(measured))
+        return replace(self, best=self.best.after(perplexity))
 
     def finished(self, config: PretrainingConfig) -> bool:
         """Whether the last step is done, or the held-out perplexity has not improved for `patience` evaluations."""

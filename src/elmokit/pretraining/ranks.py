@@ -23,8 +23,8 @@ from elmokit.model.bilm import BiLMState
 Value = TypeVar("Value")
 
 LONGEST_WAIT = timedelta(days=1)
-"""For the first process, which alone reads all text before the first step, and evaluates. By default nccl gives up
-after ten minutes. When a process fails, torchrun ends the others at once."""
+"""Timeout of collectives: the first process alone checks the text and evaluates. By default nccl gives up after ten
+minutes. When a process fails, torchrun ends the others at once."""
 
 
 @dataclass(frozen=True)

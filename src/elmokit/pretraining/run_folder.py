@@ -1,5 +1,7 @@
 """The folder of a pretraining run: config.json with the resolved settings, vocabulary, held-out sentences, card, log.
 
+The settings that were changed while the run was under way stand in its config.json and its card.
+
 The folder is also a model in the native format as soon as the run has a checkpoint.
 """
 
@@ -7,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,6 @@ from elmokit.files.atomic import atomic_write, check_names
 from elmokit.files.json_fields import MAX_BYTES, Fields
 from elmokit.formats.config_json import config_of
 from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
-from elmokit.pretraining.changes import Change, changes_text
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, config_text, read_config, write_config
 from elmokit.system.markdown import escape_markdown
@@ -27,6 +28,29 @@ START_KEY = "started_from"
 CHANGES_KEY = "changes"
 SIZES_KEY = "shard_bytes"
 DIGESTS_KEY = "shard_sha256"
+
+
+@dataclass(frozen=True)
+class Change:
+    """The settings that one `--resume --set` changed."""
+
+    step: int
+    """Number of steps that the run had made."""
+    num_tokens: int
+    """Number of corpus tokens that it had read."""
+    before: Mapping[str, Any]
+    """Old values by field."""
+    after: Mapping[str, Any]
+    """New values of the same fields."""
+
+    def __post_init__(self) -> None:
+        if self.before.keys() != self.after.keys():
+            raise ValueError("before has other settings than after")
+
+    def __str__(self) -> str:
+        """Step and settings, such as `step 1,000: num_steps 2000 -> 3000`."""
+        settings = ", ".join(f"{name} {self.before[name]} -> {value}" for name, value in self.after.items())
+        return f"step {self.step:,}: {settings}"
 
 
 @dataclass(frozen=True)
@@ -158,3 +182,26 @@ def _card(name: str, record: RunRecord, num_tokens: int) -> str:
         "`config.json` has all settings, `metrics.jsonl` the losses and perplexities.\n"
         + (f"\n{changes_text(record.changes)}\n" if record.changes else "")
     )
+
+
+def with_change(
+    changes: Sequence[Change], old: PretrainingConfig, new: PretrainingConfig, *, step: int, num_tokens: int
+) -> tuple[Change, ...]:
+    """The changes of a run that continues at `step` with new settings; none is added if the settings are the old ones.
+
+    A change recorded at a later step, whose checkpoint is lost, takes effect from this step.
+    """
+    known = [change if change.step <= step else replace(change, step=step, num_tokens=num_tokens) for change in changes]
+    before, after = old.to_json(), new.to_json()
+    names = [entry.name for entry in dataclasses.fields(PretrainingConfig) if before[entry.name] != after[entry.name]]
+    if names:
+        values = ({name: record[name] for name in names} for record in (before, after))
+        known.append(Change(step, num_tokens, *values))
+    return tuple(known)
+
+
+def changes_text(changes: Sequence[Change]) -> str:
+    """A sentence of Markdown about the changes; empty if there are none."""
+    if not changes:
+        return ""
+    return f"Settings were changed under way: {escape_markdown('; '.join(map(str, changes)))}."

@@ -1,23 +1,34 @@
-"""The shards of a run: files when it starts, and the same ones, perhaps in another folder, when it is resumed."""
+"""The text of a run: its shards, the same ones when it is resumed, the streams over them, and held-out sentences."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from elmokit.corpus.batches import Packer, PackerState
+from elmokit.corpus.stream import SentenceStream
 from elmokit.files.digests import file_digest
 from elmokit.files.lines import is_read_once, read_lines
 from elmokit.system.messages import count
 from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from elmokit.pretraining.config import PretrainingConfig
     from elmokit.pretraining.run_folder import RunRecord
+    from elmokit.text.indexer import Spelling
+    from elmokit.text.vocabulary import Vocabulary
 
-
+FIRST_SENTENCES = 1000
+MOST_UNKNOWN = 0.5
+"""Share of the first sentences' tokens that the vocabulary may lack without a warning."""
+MOST_CUT = 0.01
+"""Share of them that may be longer than the model reads without a warning."""
 _OTHER_TEXT = (
     ", so it would not end as an uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
 )
@@ -43,6 +54,71 @@ def check_text(shards: Sequence[Path]) -> None:
             for _ in read_lines(shard):
                 pass
             bar.update()
+
+
+def warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, spelling: Spelling) -> None:
+    """Warn of a vocabulary of another language, or of other tokens, and of tokens that the model does not read whole.
+
+    Raises ValueError for shards without a sentence.
+    """
+    stream = SentenceStream(shards, shuffle=False, num_epochs=1)
+    first = [next(stream), *islice(stream, FIRST_SENTENCES - 1)]
+    tokens = [token for sentence in first for token in sentence]
+    share = sum(token not in vocabulary for token in tokens) / len(tokens)
+    if share > MOST_UNKNOWN:
+        warn_caller(
+            f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
+            "unknown word to the softmax; is it the vocabulary of this text?"
+        )
+    share = spelling.num_cut(tokens) / len(tokens)
+    if share > MOST_CUT:
+        warn_caller(
+            f"{share:.0%} of the first {len(tokens):,} tokens are longer than the {spelling.limit} that the model "
+            "reads, and the rest of each is ignored; a new model with a larger max_characters_per_token reads more"
+        )
+
+
+def sample_sentences(paths: Sequence[Path], *, most: int) -> list[str]:
+    """Choose at most `most` sentences, spread evenly over the text; 0 takes all."""
+    sentences = [" ".join(tokens) for tokens in SentenceStream(paths, shuffle=False, num_epochs=1)]
+    if not most or len(sentences) <= most:
+        return sentences
+    return [sentences[index * len(sentences) // most] for index in range(most)]
+
+
+def new_packers(
+    shards: Sequence[Path],
+    vocabulary: Vocabulary,
+    config: PretrainingConfig,
+    *,
+    own: slice,
+    states: Sequence[PackerState] = (),
+) -> list[Packer]:
+    """The streams of each direction, forward first; from the beginning of the text, or where the `states` continue.
+
+    own: the streams of this process.
+    """
+    packers: list[Packer] = []
+    for index in range(config.bilm.num_directions):
+        state = states[index] if states else None
+        stream = SentenceStream(
+            shards,
+            seed=config.seed,
+            purpose=("forward", "backward")[index],
+            position=None if state is None else state.position,
+        )
+        packers.append(
+            Packer(
+                stream,
+                vocabulary,
+                batch_size=config.batch_size,
+                bptt_steps=config.bptt_steps,
+                backward=index == 1,
+                rows=None if state is None else state.rows,
+                own=own,
+            )
+        )
+    return packers
 
 
 def with_contents(record: RunRecord) -> RunRecord:

@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
+import signal
+import sys
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
+from shlex import quote
+from typing import NoReturn
 
 import torch
 
-from elmokit.corpus.stream import SentenceStream
+from elmokit.corpus.batches import Batch, Packer, PackerState, packed_batches
 from elmokit.files.atomic import as_paths
 from elmokit.files.json_fields import Fields
-from elmokit.formats.native import CARD_NAME, VOCABULARY_NAME, WEIGHTS_NAME
+from elmokit.formats.native import CARD_NAME, CONFIG_NAME, VOCABULARY_NAME, WEIGHTS_NAME
 from elmokit.formats.vocabulary_file import read_vocabulary
-from elmokit.layers.devices import find_device
-from elmokit.layers.sampled_softmax import Softmax
-from elmokit.model.bilm import BiLM
-from elmokit.pretraining.changes import with_change
-from elmokit.pretraining.checkpoints import checkpoints
+from elmokit.layers.devices import find_device, seeded
+from elmokit.layers.sampled_softmax import Softmax, log_uniform_probability
+from elmokit.model.bilm import BiLM, BiLMState
+from elmokit.pretraining.checkpoints import (
+    Checkpoint,
+    checkpoint_to_resume,
+    checkpoints,
+    fill,
+    not_finite,
+    publish,
+    read_checkpoint,
+    save_checkpoint,
+    save_model,
+)
 from elmokit.pretraining.config import PretrainingConfig, with_settings
-from elmokit.pretraining.evaluation import sample_sentences
-from elmokit.pretraining.logging import require_tensorboard
-from elmokit.pretraining.ranks import join_ranks
-from elmokit.pretraining.run import BEST_DIR, OnStep, Run
+from elmokit.pretraining.gradients import LossAndGradients, resolved
+from elmokit.pretraining.logging import RunLog, require_tensorboard
+from elmokit.pretraining.optimizers import new_optimizer
+from elmokit.pretraining.position import PretrainingProgress
+from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import (
     HELD_OUT_NAME,
     RunRecord,
@@ -35,25 +50,35 @@ from elmokit.pretraining.run_folder import (
     check_can_be_recorded,
     create_run,
     read_record,
+    with_change,
 )
-from elmokit.pretraining.shards import check_files, check_same_text, check_text, moved_to, with_contents
+from elmokit.pretraining.shards import (
+    check_files,
+    check_same_text,
+    check_text,
+    moved_to,
+    new_packers,
+    sample_sentences,
+    warn_of_text,
+    with_contents,
+)
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
+from elmokit.runs.metrics_log import keep_records
+from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
 from elmokit.system.messages import count
 from elmokit.system.python import warn_caller
-from elmokit.text.indexer import Spelling
 from elmokit.text.vocabulary import Vocabulary
 
+BEST_DIR = "best"
 CUT_SHORT = "step-00000000"
 """The checkpoint that the start of a fine-tuning run leaves when it is killed before config.json is written."""
 KEPT = ("batch_size", "optimizer", "muon_for", "seed", "evaluate_sentences")
 """Settings that a resumed run keeps, next to the model."""
 WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME, BEST_DIR)
 """What a run writes besides its checkpoints and config.json."""
-FIRST_SENTENCES = 1000
-MOST_UNKNOWN = 0.5
-"""Share of the first sentences' tokens that the vocabulary may lack without a warning."""
-MOST_CUT = 0.01
-"""Share of them that may be longer than the model reads without a warning."""
+
+OnStep = Callable[["Run"], None]
 
 
 def pretrain(
@@ -99,10 +124,10 @@ def resume_pretraining(
 
     A damaged checkpoint is passed over with a warning. If none can be read, ValueError says what is wrong with each
     and nothing is changed; `from_start` trains such a run again from its first step, unless it was fine-tuned. A disk
-    that cannot be read is not damage: its OSError ends the call, and nothing is changed. Raises
-    FileNotFoundError if the folder is not a run, or a shard or the run's held-out text is gone, ValueError for a shard
-    of another size than the run started with and for changes to a run that `patience` has ended, and InUseError, an
-    OSError, if another process has the run.
+    that cannot be read is not damage: its OSError ends the call, and nothing is changed. Raises FileNotFoundError if
+    the folder is not a run, or a shard or the run's held-out text is gone, ValueError for a shard of another size than
+    the run started with and for changes to a run that `patience` has ended, and InUseError, an OSError, if another
+    process has the run.
     """
     run_dir, shards = Path(run_dir).expanduser(), as_paths(shards)
     with join_ranks(find_device(device)) as ranks, ExitStack() as held:
@@ -125,6 +150,228 @@ def resume_pretraining(
             change_record(run_dir, record, changed, num_tokens_in_vocabulary=len(vocabulary))
         run.train(on_step)
     return run_dir
+
+
+def begin(
+    record: RunRecord,
+    vocabulary: Vocabulary,
+    run_dir: Path,
+    *,
+    held_out: Sequence[Path] = (),
+    start: tuple[BiLM, Softmax] | None = None,
+    device: str | None = None,
+    on_step: OnStep | None = None,
+) -> Path:
+    """Create a new run, with random weights or those of `start`, and train it to its end. Raises as `pretrain` does."""
+    check_files(record.shards, "shard")
+    check_files(held_out, "held-out text")
+    for path in held_out:
+        if any(path.samefile(shard) for shard in record.shards):
+            warn_caller(f"{path} is a shard as well as held-out text: its perplexity is too low")
+    _check_can_train(record.config, has_held_out=bool(held_out))
+    remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
+    with join_ranks(find_device(device)) as ranks, ExitStack() as held:
+        ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
+        config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
+        config = ranks.broadcast_from_first(config)  # the measured precision may differ between processes
+        record = replace(record, config=config)
+        record = ranks.from_first(lambda: with_contents(record))
+        check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
+        run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
+        warn_of_text(run.shards, vocabulary, run.bilm.spelling)
+        ranks.from_first(lambda: check_text(run.shards))
+        sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
+        if ranks.first:
+            shutil.rmtree(run_dir / "checkpoints" / CUT_SHORT, ignore_errors=True)
+            start_writing(run_dir)
+        if start is not None:
+            run.start_from(*start)
+            run.save()  # before config.json, so that a run that can be resumed knows what it started from
+        if ranks.first:
+            create_run(run_dir, record, vocabulary, sentences)
+        ranks.wait()
+        run.train(on_step)
+    return run_dir
+
+
+class Run:
+    """Model, optimiser, text and progress of a run, from its start or from a checkpoint. Every process has its own."""
+
+    def __init__(
+        self, run_dir: Path, config: PretrainingConfig, shards: list[Path], vocabulary: Vocabulary, *, ranks: Ranks
+    ) -> None:
+        self.run_dir = run_dir
+        self.config = config
+        self.shards = [shard.resolve() for shard in shards]
+        self.vocabulary = vocabulary
+        self.ranks = ranks
+        with seeded(config.seed):
+            self.bilm = BiLM(config.bilm)
+            self.softmax = new_softmax(len(vocabulary), config)
+        for module in (self.bilm, self.softmax):
+            module.to(ranks.device, torch.float64 if config.precision == "float64" else torch.float32)
+        self.optimizer = new_optimizer(config, self.bilm, self.softmax)
+        self.gradients = LossAndGradients(self.bilm, self.softmax, config, device=ranks.device, rank=ranks.rank)
+        self.state: BiLMState | None = None
+        self.packers = self._new_packers()
+        self.progress = PretrainingProgress(tuple(packer.state for packer in self.packers))
+
+    @property
+    def parameters(self) -> list[torch.nn.Parameter]:
+        """The parameters of the biLM, then those of the softmax."""
+        return [*self.bilm.parameters(), *self.softmax.parameters()]
+
+    def start_from(self, bilm: BiLM, softmax: Softmax) -> None:
+        """Start from trained weights, but with a new optimiser and from the beginning of the text."""
+        self.bilm.load_state_dict(bilm.state_dict())
+        self.softmax.load_state_dict(softmax.state_dict())
+
+    def load_newest(self, *, started_from: str | None, from_start: bool) -> None:
+        """Continue from the newest checkpoint, or stay at the start. Raises as `checkpoint_to_resume` does."""
+        found: Checkpoint | None = None
+
+        def find() -> Path | None:
+            nonlocal found
+            found = checkpoint_to_resume(self.run_dir, self.config, started_from=started_from, from_start=from_start)
+            return None if found is None else found.path
+
+        path = self.ranks.from_first(find)  # so that all processes continue from the same one
+        if path is not None:
+            checkpoint = found or read_checkpoint(path, config=self.config)
+            state = fill(checkpoint, bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer)
+            self.state = self.ranks.share_state(state)
+            self.progress = checkpoint.progress
+            self.packers = self._new_packers(self.progress.packers)
+
+    def train(self, on_step: OnStep | None = None) -> None:
+        """Train until the end. SIGTERM to any of the processes ends all of them after a step and a checkpoint.
+
+        on_step: called with the run after each step, once it has been logged, evaluated and saved; an exception from
+            it ends the run, which can be resumed.
+        """
+        config = self.config
+        if self.ranks.first:
+            last_step = self.progress.step
+            keep_records(self.run_dir / METRICS_NAME, lambda record: record.integer("step") <= last_step)
+        source = packed_batches(self.packers, spelling=self.bilm.spelling)
+        log = RunLog(self.run_dir, config, step=self.progress.step, silent=not self.ranks.first)
+        with log, _TerminationSignal() as termination:
+            while not self.progress.finished(config):
+                self._advance(source)
+                log.show_step(self.progress)
+                measured = self._evaluate() if self._evaluation_is_due() else None
+                finished = self.progress.finished(config)
+                if finished or self.progress.step % config.log_every == 0:
+                    log.log_losses(self.progress)
+                    self.progress = self.progress.logged()
+                if measured is not None:
+                    log.log_perplexity(self.progress, measured)
+                terminated = self.ranks.any(termination.received)
+                if finished or terminated or self.progress.step % config.checkpoint_every == 0:
+                    self.save()
+                if on_step is not None:
+                    on_step(self)
+                if terminated and not finished:
+                    self._stop()
+
+    def save(self) -> None:
+        """Write a checkpoint: the first process writes it, with the LSTM states of all.
+
+        Raises DivergenceError, and writes nothing, if it would have a number that is not finite.
+        """
+        state = self.ranks.gather_state(self.state)
+        name = not_finite(bilm=self.bilm, softmax=self.softmax, optimizer=self.optimizer, state=state)
+        if name is not None:  # in all processes, because they have the same weights
+            raise DivergenceError(
+                f"step {self.progress.step}: {name} has a number that is not finite, so training has diverged; "
+                f"{self._how_to_continue()}"
+            )
+        if self.ranks.first:
+            save_checkpoint(
+                self.run_dir,
+                bilm=self.bilm,
+                softmax=self.softmax,
+                optimizer=self.optimizer,
+                state=state,
+                progress=self.progress,
+                keep=self.config.keep_checkpoints,
+                keep_every=self.config.keep_every,
+            )
+
+    def _stop(self) -> NoReturn:
+        if self.ranks.first:
+            step = self.progress.step
+            print(f"\nstopped at step {step}; continue with --resume {quote(str(self.run_dir))}", file=sys.stderr)
+        sys.exit(128 + signal.SIGTERM)
+
+    def _advance(self, source: Iterator[Batch]) -> None:
+        """Make one step on the next batches, and update the progress."""
+        began = time.monotonic()
+        losses = self._one_step([next(source) for _ in range(self.config.accumulate)])
+        self.progress = self.progress.after(
+            losses,
+            num_tokens=self.config.tokens_per_step,
+            seconds=time.monotonic() - began,
+            packers=[packer.state for packer in self.packers],
+        )
+
+    def _one_step(self, group: list[Batch]) -> tuple[float, ...]:
+        """Make one optimiser step on a group of batches; each direction's mean loss over them and all processes."""
+        config = self.config
+        losses, self.state = self.gradients.fill(group, self.state, step=self.progress.step)
+        gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
+        self.ranks.average(gradients)
+        losses = self.ranks.mean(losses)
+        together = self.ranks.device.type != "mps"  # which has no operators on lists of tensors
+        norm = torch.nn.utils.get_total_norm(gradients, foreach=together)
+        if not (all(map(math.isfinite, losses)) and bool(torch.isfinite(norm))):
+            what = self.gradients.not_finite(losses)
+            raise DivergenceError(
+                f"step {self.progress.step}: {what} is not finite, so training has diverged; {self._how_to_continue()}"
+            )
+        if norm > config.clip_norm:
+            torch.nn.utils.clip_grads_with_norm_(self.parameters, config.clip_norm, norm, foreach=together)
+        for settings in self.optimizer.param_groups:
+            settings["lr"] = config.learning_rate_at(self.progress.step)
+        self.optimizer.step()
+        return losses
+
+    def _how_to_continue(self) -> str:
+        if checkpoints(self.run_dir):
+            return f"the last checkpoint in {self.run_dir} is intact: resume it with a lower learning_rate"
+        return f"{self.run_dir} has no checkpoint yet: resume it with a lower learning_rate, from the first step"
+
+    def _evaluation_is_due(self) -> bool:
+        every = self.config.evaluate_every
+        step = self.progress.step
+        due = step == self.config.num_steps or (every > 0 and step % every == 0)
+        return due and (self.run_dir / HELD_OUT_NAME).exists()
+
+    def _evaluate(self) -> Perplexity:
+        """Measure held-out perplexity; the folder `best` gets the weights when it is the lowest so far."""
+        own: Perplexity | None = None
+        if self.ranks.first:
+            own = bilm_perplexity(self.bilm, self.softmax, self.vocabulary, [self.run_dir / HELD_OUT_NAME])
+        measured = self.ranks.broadcast_from_first(own)
+        assert measured is not None
+        if not math.isfinite(measured.mean):
+            raise DivergenceError(
+                f"step {self.progress.step}: the held-out perplexity is not finite, so training has diverged; start "
+                f"again with a lower learning_rate, or resume {self.run_dir} with one, from a checkpoint before its "
+                "loss rose"
+            )
+        self.progress = self.progress.evaluated(measured.mean)
+        if self.ranks.first and self.progress.best.num_evaluations_since == 0:
+            folder = self.run_dir / BEST_DIR
+            folder.mkdir(exist_ok=True)
+            for name in (CONFIG_NAME, VOCABULARY_NAME):
+                publish(self.run_dir / name, folder / name)
+            save_model(folder / WEIGHTS_NAME, self.bilm, self.softmax, step=self.progress.step)
+        return measured
+
+    def _new_packers(self, states: Sequence[PackerState] = ()) -> list[Packer]:
+        own = self.ranks.share(self.config.batch_size)
+        return new_packers(self.shards, self.vocabulary, self.config, own=own, states=states)
 
 
 def _changed(before: PretrainingConfig, settings: Sequence[str]) -> PretrainingConfig:
@@ -163,97 +410,31 @@ def _check_can_train(config: PretrainingConfig, *, has_held_out: bool) -> None:
         require_tensorboard()
 
 
-def begin(
-    record: RunRecord,
-    vocabulary: Vocabulary,
-    run_dir: Path,
-    *,
-    held_out: Sequence[Path] = (),
-    start: tuple[BiLM, Softmax] | None = None,
-    device: str | None = None,
-    on_step: OnStep | None = None,
-) -> Path:
-    """Create a new run, with random weights or those of `start`, and train it to its end. Raises as `pretrain` does."""
-    check_files(record.shards, "shard")
-    check_files(held_out, "held-out text")
-    for path in held_out:
-        if any(path.samefile(shard) for shard in record.shards):
-            warn_caller(f"{path} is a shard as well as held-out text: its perplexity is too low")
-    _check_can_train(record.config, has_held_out=bool(held_out))
-    remains = [path for path in checkpoints(run_dir) if path.name != CUT_SHORT]
-    with join_ranks(find_device(device)) as ranks, ExitStack() as held:
-        ranks.from_first(lambda: held.enter_context(new_run(run_dir, remains=remains, files=WRITTEN)))
-        config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
-        config = ranks.broadcast_from_first(config)  # the measured precision may differ between processes
-        record = replace(record, config=config)
-        record = ranks.from_first(lambda: with_contents(record))
-        check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
-        run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
-        _warn_of_text(run.shards, vocabulary, run.bilm.spelling)
-        ranks.from_first(lambda: check_text(run.shards))
-        sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
-        if ranks.first:
-            shutil.rmtree(run_dir / "checkpoints" / CUT_SHORT, ignore_errors=True)
-            start_writing(run_dir)
-        if start is not None:
-            run.start_from(*start)
-            run.save()  # before config.json, so that a run that can be resumed knows what it started from
-        if ranks.first:
-            create_run(run_dir, record, vocabulary, sentences)
-        ranks.wait()
-        run.train(on_step)
-    return run_dir
+def new_softmax(num_tokens: int, config: PretrainingConfig) -> Softmax:
+    """A softmax over `num_tokens` tokens with random weights, scaled and biased as the config says."""
+    softmax = Softmax(num_tokens=num_tokens, dim=config.bilm.projection_dim)
+    with torch.no_grad():
+        softmax.weight.mul_(config.softmax_scale)
+        if config.zipf_bias:
+            softmax.bias.copy_(log_uniform_probability(torch.arange(num_tokens), num_tokens=num_tokens).log())
+    return softmax
 
 
-def _warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, spelling: Spelling) -> None:
-    """Warn of a vocabulary of another language, or of other tokens, and of tokens that the model does not read whole.
+class _TerminationSignal:
+    """Records SIGTERM, which schedulers send before they kill, instead of ending the process."""
 
-    Raises ValueError for shards without a sentence.
-    """
-    stream = SentenceStream(shards, shuffle=False, num_epochs=1)
-    first = [next(stream), *islice(stream, FIRST_SENTENCES - 1)]
-    tokens = [token for sentence in first for token in sentence]
-    share = sum(token not in vocabulary for token in tokens) / len(tokens)
-    if share > MOST_UNKNOWN:
-        warn_caller(
-            f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
-            "unknown word to the softmax; is it the vocabulary of this text?"
-        )
-    share = spelling.num_cut(tokens) / len(tokens)
-    if share > MOST_CUT:
-        warn_caller(
-            f"{share:.0%} of the first {len(tokens):,} tokens are longer than the {spelling.limit} that the model "
-            "reads, and the rest of each is ignored; a new model with a larger max_characters_per_token reads more"
-        )
+    def __init__(self) -> None:
+        self.received = False
 
+    def __enter__(self) -> _TerminationSignal:
+        self.in_main_thread = threading.current_thread() is threading.main_thread()
+        if self.in_main_thread:  # Python delivers signals to no other thread
+            self.handler_before = signal.signal(signal.SIGTERM, self._receive)
+        return self
 
-def resolved(config: PretrainingConfig, *, num_tokens: int, device: torch.device) -> PretrainingConfig:
-    """Replace the settings that depend on the machine or the vocabulary by definite ones, as the run records them.
+    def __exit__(self, *error: object) -> None:
+        if self.in_main_thread:
+            signal.signal(signal.SIGTERM, self.handler_before)
 
-    `precision="auto"` becomes bfloat16 on GPUs with instructions for it (of NVIDIA's, those since Ampere), and on a CPU
-    that multiplies it at least 1.3 times as fast as float32.
-    If the vocabulary has no more tokens than negatives are to be drawn, the full softmax is used, with a warning.
-    """
-    if config.softmax == "sampled" and config.num_negatives >= num_tokens:
-        warn_caller(
-            f"the vocabulary has {num_tokens:,} tokens and num_negatives is {config.num_negatives:,}: "
-            "training with the full softmax"
-        )
-        config = replace(config, softmax="full")
-    if config.precision != "auto":
-        return config
-    if device.type != "cpu":
-        fast = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    else:
-        fast = _product_seconds(torch.float32) > 1.3 * _product_seconds(torch.bfloat16)
-    return replace(config, precision="bfloat16" if fast else "float32")
-
-
-def _product_seconds(dtype: torch.dtype) -> float:
-    left, right = torch.ones(64, 1024, dtype=dtype), torch.ones(1024, 1024, dtype=dtype)
-    times: list[float] = []
-    for _ in range(20):
-        began = time.perf_counter()
-        torch.mm(left, right)
-        times.append(time.perf_counter() - began)
-    return min(times)
+    def _receive(self, number: int, frame: object) -> None:
+        self.received = True

@@ -11,8 +11,8 @@ from elmokit.files.json_fields import Fields
 from elmokit.pretraining.run_folder import record_of
 
 if TYPE_CHECKING:
-    from elmokit.pretraining.changes import Change
     from elmokit.pretraining.config import PretrainingConfig
+    from elmokit.pretraining.run_folder import Change
     from elmokit.runs.logged_runs import LoggedRun
 
 

@@ -15,9 +15,7 @@ from elmokit.files.locks import lock
 from elmokit.system.messages import FormatError, readable_bytes, refuse_link_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
-
-    Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+    from collections.abc import Generator, Iterable, Mapping
 
 CONFIG_NAME = "config.json"
 METRICS_NAME = "metrics.jsonl"
@@ -128,35 +126,23 @@ def config_text(values: Mapping[str, object], *, format: str, version: int) -> b
     return (json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def read_config(
-    run_dir: Path, *, format: str, version: int, verb: str, earlier: Mapping[int, Upgrade] | None = None
-) -> dict[str, Any]:
+def read_config(run_dir: Path, *, format: str, version: int, verb: str) -> dict[str, Any]:
     """Read what `write_config` wrote, without the format and version.
 
     verb: the elmokit command that creates such runs, for errors.
-    earlier: for each earlier version that can be read too, a function that turns its values into the current ones.
-
-    Raises FileNotFoundError if the folder is not a run, ValueError for another format, a later version, or bad JSON.
+    Raises FileNotFoundError if the folder is not a run, ValueError for another format or version, or bad JSON.
     """
     _check_is_run(run_dir)
     path = run_dir / CONFIG_NAME
-    return checked_config(
-        read_json_object(path), where=path, format=format, version=version, verb=verb, earlier=earlier
-    )
+    return checked_config(read_json_object(path), where=path, format=format, version=version, verb=verb)
 
 
 def checked_config(
-    config: Mapping[str, Any],
-    *,
-    where: str | Path,
-    format: str,
-    version: int,
-    verb: str,
-    earlier: Mapping[int, Upgrade] | None = None,
+    config: Mapping[str, Any], *, where: str | Path, format: str, version: int, verb: str
 ) -> dict[str, Any]:
     """Check a config that was parsed already, as `read_config` does; errors name the file as `where`.
 
-    Raises ValueError for another format or a later version.
+    Raises ValueError for another format or version.
     """
     values = dict(config)
     given = values.pop("format", None)
@@ -165,11 +151,6 @@ def checked_config(
             raise ValueError(f"{where} is of {_WHAT_IT_IS[given]}")
         raise ValueError(f"{where} is not the config of a run that `elmokit {verb}` started")
     found = values.pop("version", None)
-    if earlier and isinstance(found, int) and found in earlier:
-        try:
-            return earlier[found](values)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{where} is not what `elmokit {verb}` writes: {error!r}") from error
     if found != version:
         raise ValueError(f"{where} has version {found}; this elmokit reads version {version}")
     return values

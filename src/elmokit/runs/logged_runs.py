@@ -27,7 +27,7 @@ RUNS_NAME = "runs.jsonl"
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """What a run has written, except its weights. What is made of it can be cached, so nobody changes its contents."""
+    """Config and log of a run. Do not modify: results computed from it are cached."""
 
     name: str
     """Name of the run's folder."""

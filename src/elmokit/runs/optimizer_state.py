@@ -9,7 +9,7 @@ import torch
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from torch import Tensor
@@ -20,7 +20,6 @@ SLOTS = {
     "Adagrad": ("step", "sum"),
     "Adam": ("step", "exp_avg", "exp_avg_sq"),
     "AdamW": ("step", "exp_avg", "exp_avg_sq"),
-    "Muon": ("momentum",),
     "SGD": (),
 }
 """What each optimiser keeps of a parameter: `step` is a number, all others have the parameter's shape."""
@@ -60,27 +59,19 @@ def load_optimizer(optimizer: HasState, tensors: Mapping[str, Tensor]) -> None:
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def expected_optimizer_tensors(
-    parts: Sequence[torch.optim.Optimizer], found: Mapping[str, Tensor], *, every: bool
-) -> dict[str, Tensor]:
+def expected_optimizer_tensors(optimizer: torch.optim.Optimizer, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Tensors of the names and shapes that the optimiser's state has, for `check_tensors`.
 
-    parts: optimisers that have not made a step, the parameters of which are numbered one after the other.
-    found: the tensors that are to be checked.
-    every: every parameter has state; without it, those of which anything is found.
+    optimizer: one that has not made a step.
+    found: the tensors that are to be checked; a parameter of which nothing is found had no state.
     """
-    parameters = [
-        (type(part).__name__, parameter, bool(part.state.get(parameter)))
-        for part in parts
-        for group in part.param_groups
-        for parameter in group["params"]
-    ]
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     numbers = {name.split(".")[1] for name in found if name.startswith(OPTIMIZER_PREFIX)}
     return {
         f"{OPTIMIZER_PREFIX}{index}.{slot}": torch.zeros(()) if slot == "step" else parameter
-        for index, (kind, parameter, has_state) in enumerate(parameters)
-        for slot in SLOTS[kind]
-        if every or has_state or str(index) in numbers
+        for index, parameter in enumerate(parameters)
+        for slot in SLOTS[type(optimizer).__name__]
+        if optimizer.state.get(parameter) or str(index) in numbers
     }
 
 

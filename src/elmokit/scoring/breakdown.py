@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.corpus.stream import SentenceStream
-from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.files.lines import is_read_once
 from elmokit.scoring.perplexity import (
     Perplexity,
@@ -19,7 +18,7 @@ from elmokit.scoring.perplexity import (
     TokenLosses,
     exp_of_loss,
     join_texts,
-    read_with_softmax,
+    read_scorer,
     text_losses,
 )
 from elmokit.system.progress_bar import progress_bar
@@ -120,21 +119,10 @@ def measure_files(
     for path in files:
         if not is_read_once(path):
             next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file now, not after hours
-    bilm, softmax, vocabulary = read_with_softmax(model, weights=weights, device=device)
-    text_warnings = TextWarnings(spelling=bilm.spelling, vocabulary=vocabulary, name=model)
+    scored = read_scorer(model, weights=weights, device=device)
+    vocabulary = scored.vocabulary
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
-        parts = [
-            text_losses(
-                bilm,
-                softmax,
-                vocabulary,
-                [path],
-                carry_state=carry_state,
-                when_done=bar.update,
-                text_warnings=text_warnings,
-            )
-            for path in files
-        ]
+        parts = [text_losses(scored, [path], carry_state=carry_state, when_done=bar.update) for path in files]
     names = [path.name for path in files]
     if len(set(names)) < len(names):
         names = [str(path) for path in files]

@@ -16,31 +16,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from elmokit.corpus.batches import Packer, packed_batches
 from elmokit.corpus.stream import SentenceStream
-from elmokit.elmo.sentences import batches_by_length
+from elmokit.elmo.surprisal import SENTENCES_AT_ONCE, SurprisalModel
 from elmokit.elmo.text_warnings import TextWarnings
 from elmokit.files.atomic import as_paths
 from elmokit.files.lines import is_read_once
 from elmokit.formats.read import read_bilm
-from elmokit.layers.devices import find_device
-from elmokit.layers.full_softmax import full_softmax_losses
-from elmokit.layers.projected_lstm import LSTMState
+from elmokit.layers.devices import find_device, without_autocast
+from elmokit.layers.full_softmax import full_softmax_predictions
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
-from elmokit.model.token_cache import TokenCache
-from elmokit.system.batches import batched
+from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.system.progress_bar import progress_bar
-from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
 
-SENTENCES_AT_ONCE = 4096  # sentences that are read, and sorted by length, together
-SENTENCES_PER_BATCH = 64
 CARRIED_ROWS = 256  # parallel rows of the released tool's evaluation
 
 
@@ -131,25 +126,15 @@ def perplexity(
     not there.
     """
     shards = as_paths(shards)
-    bilm, softmax, vocabulary = read_with_softmax(model, weights=weights, device=device)
-    text_warnings = TextWarnings(spelling=bilm.spelling, vocabulary=vocabulary, name=str(model))
+    scored = read_scorer(model, weights=weights, device=device)
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
-        losses = text_losses(
-            bilm,
-            softmax,
-            vocabulary,
-            shards,
-            carry_state=carry_state,
-            when_done=bar.update,
-            text_warnings=text_warnings,
-        )
-    return losses.perplexity()
+        return text_losses(scored, shards, carry_state=carry_state, when_done=bar.update).perplexity()
 
 
-def read_with_softmax(
+def read_scorer(
     model: str | Path, *, weights: str | Path | None = None, device: str | torch.device | None = None
-) -> tuple[BiLM, Softmax, Vocabulary]:
-    """A stored biLM in eval mode, its softmax and its vocabulary. Raises ValueError when it lacks one of the latter.
+) -> SurprisalModel:
+    """A stored biLM with its softmax and vocabulary. Raises ValueError when it lacks one of the latter.
 
     device: by default the GPU if there is one. Raises ValueError, before the model is read, for one that is not there.
     """
@@ -158,64 +143,65 @@ def read_with_softmax(
     assert softmax is not None  # or it could not have been read
     if vocabulary is None:
         raise ValueError(f"{model} has no vocabulary; perplexity needs the one that it was trained with")
-    return bilm.to(on_device), softmax.to(on_device), vocabulary
+    text_warnings = TextWarnings(spelling=bilm.spelling, vocabulary=vocabulary, name=str(model))
+    return SurprisalModel(_packed(bilm.to(on_device)), softmax, vocabulary, text_warnings)
 
 
 def bilm_perplexity(
     bilm: BiLM, softmax: Softmax, vocabulary: Vocabulary, shards: Sequence[Path], *, carry_state: bool = False
 ) -> Perplexity:
-    """Perplexity of a model in memory; see `perplexity`."""
-    return text_losses(bilm, softmax, vocabulary, shards, carry_state=carry_state).perplexity()
+    """Perplexity of a model in memory, in any mode; see `perplexity`."""
+    scored = SurprisalModel(_packed(bilm), softmax, vocabulary)
+    return text_losses(scored, shards, carry_state=carry_state).perplexity()
 
 
 def text_losses(
-    bilm: BiLM,
-    softmax: Softmax,
-    vocabulary: Vocabulary,
+    scored: SurprisalModel,
     shards: Sequence[Path],
     *,
     carry_state: bool = False,
     when_done: Callable[[int], object] | None = None,
-    text_warnings: TextWarnings | None = None,
 ) -> TextLosses:
-    """Losses of a model in memory, by direction and target.
+    """Losses of a text, by direction and target.
 
-    when_done: called with the number of predictions of each batch.
-    text_warnings: looks at the text, with carried state only at its start: words that the model has never read are UNK,
-        which may be easy to predict.
+    when_done: called with numbers of predictions that have been made.
+    With carried state, the model's warnings are about the start of the text alone: words that the model has never read
+    are UNK, which may be easy to predict.
     Raises ValueError when the text is empty, and for state that is carried through a pipe, which can be read only once.
     """
     if carry_state and (piped := [path for path in shards if is_read_once(path)]):
         raise ValueError(
             f"{piped[0]} can be read only once, and carried state needs it for each direction; give a file"
         )
-    sums = [_Sum(len(vocabulary)) for _ in range(bilm.config.num_directions)]
+    sums = [_Sum(len(scored.vocabulary)) for _ in scored.packed.lstms]
     num_sentences: int | None = None
 
-    def add(direction: int, hidden: Float[Tensor, "N D"], targets: Int[Tensor, " N"]) -> None:
-        sums[direction].add(full_softmax_losses(hidden, softmax, targets=targets), targets)
+    def add(direction: int, losses: Float[Tensor, " N"], targets: Int[Tensor, " N"]) -> None:
+        sums[direction].add(losses, targets)
         if direction == 0 and when_done is not None:
             when_done(len(targets))
 
-    with torch.no_grad():
-        if carry_state:
-            if text_warnings is not None:
-                text_warnings.check(list(islice(_sentences(shards), SENTENCES_AT_ONCE)))
-            for batch in _carried(bilm, vocabulary, shards):
-                add(*batch)
-        else:
-            num_sentences = 0
-            encode = TokenCache(bilm.char_encoder, spelling=bilm.spelling)
-            for sentences in batched(_sentences(shards), size=SENTENCES_AT_ONCE):
-                num_sentences += len(sentences)
-                if text_warnings is not None:
-                    text_warnings.check(sentences)
-                for batch in _alone(bilm, encode, vocabulary, sentences):
-                    add(*batch)
+    if carry_state:
+        if scored.text_warnings is not None:
+            scored.text_warnings.check(list(islice(_sentences(shards), SENTENCES_AT_ONCE)))
+        weight = scored.softmax.weight
+        rows = torch.arange(CARRIED_ROWS, device=weight.device)
+        with torch.inference_mode(), without_autocast(weight.device):
+            for direction, hidden, targets in _carried(scored.packed, scored.vocabulary, shards):
+                found = full_softmax_predictions(
+                    hidden.to(weight.dtype), scored.softmax, contexts=rows, targets=targets
+                )
+                add(direction, found.losses, targets)
+    else:
+        num_sentences = 0
+        for sentences, sides in scored.predict(_sentences(shards)):
+            num_sentences += len(sentences)
+            for direction, side in sides.items():
+                add(direction, side.found.losses, side.targets)
     if not sums[0].counts.any():
         missing = f"at least {CARRIED_ROWS} tokens with carried state" if carry_state else "at least one sentence"
         raise ValueError(f"{', '.join(map(str, shards))}: too little text; expected {missing}")
-    return TextLosses(tuple(direction.result() for direction in sums), vocabulary, num_sentences, carry_state)
+    return TextLosses(tuple(direction.result() for direction in sums), scored.vocabulary, num_sentences, carry_state)
 
 
 def join_texts(parts: Sequence[TextLosses]) -> TextLosses:
@@ -264,44 +250,24 @@ def _sentences(shards: Sequence[Path]) -> SentenceStream:
     return SentenceStream(shards, shuffle=False, num_epochs=1)
 
 
-def _alone(
-    bilm: BiLM, encode: TokenCache, vocabulary: Vocabulary, sentences: list[list[str]]
-) -> Iterator[tuple[int, Float[Tensor, "N D"], Int[Tensor, " N"]]]:
-    """(direction, top activations, targets) of sentences that each start from zeros, batched by length."""
-    dim = bilm.config.projection_dim
-    bounded = [[BEGIN_SENTENCE, *sentence, END_SENTENCE] for sentence in sentences]
-    for batch in batches_by_length([len(sentence) for sentence in bounded], batch_size=SENTENCES_PER_BATCH):
-        group = [bounded[index] for index in batch]
-        output = bilm.contextualise(*encode(group))
-        top = output.layers[-1]
-        targets = nn.utils.rnn.pad_sequence(
-            [torch.from_numpy(vocabulary.ids(sentence)) for sentence in group], batch_first=True
-        ).to(top.device)
-        inside = output.mask[:, 1:]  # forward: position k predicts k + 1; backward: position k + 1 predicts k
-        yield 0, top[:, :-1, :dim][inside], targets[:, 1:][inside]
-        if bilm.config.bidirectional:
-            yield 1, top[:, 1:, dim:][inside], targets[:, :-1][inside]
+def _packed(bilm: BiLM) -> PackedBiLM:
+    weights = {name: tensor.float() for name, tensor in bilm.state_dict().items()}
+    return PackedBiLM(bilm.config, weights, spelling=bilm.spelling)
 
 
 def _carried(
-    bilm: BiLM, vocabulary: Vocabulary, shards: Sequence[Path]
-) -> Iterator[tuple[int, Float[Tensor, "N D"], Int[Tensor, " N"]]]:
+    packed: PackedBiLM, vocabulary: Vocabulary, shards: Sequence[Path]
+) -> Iterator[tuple[int, Float[Tensor, "B D"], Int[Tensor, " B"]]]:
     """(direction, top activations, targets) of parallel rows, one token per step, whose states are never reset."""
-    lstms = [lstm for lstm in (bilm.forward_lstm, bilm.backward_lstm) if lstm is not None]
     packers = [
-        Packer(
-            _sentences(shards),
-            vocabulary,
-            batch_size=CARRIED_ROWS,
-            bptt_steps=1,
-            backward=index == 1,
-        )
-        for index in range(len(lstms))
+        Packer(_sentences(shards), vocabulary, batch_size=CARRIED_ROWS, bptt_steps=1, backward=index == 1)
+        for index in range(len(packed.lstms))
     ]
-    states: list[list[LSTMState] | None] = [None] * len(lstms)
-    device = bilm.char_encoder.embedding.weight.device
-    for batch in packed_batches(packers, spelling=bilm.spelling):
-        tokens = bilm.encode_tokens(torch.from_numpy(batch.character_ids).to(device))
-        for index, (lstm, part) in enumerate(zip(lstms, batch.directions, strict=True)):
-            outputs, states[index] = lstm(tokens[torch.from_numpy(part.tokens).to(device)], states[index])
-            yield index, outputs[-1].flatten(0, 1), torch.from_numpy(part.targets).flatten().to(device)
+    states = packed.zero_state(CARRIED_ROWS)
+    device = packed.char_encoder.embedding.weight.device
+    for batch in packed_batches(packers, spelling=packed.token_cache.spelling):
+        tokens = packed.char_encoder(torch.from_numpy(batch.character_ids).to(device))
+        for index, (lstm, part) in enumerate(zip(packed.lstms, batch.directions, strict=True)):
+            which = torch.from_numpy(part.tokens).flatten().to(device)
+            outputs = lstm(tokens, which, [CARRIED_ROWS], states[index])  # the state is overwritten
+            yield index, outputs[-1], torch.from_numpy(part.targets).flatten().to(device)

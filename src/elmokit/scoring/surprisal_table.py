@@ -1,7 +1,7 @@
 """Tables of surprisal: a row for each token, word or sentence of a text file.
 
 The first four columns are those of lm-zoo (Gauthier et al., 2020), so that SyntaxGym and scripts in R read the tables
-as they are. NA stands where there is nothing to predict.
+as they are. NA marks positions without a prediction.
 """
 
 from __future__ import annotations

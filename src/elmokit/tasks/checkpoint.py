@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from elmokit.files.json_fields import Fields, parse_json_object
@@ -23,21 +24,80 @@ from elmokit.runs.optimizer_state import (
     tensors_under,
 )
 from elmokit.runs.tensor_files import read_tensors, write_tensors
-from elmokit.tasks.old_runs import current_tensors
-from elmokit.tasks.progress import TaskProgress
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
     import torch
     from torch import Tensor
 
+    from elmokit.tasks.config import TrainingConfig
     from elmokit.tasks.task_model import TaskModel
 
 MODEL_PREFIX = "model."
 AVERAGE_PREFIX = "average."
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Wall-clock and CPU seconds from an arbitrary start; only differences are meaningful."""
+
+    seconds: float
+    processor_seconds: float
+
+    @classmethod
+    def now(cls) -> Clock:
+        """Read both clocks."""
+        return cls(time.monotonic(), time.process_time())
+
+
+@dataclass(frozen=True)
+class TaskProgress:
+    """How far a run has come, and how well it went."""
+
+    epoch: int = 0
+    """Number of finished epochs."""
+    step: int = 0
+    """Number of optimiser steps so far."""
+    rate_factor: float = 1.0
+    """Factor on the learning rate, from halving it."""
+    epochs_since_halving: int = 0
+    """Epochs without a better score since the best one or the last halving."""
+    best_epoch: int = 0
+    """Number of the epoch with the best score, counted from 1."""
+    best_score: float | None = None
+    """Best score on the development set; None before the first epoch."""
+    seconds: float = 0.0
+    """Wall-clock seconds of training and evaluating."""
+    processor_seconds: float = 0.0
+    """CPU seconds of the same, of all threads; they exclude other programs."""
+
+    def after(self, score: float, *, config: TrainingConfig, step: int, began: Clock) -> TaskProgress:
+        """The progress after one more epoch, which began at `began` and reached that score on the development set."""
+        now = Clock.now()
+        done = replace(
+            self,
+            epoch=self.epoch + 1,
+            step=step,
+            seconds=self.seconds + now.seconds - began.seconds,
+            processor_seconds=self.processor_seconds + now.processor_seconds - began.processor_seconds,
+        )
+        if self.best_score is None or score > self.best_score:
+            return replace(done, best_epoch=done.epoch, best_score=score, epochs_since_halving=0)
+        waited = self.epochs_since_halving + 1
+        if config.halve_after and waited >= config.halve_after:
+            return replace(done, epochs_since_halving=0, rate_factor=self.rate_factor / 2)
+        return replace(done, epochs_since_halving=waited)
+
+    def converged(self, config: TrainingConfig) -> bool:
+        """Whether the score has not improved for `patience` epochs, after at least `min_steps` steps."""
+        return self.epoch - self.best_epoch >= config.patience and self.step >= config.min_steps
+
+    def finished(self, config: TrainingConfig) -> bool:
+        """Whether the last epoch is done, or the run has converged."""
+        return self.epoch >= config.max_epochs or self.converged(config)
 
 
 @dataclass(frozen=True)
@@ -46,7 +106,6 @@ class Checkpoint:
 
     progress: TaskProgress
     weights: dict[str, Tensor]
-    """By the names of today."""
     average: list[Tensor]
     """Values of the moving average; empty without one."""
     optimizer: dict[str, Tensor]
@@ -83,10 +142,11 @@ def read_checkpoint(
     progress = read_progress(path)
     tensors = read_tensors(path).tensors
     others = {name: tensor for name, tensor in tensors.items() if not name.startswith(MODEL_PREFIX)}
-    weights = _checked_weights(path, tensors_under(MODEL_PREFIX, tensors), model)
-    check_tensors(path, others, _named(average) | expected_optimizer_tensors((optimizer,), others, every=False))
+    weights = tensors_under(MODEL_PREFIX, tensors)
+    check_tensors(path, weights, model.state_dict())
+    check_tensors(path, others, _named(average) | expected_optimizer_tensors(optimizer, others))
     if progress.best_epoch:
-        _checked_weights(run_dir / BEST_FILE, read_tensors(run_dir / BEST_FILE).tensors, model)
+        check_tensors(run_dir / BEST_FILE, read_tensors(run_dir / BEST_FILE).tensors, model.state_dict())
     return Checkpoint(progress, weights, [others.pop(name) for name in _named(average)], others)
 
 
@@ -120,12 +180,6 @@ def nothing_changed() -> Generator[None]:
 
 def _named(average: Sequence[Tensor]) -> dict[str, Tensor]:
     return {f"{AVERAGE_PREFIX}{index}": tensor for index, tensor in enumerate(average)}
-
-
-def _checked_weights(path: Path, tensors: Mapping[str, Tensor], model: TaskModel) -> dict[str, Tensor]:
-    weights = current_tensors(tensors, model.inputs.config)
-    check_tensors(path, weights, model.state_dict())
-    return weights
 
 
 def _last_logged_epoch(log: Path) -> int:

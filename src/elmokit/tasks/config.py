@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.runs.settings import change_settings, check_known
 from elmokit.text.corpora.cells import whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from elmokit.files.json_fields import Fields
 
@@ -95,9 +95,7 @@ class InputConfig:
         object.__setattr__(self, "character_filters", pairs)
         if self.max_characters > MAX_CHARACTERS:
             raise ValueError(f"max_characters is {self.max_characters}; expected at most {MAX_CHARACTERS}")
-        for name in ("word_dim", "min_word_count", "num_extra_words", "character_dim"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
+        check_bounds(self, counts=("word_dim", "min_word_count", "num_extra_words", "character_dim"))
         widest = max((width for width, _ in pairs), default=1)
         if not pairs or min(min(pair) for pair in pairs) < 1 or self.max_characters < max(widest, 3):
             raise ValueError(
@@ -173,19 +171,15 @@ class TrainingConfig:
         for name in ("learning_rate", "decay", "adadelta_epsilon"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
-        for name in ("batch_size", "max_epochs", "patience", "decay_steps"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
         amounts = ("halve_after", "clip_norm", "clip_value", "weight_decay", "seed")
-        for name in (*amounts, "max_train_examples", "max_dev_examples", "min_steps", "min_epoch_steps"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must not be negative")
+        check_bounds(
+            self,
+            positive=("batch_size", "max_epochs", "patience", "decay_steps"),
+            counts=(*amounts, "max_train_examples", "max_dev_examples", "min_steps", "min_epoch_steps"),
+            rates=("average_decay", "dev_share"),
+        )
         if self.seed > MAX_SEED:
             raise ValueError(f"seed is {self.seed}; expected at most {MAX_SEED}")
-        if not 0 <= self.average_decay < 1:
-            raise ValueError(f"average_decay is {self.average_decay}; it must be at least 0 and below 1")
-        if not 0 <= self.dev_share < 1:
-            raise ValueError(f"dev_share is {self.dev_share}; it must be at least 0 and below 1")
         if not 0 < self.train_share <= 1:
             raise ValueError(f"train_share is {self.train_share}; it must be above 0 and at most 1")
 
@@ -234,6 +228,28 @@ def with_settings(config: TaskConfig, settings: Sequence[str]) -> TaskConfig:
     return TaskConfig(**changed | {"inputs": replace(changed["inputs"], elmo=elmo)})
 
 
+def until_converged(recipe: Callable[[], TaskConfig]) -> TaskConfig:
+    """A recipe without its schedule, trained until the score on the development set stops improving; numbers are ours.
+
+    The rate is constant, then halved after each two epochs without a better score; five such epochs end the run. An
+    epoch has at least 100 steps and a run 1,000, so that a small training set is not left after a handful of updates.
+    `max_epochs` is a bound that a run should not meet; its log says if it did. The development scores are those of
+    examples spread evenly over the set.
+    """
+    config = recipe()
+    training = replace(
+        config.training,
+        max_epochs=100,
+        patience=5,
+        min_steps=1_000,
+        min_epoch_steps=100,
+        halve_after=2,
+        decay=1.0,
+        spread_dev=True,
+    )
+    return replace(config, training=training)
+
+
 def config_to_json(config: TaskConfig) -> dict[str, Any]:
     """Nested dictionaries of `model`, `inputs` and `training`."""
     return dataclasses.asdict(config)
@@ -269,3 +285,27 @@ def _with_elmo(elmo: ElmoInput | None, settings: Sequence[str]) -> ElmoInput | N
     if position in (None, "none"):
         return None
     return change_settings({"elmo": elmo or ElmoInput()}, [f"elmo.position={position}", *fields])["elmo"]
+
+
+def check_bounds(
+    config: Any, *, positive: Sequence[str] = (), counts: Sequence[str] = (), rates: Sequence[str] = ()
+) -> None:
+    """Check fields of a config; one that is a tuple is checked number by number.
+
+    positive: fields of at least 1; counts: of at least 0; rates: of dropout, at least 0 and below 1.
+    Raises ValueError, naming the field, its value and what is expected.
+    """
+    for name in positive:
+        if min(_numbers(config, name)) < 1:
+            raise ValueError(f"{name} is {getattr(config, name)}; expected at least 1")
+    for name in counts:
+        if min(_numbers(config, name)) < 0:
+            raise ValueError(f"{name} is {getattr(config, name)}; it must not be negative")
+    for name in rates:
+        if not all(0 <= rate < 1 for rate in _numbers(config, name)):
+            raise ValueError(f"{name} is {getattr(config, name)}; expected at least 0 and below 1")
+
+
+def _numbers(config: Any, name: str) -> tuple[float, ...]:
+    value: object = getattr(config, name)
+    return cast("tuple[float, ...]", value) if isinstance(value, tuple) else (cast("float", value),)

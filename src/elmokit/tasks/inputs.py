@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from elmokit.elmo.embedding import ElmoEmbedding
 from elmokit.layers.char_encoder import CharEncoder
-from elmokit.tasks.words import WordEmbedding
+from elmokit.tasks.word_table import WordEmbedding
 from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
 from elmokit.text.characters import character_ids
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from elmokit.model.bilm import BiLM
     from elmokit.model.frozen_layers import FrozenLayers
     from elmokit.tasks.config import ElmoInput, InputConfig
-    from elmokit.tasks.words import WordTable
+    from elmokit.tasks.word_table import WordTable
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class EncodedTokens:
 
 
 class TokenInputs(nn.Module):
-    """Token lists -> `EncodedTokens`. Created from a config by `tasks/resources.py`, which opens the files it needs.
+    """Token lists -> `EncodedTokens`. Created from a config by `tasks/open_inputs.py`, which opens the files it needs.
 
     words: the words with their vectors; None for a config without word vectors.
     elmo: layers that do not change, or the biLM itself, which is then trained; None for a config without ELMo.

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 import torch
 from torch import nn
 
+from elmokit.layers.scalar_mix import ScalarMix, SingleLayer
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
 from elmokit.runs.optimizer_state import DivergenceError, load_optimizer
 from elmokit.runs.tensor_files import write_tensors
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.batching import predict_all, training_batches
-from elmokit.tasks.checkpoint import nothing_changed, read_checkpoint, write_checkpoint
+from elmokit.tasks.checkpoint import Clock, TaskProgress, nothing_changed, read_checkpoint, write_checkpoint
 from elmokit.tasks.moving_average import MovingAverage
-from elmokit.tasks.optimizer import new_optimizer
-from elmokit.tasks.progress import Clock, TaskProgress
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
 from elmokit.tasks.task import E, P
 
@@ -51,7 +50,7 @@ class TaskTraining(Generic[E, P]):
         self.dev = dev
         self.run_dir = run_dir
         self.progress = TaskProgress()
-        self.optimizer = new_optimizer(self.model, config)
+        self.optimizer = _new_optimizer(self.model, config)
         self.parameters = [value for value in self.model.parameters() if value.requires_grad]
         self.cuda_devices = list({value.device for value in self.parameters if value.is_cuda})
         self.average = MovingAverage(self.parameters, config)
@@ -188,3 +187,26 @@ class TaskTraining(Generic[E, P]):
             f"epoch {self.progress.epoch + 1}, step {step}: {what} is not finite, so training has diverged; start "
             "another run with a lower learning_rate, or clip the gradient (clip_norm)"
         )
+
+
+def _new_optimizer(module: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
+    """The optimiser of the weights that are trained. Mixes do not decay, nor do biases without `decay_biases`."""
+    undecayed = {
+        id(value)
+        for part in module.modules()
+        if isinstance(part, ScalarMix | SingleLayer)
+        for value in part.parameters()
+    }
+    if not config.decay_biases:
+        undecayed |= {id(value) for value in module.parameters() if value.ndim < 2}
+    trained = [value for value in module.parameters() if value.requires_grad]
+    groups: list[dict[str, Any]] = [
+        {"params": [value for value in trained if id(value) not in undecayed], "weight_decay": config.weight_decay},
+        {"params": [value for value in trained if id(value) in undecayed], "weight_decay": 0.0},
+    ]
+    if config.optimizer == "adadelta":
+        return torch.optim.Adadelta(groups, lr=config.learning_rate, rho=0.95, eps=config.adadelta_epsilon)
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=config.learning_rate)
+    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
+    return kind(groups, lr=config.learning_rate, fused=True)

@@ -92,7 +92,7 @@ def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> list[E]:
 
 def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> tuple[Reading[E], Reading[E]]:
     """Training and development set of the same files, by `dev_share`; each is read in its own way."""
-    group = task.group or partial(_own_sentences, task)
+    group = task.keep_together or partial(_own_sentences, task)
     dev = read_files(task, files, config.model, name="training and development files")
     train = read_files(task, files, config.model, name="train", training=True)
     groups = list(dict.fromkeys(map(group, dev.examples)))

@@ -12,7 +12,6 @@ from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_c
 from elmokit.system.messages import FormatError, shown
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, config_from_json, config_to_json
-from elmokit.tasks.old_runs import from_version_1
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -87,14 +86,13 @@ def read_record(run_dir: Path, task: Task[Any, Any] | None = None) -> TaskRecord
     task: the run's task, if it is not one of `TASKS`.
     Raises FileNotFoundError if the folder is not a run, ValueError for a run of another kind or of a later version.
     """
-    values = read_config(run_dir, format=TASK_FORMAT, version=VERSION, verb="train", earlier={1: from_version_1})
+    values = read_config(run_dir, format=TASK_FORMAT, version=VERSION, verb="train")
     return _record(values, run_dir / CONFIG_NAME, task)
 
 
 def record_of(config: Mapping[str, Any], where: str | Path) -> TaskRecord:
     """The record of a config.json that was parsed already. Raises ValueError, naming `where`, as `read_record` does."""
-    earlier = {1: from_version_1}
-    values = checked_config(config, where=where, format=TASK_FORMAT, version=VERSION, verb="train", earlier=earlier)
+    values = checked_config(config, where=where, format=TASK_FORMAT, version=VERSION, verb="train")
     return _record(values, where, None)
 
 

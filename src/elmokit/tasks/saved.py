@@ -16,12 +16,12 @@ from elmokit.system.messages import shown
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
-from elmokit.tasks.prediction import shortened
+from elmokit.tasks.open_inputs import check_elmo, read_elmo
 from elmokit.tasks.reading import label_names, read_files, report_foreign_labels
-from elmokit.tasks.resources import check_elmo, read_elmo
 from elmokit.tasks.run_folder import BEST_FILE, IF_MODEL_MOVED, named_by, read_record, with_elmo_model
+from elmokit.tasks.task import shortened
 from elmokit.tasks.weights import check_shapes, new_model, read_weights
-from elmokit.tasks.words import load_word_table
+from elmokit.tasks.word_table import load_word_table
 from elmokit.text.corpora.cells import UnlabelledError
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class TrainedTask:
         if kind == "data":
             with reading:
                 examples: Iterable[Any] = self._read_data(path)
-            if self.task.to_predict is not None:
-                examples = [self.task.to_predict(example) for example in examples]
+            if self.task.without_labels is not None:
+                examples = [self.task.without_labels(example) for example in examples]
         else:
             examples = self._read_lines(path, kind)
         for pair in self._predictions(examples):
@@ -243,5 +243,5 @@ def load_task(
     check_elmo(record, elmo, folder)
     check_shapes(folder / BEST_FILE, task, record, words, elmo)
     model = new_model(task, record, words, elmo, device=device)
-    model.load_state_dict(read_weights(folder / BEST_FILE, record))
+    model.load_state_dict(read_weights(folder / BEST_FILE))
     return TrainedTask(task, record, model.eval())

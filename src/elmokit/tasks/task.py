@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from elmokit.tasks.config import Splits
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from elmokit.tasks.config import TaskConfig
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.prediction import Prediction
     from elmokit.tasks.task_model import TaskModel
 
 E = TypeVar("E")  # an example, as a reader gives it: for instance a sentence with its tags
 P = TypeVar("P")  # a prediction for one example
+_MOST_CHARACTERS = 60
 
 
 @dataclass
@@ -27,6 +27,15 @@ class Reading(Generic[E]):
 
     examples: list[E]
     skipped: Counter[str] = field(default_factory=lambda: Counter[str]())
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What users get for an example: the interface of the tasks' own frozen dataclasses of lists, texts and numbers."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that `elmokit predict --format json` writes."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -75,11 +84,11 @@ class Task(Generic[E, P]):
     """Turns an example and its prediction into what users get: a frozen dataclass, or its JSON object."""
     unlabelled_fields: str = "tokens"
     """Fields of a JSON object that `from_json` takes, for an error of data without labels."""
-    to_predict: Callable[[E], E] | None = None
+    without_labels: Callable[[E], E] | None = None
     """Makes an example of a file into one that asks for something, if it has no labels; None if all examples do."""
     symbols_are_labels: bool = True
     """Whether nothing can be right in data with none of the symbols; false for genres."""
-    group: Callable[[E], Hashable] | None = None
+    keep_together: Callable[[E], Hashable] | None = None
     """What an example shares with others that must not be apart in training and development sets, such as its document;
     None if that is the sentences themselves."""
     blocks: TextBlocks[E, P] | None = None
@@ -129,3 +138,13 @@ def recipe_config(task: Task[Any, Any], name: str) -> TaskConfig:
     if name not in task.recipes:
         raise ValueError(f"unknown recipe {name!r} of {task.name}; expected one of {', '.join(task.recipes)}")
     return task.recipes[name]()
+
+
+def shortened(text: str) -> str:
+    """The text in quotes, cut to be read at a glance."""
+    return repr(text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 3]}...")
+
+
+def shown_labels(label: str, probabilities: dict[str, float]) -> str:
+    """The label and its probability, as a `repr` shows them."""
+    return f"{label} ({probabilities[label]:.1%})"

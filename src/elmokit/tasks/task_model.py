@@ -1,16 +1,21 @@
-"""The interface between the loop and a task's model."""
+"""What the loop expects of a task's model, and what the models that give labels have in common."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
+import torch
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
+
+from elmokit.system.messages import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from jaxtyping import Float
+    from jaxtyping import Float, Int
     from torch import Tensor
 
     from elmokit.tasks.inputs import TokenInputs
@@ -32,3 +37,48 @@ class TaskModel(nn.Module, ABC):
     @abstractmethod
     def predict(self, examples: Sequence[Any]) -> list[Any]:
         """One prediction per example, which does not depend on the labels in the examples."""
+
+
+@dataclass(frozen=True)
+class LabelPrediction:
+    """The most probable label of an example, and the probability of each label."""
+
+    label: str
+    probabilities: dict[str, float]
+
+
+class Labels:
+    """The labels that a model can give, in the order of its scores."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+        self.ids = {name: index for index, name in enumerate(names)}
+
+    def ids_of(self, examples: Sequence[Any], *, described: Callable[[Any], str]) -> Int[Tensor, " B"]:
+        """Indices of the examples' labels. Raises ValueError for an example without a label, or with an unknown one."""
+        labels = [example.label for example in examples]
+        for example, label in zip(examples, labels, strict=True):
+            if label not in self.ids:
+                raise ValueError(
+                    f"{described(example)} has the label {label!r}; the labels are {', '.join(self.names)}"
+                )
+        return torch.tensor([self.ids[label] for label in labels])
+
+    def ids_of_tags(self, examples: Sequence[Any]) -> Int[Tensor, "B T"]:
+        """Indices of the examples' tags, 0 at padding. Raises ValueError for an unknown tag, or not one per token."""
+        for example in examples:
+            text = quoted(" ".join(example.tokens))
+            if len(example.tags) != len(example.tokens):
+                raise ValueError(
+                    f"{text} has {len(example.tokens)} tokens but {len(example.tags)} tags; expected one for each"
+                )
+            if unknown := [tag for tag in example.tags if tag not in self.ids]:
+                raise ValueError(f"{text} has the tag {unknown[0]!r}; the labels are {', '.join(self.names)}")
+        rows = [torch.tensor([self.ids[tag] for tag in example.tags], dtype=torch.long) for example in examples]
+        return pad_sequence(rows, batch_first=True)
+
+    def predictions(self, scores: Float[Tensor, "B K"]) -> list[LabelPrediction]:
+        """The most probable label of each row of scores."""
+        rows = cast("list[list[float]]", scores.softmax(dim=1).tolist())
+        probabilities = [dict(zip(self.names, row, strict=True)) for row in rows]
+        return [LabelPrediction(max(each, key=each.__getitem__), each) for each in probabilities]

@@ -15,12 +15,19 @@ from elmokit.system.messages import shown
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.checkpoint import MODEL_PREFIX, nothing_changed
 from elmokit.tasks.config import Splits, with_settings
-from elmokit.tasks.default_recipe import config_and_data
-from elmokit.tasks.finish import finish
+from elmokit.tasks.final_scores import finish
 from elmokit.tasks.loop import TaskTraining
-from elmokit.tasks.reading import TaskExamples, dev_in_use, digest, read_data, report_foreign_labels, sentences_of
-from elmokit.tasks.resources import check_elmo, frozen_layers, read_elmo, read_words, with_word_dim
-from elmokit.tasks.run_data import absolute_model, absolute_splits, check_is_unchanged, find_data, moved
+from elmokit.tasks.moved_files import absolute_model, absolute_splits, check_is_unchanged, find_data, moved
+from elmokit.tasks.open_inputs import check_elmo, frozen_layers, read_elmo, read_words, with_word_dim
+from elmokit.tasks.reading import (
+    TaskExamples,
+    dev_in_use,
+    digest,
+    read_data,
+    report_foreign_labels,
+    sentences_of,
+    with_development_set,
+)
 from elmokit.tasks.run_folder import (
     BEST_FILE,
     CHECKPOINT_FILE,
@@ -31,9 +38,10 @@ from elmokit.tasks.run_folder import (
     read_record,
     write_record,
 )
-from elmokit.tasks.task import E, P
+from elmokit.tasks.task import E, P, recipe_config
 from elmokit.tasks.weights import check_shapes, new_model
-from elmokit.tasks.words import VECTORS_FILE, WORDS_FILE, load_word_table, save_word_table
+from elmokit.tasks.word_table import VECTORS_FILE, WORDS_FILE, load_word_table, save_word_table
+from elmokit.text.scripts import script_counts
 from elmokit.vectors.vector_file_layers import StoredLayers
 
 if TYPE_CHECKING:
@@ -43,9 +51,10 @@ if TYPE_CHECKING:
     from elmokit.model.frozen_layers import FrozenLayers
     from elmokit.tasks.config import TaskConfig
     from elmokit.tasks.task import Task
-    from elmokit.tasks.words import WordTable
+    from elmokit.tasks.word_table import WordTable
 
 EXAMPLES_FOR_SCALES = 500
+EXAMPLES_FOR_SCRIPT = 200
 NO_TEST_FILE = "the data have no test file to score"
 RESUMABLE = ("max_epochs", "patience", "min_steps")
 """Settings that may change when a run is resumed."""
@@ -65,7 +74,7 @@ def train(
     """Train on a folder's files, or on those that `data` names, into a new run folder; returns that folder.
 
     data: a `Splits` without a development file sets a tenth of the training files apart (see `dev_share`).
-    config: all settings; None is the recipe `cpu`, or a Korean one for data in Hangul (see `config_and_data`).
+    config: all settings; None is the recipe `cpu`, which refuses training data that is mostly in Hangul.
     settings: changes of that recipe, written as `field=value`.
     test: score the test files at the end. Settings are chosen by the development set, so this is for the last run.
         Without it, the test files only add their words to those whose vectors are kept (see `new_word_table`).
@@ -81,7 +90,11 @@ def train(
         splits = find_data(task, data)
         if test and not splits.test:
             raise ValueError(f"{NO_TEST_FILE}; name one, or leave out --test, or test=True")
-        config, examples = config_and_data(task, splits, config, settings)
+        chosen = with_development_set(_chosen(task, config, settings), splits)
+        examples = read_data(task, splits, chosen)
+        if config is None:
+            _refuse_hangul(task, examples.train)
+        config = chosen
         symbols = task.symbols(examples.train)
         report_foreign_labels(task, examples.dev, symbols, name="the development set")
         if test:
@@ -158,6 +171,27 @@ def resume_task(
             write_record(run_dir, record)
         finish(loop, record, examples, new_test_files=record.splits.test != before.splits.test)
     return run_dir
+
+
+def _chosen(task: Task[E, P], config: TaskConfig | None, settings: Sequence[str]) -> TaskConfig:
+    if config is None:
+        return with_settings(recipe_config(task, "cpu"), settings)
+    if settings:
+        raise ValueError("settings change the recipe of a task; with a config, change the config (`task_recipe`)")
+    if not isinstance(config.model, task.model_config):
+        raise ValueError(
+            f"the config is not of {task.name}: its model is a {type(config.model).__name__}; expected a "
+            f"{task.model_config.__name__} (`task_recipe({task.name!r})` makes one)"
+        )
+    return config
+
+
+def _refuse_hangul(task: Task[E, P], examples: Sequence[E]) -> None:
+    some = examples[:EXAMPLES_FOR_SCRIPT]
+    scripts = script_counts(token for example in some for sentence in task.sentences(example) for token in sentence)
+    if 2 * scripts["HANGUL"] > scripts.total():
+        recipe = "--recipe cpu-ko" if "cpu-ko" in task.recipes else "--recipe cpu, with --model mini-ko"
+        raise ValueError(f"the training data is mostly in Hangul; choose {recipe}, or config=task_recipe(...)")
 
 
 def _report_foreign_test_labels(task: Task[E, P], examples: TaskExamples[E], known: Sequence[str]) -> None:

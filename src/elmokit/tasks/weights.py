@@ -11,7 +11,6 @@ from elmokit.layers.devices import find_device, on_meta_device, seeded
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import FormatError
 from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.old_runs import current_tensors
 from elmokit.tasks.task import E, P
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.run_folder import TaskRecord
     from elmokit.tasks.task import Task
     from elmokit.tasks.task_model import TaskModel
-    from elmokit.tasks.words import WordTable
+    from elmokit.tasks.word_table import WordTable
 
 
 def new_model(
@@ -62,8 +61,7 @@ def check_shapes(
     file lacks, has in addition, or has in another shape.
     """
     entries = read_layout(path).tensors.items()
-    shapes = {name.removeprefix(prefix): entry.shape for name, entry in entries if name.startswith(prefix)}
-    found = current_tensors(shapes, record.config.inputs)
+    found = {name.removeprefix(prefix): entry.shape for name, entry in entries if name.startswith(prefix)}
     try:
         with on_meta_device():
             inputs = TokenInputs(record.config.inputs, words=words, elmo=elmo)
@@ -81,8 +79,8 @@ def check_shapes(
             raise FormatError(path, reason, part=f"tensor {name}")
 
 
-def read_weights(path: Path, record: TaskRecord) -> dict[str, Tensor]:
-    """Read the weights in a file, under today's names; `check_shapes` has compared them with the model.
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Read the weights in a file; `check_shapes` has compared them with the model.
 
     Raises FormatError for numbers that are not finite.
     """
@@ -90,4 +88,4 @@ def read_weights(path: Path, record: TaskRecord) -> dict[str, Tensor]:
     for name, tensor in weights.items():
         if not bool(torch.isfinite(tensor).all()):
             raise FormatError(path, "has numbers that are not finite", part=f"tensor {name}")
-    return current_tensors(weights, record.config.inputs)
+    return weights

@@ -115,8 +115,10 @@ def refused(path: Path, part: str | None = None) -> Generator[None]:
     try:
         yield
     except (pyarrow_module("pyarrow").ArrowException, OSError, ValueError) as error:
-        if isinstance(error, FormatError) or (isinstance(error, OSError) and error.errno is not None):
+        if isinstance(error, FormatError):
             raise
+        if isinstance(error, OSError) and error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise FormatError(path, f"cannot be read: {shown(str(error).partition(chr(10))[0])}", part=part) from None
 
 

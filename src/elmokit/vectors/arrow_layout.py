@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.system.messages import FormatError
 from elmokit.text.alignment import token_offsets
 from elmokit.vectors.arrow_groups import (
@@ -31,9 +30,10 @@ from elmokit.vectors.arrow_groups import (
     only_column,
     pyarrow_module,
 )
+from elmokit.vectors.reader import read_about
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from jaxtyping import Float, Float32, Int64
@@ -99,7 +99,9 @@ class TableVectors:
         self._groups = groups
         only_column(groups, ["vectors"])
         self.num_layers, self.dim = _depth_and_width(groups)
-        self.about = _read_about(groups)
+        metadata: dict[bytes, bytes] = groups.schema.metadata or {}
+        about = metadata.get(ABOUT_KEY)
+        self.about = {} if about is None else read_about(groups.path, about, part="elmokit")
         self._ends = np.cumsum(groups.sizes, dtype=np.int64)
         self._last: tuple[int, Float[np.ndarray, "N *L E"], Int64[np.ndarray, " M"]] | None = None
 
@@ -163,7 +165,7 @@ def table_schema(stored: FlatVectors) -> Any:
 
 
 def record_batches(stored: FlatVectors, schema: Any) -> Iterator[Any]:
-    """Record batches of pyarrow, which are the groups of a file. Raises ValueError if the sentences do not fit."""
+    """Record batches of pyarrow, which are the groups of a file."""
     arrow = pyarrow_module("pyarrow")
     texts = None if stored.texts is None else iter(stored.texts.sentences)
     start = 0
@@ -172,7 +174,6 @@ def record_batches(stored: FlatVectors, schema: Any) -> Iterator[Any]:
         columns: dict[str, Any] = {"vectors": _vectors(arrow, stored, start, end)}
         if texts is not None:
             rows = list(islice(texts, end - start))
-            _check_fit(rows, stored.lengths()[start:end].tolist(), start)
             columns["tokens"] = [tokens for _, tokens in rows]
             if "text" in schema.names:
                 columns["text"] = [text for text, _ in rows]
@@ -195,15 +196,6 @@ def _vectors(arrow: Any, stored: FlatVectors, start: int, end: int) -> Any:
     return arrow.ListArray.from_arrays(arrow.array((bounds - bounds[0]).astype(np.int32)), values)
 
 
-def _check_fit(rows: Sequence[tuple[str, list[str]]], lengths: Sequence[int], start: int) -> None:
-    for place, length in enumerate(lengths):
-        if place >= len(rows) or len(rows[place][1]) != length:
-            raise ValueError(
-                f"sentence {start + place} of the text has changed since its {length} vectors were computed; the text "
-                "must stay as it is while it is embedded"
-            )
-
-
 def _depth_and_width(groups: Groups) -> tuple[int | None, int]:
     types = pyarrow_module("pyarrow.types")
     column = groups.schema.field("vectors").type
@@ -220,15 +212,6 @@ def _depth_and_width(groups: Groups) -> tuple[int | None, int]:
             part="column vectors",
         )
     return (sizes[0] if len(sizes) == 2 else None), sizes[-1]
-
-
-def _read_about(groups: Groups) -> dict[str, str]:
-    metadata: dict[bytes, bytes] = groups.schema.metadata or {}
-    about = metadata.get(ABOUT_KEY)
-    if about is None:
-        return {}
-    fields = Fields(groups.path, parse_json_object(about, where=groups.path, part="elmokit"), prefix="elmokit.")
-    return {name: fields.text(name) for name in fields.names}
 
 
 def _first_null(array: Any) -> int:

@@ -17,6 +17,7 @@ from elmokit.files.hdf5_output import new_hdf5
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from jaxtyping import Float32, Int64
@@ -36,12 +37,17 @@ def recognise_hdf5(path: Path, start: bytes) -> bool:
 
 def write_hdf5(path: Path, stored: FlatVectors) -> None:
     """Write the file atomically."""
+    write_datasets(path, ((str(sentence), stored[sentence]) for sentence in range(len(stored))), about=stored.about)
+
+
+def write_datasets(path: Path, datasets: Iterable[tuple[str, object]], *, about: Mapping[str, str]) -> None:
+    """Write an HDF5 file of arrays by name atomically, and stop at the first failure of the disk."""
     with atomic_write(path) as unfinished, new_hdf5(unfinished) as (file, disk):
-        file.attrs.update(stored.about)
-        for sentence in range(len(stored)):
+        file.attrs.update(about)
+        for name, data in datasets:
+            file.create_dataset(name, data=data)
             if disk.error is not None:
                 return
-            file.create_dataset(str(sentence), data=stored[sentence])
 
 
 class HDF5Vectors:

@@ -13,10 +13,9 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from elmokit.files.atomic import atomic_write
-from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.system.messages import FormatError, shown
 from elmokit.vectors.arrays import map_array, read_header, write_array
-from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
+from elmokit.vectors.reader import FlatVectors, checked_flat_vectors, read_about
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +68,7 @@ def read_npz(path: Path) -> FlatVectors:
     for name in NAMES[:2]:
         if name not in arrays:
             raise FormatError(path, "is missing", part=name)
-    about = _read_about(path, arrays["about"]) if "about" in arrays else {}
+    about = _about_of(path, arrays["about"]) if "about" in arrays else {}
     return checked_flat_vectors(path, arrays["vectors"], arrays["offsets"], about=about)
 
 
@@ -90,12 +89,11 @@ def _map_entry(path: Path, file: IO[bytes], entry: zipfile.ZipInfo, *, part: str
     return map_array(path, read_header(path, file, num_bytes=entry.file_size, part=part), start=start)
 
 
-def _read_about(path: Path, array: Shaped[np.ndarray, "..."]) -> dict[str, str]:
+def _about_of(path: Path, array: Shaped[np.ndarray, "..."]) -> dict[str, str]:
     if array.dtype.kind != "U" or array.ndim != 0 or array.dtype.itemsize > 4 * MAX_ABOUT_CHARACTERS:
         raise FormatError(path, f"has {array.dtype} of shape {array.shape}; expected a short text", part="about")
     try:
         text = str(array).encode()
     except ValueError as error:  # numbers that are not characters
         raise FormatError(path, f"is not text: {error}", part="about") from None
-    fields = Fields(path, parse_json_object(text, where=path, part="about"), prefix="about.")
-    return {name: fields.text(name) for name in fields.names}
+    return read_about(path, text, part="about")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 
 from elmokit.elmo.layer_choice import DEFAULT_LAYERS
+from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.system.messages import FormatError, quoted
 
@@ -236,3 +237,9 @@ def checked_flat_vectors(
             part=at[1],
         )
     return FlatVectors(vectors, bounds, about)
+
+
+def read_about(path: Path, text: bytes, *, part: str) -> dict[str, str]:
+    """Model and settings, which are JSON in a part of the file. Raises `FormatError` if it is something else."""
+    fields = Fields(path, parse_json_object(text, where=path, part=part), prefix=f"{part}.")
+    return {name: fields.text(name) for name in fields.names}

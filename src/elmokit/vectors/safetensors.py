@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.files.safetensors import DTYPES, looks_like_safetensors, read_layout, write_file
+from elmokit.files.safetensors import DTYPES, looks_like_safetensors, read_layout, write_arrays
 from elmokit.system.messages import FormatError
 from elmokit.vectors.arrays import ArrayHeader, map_array
 from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from jaxtyping import Shaped
 
 _DTYPES = ("F32", "F16", "I64")
-_NAMES = {DTYPES[name].str: name for name in _DTYPES}
 
 
 def recognise_safetensors(path: Path, start: bytes) -> bool:
@@ -28,13 +26,7 @@ def recognise_safetensors(path: Path, start: bytes) -> bool:
 
 def write_safetensors(path: Path, stored: FlatVectors) -> None:
     """Write the file atomically."""
-    header: dict[str, object] = {"__metadata__": dict(stored.about)}
-    end = 0
-    arrays = {"offsets": stored.offsets, "vectors": stored.vectors}  # the wider type first keeps both aligned
-    for name, array in arrays.items():
-        start, end = end, end + array.nbytes
-        header[name] = {"dtype": _NAMES[array.dtype.str], "shape": array.shape, "data_offsets": (start, end)}
-    write_file(path, json.dumps(header), arrays.values())
+    write_arrays(path, {"vectors": stored.vectors, "offsets": stored.offsets}, metadata=stored.about)
 
 
 def read_safetensors(path: Path) -> FlatVectors:

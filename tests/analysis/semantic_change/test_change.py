@@ -1,11 +1,12 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from elmokit import Elmo
 from elmokit.analysis.polysemes import LISTS, Language, read_polysemes
 from elmokit.analysis.semantic_change import change
-from elmokit.analysis.semantic_change.change import ChangeSettings, SemanticChange, semantic_change
+from elmokit.analysis.semantic_change.change import ChangeSettings, SemanticChange, moved_by, semantic_change
 
 FEW = ChangeSettings(resamples=99)
 
@@ -112,3 +113,13 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path, elmo: Elmo):
             ChangeSettings(max_uses=wrong)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="layers is 3; this model has layers 0"):
         compare(elmo, tmp_path, ["watch"], ChangeSettings(layers=3))
+
+
+def test_a_use_that_only_one_corpus_has_moved_most():
+    east, north = np.array([1.0, 0.0]), np.array([0.0, 2.0])
+    moved = moved_by(np.stack([east, east, north]), np.stack([north, north]))
+    assert moved == pytest.approx([1 - 0.5, 1 - 0.5, 0 - 1])
+
+
+def test_a_single_use_is_compared_with_the_other_corpus():
+    assert moved_by(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])) == pytest.approx([1.0])

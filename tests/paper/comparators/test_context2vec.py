@@ -105,7 +105,7 @@ def test_the_folder_is_opened_as_two_layers(folder: Path):
 
 
 def test_folders_of_another_kind_and_damaged_ones_are_refused(folder: Path, tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="expected the folder of a trained context2vec"):
+    with pytest.raises(FileNotFoundError, match="is not a run folder: it has no config.json"):
         read_context2vec(tmp_path)
     for name in ("vocabulary.txt", "model.safetensors", "config.json"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())

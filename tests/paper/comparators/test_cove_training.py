@@ -111,7 +111,7 @@ def test_an_interrupted_training_ends_with_the_encoder_of_one_that_was_not(
     ]
 
 
-@pytest.mark.parametrize("function", ["write_tensors", "save_checkpoint", "remove_checkpoint"])
+@pytest.mark.parametrize("function", ["write_tensors", "save_checkpoint"])
 def test_a_training_that_is_stopped_while_it_writes_is_continued(
     function: str, files: list[Path], settings: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

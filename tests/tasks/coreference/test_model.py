@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from torch import nn
 
 from elmokit.layers.tasks.spans import Spans
-from elmokit.tasks.coreference.config import CoreferenceConfig
 from elmokit.tasks.coreference.model import CoreferenceResolver, PairScorer, _clusters, _correct_antecedents, part_of
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre
-from elmokit.tasks.coreference.recipes import paper
+from elmokit.tasks.coreference.recipes import CoreferenceConfig, paper
 
 
 def document(text: str, clusters: list[list[tuple[int, int]]], *, name: str = "bc/x") -> CoreferenceDocument:

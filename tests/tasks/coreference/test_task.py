@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elmokit.tasks.coreference.config import CoreferenceConfig
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
+from elmokit.tasks.coreference.recipes import CoreferenceConfig
 from elmokit.tasks.coreference.task import TASK, from_json, from_text, read, result, score, symbols, to_text
 
 SENTENCES = [["Ann", "saw", "the", "cat", "."], ["It", "saw", "her", "."]]

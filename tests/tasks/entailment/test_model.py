@@ -4,10 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from elmokit.tasks.entailment.config import EntailmentConfig
 from elmokit.tasks.entailment.model import EntailmentClassifier
 from elmokit.tasks.entailment.reader import LABELS, SentencePair
-from elmokit.tasks.entailment.recipes import paper
+from elmokit.tasks.entailment.recipes import EntailmentConfig, paper
 
 PAIRS = [
     SentencePair(["A", "dog", "runs"], ["An", "animal", "runs"], "entailment"),

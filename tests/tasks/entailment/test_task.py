@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.tasks.entailment.model import Entailment, EntailmentClassifier
+from elmokit.tasks.entailment.model import EntailmentClassifier
 from elmokit.tasks.entailment.reader import SentencePair
 from elmokit.tasks.entailment.task import TASK
+from elmokit.tasks.task_model import LabelPrediction
 
 LINES = [
     {"gold_label": "neutral", "sentence1": "A dog.", "sentence2": "It's a cat."},
@@ -55,7 +56,7 @@ def test_scores_accuracy_over_the_pairs_with_a_label():
     gold = ["neutral", "neutral", "entailment", "entailment", None]
     made = ["neutral", "entailment", "entailment", "entailment", "neutral"]
     scores = TASK.score(
-        [SentencePair(["a"], ["b"], label) for label in gold], [Entailment(label, {}) for label in made]
+        [SentencePair(["a"], ["b"], label) for label in gold], [LabelPrediction(label, {}) for label in made]
     )
     assert scores[TASK.metric] == scores["accuracy"] == 75
     assert scores["macro_f1"] == pytest.approx((200 / 3 + 80) / 2)
@@ -93,7 +94,7 @@ def test_refuses_lines_that_are_no_pair(line: str, number: int):
 
 
 def test_writes_a_table_and_json():
-    pair, made = SentencePair(["A", "dog"], ["A", "pet"], None), Entailment("neutral", {"neutral": 1.0})
+    pair, made = SentencePair(["A", "dog"], ["A", "pet"], None), LabelPrediction("neutral", {"neutral": 1.0})
     assert TASK.to_text(pair, made) == "neutral\tA dog\tA pet"
     result = TASK.result(pair, made)
     assert result.to_dict() == {

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from elmokit.metrics.spans import spans_from_tags, tags_from_spans
-from elmokit.tasks.named_entities.config import NamedEntitiesConfig
 from elmokit.tasks.named_entities.model import NamedEntityTagger
 from elmokit.tasks.named_entities.reader import TaggedSentence
-from elmokit.tasks.named_entities.recipes import paper
+from elmokit.tasks.named_entities.recipes import NamedEntitiesConfig, paper
 from elmokit.tasks.named_entities.task import symbols
 
 SENTENCES = [

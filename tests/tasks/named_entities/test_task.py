@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from elmokit.tasks.named_entities.model import NamedEntityTagger
-from elmokit.tasks.named_entities.prediction import Entity
 from elmokit.tasks.named_entities.reader import TaggedSentence
-from elmokit.tasks.named_entities.task import TASK
+from elmokit.tasks.named_entities.task import TASK, Entity
 
 JANE = TaggedSentence(["Jane", "Lee", "lives", "in", "Seoul"], ["B-PER", "L-PER", "O", "O", "U-LOC"])
 GUESS = ["U-PER", "U-PER", "O", "O", "U-LOC"]

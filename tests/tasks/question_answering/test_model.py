@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.model import AnswerFinder, best_spans
 from elmokit.tasks.question_answering.reader import Answer, Passage, Question
-from elmokit.tasks.question_answering.recipes import paper
+from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig, paper
 
 LONG = Passage.of("Ann met Bob in Seoul on Monday , and Bob gave her a red hat .")
 SHORT = Passage.of("It rained all day .")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer
 from elmokit.tasks.question_answering.reader import Answer, Passage, Question
+from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
 from elmokit.tasks.question_answering.task import TASK
 
 CONFIG = QuestionAnsweringConfig()

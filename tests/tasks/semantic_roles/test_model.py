@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from torch import nn
 
 from elmokit.metrics.spans import spans_from_tags, tags_from_spans
-from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.model import SemanticRoleParser
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence
-from elmokit.tasks.semantic_roles.recipes import paper
+from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig, paper
 from elmokit.tasks.semantic_roles.task import symbols
 
 ANN = ["Ann", "told", "Bob", "to", "sing"]

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_role_sentences
+from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.task import (
     TASK,
     from_json,
@@ -16,8 +16,8 @@ from elmokit.tasks.semantic_roles.task import (
     score,
     symbols,
     to_blocks,
-    to_predict,
     to_text,
+    without_labels,
 )
 
 COLUMNS = """#begin document (bc/x); part 000
@@ -180,7 +180,7 @@ def test_the_predicate_of_a_column_without_roles_is_that_of_its_lemma(write):
     path = write("Ann\t-\t*\nsang\tsing\t*\n\nBob\t-\t(A0*)\nsang\tsing\t*\n")
     unlabelled, without_v = read(path, SemanticRolesConfig(), False).examples
     assert unlabelled.predicate is None  # its roles are all missed when it is scored
-    assert (to_predict(unlabelled).predicate, to_predict(without_v)) == (1, without_v)
+    assert (without_labels(unlabelled).predicate, without_labels(without_v)) == (1, without_v)
     assert [example.predicate for example in read_sentences(path, SemanticRolesConfig()).examples] == [1, None]
 
 

@@ -7,10 +7,9 @@ import torch
 from torch import Tensor
 
 from elmokit.tasks.inputs import EncodedTokens
-from elmokit.tasks.sentiment.config import CLASSIFIERS, SentimentConfig
 from elmokit.tasks.sentiment.model import NETWORKS, CNNClassifier, SentimentClassifier
 from elmokit.tasks.sentiment.reader import LabelledText
-from elmokit.tasks.sentiment.recipes import paper
+from elmokit.tasks.sentiment.recipes import CLASSIFIERS, SentimentConfig, paper
 from elmokit.tasks.sentiment.task import build
 
 TEXTS = [

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from elmokit.tasks.config import Splits
-from elmokit.tasks.sentiment.config import SentimentConfig
-from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, CNNClassifier, Sentiment
+from elmokit.tasks.sentiment.model import BCN, BiLSTMClassifier, CNNClassifier
 from elmokit.tasks.sentiment.reader import LabelledText
+from elmokit.tasks.sentiment.recipes import SentimentConfig
 from elmokit.tasks.sentiment.task import TASK
+from elmokit.tasks.task_model import LabelPrediction
 
 TREES = "(3 (2 It) (4 (2 's) (3 good)))\n(2 (2 so) (2 so))\n"
 TABLE = "id\tdocument\tlabel\n1\tnot bad\t1\n2\tbad\t0\n"
@@ -78,7 +79,7 @@ def test_builds_each_classifier(stand_in_inputs, name: str, network: type):
 
 def test_scores_accuracy():
     texts = [LabelledText(["a"], label) for label in "0011"]
-    scores = TASK.score(texts, [Sentiment(label, {}) for label in "0111"])
+    scores = TASK.score(texts, [LabelPrediction(label, {}) for label in "0111"])
     assert scores[TASK.metric] == scores["accuracy"] == 75
     assert scores["macro_f1"] == pytest.approx((200 / 3 + 80) / 2)
 
@@ -97,7 +98,7 @@ def test_takes_raw_text_and_json():
 
 
 def test_writes_a_table_and_json():
-    text, sentiment = LabelledText(["so", "so"], None), Sentiment("0", {"0": 0.75, "1": 0.25})
+    text, sentiment = LabelledText(["so", "so"], None), LabelPrediction("0", {"0": 0.75, "1": 0.25})
     assert TASK.to_text(text, sentiment) == "0\tso so"
     made = TASK.result(text, sentiment)
     assert made.to_dict() == {"tokens": ["so", "so"], "label": "0", "probabilities": {"0": 0.75, "1": 0.25}}

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.analysis.semantic_change.distances import Distances, false_discovery_rates, measure_distances
-from elmokit.analysis.semantic_change.moved import moved_by
 from elmokit.analysis.semantic_change.uses import SampledUses, TextCorpus, Use, open_corpus, sample_uses
 from elmokit.analysis.semantic_change.words import count_tokens, frequent_words, parse_words
-from elmokit.elmo.layer_choice import as_int, as_layers
+from elmokit.elmo.layer_choice import as_int, as_layers, unit_vectors
 from elmokit.files.lines import is_read_once
 from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from jaxtyping import Float32, Float64
+    from jaxtyping import Float, Float32, Float64
 
     from elmokit.analysis.semantic_change.words import Forms
     from elmokit.elmo.elmo import Elmo
@@ -227,6 +226,19 @@ def _change(
         _uses(word, sides[0], moved_by(first, second), settings.num_contexts),
         _uses(word, sides[1], moved_by(second, first), settings.num_contexts),
     )
+
+
+def moved_by(own: Float[np.ndarray, "N E"], other: Float[np.ndarray, "M E"]) -> Float64[np.ndarray, " N"]:
+    """For each use in one corpus, how much further the uses in the other corpus are than the others in its own.
+
+    Both are average cosine distances; a corpus of a single use has no others, and counts as one at distance 0.
+    """
+    units, others = unit_vectors(own.astype(np.float64)), unit_vectors(other.astype(np.float64))
+    to_other = 1 - units @ others.mean(axis=0)
+    if len(units) == 1:
+        return to_other
+    without_itself = (units.sum(axis=0) - units) / (len(units) - 1)
+    return to_other - (1 - (units * without_itself).sum(axis=1))
 
 
 def _uses(word: str, side: _Side, moved: Float64[np.ndarray, " N"], num_contexts: int) -> UsesInCorpus:

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.masks import sentence_lengths
-from elmokit.layers.tasks.gru import gru_states
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -61,19 +60,7 @@ class BiGRU(nn.Module):
                 nn.init.zeros_(parameter)
 
     def forward(self, inputs: Float[Tensor, "B T D"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B T E"]:
-        if inputs.device.type != "cpu":
-            return _read_both_ways(self.forward_gru, self.backward_gru, inputs, mask)
-        turned = _turned(mask, values=inputs)
-        weight, bias = torch.cat(self._both("weight_ih_l0")), torch.cat(self._both("bias_ih_l0"))
-        left, right = functional.linear(inputs, weight, bias).chunk(2, dim=2)
-        products = torch.stack([left, _reordered(right, turned)]).permute(2, 0, 1, 3)
-        states = gru_states(products, torch.stack(self._both("weight_hh_l0")), torch.stack(self._both("bias_hh_l0")))
-        from_left, from_right = states.permute(1, 2, 0, 3).unbind()
-        return torch.cat([from_left, _reordered(from_right, turned)], dim=2) * mask[..., None]
-
-    def _both(self, name: str) -> list[Tensor]:
-        """The forward and the backward direction's parameter."""
-        return [gru.get_parameter(name) for gru in (self.forward_gru, self.backward_gru)]
+        return _read_both_ways(self.forward_gru, self.backward_gru, inputs, mask)
 
 
 class AlternatingHighwayLSTM(nn.Module):

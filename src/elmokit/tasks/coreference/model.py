@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
+from elmokit.layers.tasks.dense import glorot
 from elmokit.layers.tasks.recurrent import CoupledBiLSTM
 from elmokit.layers.tasks.spans import (
     NUM_DISTANCE_BUCKETS,
@@ -19,7 +20,6 @@ from elmokit.layers.tasks.spans import (
     prune_spans,
 )
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre
-from elmokit.tasks.glorot import glorot
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from jaxtyping import Bool, Float, Int
 
-    from elmokit.tasks.coreference.config import CoreferenceConfig
+    from elmokit.tasks.coreference.recipes import CoreferenceConfig
     from elmokit.tasks.inputs import TokenInputs
 
 

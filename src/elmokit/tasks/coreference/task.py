@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.system.messages import quoted
-from elmokit.tasks.coreference.config import CoreferenceConfig
-from elmokit.tasks.coreference.prediction import ResolvedDocument
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents
-from elmokit.tasks.coreference.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, find_splits
+from elmokit.tasks.coreference.recipes import RECIPES, CoreferenceConfig
+from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened
 from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import split_sentences, tokenize
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
 
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
+    from elmokit.tasks.text_spans import TextSpan
 
 Clusters = list[list[tuple[int, int]]]
 
@@ -170,6 +169,23 @@ def _coreference_cells(clusters: Clusters, *, num_tokens: int) -> list[str]:
     return ["|".join(cell) or "-" for cell in cells]
 
 
+@dataclass(frozen=True, repr=False)
+class ResolvedDocument(Prediction):
+    """A document with the clusters of mentions that refer to the same thing."""
+
+    name: str
+    text: str
+    """The document as it was given; the tokens joined by spaces if only these were given."""
+    sentences: list[list[str]]
+    """Tokens of each sentence; those of mentions are counted through the document."""
+    clusters: list[list[TextSpan]]
+    """At least two mentions each, in the order of the document."""
+
+    def __repr__(self) -> str:
+        clusters = "; ".join(" = ".join(repr(mention.text) for mention in cluster) for cluster in self.clusters)
+        return f"<ResolvedDocument {shortened(self.text)}: {clusters or 'no clusters'}>"
+
+
 TASK: Task[CoreferenceDocument, Clusters] = Task(
     name="coreference",
     metric="average_f1",
@@ -186,5 +202,5 @@ TASK: Task[CoreferenceDocument, Clusters] = Task(
     to_text=to_text,
     result=result,
     symbols_are_labels=False,
-    group=_name,
+    keep_together=_name,
 )

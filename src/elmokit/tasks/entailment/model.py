@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -11,27 +10,19 @@ from torch.nn import functional
 
 from elmokit.layers.masks import masked_max, masked_mean
 from elmokit.layers.tasks.attention import soft_align
+from elmokit.layers.tasks.dense import glorot
 from elmokit.layers.tasks.recurrent import BiLSTM, VariationalDropout
 from elmokit.system.messages import quoted
-from elmokit.tasks.glorot import glorot
-from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jaxtyping import Bool, Float, Int
+    from jaxtyping import Bool, Float
 
-    from elmokit.tasks.entailment.config import EntailmentConfig
     from elmokit.tasks.entailment.reader import SentencePair
+    from elmokit.tasks.entailment.recipes import EntailmentConfig
     from elmokit.tasks.inputs import TokenInputs
-
-
-@dataclass(frozen=True)
-class Entailment:
-    """The most probable label of a pair, and the probability of each label."""
-
-    label: str
-    probabilities: dict[str, float]
 
 
 class EntailmentClassifier(TaskModel):
@@ -39,8 +30,7 @@ class EntailmentClassifier(TaskModel):
 
     def __init__(self, config: EntailmentConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
-        self.labels = list(labels)
-        self.label_ids = {label: index for index, label in enumerate(self.labels)}
+        self.labels = Labels(labels)
         self.lstm_dropout = VariationalDropout(rate=config.lstm_dropout_rate)
         self.attention_dropout = nn.Dropout(config.attention_dropout_rate)
         self.output_dropout = nn.Dropout(config.output_dropout_rate)
@@ -50,24 +40,19 @@ class EntailmentClassifier(TaskModel):
         self.projection = nn.Linear(aligned_dim, config.projection_dim)
         self.inference = BiLSTM(input_dim=config.projection_dim, hidden_dim=config.inference_dim)
         self.hidden = nn.Linear(4 * 2 * config.inference_dim, config.hidden_dim)
-        self.score = nn.Linear(config.hidden_dim, len(self.labels))
+        self.score = nn.Linear(config.hidden_dim, len(labels))
         for layer in (self.projection, self.hidden, self.score):
             glorot(layer)  # as in AllenNLP's esim
 
     def forward(self, examples: Sequence[SentencePair]) -> Float[Tensor, ""]:
         """Mean cross entropy. Raises ValueError for a pair without a label, or with an unknown one."""
         scores = self._scores(examples)
-        return functional.cross_entropy(scores, self._label_ids(examples).to(scores.device))
+        return functional.cross_entropy(scores, self.labels.ids_of(examples, described=_described).to(scores.device))
 
     @torch.no_grad()
-    def predict(self, examples: Sequence[SentencePair]) -> list[Entailment]:
+    def predict(self, examples: Sequence[SentencePair]) -> list[LabelPrediction]:
         """The most probable label of each pair."""
-        rows = cast("list[list[float]]", self._scores(examples).softmax(dim=1).tolist())
-        predictions: list[Entailment] = []
-        for row in rows:
-            probabilities = dict(zip(self.labels, row, strict=True))
-            predictions.append(Entailment(max(self.labels, key=lambda label: probabilities[label]), probabilities))
-        return predictions
+        return self.labels.predictions(self._scores(examples))
 
     def _scores(self, examples: Sequence[SentencePair]) -> Float[Tensor, "B K"]:
         """Scores of the labels. Premises, followed by hypotheses, are one batch (2B) except in the alignment."""
@@ -81,14 +66,9 @@ class EntailmentClassifier(TaskModel):
         hidden = self.hidden(self.output_dropout(pair)).relu()
         return self.score(self.output_dropout(hidden))
 
-    def _label_ids(self, examples: Sequence[SentencePair]) -> Int[Tensor, " B"]:
-        for pair in examples:
-            if pair.label not in self.label_ids:
-                raise ValueError(
-                    f"the pair {quoted(' '.join(pair.premise))}, {quoted(' '.join(pair.hypothesis))} has the label "
-                    f"{pair.label!r}; the labels are {', '.join(self.labels)}"
-                )
-        return torch.tensor([self.label_ids[cast("str", pair.label)] for pair in examples])
+
+def _described(pair: SentencePair) -> str:
+    return f"the pair {quoted(' '.join(pair.premise))}, {quoted(' '.join(pair.hypothesis))}"
 
 
 def _aligned(encoded: Float[Tensor, "N T D"], mask: Bool[Tensor, "N T"]) -> Float[Tensor, "N T 4*D"]:

@@ -1,19 +1,43 @@
-"""Recipes of the entailment classifier. P is the appendix of Peters et al. (2018), A AllenNLP's esim.jsonnet."""
+"""Settings and recipes of the entailment classifier. P is Peters et al. (2018), appendix; A AllenNLP's esim.jsonnet."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
-from elmokit.tasks.convergence import until_converged
-from elmokit.tasks.entailment.config import EntailmentConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _ELMO = ElmoInput(position="both", layer_norm=True, penalty=0.001)  # P; the penalty is its lambda
 _CPU_ELMO = replace(_ELMO, layer_norm=False, rescale=True, dropout_rate=0.2)
+
+
+@dataclass(frozen=True)
+class EntailmentConfig:
+    """Sizes of the classifier."""
+
+    encoder_dim: int = 300
+    """Width of the first biLSTM, per direction."""
+    projection_dim: int = 300
+    """Width of the ReLU layer between the alignment and the second biLSTM."""
+    inference_dim: int = 300
+    """Width of the second biLSTM, per direction."""
+    hidden_dim: int = 300
+    """Width of the ReLU layer before the scores."""
+    lstm_dropout_rate: float = 0.5
+    """Dropout before both biLSTMs, of the same features at all tokens of a sentence."""
+    attention_dropout_rate: float = 0.0
+    """Dropout after the alignment."""
+    output_dropout_rate: float = 0.5
+    """Dropout before each of the last two layers."""
+
+    def __post_init__(self) -> None:
+        widths = ("encoder_dim", "projection_dim", "inference_dim", "hidden_dim")
+        rates = ("lstm_dropout_rate", "attention_dropout_rate", "output_dropout_rate")
+        check_bounds(self, positive=widths, rates=rates)
 
 
 def paper() -> TaskConfig:
@@ -84,18 +108,12 @@ def cpu() -> TaskConfig:
     )
 
 
-def cpu_converged() -> TaskConfig:
-    """`cpu`, trained until the score on the development set stops improving."""
-    recipe = cpu()
-    return replace(recipe, training=until_converged(recipe.training))
-
-
 def cpu_output() -> TaskConfig:
-    """`cpu_converged` with ELMo at the output of the encoder alone, and more dropout of its vectors.
+    """`cpu-converged` with ELMo at the output of the encoder alone, and more dropout of its vectors.
 
     With 20,000 pairs that is better on the development set than ELMo at both places: experiments/LOG.md, 2026-11-23.
     """
-    recipe = cpu_converged()
+    recipe = until_converged(cpu)
     elmo = replace(_CPU_ELMO, position="output", dropout_rate=0.5)  # AllenNLP's advice on dropout
     return replace(recipe, inputs=replace(recipe.inputs, elmo=elmo))
 
@@ -103,6 +121,6 @@ def cpu_output() -> TaskConfig:
 RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
     "paper": paper,
     "cpu": cpu,
-    "cpu-converged": cpu_converged,
+    "cpu-converged": partial(until_converged, cpu),
     "cpu-output": cpu_output,
 }

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.labels import score_labels
 from elmokit.system.messages import quoted
-from elmokit.tasks.entailment.config import EntailmentConfig
-from elmokit.tasks.entailment.prediction import LabelledPair
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
-from elmokit.tasks.entailment.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, find_splits
+from elmokit.tasks.entailment.recipes import RECIPES, EntailmentConfig
+from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened, shown_labels
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from elmokit.tasks.entailment.model import Entailment
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.task_model import TaskModel
+    from elmokit.tasks.task_model import LabelPrediction, TaskModel
 
 # train, dev and test files of SNLI; a subset of it; MultiNLI, whose test sets have no labels; KLUE-NLI as split by
 # elmokit; tables; KLUE-NLI as published (its test set is not); SICK
@@ -63,7 +61,7 @@ def build(config: EntailmentConfig, inputs: TokenInputs, symbols: Sequence[str])
     return EntailmentClassifier(config, inputs=inputs, labels=symbols)
 
 
-def score(examples: Sequence[SentencePair], predictions: Sequence[Entailment]) -> dict[str, float]:
+def score(examples: Sequence[SentencePair], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
     """Accuracy over the pairs that have a label, and the mean F1 of the labels."""
     pairs = [(example.label, prediction.label) for example, prediction in zip(examples, predictions, strict=True)]
     labelled = [(gold, predicted) for gold, predicted in pairs if gold is not None]
@@ -84,12 +82,12 @@ def from_json(fields: Mapping[str, Any]) -> SentencePair:
     return SentencePair(premise=_tokens(fields, _PREMISE), hypothesis=_tokens(fields, _HYPOTHESIS), label=None)
 
 
-def to_text(example: SentencePair, prediction: Entailment) -> str:
+def to_text(example: SentencePair, prediction: LabelPrediction) -> str:
     """A row of a table: the label, the premise's tokens and the hypothesis's tokens, separated by tabs."""
     return "\t".join([prediction.label, " ".join(example.premise), " ".join(example.hypothesis)])
 
 
-def result(example: SentencePair, prediction: Entailment) -> LabelledPair:
+def result(example: SentencePair, prediction: LabelPrediction) -> LabelledPair:
     return LabelledPair(example.premise, example.hypothesis, prediction.label, prediction.probabilities)
 
 
@@ -110,7 +108,23 @@ def _tokens(fields: Mapping[str, Any], names: tuple[str, str]) -> list[str]:
     return pair.tokens(name)
 
 
-TASK: Task[SentencePair, Entailment] = Task(
+@dataclass(frozen=True, repr=False)
+class LabelledPair(Prediction):
+    """A premise and a hypothesis with the most probable label."""
+
+    premise: list[str]
+    hypothesis: list[str]
+    """Tokens of the two sentences."""
+    label: str
+    probabilities: dict[str, float]
+    """Of each label."""
+
+    def __repr__(self) -> str:
+        premise, hypothesis = shortened(" ".join(self.premise)), shortened(" ".join(self.hypothesis))
+        return f"<LabelledPair {premise}, {hypothesis}: {shown_labels(self.label, self.probabilities)}>"
+
+
+TASK: Task[SentencePair, LabelPrediction] = Task(
     name="entailment",
     metric="accuracy",
     find=partial(find_splits, names=_FILES, task_name="entailment"),
@@ -126,5 +140,5 @@ TASK: Task[SentencePair, Entailment] = Task(
     to_text=to_text,
     result=result,
     unlabelled_fields="premise and hypothesis",
-    group=_premise,
+    keep_together=_premise,
 )

@@ -9,17 +9,16 @@ from torch import Tensor, nn
 
 from elmokit.layers.tasks.crf import CRF, bioul_transitions
 from elmokit.layers.tasks.recurrent import BiLSTM, VariationalDropout
-from elmokit.system.messages import quoted
-from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.task_model import Labels, TaskModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jaxtyping import Bool, Float, Int
+    from jaxtyping import Bool, Float
 
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.named_entities.config import NamedEntitiesConfig
     from elmokit.tasks.named_entities.reader import TaggedSentence
+    from elmokit.tasks.named_entities.recipes import NamedEntitiesConfig
 
 
 class NamedEntityTagger(TaskModel):
@@ -29,15 +28,14 @@ class NamedEntityTagger(TaskModel):
 
     def __init__(self, config: NamedEntitiesConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
-        self.labels = list(labels)
-        self.label_ids = {label: index for index, label in enumerate(self.labels)}
+        self.labels = Labels(labels)
         self.input_dropout = VariationalDropout(rate=config.dropout_rate)
         self.output_dropout = VariationalDropout(rate=config.output_dropout_rate)
         self.first = BiLSTM(input_dim=inputs.input_dim, hidden_dim=config.first_dim)
         self.second = BiLSTM(input_dim=2 * config.first_dim + inputs.output_dim, hidden_dim=config.second_dim)
-        self.dense = nn.Linear(2 * config.second_dim, len(self.labels))
-        self.crf = CRF(num_labels=len(self.labels), boundary_scores=False)  # AllenNLP's tagger for the paper has none
-        self.register_buffer("allowed", bioul_transitions(self.labels), persistent=False)
+        self.dense = nn.Linear(2 * config.second_dim, len(labels))
+        self.crf = CRF(num_labels=len(labels), boundary_scores=False)  # AllenNLP's tagger for the paper has none
+        self.register_buffer("allowed", bioul_transitions(self.labels.names), persistent=False)
 
     def forward(self, examples: Sequence[TaggedSentence]) -> Float[Tensor, ""]:
         """Negative log likelihood of the tags, summed over the batch (as in AllenNLP).
@@ -45,13 +43,15 @@ class NamedEntityTagger(TaskModel):
         Raises ValueError for a sentence with a tag that is not among the labels, or without one tag per token.
         """
         scores, mask = self._scores(examples)
-        return -self.crf.log_likelihood(scores, mask, labels=self._label_ids(examples, mask)).sum()
+        gold = self.labels.ids_of_tags(examples).to(mask.device)
+        return -self.crf.log_likelihood(scores, mask, labels=gold).sum()
 
     @torch.no_grad()
     def predict(self, examples: Sequence[TaggedSentence]) -> list[list[str]]:
         """The most probable sequence of legal tags for each sentence."""
         scores, mask = self._scores(examples)
-        return [[self.labels[index] for index in path] for path in self.crf.decode(scores, mask, allowed=self.allowed)]
+        paths = self.crf.decode(scores, mask, allowed=self.allowed)
+        return [[self.labels.names[index] for index in path] for path in paths]
 
     def _scores(self, examples: Sequence[TaggedSentence]) -> tuple[Float[Tensor, "B T K"], Bool[Tensor, "B T"]]:
         vectors = self.inputs([sentence.tokens for sentence in examples])
@@ -59,18 +59,3 @@ class NamedEntityTagger(TaskModel):
         hidden = torch.cat([hidden, vectors.outputs], dim=2)
         hidden = self.second(self.input_dropout(hidden), vectors.mask)
         return self.dense(self.output_dropout(hidden)), vectors.mask
-
-    def _label_ids(self, examples: Sequence[TaggedSentence], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-        """Indices of the tags, 0 at padding."""
-        rows: list[list[int]] = []
-        for sentence in examples:
-            text = quoted(" ".join(sentence.tokens))
-            if len(sentence.tags) != len(sentence.tokens):
-                raise ValueError(
-                    f"{text} has {len(sentence.tokens)} tokens but {len(sentence.tags)} tags; expected one for each"
-                )
-            unknown = [tag for tag in sentence.tags if tag not in self.label_ids]
-            if unknown:
-                raise ValueError(f"{text} has the tag {unknown[0]!r}; the labels are {', '.join(self.labels)}")
-            rows.append([self.label_ids[tag] for tag in sentence.tags] + [0] * (mask.shape[1] - len(sentence.tags)))
-        return torch.tensor(rows, dtype=torch.long, device=mask.device)

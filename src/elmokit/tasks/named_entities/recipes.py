@@ -1,19 +1,38 @@
-"""Recipes of the named-entity tagger. A is AllenNLP's ner.jsonnet and ner_elmo.jsonnet, which reproduce the paper."""
+"""Settings of the named-entity tagger, and its recipes.
+
+A is AllenNLP's ner.jsonnet and ner_elmo.jsonnet, which reproduce the paper.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
-from elmokit.tasks.convergence import until_converged
-from elmokit.tasks.named_entities.config import NamedEntitiesConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _ELMO = ElmoInput(position="input", penalty=0.1)  # paper; the penalty is its lambda
 _CPU_ELMO = replace(_ELMO, rescale=True)  # ours
+
+
+@dataclass(frozen=True)
+class NamedEntitiesConfig:
+    """Sizes of the tagger."""
+
+    first_dim: int = 200
+    """Width of the first biLSTM, per direction."""
+    second_dim: int = 100
+    """Width of the second biLSTM, per direction."""
+    dropout_rate: float = 0.5
+    """Dropout at the input of both biLSTMs, of the same features at all tokens of a sentence."""
+    output_dropout_rate: float = 0.0
+    """Dropout before the dense layer, of the same kind."""
+
+    def __post_init__(self) -> None:
+        check_bounds(self, positive=("first_dim", "second_dim"), rates=("dropout_rate", "output_dropout_rate"))
 
 
 def paper() -> TaskConfig:
@@ -67,15 +86,9 @@ def cpu_ko() -> TaskConfig:
     )
 
 
-def cpu_converged() -> TaskConfig:
-    """`cpu`, trained until the score on the development set stops improving."""
-    recipe = cpu()
-    return replace(recipe, training=until_converged(recipe.training))
-
-
 RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
     "paper": paper,
     "cpu": cpu,
-    "cpu-converged": cpu_converged,
+    "cpu-converged": partial(until_converged, cpu),
     "cpu-ko": cpu_ko,
 }

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.spans import score_spans, spans_from_tags, tagging_scheme, tags_from_spans
-from elmokit.tasks.named_entities.config import NamedEntitiesConfig
-from elmokit.tasks.named_entities.prediction import Entity, TaggedText
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
-from elmokit.tasks.named_entities.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, document_of, find_splits, of_several_documents
+from elmokit.tasks.named_entities.recipes import RECIPES, NamedEntitiesConfig
+from elmokit.tasks.task import Prediction, Reading, Task, document_of, find_splits, of_several_documents, shortened
 from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.tokenizer import tokenize
 
@@ -114,6 +113,37 @@ def _in_scheme(tags: Sequence[str], scheme: str) -> list[str]:
     return tags_from_spans(spans_from_tags(tags), num_tokens=len(tags), scheme=scheme)
 
 
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A name in a sentence, with its kind."""
+
+    label: str
+    text: str
+    """As the sentence spells it: `sentence.text[start:end]`."""
+    first: int
+    last: int
+    """Indices of the first and the last token, both part of the entity."""
+    start: int
+    end: int
+    """Offsets of the first character, and of the one after the last."""
+
+
+@dataclass(frozen=True, repr=False)
+class TaggedText(Prediction):
+    """A sentence with its tags and entities."""
+
+    text: str
+    """The sentence as it was given; the tokens joined by spaces if only these were given."""
+    tokens: list[str]
+    tags: list[str]
+    """A tag for each token, in BIO: `B-PER` begins an entity, `I-PER` continues it, `O` is none."""
+    entities: list[Entity]
+
+    def __repr__(self) -> str:
+        entities = ", ".join(f"{found.label} {found.text!r} {found.start}:{found.end}" for found in self.entities)
+        return f"<TaggedText {shortened(self.text)}: {entities or 'no entities'}>"
+
+
 TASK: Task[TaggedSentence, list[str]] = Task(
     name="named-entities",
     metric="f1",
@@ -129,5 +159,5 @@ TASK: Task[TaggedSentence, list[str]] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    group=document_of,
+    keep_together=document_of,
 )

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from elmokit.layers.tasks.attention import BidirectionalAttention, SelfAttention
+from elmokit.layers.tasks.dense import glorot
 from elmokit.layers.tasks.recurrent import BiGRU, VariationalDropout
 from elmokit.system.messages import quoted
-from elmokit.tasks.glorot import glorot
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
     from elmokit.tasks.question_answering.reader import Question
+    from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 MAX_LINE_BYTES = 1 << 28
 """The training set of SQuAD 1.1 is one line of 30 MB."""
@@ -65,45 +65,6 @@ class Question:
     answers: list[Answer]
     article: str = field(default="", compare=False)
     """Title of the article, or its number in the file if it has none; empty for a question from elsewhere."""
-
-
-@dataclass(frozen=True)
-class AnswerCounts:
-    """How well answers, which are spans of characters, fit spans of tokens; `+` adds the counts of two files."""
-
-    num_exact: int = 0
-    """Answers that tokens match exactly, apart from white space around the answer."""
-    num_widened: int = 0
-    """Answers that begin or end within a token, so that the tokens hold more than the answer."""
-    num_unmapped: int = 0
-    """Answers that no token overlaps."""
-
-    @classmethod
-    def of(cls, questions: Iterable[Question]) -> AnswerCounts:
-        """Count the answers to questions."""
-        exact = widened = unmapped = 0
-        for question in questions:
-            for answer in question.answers:
-                if answer.span is None:
-                    unmapped += 1
-                elif question.passage.span_text(*answer.span) == answer.text.strip():
-                    exact += 1
-                else:
-                    widened += 1
-        return cls(exact, widened, unmapped)
-
-    def __add__(self, other: AnswerCounts) -> AnswerCounts:
-        return AnswerCounts(
-            num_exact=self.num_exact + other.num_exact,
-            num_widened=self.num_widened + other.num_widened,
-            num_unmapped=self.num_unmapped + other.num_unmapped,
-        )
-
-    def __str__(self) -> str:
-        return (
-            f"{self.num_exact + self.num_widened + self.num_unmapped:,} answers: {self.num_exact:,} are whole tokens, "
-            f"{self.num_widened:,} begin or end within one, {self.num_unmapped:,} are in no token"
-        )
 
 
 def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None)) -> Iterator[Question]:

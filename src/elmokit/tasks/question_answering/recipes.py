@@ -1,13 +1,11 @@
-"""Recipes of the answer finder. O is Clark and Gardner's code (document-qa), with its script for ELMo."""
+"""Settings and recipes of the answer finder. O is Clark and Gardner's code (document-qa), with its script for ELMo."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
-from elmokit.tasks.convergence import until_converged
-from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,6 +15,26 @@ _ELMO = ElmoInput(
     dropout_rate=0.5,  # O
     penalty=0.0,  # O
 )
+
+
+@dataclass(frozen=True)
+class QuestionAnsweringConfig:
+    """Sizes of the network, and limits of what it reads and gives."""
+
+    hidden_dim: int = 100
+    """Width of every biGRU, per direction; the dense layers are twice as wide."""
+    dropout_rate: float = 0.2
+    """Dropout before and after the biGRUs, of the same features at all tokens of a text."""
+    max_answer_tokens: int = 17
+    """Number of tokens of the longest answer that is predicted."""
+    max_train_tokens: int = 0
+    """Training passages are cut after this many tokens, and questions that lose their answer are skipped; 0 cuts
+    nothing. Passages are never cut for evaluation."""
+
+    def __post_init__(self) -> None:
+        check_bounds(
+            self, positive=("hidden_dim", "max_answer_tokens"), counts=("max_train_tokens",), rates=("dropout_rate",)
+        )
 
 
 def paper() -> TaskConfig:
@@ -88,8 +106,12 @@ def cpu_converged() -> TaskConfig:
 
     That set is about every seventh article instead of the first four, and the 500 questions are from all of them.
     """
-    recipe = cpu()
-    return replace(recipe, training=replace(until_converged(recipe.training), dev_share=0.15))
+    recipe = until_converged(cpu)
+    return replace(recipe, training=replace(recipe.training, dev_share=0.15))
 
 
-RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu, "cpu-converged": cpu_converged}
+RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
+    "paper": paper,
+    "cpu": cpu,
+    "cpu-converged": cpu_converged,
+}

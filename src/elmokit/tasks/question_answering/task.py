@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.answers import score_answers
 from elmokit.system.messages import quoted
 from elmokit.tasks.config import Splits
-from elmokit.tasks.question_answering.config import QuestionAnsweringConfig
-from elmokit.tasks.question_answering.prediction import QuestionAnswer
 from elmokit.tasks.question_answering.reader import Passage, Question, read_questions
-from elmokit.tasks.question_answering.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, check_folder
+from elmokit.tasks.question_answering.recipes import RECIPES, QuestionAnsweringConfig
+from elmokit.tasks.task import Prediction, Reading, Task, check_folder, shortened
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -174,6 +172,30 @@ class _PassageCutter:
         return replace(question, passage=self.cut, answers=answers) if answers else None
 
 
+@dataclass(frozen=True, repr=False)
+class QuestionAnswer(Prediction):
+    """A question with the most probable answer."""
+
+    id: str
+    """The question's id; empty if it has none."""
+    question: list[str]
+    """Tokens of the question."""
+    answer: str
+    """As the passage spells it: `passage[start:end]`."""
+    first: int
+    last: int
+    """Indices of the first and the last token in the passage, both part of the answer."""
+    start: int
+    end: int
+    """Offsets in the passage of the first character (SQuAD's `answer_start`), and of the one after the last."""
+    probability: float
+    """Product of the probabilities of the first and of the last token."""
+
+    def __repr__(self) -> str:
+        asked = shortened(" ".join(self.question))
+        return f"<QuestionAnswer {asked}: {self.answer!r} {self.start}:{self.end} ({self.probability:.1%})>"
+
+
 TASK: Task[Question, FoundAnswer] = Task(
     name="question-answering",
     metric="f1",
@@ -189,5 +211,5 @@ TASK: Task[Question, FoundAnswer] = Task(
     from_json=from_json,
     to_text=to_text,
     result=result,
-    group=_article,
+    keep_together=_article,
 )

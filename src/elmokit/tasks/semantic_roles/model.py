@@ -11,7 +11,7 @@ from torch.nn import functional
 from elmokit.layers.tasks.crf import bio_transitions, viterbi
 from elmokit.layers.tasks.recurrent import AlternatingHighwayLSTM, VariationalDropout
 from elmokit.system.messages import quoted
-from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.task_model import Labels, TaskModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
     from elmokit.tasks.semantic_roles.reader import PredicateInSentence
+    from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
 
 
 class SemanticRoleParser(TaskModel):
@@ -30,8 +30,7 @@ class SemanticRoleParser(TaskModel):
 
     def __init__(self, config: SemanticRolesConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
-        self.labels = list(labels)
-        self.label_ids = {label: index for index, label in enumerate(self.labels)}
+        self.labels = Labels(labels)
         self.flags = nn.Embedding(2, config.flag_dim)
         nn.init.normal_(self.flags.weight, std=0.01)  # as in He et al.'s code
         self.input_dropout = VariationalDropout(rate=config.input_dropout_rate)
@@ -42,10 +41,10 @@ class SemanticRoleParser(TaskModel):
             num_layers=config.num_layers,
             recurrent_dropout_rate=config.recurrent_dropout_rate,
         )
-        self.dense = nn.Linear(config.hidden_dim + inputs.output_dim, len(self.labels))
+        self.dense = nn.Linear(config.hidden_dim + inputs.output_dim, len(labels))
         nn.init.normal_(self.dense.weight, std=0.01)  # as in He et al.'s code
         nn.init.zeros_(self.dense.bias)
-        self.register_buffer("allowed", bio_transitions(self.labels), persistent=False)
+        self.register_buffer("allowed", bio_transitions(self.labels.names), persistent=False)
 
     def forward(self, examples: Sequence[PredicateInSentence]) -> Float[Tensor, ""]:
         """Negative log likelihood of the tags, summed over tokens and averaged over the batch (as in He et al.).
@@ -54,7 +53,8 @@ class SemanticRoleParser(TaskModel):
         tag per token.
         """
         scores, mask = self._scores(examples)
-        return functional.nll_loss(scores[mask], self._label_ids(examples)[mask], reduction="sum") / len(examples)
+        gold = self.labels.ids_of_tags(examples).to(mask.device)
+        return functional.nll_loss(scores[mask], gold[mask], reduction="sum") / len(examples)
 
     @torch.no_grad()
     def predict(self, examples: Sequence[PredicateInSentence]) -> list[list[str]]:
@@ -64,7 +64,7 @@ class SemanticRoleParser(TaskModel):
         if with_predicate:
             scores, mask = self._scores([examples[index] for index in with_predicate])
             for index, path in zip(with_predicate, viterbi(scores, mask, allowed=self.allowed), strict=True):
-                tags[index] = [self.labels[label] for label in path]
+                tags[index] = [self.labels.names[label] for label in path]
         return tags
 
     def _scores(self, examples: Sequence[PredicateInSentence]) -> tuple[Float[Tensor, "B T K"], Bool[Tensor, "B T"]]:
@@ -73,22 +73,6 @@ class SemanticRoleParser(TaskModel):
         hidden = self.encoder(torch.cat([self.input_dropout(vectors.inputs), flags], dim=2), vectors.mask)
         hidden = self.output_dropout(torch.cat([hidden, vectors.outputs], dim=2))
         return self.dense(hidden).log_softmax(dim=2), vectors.mask
-
-    def _label_ids(self, examples: Sequence[PredicateInSentence]) -> Int[Tensor, "B T"]:
-        """Indices of the tags, 0 at padding."""
-        longest = max(len(example.tokens) for example in examples)
-        rows: list[list[int]] = []
-        for example in examples:
-            text = quoted(" ".join(example.tokens))
-            if len(example.tags) != len(example.tokens):
-                raise ValueError(
-                    f"{text} has {len(example.tokens)} tokens but {len(example.tags)} tags; expected one for each"
-                )
-            unknown = [tag for tag in example.tags if tag not in self.label_ids]
-            if unknown:
-                raise ValueError(f"{text} has the tag {unknown[0]!r}; the labels are {', '.join(self.labels)}")
-            rows.append([self.label_ids[tag] for tag in example.tags] + [0] * (longest - len(example.tags)))
-        return torch.tensor(rows, dtype=torch.long, device=self.allowed.device)
 
 
 def _is_predicate(examples: Sequence[PredicateInSentence], mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:

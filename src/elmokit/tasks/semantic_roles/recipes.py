@@ -1,22 +1,48 @@
-"""Recipes of the parser of semantic roles."""
+"""Settings of the parser of semantic roles, and its recipes."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
-from elmokit.tasks.convergence import until_converged
-from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+MAX_LAYERS = 64
 _ELMO = ElmoInput(
     position="input",  # Peters, table 3
     dropout_rate=0.1,  # A
     penalty=0.001,  # A; Peters, table 2
 )
+
+
+@dataclass(frozen=True)
+class SemanticRolesConfig:
+    """Sizes of the parser, and its longest training sentence."""
+
+    flag_dim: int = 100
+    """Width of the embedding of the flag that marks the predicate."""
+    hidden_dim: int = 300
+    """Width of each LSTM layer."""
+    num_layers: int = 8
+    """Number of LSTM layers; every second one reads backward."""
+    recurrent_dropout_rate: float = 0.1
+    """Dropout of the LSTMs' states."""
+    input_dropout_rate: float = 0.0
+    """Dropout of the tokens' vectors, but not of the flag, of the same features at all tokens of a sentence."""
+    output_dropout_rate: float = 0.0
+    """Dropout before the dense layer, of the same kind."""
+    max_train_tokens: int = 100
+    """Longer sentences of the training set are skipped; 0 keeps all."""
+
+    def __post_init__(self) -> None:
+        rates = ("recurrent_dropout_rate", "input_dropout_rate", "output_dropout_rate")
+        check_bounds(self, positive=("flag_dim", "hidden_dim"), counts=("max_train_tokens",), rates=rates)
+        if not 1 <= self.num_layers <= MAX_LAYERS:
+            raise ValueError(f"num_layers is {self.num_layers}; expected 1 to {MAX_LAYERS}")
 
 
 def paper() -> TaskConfig:
@@ -83,10 +109,8 @@ def cpu() -> TaskConfig:
     )
 
 
-def cpu_converged() -> TaskConfig:
-    """`cpu`, trained until the score on the development set stops improving."""
-    recipe = cpu()
-    return replace(recipe, training=until_converged(recipe.training))
-
-
-RECIPES: Mapping[str, Callable[[], TaskConfig]] = {"paper": paper, "cpu": cpu, "cpu-converged": cpu_converged}
+RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
+    "paper": paper,
+    "cpu": cpu,
+    "cpu-converged": partial(until_converged, cpu),
+}

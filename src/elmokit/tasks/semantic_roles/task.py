@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
 from elmokit.system.messages import quoted
-from elmokit.tasks.semantic_roles.config import SemanticRolesConfig
-from elmokit.tasks.semantic_roles.prediction import PredicateRoles, RoleArgument
 from elmokit.tasks.semantic_roles.reader import (
     Lemma,
     PredicateInSentence,
@@ -18,8 +16,17 @@ from elmokit.tasks.semantic_roles.reader import (
     RoleSentence,
     read_role_sentences,
 )
-from elmokit.tasks.semantic_roles.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, TextBlocks, document_of, find_splits, of_several_documents
+from elmokit.tasks.semantic_roles.recipes import RECIPES, SemanticRolesConfig
+from elmokit.tasks.task import (
+    Prediction,
+    Reading,
+    Task,
+    TextBlocks,
+    document_of,
+    find_splits,
+    of_several_documents,
+    shortened,
+)
 from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
 
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
+    from elmokit.tasks.text_spans import TextSpan
 
 # train, dev and test files of EWT's PropBank, only its verbs; all its predicates; CoNLL-2012; CoNLL-2005 (pasted)
 _FILES = (
@@ -58,18 +66,18 @@ def read(path: Path, config: SemanticRolesConfig, training: bool) -> Reading[Pre
 
 
 def read_sentences(path: Path, config: SemanticRolesConfig) -> Reading[PredicateInSentence]:
-    """Read one example per predicate, as `to_predict` makes it, and one without for each sentence that has none."""
+    """Read one example per predicate, as `without_labels` makes it, and one without for each sentence that has none."""
     without = [Proposition(None, [])]
     return Reading(
         [
-            to_predict(_example(sentence, proposition, number))
+            without_labels(_example(sentence, proposition, number))
             for number, sentence in enumerate(read_role_sentences(path))
             for proposition in sentence.propositions or without
         ]
     )
 
 
-def to_predict(example: PredicateInSentence) -> PredicateInSentence:
+def without_labels(example: PredicateInSentence) -> PredicateInSentence:
     """The example; where its column has no roles at all, its predicate is the token of its lemma."""
     if example.predicate is None and example.lemma is not None and not {*example.tags} - {"O"}:
         return replace(example, predicate=example.lemma.token)
@@ -202,6 +210,35 @@ def _example(sentence: RoleSentence, proposition: Proposition, number: int) -> P
     )
 
 
+@dataclass(frozen=True, slots=True)
+class RoleArgument:
+    """An argument of a predicate, or the predicate itself, whose role is V."""
+
+    role: str
+    text: str
+    """Its pieces as the sentence spells them, with ` ... ` between two of them."""
+    pieces: list[TextSpan]
+    """Usually one; several if the argument is interrupted (`C-A1` continues `A1`)."""
+
+
+@dataclass(frozen=True, repr=False)
+class PredicateRoles(Prediction):
+    """A sentence with the roles of one of its predicates."""
+
+    text: str
+    """The sentence as it was given, without the asterisks; the tokens joined by spaces if only these were given."""
+    tokens: list[str]
+    predicate: int | None
+    """Index of the predicate's token; None for a sentence of a file that has none."""
+    tags: list[str]
+    """A tag for each token, in BIO: `B-A0` begins an argument, `I-A0` continues it, `O` is none."""
+    arguments: list[RoleArgument]
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{argument.role} {argument.text!r}" for argument in self.arguments)
+        return f"<PredicateRoles {shortened(self.text)}: {found or 'no arguments'}>"
+
+
 TASK: Task[PredicateInSentence, list[str]] = Task(
     name="semantic-roles",
     metric="f1",
@@ -218,7 +255,7 @@ TASK: Task[PredicateInSentence, list[str]] = Task(
     to_text=to_text,
     result=result,
     unlabelled_fields="tokens and predicate",
-    to_predict=to_predict,
-    group=document_of,
+    without_labels=without_labels,
+    keep_together=document_of,
     blocks=TextBlocks(read=read_sentences, to_text=to_blocks),
 )

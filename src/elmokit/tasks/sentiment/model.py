@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -11,27 +10,19 @@ from torch.nn import functional
 
 from elmokit.layers.masks import masked_max, masked_mean, masked_min
 from elmokit.layers.tasks.attention import SelfAttentivePooling, biattention
-from elmokit.layers.tasks.maxout import Maxout
+from elmokit.layers.tasks.dense import Maxout
 from elmokit.layers.tasks.recurrent import BiLSTM
 from elmokit.system.messages import quoted
-from elmokit.tasks.task_model import TaskModel
+from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jaxtyping import Bool, Float, Int
+    from jaxtyping import Bool, Float
 
     from elmokit.tasks.inputs import EncodedTokens, TokenInputs
-    from elmokit.tasks.sentiment.config import SentimentConfig
     from elmokit.tasks.sentiment.reader import LabelledText
-
-
-@dataclass(frozen=True)
-class Sentiment:
-    """The most probable label of a text, and the probability of each label."""
-
-    label: str
-    probabilities: dict[str, float]
+    from elmokit.tasks.sentiment.recipes import SentimentConfig
 
 
 class SentimentClassifier(TaskModel):
@@ -40,35 +31,20 @@ class SentimentClassifier(TaskModel):
     def __init__(self, network: Network, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
         super().__init__(inputs)
         self.network = network
-        self.labels = list(labels)
-        self.label_ids = {label: index for index, label in enumerate(self.labels)}
+        self.labels = Labels(labels)
 
     def forward(self, examples: Sequence[LabelledText]) -> Float[Tensor, ""]:
         """Mean cross entropy. Raises ValueError for a text without a label, or with an unknown one."""
         scores = self._scores(examples)
-        return functional.cross_entropy(scores, self._label_ids(examples).to(scores.device))
+        return functional.cross_entropy(scores, self.labels.ids_of(examples, described=_described).to(scores.device))
 
     @torch.no_grad()
-    def predict(self, examples: Sequence[LabelledText]) -> list[Sentiment]:
+    def predict(self, examples: Sequence[LabelledText]) -> list[LabelPrediction]:
         """The most probable label of each text."""
-        rows = cast("list[list[float]]", self._scores(examples).softmax(dim=1).tolist())
-        predictions: list[Sentiment] = []
-        for row in rows:
-            probabilities = dict(zip(self.labels, row, strict=True))
-            predictions.append(Sentiment(max(self.labels, key=lambda label: probabilities[label]), probabilities))
-        return predictions
+        return self.labels.predictions(self._scores(examples))
 
     def _scores(self, examples: Sequence[LabelledText]) -> Float[Tensor, "B K"]:
         return self.network(self.inputs([example.tokens for example in examples]))
-
-    def _label_ids(self, examples: Sequence[LabelledText]) -> Int[Tensor, " B"]:
-        for example in examples:
-            if example.label not in self.label_ids:
-                raise ValueError(
-                    f"{quoted(' '.join(example.tokens))} has the label {example.label!r}; the labels are "
-                    f"{', '.join(self.labels)}"
-                )
-        return torch.tensor([self.label_ids[cast("str", example.label)] for example in examples])
 
 
 class BCN(nn.Module):
@@ -142,6 +118,10 @@ NETWORKS: dict[str, type[Network]] = {"bcn": BCN, "bilstm": BiLSTMClassifier, "c
 def new_network(config: SentimentConfig, *, input_dim: int, output_dim: int, num_labels: int) -> Network:
     """The network that the config names, with fresh weights."""
     return NETWORKS[config.classifier](config, input_dim=input_dim, output_dim=output_dim, num_labels=num_labels)
+
+
+def _described(text: LabelledText) -> str:
+    return quoted(" ".join(text.tokens))
 
 
 class _Filters(nn.Module):

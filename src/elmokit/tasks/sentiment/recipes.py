@@ -1,21 +1,73 @@
-"""Recipes of the sentiment classifier. A is AllenNLP's BCN (sst_5_bcn.jsonnet and its ELMo twin), which reached 51.3
-and 54.7 with one seed; `paper` mixes it with what the paper says, each line by its source, and has not been run.
+"""Settings and recipes of the sentiment classifier. A is AllenNLP's BCN (sst_5_bcn.jsonnet and its ELMo twin), which
+reached 51.3 and 54.7 with one seed; `paper` mixes it with what the paper says, each line by its source, and has not
+been run.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig
-from elmokit.tasks.convergence import until_converged
-from elmokit.tasks.sentiment.config import SentimentConfig
+from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+CLASSIFIERS = ("bcn", "bilstm", "cnn")
+"""Names of the networks in `model.NETWORKS`."""
 _ELMO = ElmoInput(position="both", penalty=0.001)  # paper; the penalty is its lambda
 _CPU_ELMO = replace(_ELMO, rescale=True, dropout_rate=0.5)  # ours
+
+
+@dataclass(frozen=True)
+class SentimentConfig:
+    """What is read from the trees of the Stanford Sentiment Treebank, and the sizes of the classifier."""
+
+    num_classes: int = 5
+    """Number of classes read from trees: 5, or 2, without the neutral ones. The labels of a table are its classes."""
+    phrases: bool = True
+    """Whether to train on all phrases of the trees instead of only the sentences."""
+    min_phrase_tokens: int = 1
+    """Shorter phrases are skipped in training."""
+    classifier: str = "bcn"
+    """bcn; bilstm (the encoder, the maximum and mean of its output over the tokens, and a linear layer); or cnn (the
+    largest response of each filter over the tokens, and a linear layer)."""
+    cnn_filters: tuple[tuple[int, int], ...] = ((3, 100), (4, 100), (5, 100))
+    """(width in tokens, number) of the filters of cnn, which uses none of the other widths."""
+    projection_dim: int = 300
+    """Width of the ReLU layer between a token's vector and the encoder."""
+    encoder_dim: int = 300
+    """Width of the first biLSTM, per direction."""
+    integrator_dim: int = 300
+    """Width of the biLSTM over the biattention, per direction; only bcn uses this field and those below."""
+    maxout_dims: tuple[int, int] = (1200, 600)
+    """Widths of the two maxout layers before the last one, which is a maxout layer too."""
+    maxout_pool_size: int = 4
+    """Number of linear functions whose maximum is one output of a maxout layer."""
+    input_dropout_rate: float = 0.25
+    """Dropout of the tokens' vectors."""
+    projection_dropout_rate: float = 0.25
+    """Dropout after the ReLU layer."""
+    integrator_dropout_rate: float = 0.1
+    """Dropout after the second biLSTM."""
+    output_dropout_rates: tuple[float, float] = (0.2, 0.3)
+    """Dropout after the first and the second maxout layer; bilstm and cnn use the first rate before their linear
+    layer."""
+
+    def __post_init__(self) -> None:
+        if self.classifier not in CLASSIFIERS:
+            raise ValueError(f"classifier is {self.classifier!r}; expected one of {', '.join(CLASSIFIERS)}")
+        check_bounds(
+            self,
+            positive=("projection_dim", "encoder_dim", "integrator_dim", "maxout_dims", "maxout_pool_size"),
+            counts=("min_phrase_tokens",),
+            rates=("input_dropout_rate", "projection_dropout_rate", "integrator_dropout_rate", "output_dropout_rates"),
+        )
+        pairs = tuple((width, number) for width, number in self.cnn_filters)
+        object.__setattr__(self, "cnn_filters", pairs)
+        if not pairs or min(min(pair) for pair in pairs) < 1:
+            raise ValueError(f"cnn_filters are {pairs}; expected pairs of a width and a number of at least 1")
 
 
 def paper() -> TaskConfig:
@@ -74,11 +126,11 @@ def cpu() -> TaskConfig:
 
 
 def cpu_cnn() -> TaskConfig:
-    """The CNN of Kim (2014), on fixed word vectors ("CNN-static"), in place of BCN; trained as `cpu_converged`.
+    """The CNN of Kim (2014), on fixed word vectors ("CNN-static"), in place of BCN; trained as `cpu-converged`.
 
     Ten epochs, as in `cpu`, are too few: experiments/LOG.md, 2026-11-22.
     """
-    recipe = cpu()
+    recipe = until_converged(cpu)
     return replace(
         recipe,
         model=replace(
@@ -88,7 +140,7 @@ def cpu_cnn() -> TaskConfig:
             input_dropout_rate=0.0,  # Kim
             output_dropout_rates=(0.5, 0.0),  # Kim, section 3.1
         ),
-        training=replace(until_converged(recipe.training), batch_size=50),  # Kim, section 3.1
+        training=replace(recipe.training, batch_size=50),  # Kim, section 3.1
     )
 
 
@@ -104,25 +156,19 @@ def cpu_ko() -> TaskConfig:
     )
 
 
-def cpu_converged() -> TaskConfig:
-    """`cpu`, trained until the score on the development set stops improving."""
-    recipe = cpu()
-    return replace(recipe, training=until_converged(recipe.training))
-
-
 def cpu_output() -> TaskConfig:
-    """`cpu_converged` with ELMo at the output of the encoder alone.
+    """`cpu-converged` with ELMo at the output of the encoder alone.
 
     That is better on the development set than ELMo at both places: experiments/LOG.md, 2026-11-23.
     """
-    recipe = cpu_converged()
+    recipe = until_converged(cpu)
     return replace(recipe, inputs=replace(recipe.inputs, elmo=replace(_CPU_ELMO, position="output")))
 
 
 RECIPES: Mapping[str, Callable[[], TaskConfig]] = {
     "paper": paper,
     "cpu": cpu,
-    "cpu-converged": cpu_converged,
+    "cpu-converged": partial(until_converged, cpu),
     "cpu-output": cpu_output,
     "cpu-cnn": cpu_cnn,
     "cpu-ko": cpu_ko,

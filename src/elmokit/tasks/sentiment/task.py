@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.labels import score_labels
-from elmokit.tasks.sentiment.config import SentimentConfig
-from elmokit.tasks.sentiment.prediction import TextSentiment
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
-from elmokit.tasks.sentiment.recipes import RECIPES
-from elmokit.tasks.task import Reading, Task, find_splits
+from elmokit.tasks.sentiment.recipes import RECIPES, SentimentConfig
+from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened, shown_labels
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from elmokit.tasks.inputs import TokenInputs
-    from elmokit.tasks.sentiment.model import Sentiment
-    from elmokit.tasks.task_model import TaskModel
+    from elmokit.tasks.task_model import LabelPrediction, TaskModel
 
 # train, dev and test files of the Stanford Sentiment Treebank's trees; tables, such as NSMC as split by elmokit; NSMC
 # as published, of whose training file a share is the development set
@@ -65,7 +63,7 @@ def build(config: SentimentConfig, inputs: TokenInputs, symbols: Sequence[str]) 
     return SentimentClassifier(network, inputs=inputs, labels=symbols)
 
 
-def score(examples: Sequence[LabelledText], predictions: Sequence[Sentiment]) -> dict[str, float]:
+def score(examples: Sequence[LabelledText], predictions: Sequence[LabelPrediction]) -> dict[str, float]:
     """Accuracy, and the mean F1 of the labels."""
     result = score_labels(
         gold=[example.label for example in examples], predicted=[prediction.label for prediction in predictions]
@@ -88,12 +86,12 @@ def from_json(fields: Mapping[str, Any]) -> LabelledText:
     return LabelledText(tokens=text.tokens("tokens"), label=None)
 
 
-def to_text(example: LabelledText, prediction: Sentiment) -> str:
+def to_text(example: LabelledText, prediction: LabelPrediction) -> str:
     """A row of a table: the label, a tab and the tokens."""
     return f"{prediction.label}\t{' '.join(example.tokens)}"
 
 
-def result(example: LabelledText, prediction: Sentiment) -> TextSentiment:
+def result(example: LabelledText, prediction: LabelPrediction) -> TextSentiment:
     return TextSentiment(example.tokens, prediction.label, prediction.probabilities)
 
 
@@ -109,7 +107,20 @@ def _texts(path: Path, config: SentimentConfig, training: bool) -> Iterator[Labe
     return read_labelled_texts(path, lines=lines)
 
 
-TASK: Task[LabelledText, Sentiment] = Task(
+@dataclass(frozen=True, repr=False)
+class TextSentiment(Prediction):
+    """A text with the most probable label."""
+
+    tokens: list[str]
+    label: str
+    probabilities: dict[str, float]
+    """Of each label."""
+
+    def __repr__(self) -> str:
+        return f"<TextSentiment {shortened(' '.join(self.tokens))}: {shown_labels(self.label, self.probabilities)}>"
+
+
+TASK: Task[LabelledText, LabelPrediction] = Task(
     name="sentiment",
     metric="accuracy",
     find=partial(find_splits, names=_FILES, task_name="sentiment"),
@@ -125,5 +136,5 @@ TASK: Task[LabelledText, Sentiment] = Task(
     to_text=to_text,
     result=result,
     unlabelled_fields="text",
-    group=_sentence,
+    keep_together=_sentence,
 )

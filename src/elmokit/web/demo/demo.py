@@ -13,7 +13,9 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import atomic_write
 from elmokit.formats.model_name import model_name
 from elmokit.formats.names import DEFAULT_MODEL, bundled_models, resolve_model
-from elmokit.web.demo import page, picture, terminal
+from elmokit.web.demo.picture import sense_picture
+from elmokit.web.demo.terminal import describe, extent, shows_colours
+from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,9 +47,9 @@ def run(html_path: Path, *, model: str | None = None, output: TextIO | None = No
     with atomic_write(html_path) as unfinished:
         study = _study(model)
         print(f"elmokit demo: {study.model}, {study.num_parameters:,} parameters\n", file=stream)
-        for line in terminal.describe(study, colours=terminal.shows_colours(stream)):
+        for line in describe(study, colours=shows_colours(stream)):
             print(line, file=stream)
-        unfinished.write_text(page.page(study, code=_code(study, model), explore=_explore(model)), encoding="utf-8")
+        unfinished.write_text(page(study, code=_code(study, model), explore=_explore(model)), encoding="utf-8")
     print(
         f"\nThe same with pictures: {html_path}\nOn your own sentences, in a browser: {_explore(model)}\n\n"
         f"In Python:\n\n{_code(study, model)}",
@@ -56,10 +58,29 @@ def run(html_path: Path, *, model: str | None = None, output: TextIO | None = No
     )
 
 
+def page(study: SenseStudy, *, code: str, explore: str) -> str:
+    """A self-contained web page, from `templates/page.html`: the picture, and what the terminal shows.
+
+    It has no scripts and makes no requests; `code` and `explore` are Python and a command to copy.
+    """
+    return (
+        template_environment("elmokit.web.demo")
+        .get_template("page.html")
+        .render(
+            study=study,
+            extent=extent(study),
+            picture=sense_picture(study),
+            lines=describe(study, colours=False),
+            code=code,
+            explore=explore,
+        )
+    )
+
+
 def write_picture(svg_path: Path, *, model: str | None = None) -> None:
     """Write the README's picture, docs/demo.svg: the occurrences of a few words in the plane, and the rates."""
     with atomic_write(svg_path) as unfinished:
-        unfinished.write_text(picture.sense_picture(_study(model)), encoding="utf-8")
+        unfinished.write_text(sense_picture(_study(model)), encoding="utf-8")
 
 
 def _study(model: str | None) -> SenseStudy:

@@ -1,6 +1,6 @@
-"""Layout of the drawings of a sense study: a scatter of a word's occurrences, and the measured rates as bars.
+"""The README's picture of a sense study, which is also on the demo's page: a self-contained SVG.
 
-The templates draw them as SVG: `drawings.svg` has a macro for each, `picture.svg` puts them into one file.
+It has a scatter of the occurrences of each close-up's word, and the measured rates as bars; `picture.svg` draws them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.web.demo.wording import nearest_share
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
@@ -28,23 +27,14 @@ _GAP, _MARGIN, _COLUMNS = 24, 20, 3  # of the panels in the picture
 
 @dataclass(frozen=True)
 class Mark:
-    """The mark of an occurrence, in the shape and colour of its sense."""
+    """The mark of an occurrence, or of an entry of the legend, in the shape and colour of its sense."""
 
     sense: int
     """Index of the sense among those of the word."""
     x: float
     y: float
-    title: str
-    """The sentence of the occurrence."""
-
-
-@dataclass(frozen=True)
-class Sense:
-    """An entry of a legend."""
-
-    name: str
-    x: float
-    """Position of the entry's mark."""
+    text: str
+    """The sentence of the occurrence, or the name of the sense."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +43,8 @@ class Scatter:
 
     word: str
     score: str
-    senses: list[Sense]
+    legend: list[Mark]
     marks: list[Mark]
-    top: int
-    """Height of the heading above the frame."""
 
 
 @dataclass(frozen=True)
@@ -74,77 +62,26 @@ class Bar:
     """Whether the vectors are the model's contextual ones, not a baseline."""
 
 
-@dataclass(frozen=True)
-class Bars:
-    """The share of occurrences whose nearest one has the same sense, for each kind of vector."""
-
-    bars: list[Bar]
-    num_sentences: int
-    left: int
-    chance: float
-    """Position of the line that marks chance."""
-    top: int
-    end: int
-
-
-def scatter(plane: Plane, study: SenseStudy) -> Scatter:
-    """Lay out the occurrences of a word as a drawing of size `PANEL`."""
-    width, height = PANEL
-    occurrences = study.occurrences
-    marks = [
-        Mark(plane.senses.index(occurrences[index].sense), x, y, " ".join(occurrences[index].tokens))
-        for index, (x, y) in zip(plane.members, _fit(plane, width, height - _SCATTER_TOP, _SCATTER_MARGIN), strict=True)
-    ]
-    senses: list[Sense] = []
-    left = 8.0
-    for name in plane.senses:
-        senses.append(Sense(name, left))
-        left += 34 + 7.5 * len(name)
-    return Scatter(plane.word, nearest_share(study, plane.word), senses, marks, _SCATTER_TOP)
-
-
-def bars(measured: Sequence[SenseRates]) -> Bars:
-    """Lay out the rates as a drawing of size `PANEL`; chance, the first of them, is drawn as a line."""
-    scale = PANEL[0] - _BARS_LEFT - _BARS_RIGHT
-    drawn: list[Bar] = []
-    for number, kind in enumerate(measured[1:]):
-        rate = kind.nearest_rate()
-        low, high = rate.interval
-        drawn.append(
-            Bar(
-                name=kind.name,
-                rate=str(rate),
-                percent=f"{100 * rate.share:.1f} %",
-                y=_BARS_TOP + number * _BAR_STEP,
-                width=scale * rate.share,
-                whisker=None if rate.guessed else (_BARS_LEFT + scale * low, _BARS_LEFT + scale * high),
-                is_own=number >= 2,
-            )
-        )
-    return Bars(
-        bars=drawn,
-        num_sentences=len(measured[0].nearest),
-        left=_BARS_LEFT,
-        chance=_BARS_LEFT + scale * measured[0].nearest_rate().share,
-        top=_BARS_TOP,
-        end=_BARS_TOP + (len(measured) - 1) * _BAR_STEP - 6,
-    )
-
-
 def sense_picture(study: SenseStudy) -> str:
-    """A self-contained SVG of the scatters of the close-ups and the bars, from `templates/picture.svg`."""
+    """The picture as SVG, from `templates/picture.svg`."""
     chosen = {close_up.word for close_up in study.close_ups}
     planes = [plane for plane in study.planes if plane.word in chosen]
     width, height = PANEL
     num_rows = -(-(len(planes) + 1) // _COLUMNS)
+    chance = study.measured[0].nearest_rate()
     return (
         template_environment("elmokit.web.demo")
         .get_template("picture.svg")
         .render(
             study=study,
             words=sorted(chosen),
-            scatters=[scatter(plane, study) for plane in planes],
-            bars=bars(study.measured),
+            scatters=[_scatter(plane, study) for plane in planes],
+            scatter_top=_SCATTER_TOP,
+            bars=_bars(study.measured[1:]),
+            bars_left=_BARS_LEFT,
+            bars_top=_BARS_TOP,
+            bars_end=_BARS_TOP + (len(study.measured) - 1) * _BAR_STEP - 6,
+            chance=_position(chance.share),
             panel=PANEL,
             positions=[
                 (_MARGIN + number % _COLUMNS * (width + _GAP), _MARGIN + number // _COLUMNS * (height + _GAP))
@@ -158,11 +95,49 @@ def sense_picture(study: SenseStudy) -> str:
     )
 
 
-def _fit(plane: Plane, width: float, height: float, margin: float) -> list[tuple[float, float]]:
+def _scatter(plane: Plane, study: SenseStudy) -> Scatter:
+    occurrences = study.occurrences
+    marks = [
+        Mark(plane.senses.index(occurrences[index].sense), x, y, " ".join(occurrences[index].tokens))
+        for index, (x, y) in zip(plane.members, _fit(plane), strict=True)
+    ]
+    legend: list[Mark] = []
+    left = 8.0
+    for number, name in enumerate(plane.senses):
+        legend.append(Mark(number, left, 34, name))
+        left += 34 + 7.5 * len(name)
+    rate = study.top.nearest_rate(study.members(plane.word))
+    return Scatter(plane.word, f"{round(rate.correct, 1):g}/{rate.total}", legend, marks)
+
+
+def _fit(plane: Plane) -> list[tuple[float, float]]:
     """Coordinates in the drawing, with the same scale on both axes, so that distances are comparable."""
-    points = plane.points
-    low, high = points.min(axis=0), points.max(axis=0)
-    room = np.array([width - 2 * margin, height - 2 * margin])
-    scale = float((room / np.maximum(high - low, 1e-9)).min())
-    placed = (points - (low + high) / 2) * scale * (1, -1) + (width / 2, height / 2)
+    size = np.array([PANEL[0], PANEL[1] - _SCATTER_TOP])
+    low, high = plane.points.min(axis=0), plane.points.max(axis=0)
+    scale = float(((size - 2 * _SCATTER_MARGIN) / np.maximum(high - low, 1e-9)).min())
+    placed = (plane.points - (low + high) / 2) * scale * (1, -1) + size / 2
     return [(float(x), float(y)) for x, y in placed]
+
+
+def _bars(measured: Sequence[SenseRates]) -> list[Bar]:
+    bars: list[Bar] = []
+    for number, kind in enumerate(measured):
+        rate = kind.nearest_rate()
+        low, high = rate.interval
+        bars.append(
+            Bar(
+                name=kind.name,
+                rate=str(rate),
+                percent=f"{100 * rate.share:.1f} %",
+                y=_BARS_TOP + number * _BAR_STEP,
+                width=_position(rate.share) - _BARS_LEFT,
+                whisker=None if rate.guessed else (_position(low), _position(high)),
+                is_own=number >= 2,
+            )
+        )
+    return bars
+
+
+def _position(share: float) -> float:
+    """Where a bar of this rate ends."""
+    return _BARS_LEFT + (PANEL[0] - _BARS_LEFT - _BARS_RIGHT) * share

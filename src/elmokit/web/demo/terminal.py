@@ -6,14 +6,17 @@ import os
 from textwrap import wrap
 from typing import TYPE_CHECKING, TextIO
 
+import numpy as np
+
 from elmokit.analysis.homonyms import WHAT_IT_IS
-from elmokit.analysis.polysemes import words_of
+from elmokit.analysis.polysemes import senses_of, words_of
 from elmokit.analysis.polysemy import num_triples
 from elmokit.system.markdown import columns
-from elmokit.web.demo.wording import extent, shades
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from elmokit.analysis.homonyms import Recorded
     from elmokit.analysis.neighbours import Context
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 
+_NUMERALS = {2: "two", 3: "three"}
 _BLUES = (255, 189, 153, 117, 75, 39, 32, 26, 25, 24)
 """Backgrounds of the 256-colour palette, light to dark."""
 _NUM_LIGHT = 6  # number of backgrounds that are light enough for black text
@@ -44,6 +48,13 @@ def describe(study: SenseStudy, *, colours: bool) -> Iterator[str]:
     if study.recorded is not None:
         yield ""
         yield from _describe_recorded(study.recorded)
+
+
+def extent(study: SenseStudy) -> str:
+    """The size of the study in words: `24 words of two senses`."""
+    words = words_of(study.occurrences)
+    numbers = sorted({len(senses_of(word, study.occurrences)) for word in words})
+    return f"{len(words)} words of {' or '.join(_NUMERALS.get(number, str(number)) for number in numbers)} senses"
 
 
 def _describe_rates(study: SenseStudy) -> Iterator[str]:
@@ -150,6 +161,14 @@ def snippet(tokens: Sequence[str], index: int, width: int) -> str:
                 if columns(longer) <= width:
                     first, last, text = first - before, last + after, longer
     return text
+
+
+def shades(cosines: NDArray[np.float64], *, number: int) -> list[list[int]]:
+    """Each cosine (N,N) as a shade from 0 to number - 1; the range is that of the cosines of different occurrences."""
+    others = cosines[~np.eye(len(cosines), dtype=bool)]
+    spread = max(float(others.max() - others.min()), 1e-6)
+    levels = np.floor((cosines - others.min()) / spread * number)
+    return np.clip(levels, 0, number - 1).astype(np.int64).tolist()
 
 
 def _cell(value: float, shade: int, *, colours: bool) -> str:

@@ -1,0 +1,110 @@
+"""The end of a task's run: the scores of its best weights, the last line of its log."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from elmokit.layers.devices import describe_machine
+from elmokit.layers.scalar_mix import ScalarMix
+from elmokit.runs.folder import METRICS_NAME
+from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
+from elmokit.runs.provenance import provenance
+from elmokit.runs.tensor_files import read_tensors
+from elmokit.tasks.batching import predict_all
+from elmokit.tasks.run_folder import BEST_FILE
+from elmokit.tasks.task import E, P
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from elmokit.tasks.inputs import TokenInputs
+    from elmokit.tasks.loop import TaskTraining
+    from elmokit.tasks.reading import TaskExamples
+    from elmokit.tasks.run_folder import TaskRecord
+    from elmokit.tasks.task import Task
+    from elmokit.tasks.task_model import TaskModel
+
+
+def finish(
+    loop: TaskTraining[E, P], record: TaskRecord, examples: TaskExamples[E], *, new_test_files: bool = False
+) -> None:
+    """Train to the end, and log the scores of the best weights, unless the log has them already; print those of tests.
+
+    new_test_files: the scores in the log are of other test files, which may have the same names.
+    """
+    done_before = loop.progress.finished(loop.config)
+    metrics = loop.run_dir / METRICS_NAME
+    last_epoch = loop.progress.epoch
+    before = [result for result in _results(metrics) if result.get("test")]
+    keep_records(
+        metrics, lambda record: record.integer("epoch") <= last_epoch and (done_before or "result" not in record)
+    )
+    loop.run()
+    of_these = [result for result in before if _is_of(result, last_epoch, loop.progress.best_epoch)]
+    tested: dict[str, Any] = of_these[-1]["test"] if of_these else {}
+    if not _results(metrics) or (examples.test and (new_test_files or not examples.test.keys() <= tested.keys())):
+        model = loop.model
+        model.load_state_dict(read_tensors(loop.run_dir / BEST_FILE).tensors)
+        result = _result(loop, examples, tested)
+        keep_records(metrics, lambda record: "result" not in record)
+        append_json_line(metrics, result)
+    _print_tests(_results(metrics)[-1]["test"], examples)
+    if before and not (examples.test or tested):
+        print(
+            f"the test scores of the log were those of other weights (epoch {before[-1].get('best_epoch')}); --test, "
+            "or test=True, scores these",
+            file=sys.stderr,
+        )
+
+
+def _results(metrics: Path) -> list[dict[str, Any]]:
+    return [record for record in read_log(metrics).records if "result" in record]
+
+
+def _print_tests(tested: Mapping[str, Mapping[str, float]], examples: TaskExamples[Any]) -> None:
+    for name in examples.test:
+        scores = ", ".join(f"{score} {number:.2f}" for score, number in tested[name].items())
+        print(f"{name}, with the weights that are best on the development set: {scores}", file=sys.stderr, flush=True)
+
+
+def _is_of(result: Mapping[str, Any], last_epoch: int, best_epoch: int) -> bool:
+    """Whether a result was logged after the epoch from which a run continued, with the weights that are still best."""
+    return (result.get("epoch"), result.get("best_epoch")) == (last_epoch, best_epoch)
+
+
+def _result(loop: TaskTraining[E, P], examples: TaskExamples[E], tested: Mapping[str, object]) -> dict[str, object]:
+    """The last line of the log; the loop's model has the weights of the best epoch.
+
+    tested: the scores of these weights that the log has had, for a run whose test files are not scored now.
+    """
+    task, model, progress, batch_size = loop.task, loop.model, loop.progress, loop.config.batch_size
+    scores = {name: _scores(task, model, part, batch_size) for name, part in examples.test.items()}
+    return {
+        "epoch": progress.epoch,
+        "best_epoch": progress.best_epoch,
+        "result": True,
+        "converged": progress.converged(loop.config),
+        "dev": _scores(task, model, examples.dev, batch_size),
+        "test": scores or tested,
+        "mixes": _mixes(model.inputs),
+        "seconds": round(progress.seconds, 1),
+        "processor_seconds": round(progress.processor_seconds, 1),
+        "machine": describe_machine(next(model.parameters()).device),
+        **provenance(),
+    }
+
+
+def _scores(task: Task[E, P], model: TaskModel, examples: list[E], batch_size: int) -> dict[str, float]:
+    return dict(task.score(examples, predict_all(task, model, examples, batch_size=batch_size)))
+
+
+def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:
+    """What ELMo's mixes at the input and at the output have learnt: weights after the softmax, lowest layer first."""
+    learnt: dict[str, dict[str, object]] = {}
+    for position, mix in inputs.mixes().items():
+        learnt[position] = {"gamma": round(mix.gamma.item(), 6)}
+        if isinstance(mix, ScalarMix):
+            learnt[position]["weights"] = [round(weight.item(), 6) for weight in mix.weights.softmax(dim=0)]
+    return learnt

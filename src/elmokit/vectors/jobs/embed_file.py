@@ -1,0 +1,251 @@
+"""A file of sentences -> a file of contextual vectors, in constant memory and resumable (`elmokit embed`).
+
+`embed_file` here and `embed_fasta` next to it describe a `Job`: a source of sentences, and what is kept of their
+vectors. `run` reads the sentences once, embeds them block by block into a folder next to the output, and writes the
+output from there.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.elmo.layer_choice import as_layers
+from elmokit.files.atomic import atomic_write, check_is_not_input, check_output
+from elmokit.files.lines import shown_name
+from elmokit.files.locks import lock
+from elmokit.system.batches import batched
+from elmokit.system.messages import readable_bytes
+from elmokit.system.progress_bar import progress_bar
+from elmokit.vectors.arrow_groups import pyarrow_module
+from elmokit.vectors.files import format_to_write
+from elmokit.vectors.jobs.partial import FLOAT, PartialVectors
+from elmokit.vectors.jobs.sources import ColumnSource, open_source, read_once
+from elmokit.vectors.reader import Texts, tokens_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+    import numpy as np
+    from jaxtyping import Float32
+
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Layers
+    from elmokit.vectors.jobs.sources import Block, Sentence, Sentences, SentenceSource
+
+    Encode = Callable[[list[list[str]]], list[Float32[np.ndarray, "*L T E"]]]
+
+BLOCK_LINES = 512
+BLOCK_TOKENS = 16_384
+"""A block, which is embedded and kept as a whole, ends after this many lines or with the line that reaches this many
+tokens."""
+
+
+@dataclass(frozen=True)
+class EmbeddedFile:
+    """The size of an output file."""
+
+    num_lines: int
+    num_tokens: int
+
+
+def embed_file(
+    elmo: Elmo,
+    input_path: str | Path,
+    output_path: str | Path,
+    *,
+    layers: Layers | None = None,
+    batch_size: int = 128,
+    raw_text: bool = False,
+    column: str | None = None,
+    resume: bool = False,
+) -> EmbeddedFile:
+    """Embed every line of a text file (plain, gzip or xz; `-` is stdin) as a sentence; `load_vectors` reads the output.
+
+    The input may be a Parquet or Arrow file, whose rows are the sentences. The ending of the output's name decides its
+    layout: .h5, .hdf5, .npz, .npy, .safetensors, .parquet, .arrow or .feather. The tokens of raw text are written next
+    to it, into `OUTPUT.tokens.txt`, one line per sentence (in Parquet and Arrow, a column). Other tokens are also
+    written if a `NAME.txt` with different text exists, because readers would take it for the sentences.
+
+    layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise the top one.
+    raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
+    column: of a Parquet or Arrow file: strings, or lists of tokens; by default `tokens`, or else `text`.
+    resume: whether to continue a job that was killed, whose finished lines are in `OUTPUT.partial`; the output has the
+        same bytes as if the job had not been killed. (Unless `Elmo.same_in_any_batch`, another `batch_size`, number of
+        threads or kernel of "auto" changes the rounding of the lines that are left.) A different model, different
+        options, or different text in the finished lines are refused. A job that was started with `resume` keeps its
+        finished lines also if it fails.
+    Raises ValueError for input that is not text, OSError for files that cannot be read or written, naming the file and
+    the line or row, and InUseError, an OSError, if another process writes the same output; then no output is left.
+    While it runs, the folder of the output needs twice the output's size.
+    """
+    output = Path(output_path)
+    layout = format_to_write(output)
+    source = open_source(input_path, raw_text=raw_text, column=column)
+    layers = as_layers(layout.default_layers if layers is None else layers, top=elmo.config.num_layers)
+    needs_tokens = not layout.holds_text and (raw_text or _has_other_text(output, input_path))
+    job = Job(
+        elmo,
+        source,
+        output,
+        layers=layers,
+        settings={"raw_text": raw_text} | ({"column": source.column} if isinstance(source, ColumnSource) else {}),
+        encode=functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False),
+        blocks=sentence_blocks,
+        beside=(tokens_path(output), lambda sentence: " ".join(sentence[1])) if needs_tokens else None,
+        raw_text=raw_text,
+    )
+    return run(job, resume=resume)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is embedded, and what is kept of it."""
+
+    elmo: Elmo
+    source: SentenceSource
+    output: Path
+    layers: Layers | str
+    """`all` if L vectors are kept of a token. This and `settings` are recorded; a resumed job must have the same."""
+    settings: Mapping[str, object]
+    encode: Encode
+    """What is kept of the vectors of sentences of tokens: (T,E) or (L,T,E)."""
+    blocks: Callable[[Iterable[Sentence]], Iterator[Block]]
+    """Divides sentences into those that are encoded together."""
+    beside: tuple[Path, Callable[[Sentence], str]] | None
+    """A file next to the output, and its line for each sentence."""
+    raw_text: bool | None = None
+    """Whether the sentences, for layouts that hold them, were tokenised; None leaves them out."""
+    one_per_sentence: bool = False
+    """Whether T is 1 in what is kept."""
+    unit: str = "lines"
+    part: str = "token"
+    expected: str = "one sentence per line"
+
+
+def run(job: Job, *, resume: bool) -> EmbeddedFile:
+    """Do a job, or continue it. Raises the errors of `embed_file`."""
+    output, layout = job.output, format_to_write(job.output)
+    check_output(output)
+    if layout.holds_text:
+        pyarrow_module("pyarrow")  # or an error before anything is computed
+    for written in (tokens_path(output), *([job.beside[0]] if job.beside else []), *layout.files(output)):
+        check_is_not_input(written, job.source.path)
+    shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
+    record = {"version": 1, "model": job.elmo.fingerprint(), "precision": job.elmo.precision, "layers": job.layers}
+    with lock(output), _naming(output), read_once(job.source, folder=output.parent) as sentences:
+        if not len(sentences):
+            raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}; expected {job.expected}")
+        num_vectors = len(sentences) if job.one_per_sentence else sentences.num_tokens
+        check_space(output, num_bytes=2 * FLOAT.itemsize * num_vectors * math.prod(shape))
+        folder = output.with_name(f"{output.name}.partial")
+        partial = PartialVectors(folder, job={**record, **job.settings}, shape=shape, resume=resume)
+        with _removed_on_failure(partial, keep=resume):
+            _embed(job, sentences, partial)
+            texts = None if job.raw_text is None or not layout.holds_text else Texts(sentences, job.raw_text)
+            with _written_beside(job, sentences):
+                layout.write(output, replace(partial.stored(), texts=texts))
+        partial.remove()
+        return EmbeddedFile(num_lines=partial.num_lines, num_tokens=partial.num_tokens)
+
+
+def check_space(output: Path, *, num_bytes: int) -> None:
+    """Raise OSError if the disk has no space for the output and, next to it, the partial output."""
+    free = shutil.disk_usage(output.parent).free
+    if num_bytes > free:
+        raise OSError(
+            f"{output}: needs {readable_bytes(num_bytes)} while it is written (twice its size), but {output.parent} "
+            f"has only {readable_bytes(free)} free; choose another folder, or fewer layers"
+        )
+
+
+def _embed(job: Job, sentences: Sentences, partial: PartialVectors) -> None:
+    """Embed the sentences that are not finished.
+
+    A block is written while the next block is encoded and the one after that is read.
+    """
+    rest = iter(sentences)
+    done = partial.pass_over_finished(rest, source=shown_name(job.source.path), unit=job.unit)
+    with (
+        ThreadPoolExecutor(max_workers=1) as writing,
+        progress_bar(unit=job.part, total=sentences.num_tokens, done=done, scale=True) as bar,
+    ):
+        written = writing.submit(int)
+        for block, arrays in encoded(job.elmo, job.encode, _read_ahead(job.blocks(rest))):
+            written.result()  # at most one block waits to be written
+            written = writing.submit(partial.append, block, arrays)
+            bar.update(sum(len(tokens) for _, tokens in block))
+        written.result()
+
+
+def sentence_blocks(sentences: Iterable[Sentence]) -> Iterator[Block]:
+    """Blocks of sentences of a text."""
+    return batched(sentences, size=BLOCK_LINES, weight=lambda one: len(one[1]), enough_weight=BLOCK_TOKENS)
+
+
+def encoded(
+    elmo: Elmo, encode: Encode, blocks: Iterable[Block]
+) -> Iterator[tuple[Block, list[Float32[np.ndarray, "*L T E"]]]]:
+    """Each block with the vectors of its sentences. The bytes of a block depend on that block alone."""
+    for block in blocks:
+        if not elmo.same_in_any_batch:
+            elmo.forget_tokens()
+        yield block, encode([tokens for _, tokens in block])
+
+
+def _read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the same blocks, but read the next block in a thread while the current one is used."""
+    with ThreadPoolExecutor(max_workers=1) as reading:
+        following = reading.submit(next, blocks, None)
+        while (block := following.result()) is not None:
+            following = reading.submit(next, blocks, None)
+            yield block
+
+
+@contextmanager
+def _naming(output: Path) -> Generator[None]:
+    """Name the output in the error of a failed write that names no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(output)) from error
+
+
+@contextmanager
+def _removed_on_failure(partial: PartialVectors, *, keep: bool) -> Generator[None]:
+    """Remove `partial` on any failure, unless it is to be kept."""
+    try:
+        yield
+    except (ValueError, OSError):
+        if not keep:
+            partial.remove()
+        raise
+
+
+@contextmanager
+def _written_beside(job: Job, sentences: Iterable[Sentence]) -> Generator[None]:
+    """Writes the file next to the output, and removes at the end the tokens that an earlier job wrote."""
+    if job.beside is None:
+        yield
+    else:
+        path, line = job.beside
+        with atomic_write(path) as unfinished:
+            with unfinished.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(f"{line(sentence)}\n" for sentence in sentences)
+            yield
+    if job.beside is None or job.beside[0] != tokens_path(job.output):
+        tokens_path(job.output).unlink(missing_ok=True)
+
+
+def _has_other_text(output: Path, input_path: str | Path) -> bool:
+    """Whether there is a `NAME.txt` that readers of the output would take for its sentences, and is not the input."""
+    neighbour, given = output.with_suffix(".txt"), Path(input_path)
+    return neighbour.is_file() and not (given.is_file() and neighbour.samefile(given))

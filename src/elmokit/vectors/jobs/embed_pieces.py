@@ -1,0 +1,161 @@
+"""A folder of Parquet files -> a folder of Parquet files with vectors, in pieces that any number of processes share.
+
+A piece is a row group of the input, and becomes a file of the output. A file that is there is complete, so that work
+continues where it stopped, whoever did it. `integrations/ray_data.py` gives the pieces to workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from elmokit.elmo.layer_choice import as_layers
+from elmokit.files.atomic import atomic_write
+from elmokit.vectors.arrow_groups import ParquetGroups, pyarrow_module
+from elmokit.vectors.arrow_layout import read_parquet, record_batches, table_schema
+from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
+from elmokit.vectors.jobs.sources import ColumnSource
+from elmokit.vectors.reader import FlatVectors, Texts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jaxtyping import Float32
+
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Layers
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A row group of a Parquet file, and where its vectors go."""
+
+    input: Path
+    row_group: int
+    output: Path
+
+
+@dataclass(frozen=True)
+class PieceSettings:
+    """How pieces are embedded."""
+
+    layers: Layers = "top"
+    """As in `Elmo.encode`."""
+    column: str | None = None
+    """Of texts, or of lists of tokens; None takes `tokens`, or else `text`."""
+    raw_text: bool = False
+    """Whether texts are to be tokenised; otherwise tokens are separated by spaces."""
+    batch_size: int = 128
+    """Sentences encoded at once."""
+
+
+@dataclass(frozen=True)
+class EmbeddedPiece:
+    """The size of a piece."""
+
+    num_sentences: int
+    num_tokens: int
+    was_there: bool
+    """Whether it had been embedded before."""
+
+
+def list_pieces(input_path: Path, output_folder: Path) -> list[Piece]:
+    """The row groups of a Parquet file, or of all `*.parquet` in a folder; `NAME.parquet` becomes `NAME-00000.parquet`.
+
+    Raises FileNotFoundError if there is nothing, ValueError for a file that is not Parquet, and if a piece would
+    replace input.
+    """
+    files = sorted(input_path.glob("*.parquet")) if input_path.is_dir() else [input_path]
+    if not files:
+        raise FileNotFoundError(f"{input_path} has no file that ends in .parquet")
+    if output_folder.resolve() == files[0].resolve().parent:
+        raise ValueError(f"{output_folder} is the folder of the input; choose another folder for the vectors")
+    return [
+        Piece(file, group, output_folder / f"{file.stem}-{group:05}.parquet")
+        for file in files
+        for group, num_rows in enumerate(ParquetGroups(file).sizes)
+        if num_rows  # pyarrow writes an empty row group for an empty table
+    ]
+
+
+def embed_piece(elmo: Elmo, piece: Piece, settings: PieceSettings) -> EmbeddedPiece:
+    """Embed a piece, unless its file is there. All columns of the input are kept next to tokens, offsets and vectors.
+
+    The vectors are those of `embed_file`. Memory holds the input's row group and a block of vectors. Raises ValueError,
+    naming file, row group and row, for a value that is not a sentence, and for a file that was made from something
+    else.
+    """
+    layers = as_layers(settings.layers, top=elmo.config.num_layers)
+    source = ColumnSource.open(piece.input, raw_text=settings.raw_text, column=settings.column)
+    about = {
+        "model": elmo.fingerprint(),
+        "precision": elmo.precision,
+        "layers": str(layers),
+        "input": f"row group {piece.row_group} of {piece.input.name}",
+        "column": source.column,
+        "text": _digest(source, piece.row_group),
+        "tokenised": str(settings.raw_text).lower(),
+    }
+    if piece.output.exists():
+        return _there(piece, about)
+    others = pyarrow_module("pyarrow.parquet").ParquetFile(piece.input).read_row_group(piece.row_group)
+    num_sentences = num_tokens = 0
+    with atomic_write(piece.output) as unfinished:
+        writer = None
+        encode = partial(elmo.encode, layers=layers, batch_size=settings.batch_size, show_progress_bar=False)
+        for block, arrays in encoded(elmo, encode, sentence_blocks(source.of_group(piece.row_group))):
+            vectors = _flat(arrays, about, Texts(block, settings.raw_text))
+            for batch in record_batches(vectors, table_schema(vectors)):
+                table = _joined(others.slice(num_sentences, batch.num_rows), batch)
+                writer = writer or _writer(unfinished, table.schema)
+                writer.write_table(table)
+                num_sentences += batch.num_rows
+            num_tokens += len(vectors.vectors)
+        if writer is None:
+            raise ValueError(f"{piece.input}: row group {piece.row_group} has no rows")
+        writer.close()
+    return EmbeddedPiece(num_sentences, num_tokens, was_there=False)
+
+
+def _digest(source: ColumnSource, group: int) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for text, _ in source.texts(group):
+        digest.update(f"{len(text)} {text}".encode())
+    return digest.hexdigest()
+
+
+def _flat(arrays: Sequence[Float32[np.ndarray, "*L T E"]], about: dict[str, str], texts: Texts) -> FlatVectors:
+    rows = [array if array.ndim == 2 else array.swapaxes(0, 1) for array in arrays]
+    ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return FlatVectors(np.concatenate(rows), ends, about, texts)
+
+
+def _joined(others: Any, batch: Any) -> Any:
+    """The columns of the input, and those of the vectors in place of any of the same name."""
+    ours: Sequence[str] = batch.schema.names
+    kept = [name for name in others.column_names if name not in ours]
+    columns = [*(others.column(name) for name in kept), *batch.columns]
+    fields = [*(others.schema.field(name) for name in kept), *batch.schema]
+    arrow = pyarrow_module("pyarrow")
+    return arrow.table(columns, schema=arrow.schema(fields, metadata=batch.schema.metadata))
+
+
+def _writer(path: Path, schema: Any) -> Any:
+    return pyarrow_module("pyarrow.parquet").ParquetWriter(path, schema, compression="NONE", use_dictionary=False)
+
+
+def _there(piece: Piece, about: dict[str, str]) -> EmbeddedPiece:
+    vectors = read_parquet(piece.output)
+    for name, value in about.items():
+        if vectors.about.get(name) != value:
+            raise ValueError(
+                f"{piece.output} was made with a different {name} ({vectors.about.get(name)!r}, now {value!r}); choose "
+                "another folder, or delete the file"
+            )
+    lengths = vectors.lengths()
+    return EmbeddedPiece(len(lengths), int(lengths.sum()), was_there=True)

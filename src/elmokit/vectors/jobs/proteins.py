@@ -1,0 +1,194 @@
+"""Proteins in FASTA files -> vectors of their residues, or of each as a whole (`elmokit embed --fasta`).
+
+The biLM is one of residues: SeqVec (Heinzinger et al., 2019), whose files are a released pair.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from elmokit.elmo.layer_choice import as_layers
+from elmokit.files.lines import read_lines, shown_name
+from elmokit.vectors.jobs.embed_file import EmbeddedFile, Job, encoded, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy as np
+    from jaxtyping import Float32
+
+    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Layers
+    from elmokit.vectors.jobs.sources import Block, Sentence
+
+RESIDUES_AT_ONCE = 15_000
+"""Residues of the proteins that are encoded together, as in SeqVec; a longer protein is encoded by itself."""
+DATABASES = ("sp", "tr", "gi", "gb", "emb", "dbj", "ref", "pir", "prf", "lcl")
+"""The headers of UniProt and NCBI begin with them, and the accession is next; RCSB's are `1ABC_1|Chain A|...`."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProteinVectors:
+    """A protein of a FASTA file, with all layers of all residues."""
+
+    name: str
+    sequence: str
+    layers: Float32[np.ndarray, "L T E"]
+    """Layers 0 (without context) to 2, in SeqVec's words CNN, LSTM1 and LSTM2."""
+
+    @property
+    def residues(self) -> Float32[np.ndarray, "T E"]:
+        """A vector per residue: the sum of the layers."""
+        return self.layers.sum(axis=0)
+
+    @property
+    def protein(self) -> Float32[np.ndarray, " E"]:
+        """A vector of the protein: the mean over its residues."""
+        return self.residues.mean(axis=0)
+
+
+def protein_vectors(elmo: Elmo, path: str | os.PathLike[str]) -> Iterator[ProteinVectors]:
+    """Vectors of the proteins of a FASTA file, in its order. A token of the model is one residue, in upper case.
+
+    The vectors of a protein depend on it alone; SeqVec itself carries the state from one protein to the next. Raises
+    ValueError, naming file and line, for what is not FASTA.
+    """
+    all_layers = functools.partial(elmo.encode, layers="all", show_progress_bar=False)
+    for block, arrays in encoded(elmo, all_layers, _protein_blocks(FastaSource(path))):
+        for protein, layers in zip(block, arrays, strict=True):
+            yield ProteinVectors(_name(protein), "".join(protein[1]), layers)
+
+
+def names_path(path: Path) -> Path:
+    """Where the names of the proteins are: `OUTPUT.names.txt`, one per line, in the order of the vectors."""
+    return path.with_name(f"{path.name}.names.txt")
+
+
+def embed_fasta(
+    elmo: Elmo,
+    input_path: str | Path,
+    output_path: str | Path,
+    *,
+    layers: Layers | None = None,
+    per_protein: bool = False,
+    resume: bool = False,
+) -> EmbeddedFile:
+    """Embed every sequence of a FASTA file (plain, gzip or xz; `-` is stdin); `load_vectors` reads the output.
+
+    The ending of the output's name decides its layout, as for `embed_file`. Vectors i are those of the i-th protein,
+    (residues, width), or (1, width) of the protein as a whole; `OUTPUT.names.txt` has its name.
+
+    layers: as in `Elmo.encode`; None is the sum of all layers, which is SeqVec's default.
+    per_protein: whether to write the mean over the residues of each protein in place of a vector for each residue.
+    resume: whether to continue a job that was killed, as `embed_file` does.
+    Raises ValueError, naming file and line, for what is not FASTA, OSError for files that cannot be read or written,
+    and InUseError, an OSError, if another process writes the same output; then no output is left. While it runs, the
+    folder of the output needs twice the output's size.
+    """
+    output = Path(output_path)
+    chosen = "sum" if layers is None else as_layers(layers, top=elmo.config.num_layers)
+    job = Job(
+        elmo,
+        FastaSource(input_path),
+        output,
+        layers=chosen,
+        settings={"per_protein": per_protein},
+        encode=functools.partial(_encode, elmo, chosen, per_protein),
+        blocks=_protein_blocks,
+        beside=(names_path(output), _name),
+        one_per_sentence=per_protein,
+        unit="proteins",
+        part="residue",
+        expected="FASTA, '>NAME' and then a sequence",
+    )
+    return run(job, resume=resume)
+
+
+def _encode(
+    elmo: Elmo, layers: Layers | str, per_protein: bool, proteins: list[list[str]]
+) -> list[Float32[np.ndarray, "*L T E"]]:
+    arrays = [_chosen(array, layers) for array in elmo.encode(proteins, layers="all", show_progress_bar=False)]
+    return [array.mean(axis=-2, keepdims=True) for array in arrays] if per_protein else arrays
+
+
+def _chosen(array: Float32[np.ndarray, "L T E"], layers: Layers | str) -> Float32[np.ndarray, "*L T E"]:
+    if layers == "sum":
+        return array.sum(axis=0)
+    if layers == "all":
+        return array
+    if layers == "average":
+        return array.mean(axis=0)
+    return array[-1 if layers == "top" else int(layers)]
+
+
+def _protein_blocks(proteins: Iterable[Sentence]) -> Iterator[Block]:
+    block: Block = []
+    for protein in proteins:
+        if block and sum(len(residues) for _, residues in [*block, protein]) > RESIDUES_AT_ONCE:
+            yield block
+            block = []
+        block.append(protein)
+    if block:
+        yield block
+
+
+def _name(protein: Sentence) -> str:
+    return protein[0].removeprefix(">").partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class FastaSource:
+    """The proteins of a FASTA file (Pearson and Lipman, 1988); their residues are tokens."""
+
+    path: str | os.PathLike[str]
+
+    def __iter__(self) -> Iterator[Sentence]:
+        """The text is `>NAME`, a line end and the sequence."""
+        return ((f">{name}\n{sequence}", list(sequence)) for name, sequence in read_fasta(self.path))
+
+
+def read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
+    """Name and sequence of each record of a file, plain, gzip or xz. Sequences are in upper case, without white space.
+
+    The name is the second field of a header that begins with the code of a database (`>sp|P12345|...` is P12345, as
+    SeqVec has it), and otherwise the first word of the header. Raises ValueError, naming file and line, for a sequence
+    without a header, and for a header without a name or a sequence.
+    """
+    name: str | None = None
+    header_line = 0
+    residues: list[str] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.startswith(">"):
+            if name is not None:
+                yield name, _sequence(path, header_line, residues)
+            name, residues, header_line = _header_name(path, number, line[1:]), [], number
+        elif line.strip():
+            if name is None:
+                raise ValueError(
+                    f"{shown_name(path)}, line {number}: a sequence without a header; expected '>NAME' first"
+                )
+            residues.append("".join(line.split()).upper())
+    if name is not None:
+        yield name, _sequence(path, header_line, residues)
+
+
+def _header_name(path: str | os.PathLike[str], number: int, header: str) -> str:
+    fields = header.split("|")
+    is_coded = len(fields) > 1 and fields[0].strip() in DATABASES
+    name = fields[1].strip() if is_coded else next(iter(header.split()), "")
+    if not name:
+        raise ValueError(
+            f"{shown_name(path)}, line {number}: the header has no name; expected '>NAME' or '>sp|NAME|...'"
+        )
+    return name
+
+
+def _sequence(path: str | os.PathLike[str], number: int, residues: list[str]) -> str:
+    sequence = "".join(residues)
+    if not sequence:
+        raise ValueError(f"{shown_name(path)}, line {number}: the header is followed by no sequence")
+    return sequence

@@ -1,0 +1,165 @@
+"""Where the sentences of `elmokit embed` come from: lines of text, or a column of a Parquet or Arrow file.
+
+A source is read once, into a temporary file that has the sentences with their tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from elmokit.files.lines import MAX_LINE_BYTES, read_lines, split_tokens
+from elmokit.system.messages import FormatError, readable_bytes
+from elmokit.text.tokenizer import tokenize
+from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+COLUMNS = ("tokens", "text")
+"""The columns that are read if none is named: the first of these that is there."""
+ROWS_AT_ONCE = 1024
+"""Rows that are Python objects at once; a group of a file may have millions."""
+
+
+Sentence = tuple[str, list[str]]
+"""Its text, and its tokens."""
+Block = list[Sentence]
+
+
+class SentenceSource(Protocol):
+    """The sentences of a file, in order."""
+
+    @property
+    def path(self) -> str | os.PathLike[str]: ...
+
+    def __iter__(self) -> Iterator[Sentence]:
+        """Raises ValueError, with the place, for a value that is not a sentence."""
+        ...
+
+
+@contextmanager
+def read_once(source: SentenceSource, *, folder: Path) -> Generator[Sentences]:
+    """All sentences of a source, which is read to its end, so that what is wrong in it is found before hours of work.
+
+    They are kept in a temporary file of the folder, which has no name and is gone at the end, even after a kill.
+    """
+    with TemporaryFile(dir=folder) as file:
+        num_sentences = num_tokens = 0
+        for sentence in source:
+            file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
+            num_sentences += 1
+            num_tokens += len(sentence[1])
+        yield Sentences(file, num_sentences, num_tokens)
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences in a temporary file; iterating again starts again, so only one iteration at a time."""
+
+    file: IO[bytes]
+    num_sentences: int
+    num_tokens: int
+
+    def __len__(self) -> int:
+        return self.num_sentences
+
+    def __iter__(self) -> Iterator[Sentence]:
+        self.file.seek(0)
+        for line in self.file:
+            text, tokens = json.loads(line)
+            yield text, tokens
+
+
+def open_source(path: str | Path, *, raw_text: bool, column: str | None) -> SentenceSource:
+    """The sentences of a text file (`-`: standard input), or of a column of a Parquet or Arrow file.
+
+    raw_text: whether texts are to be tokenised; otherwise their tokens are separated by spaces.
+    column: of strings, or of lists of tokens; None takes `tokens`, or else `text`.
+    Raises ValueError for a column of a text file, one that is not there or holds something else, and `raw_text` for
+    tokens.
+    """
+    if is_table(Path(path)):
+        return ColumnSource.open(Path(path), raw_text=raw_text, column=column)
+    if column is not None:
+        raise ValueError(f"{path} is neither a Parquet file nor an Arrow file, so it has no column {column}")
+    return TextSource(path, raw_text)
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """The lines of a text file, or of standard input, as sentences."""
+
+    path: str | Path
+    raw_text: bool
+
+    def __iter__(self) -> Iterator[Sentence]:
+        split = tokenize if self.raw_text else split_tokens
+        return ((line, split(line)) for line in read_lines(self.path))
+
+
+@dataclass(frozen=True)
+class ColumnSource:
+    """A column of a Parquet or Arrow file: the text of each row, or its tokens."""
+
+    groups: Groups
+    column: str
+    raw_text: bool
+    holds_tokens: bool
+
+    @classmethod
+    def open(cls, path: Path, *, raw_text: bool, column: str | None) -> ColumnSource:
+        """The column of that name, or `tokens`, or else `text`."""
+        groups = open_groups(path)
+        wanted = COLUMNS[::-1] if raw_text else COLUMNS
+        name = only_column(groups, wanted if column is None else [column])
+        types, of_column = pyarrow_module("pyarrow.types"), groups.schema.field(name).type
+        is_list = types.is_list(of_column) or types.is_large_list(of_column)
+        inner = of_column.value_type if is_list else of_column
+        if not (types.is_string(inner) or types.is_large_string(inner)):
+            raise FormatError(path, f"is of type {of_column}; expected text, or lists of tokens", part=f"column {name}")
+        if is_list and raw_text:
+            raise FormatError(
+                path,
+                "holds tokens, which cannot be tokenised; leave out --tokenize, or raw_text=True",
+                part=f"column {name}",
+            )
+        return cls(groups, name, raw_text, is_list)
+
+    @property
+    def path(self) -> Path:
+        return self.groups.path
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return (sentence for group in range(len(self.groups.sizes)) for sentence in self.of_group(group))
+
+    def of_group(self, group: int) -> Iterator[Sentence]:
+        """The sentences of one group of rows."""
+        split = tokenize if self.raw_text else split_tokens
+        for text, value in self.texts(group):
+            yield text, value if self.holds_tokens else split(text)
+
+    def texts(self, group: int) -> Iterator[tuple[str, Any]]:
+        """The text of each sentence of a group of rows (its tokens as lines if the column holds tokens), and the value.
+
+        The text is not split yet.
+        """
+        values = self.groups.read(group, self.column)
+        for start in range(0, len(values), ROWS_AT_ONCE):
+            for row, value in enumerate(values.slice(start, ROWS_AT_ONCE).to_pylist(), start=start):
+                if value is None or (self.holds_tokens and None in value):
+                    raise self._error(group, row, "has a missing value; drop or replace it")
+                text: str = "\n".join(value) if self.holds_tokens else value
+                if len(text) > MAX_LINE_BYTES:
+                    limit = readable_bytes(MAX_LINE_BYTES)
+                    raise self._error(group, row, f"has more than {limit}; expected a sentence")
+                yield text, value
+
+    def _error(self, group: int, row: int, reason: str) -> FormatError:
+        where = f"{self.groups.kind} {group}, row {row}"
+        return FormatError(self.path, f"column {self.column} {reason}", part=where)

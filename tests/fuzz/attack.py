@@ -1,0 +1,138 @@
+"""Attacks on the package, each from a seed: damaged files, odd text, kills, full disks, leaks.
+
+    python tests/fuzz/attack.py mutants --count 10000 --seed 3 --jobs 2 --output mutants-3.json
+    python tests/fuzz/attack.py small                        # a little of each part, or of those named
+    python tests/fuzz/attack.py report mutants-*.json text.json --output benchmarks/results/attack.json
+
+Attempt `n` of a seed does the same in every run. Exits with 1 if anything happened that must not: a traceback, a crash,
+a hang, memory out of proportion, a wrong result. `report` adds up the counts of several runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import multiprocessing
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from attacks.outcome import Attempt, Part, Result, by_part, read_results, result_of, write_results
+
+PARTS = ("mutants", "text", "determinism", "leaks", "kills", "disks", "pairs")
+"""Modules of `attacks/`; the constant `PART` of each says what it does."""
+
+FORK = multiprocessing.get_context("fork")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a part, or a little of each, or merge results; 1 if there is a defect among the outcomes."""
+    os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", "TQDM_DISABLE": "1"}
+    arguments = _parser().parse_args(argv)
+    if arguments.part == "report":
+        results = [result for path in arguments.results for result in read_results(path)]
+    elif arguments.part == "small":
+        parts = [part_named(name) for name in arguments.parts or PARTS]
+        results = [_result(part, arguments.seed, range(part.small_count), jobs=1) for part in parts]
+    else:
+        part = part_named(arguments.part)
+        count = part.count if arguments.count is None else arguments.count
+        numbers = range(arguments.first, arguments.first + count)
+        results = [_result(part, arguments.seed, numbers, jobs=arguments.jobs)]
+    if arguments.output:
+        write_results(arguments.output, results)
+    for result in by_part(results):
+        print(_text(result), flush=True)
+    return int(any(result.num_defects for result in results))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    commands = parser.add_subparsers(dest="part", required=True, metavar="PART")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--output", type=Path, metavar="FILE", help="results as JSON, keyed by part")
+    seeded = argparse.ArgumentParser(add_help=False)
+    seeded.add_argument("--seed", type=int, default=0)
+    for name in PARTS:
+        part = commands.add_parser(name, parents=[common, seeded])
+        part.add_argument("--first", type=int, default=0, metavar="N", help="number of the first attempt (default: 0)")
+        part.add_argument("--count", type=int, metavar="N", help="attempts (default: as in the goals)")
+        part.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
+    small = commands.add_parser("small", parents=[common, seeded], help="a little of each part, as `make test` runs it")
+    of_parts = f"some of {', '.join(PARTS)} (default: all)"
+    small.add_argument("parts", nargs="*", type=_known_part, metavar="PART", help=of_parts)
+    report = commands.add_parser("report", parents=[common], help="add up the results of several runs")
+    report.add_argument("results", nargs="+", type=Path, metavar="FILE")
+    return parser
+
+
+def _known_part(name: str) -> str:
+    if name not in PARTS:
+        raise argparse.ArgumentTypeError(f"no part {name!r}; expected some of {', '.join(PARTS)}")
+    return name
+
+
+def part_named(name: str) -> Part:
+    """The part of this name. Its module is imported now, because some import torch."""
+    return importlib.import_module(f"attacks.{name}").PART
+
+
+def _result(part: Part, seed: int, numbers: range, *, jobs: int) -> Result:
+    from elmokit import __version__
+
+    asked = f"--seed {seed} --first {numbers.start} --count {len(numbers)} --jobs {jobs}"
+    return result_of(
+        part.name,
+        _in_jobs(part, seed, numbers, jobs=jobs),
+        command=f"python tests/fuzz/attack.py {part.name} {asked}",
+        machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        version=__version__,
+        clock=time.monotonic,
+    )
+
+
+def _in_jobs(part: Part, seed: int, numbers: range, *, jobs: int) -> Iterator[Attempt]:
+    """The attempts of these numbers, in so many processes; each does every `jobs`-th one."""
+    if jobs == 1:
+        yield from part.attempts(seed, numbers)
+        return
+    workers: list[BaseProcess] = []
+    readers: list[Connection] = []
+    for start in range(jobs):
+        reader, writer = FORK.Pipe(duplex=False)
+        workers.append(FORK.Process(target=_work, args=(part, seed, numbers[start::jobs], writer)))
+        workers[-1].start()
+        writer.close()  # so that what is read ends with the process, also if it is killed
+        readers.append(reader)
+    while readers:
+        for reader in wait(readers):
+            try:
+                yield reader.recv()
+            except (EOFError, OSError):  # at its end, or in the middle of an attempt
+                readers.remove(reader)
+    for worker in workers:
+        worker.join()
+    if failed := [worker.exitcode for worker in workers if worker.exitcode]:
+        raise RuntimeError(f"{len(failed)} of {jobs} processes of {part.name} failed")
+
+
+def _work(part: Part, seed: int, share: range, writer: Connection) -> None:
+    for attempt in part.attempts(seed, share):
+        writer.send(attempt)
+
+
+def _text(result: Result) -> str:
+    lines = [f"{result.part}: {result.num_defects:,} defects, {result.seconds:,.0f} s"]
+    for target, outcomes in result.counts.items():
+        lines.append(f"  {target}: " + ", ".join(f"{number:,} {outcome}" for outcome, number in outcomes.items()))
+    lines += [f"  largest {name}: {value:,.1f}" for name, value in result.largest.items()]
+    return "\n".join([*lines, *(f"  DEFECT {defect}" for defect in result.defects)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

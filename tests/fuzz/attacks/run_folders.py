@@ -1,0 +1,91 @@
+"""Targets: folders of runs, of pretraining and of tasks, which are resumed, opened to predict, and reported on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+from attacks.targets import Target, again, in_new_folder, target
+from attacks.weights import SPECIALS, WORDS, stored_bilm
+from elmokit.formats.native import write_native
+from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.train import Run, pretrain, resume_pretraining
+from elmokit.report.pages import write_report
+from elmokit.tasks.config import ElmoInput, InputConfig, Splits, TaskConfig, TrainingConfig
+from elmokit.tasks.loop import TaskTraining
+from elmokit.tasks.named_entities.task import TASK
+from elmokit.tasks.saved import load_task
+from elmokit.tasks.train import resume_task, train
+
+SENTENCES = "Jane B-PER\nlives O\nin O\nSeoul B-LOC\n\nThe O\nbank O\nof O\nKorea B-LOC\n"
+PRETRAINING = (
+    *("num_steps=2", "checkpoint_every=1", "keep_checkpoints=2", "evaluate_every=1", "log_every=1", "batch_size=2"),
+    *("bptt_steps=3", "filters=[[1,4],[3,8]]", "character_dim=4", "projection_dim=6", "lstm_dim=16"),
+    *("precision=float32", "optimizer=adam"),
+)
+
+
+def run_targets(folder: Path) -> Iterator[Target]:
+    """Finished runs; what they have read, and do not hold, stays whole."""
+    given = folder / "given"
+    given.mkdir(parents=True)
+    (given / "shard.txt").write_text("the cat sat on a mat .\n" * 9)
+    (given / "vocabulary.txt").write_text("".join(f"{word}\n" for word in (*SPECIALS, *WORDS)))
+    write_native(given / "bilm", stored_bilm())
+    made = target("run of pretraining: resume", folder, partial(_pretrain, given), _resume_pretraining)
+    yield made
+    yield again(made, "run of pretraining: report", folder, _report)
+    for name, elmo in (("", None), (" with ELMo", ElmoInput(model=str(given / "bilm"), position="both"))):
+        made = target(f"run of a task{name}: predict", folder, partial(train_tagger, given, elmo), _predict)
+        yield made
+        yield again(made, f"run of a task{name}: resume", folder, _resume_task)
+    yield target("runs of a task: report", folder, partial(_train_both, given), _report)
+
+
+def _pretrain(given: Path, folder: Path) -> None:
+    pretrain(
+        [given / "shard.txt"],
+        vocabulary_path=given / "vocabulary.txt",
+        run_dir=folder,
+        config=recipe("tiny", PRETRAINING),
+        held_out=[given / "shard.txt"],
+        device="cpu",
+    )
+
+
+def train_tagger(given: Path, elmo: ElmoInput | None, folder: Path) -> None:
+    """Train a tiny tagger of names into a new folder; its data goes into `given`."""
+    config = TaskConfig(
+        TASK.model_config(first_dim=4, second_dim=3),
+        InputConfig(word_dim=5, character_dim=3, character_filters=((2, 4),), elmo=elmo),
+        TrainingConfig(max_epochs=2, average_decay=0.9),
+    )
+    data = given / "data.txt"
+    data.write_text(SENTENCES)
+    train(TASK, Splits((data,), (data,)), run_dir=folder, config=config, device="cpu")
+
+
+def _train_both(given: Path, folder: Path) -> None:
+    for name, elmo in (("without", None), ("with", ElmoInput(model=str(given / "bilm")))):
+        train_tagger(given, elmo, folder / name)
+
+
+def _resume_pretraining(folder: Path) -> None:
+    """Up to the first step, which a config may make as large as it likes."""
+    with patch.object(Run, "train", lambda self, on_step=None: None):
+        resume_pretraining(folder, device="cpu")
+
+
+def _resume_task(folder: Path) -> None:
+    with patch.object(TaskTraining, "run", lambda self: self.progress):
+        resume_task(folder, device="cpu")
+
+
+def _predict(folder: Path) -> None:
+    assert len(load_task(folder, device="cpu").predict("Jane lives in Seoul").tags) == 4
+
+
+def _report(folder: Path) -> None:
+    in_new_folder(lambda output: write_report([folder], output))

@@ -1,0 +1,120 @@
+"""What the jobs of `writing_verbs` write when nobody disturbs them, and places to disturb them in."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from attacks.stopped_child import Command
+from attacks.writing_verbs import Job, contents, go_on, make_inputs
+
+_IMPORTED = (
+    *("elmokit.pretraining.train", "elmokit.tasks.train", "elmokit.vectors.jobs.embed_file", "elmokit.tasks.saved"),
+    *("elmokit.corpus.prepare", "torch._dynamo"),
+)
+"""What commands import: the children find it imported."""
+_IMPORTED_BY = {
+    "report": ("elmokit.report.pages", "matplotlib.figure", "matplotlib.backends.backend_svg"),
+    "demo": ("elmokit.web.demo.demo",),
+    "explore": ("elmokit.web.explore.site",),
+    "export": ("elmokit.integrations.onnx_export", "torch.onnx", "onnxscript", "onnxruntime"),
+}
+"""What single verbs import in addition, before their first job."""
+OLD = b"as it was before\n"
+
+
+def import_what_jobs_import(verb: str = "") -> None:
+    """Import it now, once, and not in every child."""
+    for module in (*_IMPORTED, *_IMPORTED_BY.get(verb, ())):
+        importlib.import_module(module)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What a job writes, and what it needs for that."""
+
+    files: dict[str, object]
+    """As of `contents`."""
+    processor_seconds: float
+    num_operations: int
+    file_bytes: int
+    """Of its largest file."""
+    pages: int
+    """Of 4 KiB, of all its files."""
+
+
+class Undisturbed:
+    """A temporary folder with the jobs' inputs; it stays if anything in it is a defect, to be looked at."""
+
+    def __init__(self) -> None:
+        self._wholes: dict[str, Whole] = {}
+        self._num_folders = 0
+        self.keep = False
+
+    def __enter__(self) -> Undisturbed:
+        import_what_jobs_import()
+        self.folder = Path(tempfile.mkdtemp(prefix="elmokit-attack-"))
+        make_inputs(self.folder / "inputs")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self.keep:
+            shutil.rmtree(self.folder)
+
+    def new_folder(self, job: Job, *, old: bool = False, empty: Path | None = None) -> Path:
+        """A folder for the job, with what it works on; with `old`, there are also outputs of an earlier time."""
+        self._num_folders += 1
+        folder = empty or self.folder / f"{self._num_folders}"
+        folder.mkdir(exist_ok=True)
+        if job.before:
+            ended = Command(job.before.split(), folder).wait()
+            if ended.code:
+                raise RuntimeError(f"elmokit {job.before} in {folder} ended with {ended.code}: {ended.said}")
+        for name in job.old if old else ():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(OLD)
+        return folder
+
+    def whole(self, job: Job) -> Whole:
+        """What the job does when nobody disturbs it."""
+        if job.name not in self._wholes:
+            import_what_jobs_import(job.verb)
+            folder = self.new_folder(job)
+            ended = go_on(job, folder)
+            if ended.code:
+                raise RuntimeError(f"elmokit {job.command} in {folder} ended with {ended.code}: {ended.said}")
+            sizes = [path.stat().st_size for path in folder.rglob("*") if path.is_file()]
+            self._wholes[job.name] = Whole(
+                files=contents(folder),
+                processor_seconds=ended.processor_seconds,
+                num_operations=ended.num_operations,
+                file_bytes=max(sizes, default=1),
+                pages=sum(-(-size // 4096) for size in sizes),
+            )
+            shutil.rmtree(folder)
+        return self._wholes[job.name]
+
+    def difference(self, job: Job, folder: Path) -> str:
+        """How the folder differs from what the job writes; "" if it does not."""
+        whole, found = self.whole(job).files, contents(folder)
+        parts = (
+            ("other bits in", [name for name in whole if name in found and found[name] != whole[name]]),
+            ("without", [name for name in whole if name not in found]),
+            ("left over", [name for name in found if name not in whole]),
+        )
+        return "; ".join(f"{what} {', '.join(names)}" for what, names in parts if names)
+
+    def half_written(self, job: Job, folder: Path, before: dict[str, object]) -> list[str]:
+        """Files that should appear as a whole, and are neither that nor as `before`; none of a run's."""
+        if job.grows:
+            return []
+        whole = self.whole(job).files
+        return [
+            name
+            for name, content in contents(folder).items()
+            if not any(part.startswith(".") or part.endswith(".partial") for part in Path(name).parts)
+            if content is not None and content not in (whole.get(name), before.get(name))
+        ]

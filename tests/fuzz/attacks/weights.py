@@ -1,0 +1,128 @@
+"""Targets: models in every format that we read, small ones and ones of some megabytes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import h5py
+import numpy as np
+import torch
+
+from attacks.targets import Target, target
+from elmokit.elmo.elmo import Elmo
+from elmokit.formats.bilm_tf import BILM_TF
+from elmokit.formats.format import Format, WriteSettings
+from elmokit.formats.inspect import inspect
+from elmokit.formats.read import to_stored
+from elmokit.formats.recognise import FORMATS, read_stored
+from elmokit.formats.weights import StoredBiLM
+from elmokit.layers.sampled_softmax import Softmax
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.text.vocabulary import Vocabulary
+
+SMALL = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
+LARGE = replace(SMALL, projection_dim=128, lstm_dim=1024)
+"""Of 10 MB: its memory is that of its weights, not that of the interpreter."""
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "formats"
+WORDS = ("the", "cat", "sat", "on", "a", "mat", ".", "Seoul")
+SPECIALS = ("<S>", "</S>", "<UNK>")
+
+
+def stored_bilm(config: BiLMConfig = SMALL, *, words: Sequence[str] = WORDS) -> StoredBiLM:
+    """A model of random weights, with softmax and vocabulary."""
+    torch.manual_seed(1)
+    vocabulary = Vocabulary([*SPECIALS, *words])
+    softmax = Softmax(num_tokens=len(vocabulary), dim=config.projection_dim)
+    return to_stored(BiLM(config), softmax, vocabulary, pretraining={"steps": 3, "text": ["a", "b"]})
+
+
+def weights_targets(folder: Path) -> Iterator[Target]:
+    """Every format, in every way in which it can be written."""
+    small, large = stored_bilm(), stored_bilm(LARGE)
+    for known in FORMATS:
+        if known.write is None:
+            continue
+        models = [(dtype, small, WriteSettings(dtype=dtype)) for dtype in known.dtypes]
+        models += [(f"{dtype} softmax", small, WriteSettings(softmax_dtype=dtype)) for dtype in known.softmax_dtypes]
+        models.append(("of 10 MB", large, WriteSettings()))
+        if known.splits_files:
+            many = stored_bilm(words=[str(number) for number in range(2500)])
+            models.append(("in parts", many, WriteSettings(max_file_bytes=40_000)))
+        for what, model, settings in models:
+            make = partial(_write, known, model, settings)
+            yield target(f"{known.name} {what}", folder, make, read_model)
+        yield target(f"{known.name}: embed", folder, partial(_write, known, small, WriteSettings()), embed)
+    yield from _published_targets(folder)
+    for compression, libver in (("gzip", "earliest"), ("gzip", "latest"), (None, "latest")):
+        make = partial(_write_packed, small, compression, libver)
+        yield target(f"bilm_tf {compression or 'plain'} {libver}", folder, make, read_model)
+
+
+def _published_targets(folder: Path) -> Iterator[Target]:
+    """Files of other programs, in formats that we read and do not write: those of the tests, made by these programs."""
+    for path in sorted(FIXTURES.glob("*/*")):
+        if path.is_dir() or path.name.endswith((".tar.gz", ".zip", ".th")):
+            try:
+                read_stored(path, with_softmax=None)
+            except ValueError:  # half of a model, or of a kind that is refused
+                continue
+            use = partial(_read_named, None if path.is_dir() else path.name)
+            yield target(f"{path.parent.name}/{path.name}", folder, partial(_copy, path), use)
+
+
+def _copy(source: Path, folder: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, folder)
+    else:
+        folder.mkdir()
+        shutil.copyfile(source, folder / source.name)
+
+
+def _read_named(name: str | None, folder: Path) -> None:
+    read_model(folder if name is None else folder / name)
+
+
+def _write(known: Format, model: StoredBiLM, settings: WriteSettings, folder: Path) -> None:
+    assert known.write is not None
+    known.write(folder, model, settings)
+
+
+def _write_packed(model: StoredBiLM, compression: str | None, libver: str, folder: Path) -> None:
+    _write(BILM_TF, model, WriteSettings(), folder)
+    pack_hdf5(folder / "weights.hdf5", compression=compression, libver=libver)
+
+
+def read_model(path: Path) -> None:
+    """What `inspect` and `convert` read of a model; both refuse it, or none does."""
+    refusals = _refusals(path)
+    read_stored(path, with_softmax=None)
+    if refusals:
+        raise ValueError(refusals)
+
+
+def embed(folder: Path) -> None:
+    """What `embed` does with a model."""
+    Elmo.from_pretrained(folder, device="cpu").encode([["a", "cat"], []], layers="all", show_progress_bar=False)
+
+
+def _refusals(path: Path) -> str:
+    try:
+        return "; ".join(inspect(path).refusals)
+    except (ValueError, OSError) as error:
+        return str(error)
+
+
+def pack_hdf5(path: Path, *, compression: str | None, libver: str) -> None:
+    """Write the file again, with chunks and filters or in the library's newest layout."""
+    arrays: dict[str, np.ndarray] = {}
+    with h5py.File(path, "r") as old:
+        old.visititems(lambda name, item: arrays.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+    with h5py.File(path, "w", libver=libver) as new:
+        for name, array in arrays.items():
+            packed = {} if compression is None else {"compression": compression, "shuffle": True}
+            new.create_dataset(name, data=array, **packed)

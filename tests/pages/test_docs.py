@@ -1,0 +1,126 @@
+"""The documentation and the examples: the code runs, imported names are public, links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import elmokit
+from page_code import blocks
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+TEXT = "the bank of a river is not the bank that lends money to people who build houses on it"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that docs/api.md describes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    words = TEXT.split()
+    lines = [" ".join(words[start:] + words[:start]).capitalize() for start in range(len(words))]
+    (tmp_path / "texts").mkdir()
+    for number in range(4):
+        paragraphs = [f"{line} {number} ." for line in lines]
+        (tmp_path / "texts" / f"{number}.txt").write_text("\n\n".join(paragraphs) + "\n", encoding="utf-8")
+    (tmp_path / "lines.txt").write_text("\n".join(lines[:3]) + "\n", encoding="utf-8")
+    (tmp_path / "words.vec").write_text("the 0.1 0.2\nbank 0.3 0.4\n", encoding="utf-8")
+    (tmp_path / "sentiment").mkdir()
+    rows = "text\tlabel\nA good film .\t1\nA bad film .\t0\n"
+    for name in ("train.tsv", "dev.tsv"):
+        (tmp_path / "sentiment" / name).write_text(rows, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_examples_of_the_public_names_run_from_top_to_bottom(folder: Path):
+    names: dict[str, Any] = {"elmokit": elmokit, "torch": torch, "Path": Path}
+    for block in blocks(API):
+        exec(compile(block, "<docs/api.md>", "exec"), names)
+    assert [array.shape for array in (names["river"], names["money"])] == [(9, 256), (6, 256)]
+    assert names["vectors"].shape == (3, 9, 256)
+    assert names["mixed"].shape == (1, 4, 256)
+    assert names["averaged"].shape == (1, 9, 256)
+
+
+@pytest.mark.parametrize("name", sorted(elmokit.__all__))
+def test_every_public_name_has_an_example(name: str):
+    assert any(f"elmokit.{name}" in block for block in blocks(API))
+    assert name == "__version__" or f"`{name}`" in API
+
+
+def test_examples_of_public_names_are_short():
+    for block in blocks(API):
+        assert len(block.splitlines()) <= 2, block
+
+
+def imported_from_elmokit(source: str) -> set[str]:
+    """`elmokit.NAME` for each public name, and the dotted name of every module inside."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.startswith("elmokit.")}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "elmokit":
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def names_of_integrations() -> set[str]:
+    """`elmokit.integrations.MODULE.NAME`, for each import line of docs/api.md."""
+    lines: list[tuple[str, str]] = re.findall(r"from (elmokit\.integrations\.\w+) import ([\w, ]+)", API)
+    return {f"{module}.{name.strip()}" for module, names in lines for name in names.split(",")}
+
+
+def test_public_names_of_integrations_are_there_and_say_what_they_are():
+    for name in names_of_integrations():
+        module, _, own_name = name.rpartition(".")
+        assert ast.get_docstring(definition(module, own_name)), name
+
+
+def definition(module: str, name: str) -> ast.ClassDef | ast.FunctionDef:
+    """Of a public name, where it is defined; its module may need packages that are not here, and is not imported."""
+    tree = ast.parse((ROOT / "src" / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
+            return node
+        if isinstance(node, ast.ImportFrom) and node.module and name in [alias.name for alias in node.names]:
+            return definition(node.module, name)
+    raise AssertionError(f"{module} has no {name}")
+
+
+@pytest.mark.parametrize("path", [*PAGES, *sorted((ROOT / "examples").rglob("*.py"))], ids=lambda path: path.name)
+def test_pages_and_examples_import_public_names_only(path: Path):
+    text = path.read_text(encoding="utf-8")
+    public = {f"elmokit.{name}" for name in elmokit.__all__} | names_of_integrations()
+    for source in [text] if path.suffix == ".py" else blocks(text):
+        assert imported_from_elmokit(source) <= public
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_inside_the_repository_lead_somewhere(path: Path):
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8")):
+        if target.startswith("../experiments/") and not (ROOT / "experiments").is_dir():
+            continue  # they are in the repository, not in the source distribution
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_anchors_of_links_are_headings(path: Path):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", path.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert anchor in anchors((path.parent / target).resolve() if target else path), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -1,0 +1,40 @@
+"""The code on the pages of the documentation, so that tests can run it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def read_page(name: str) -> str:
+    """The text of a page by its path from the root: `docs/vectors.md`."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str = "python") -> list[str]:
+    """The code blocks of a language, in the order of the page."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def commands(text: str) -> list[list[str]]:
+    """The words of each command in the shell blocks, without comments."""
+    lines = "".join(blocks(text, "sh")).replace("\\\n", " ").splitlines()
+    return [words for line in lines if (words := shlex.split(line, comments=True))]
+
+
+def promised(code: str) -> list[str]:
+    """What the comments behind calls of `print` say is printed."""
+    return re.findall(r"^ *print\(.*\)  # (.*)$", code, flags=re.MULTILINE)
+
+
+def run_page(name: str, names: dict[str, object] | None = None) -> dict[str, object]:
+    """Run the Python of a page from top to bottom; returns its names."""
+    names = {"__name__": "page"} if names is None else names
+    code = blocks(read_page(name))
+    assert code, name
+    for block in code:
+        exec(compile(block, f"<{name}>", "exec"), names)
+    return names

@@ -1,0 +1,214 @@
+"""Fixtures that several rooms share: a toy task of two lines, its data, and two tiny biLMs."""
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
+from elmokit.tasks.inputs import EncodedTokens, TokenInputs
+from elmokit.tasks.task import Prediction, Reading, Task
+from elmokit.tasks.task_model import TaskModel
+
+Write = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def write(tmp_path_factory: pytest.TempPathFactory) -> Write:
+    """Writes a text into the same file again and again, and gives its path."""
+    path = tmp_path_factory.mktemp("reader") / "data"
+
+    def write_text(text: str) -> Path:
+        path.write_bytes(text.encode())
+        return path
+
+    return write_text
+
+
+class StandInInputs(nn.Module):
+    """Called as `TokenInputs` is: a learned vector for each word, and another one for the output."""
+
+    def __init__(self, words: Sequence[str], *, input_dim: int, output_dim: int) -> None:
+        super().__init__()
+        self.input_dim, self.output_dim = input_dim, output_dim
+        self.rows = {word: row for row, word in enumerate(dict.fromkeys(words), start=1)}
+        self.vectors = nn.Embedding(len(self.rows) + 1, input_dim + output_dim, padding_idx=0)
+
+    def forward(self, sentences: Sequence[Sequence[str]]) -> EncodedTokens:
+        longest = max((len(tokens) for tokens in sentences), default=0)
+        rows = torch.zeros(len(sentences), longest, dtype=torch.long)
+        for index, tokens in enumerate(sentences):
+            rows[index, : len(tokens)] = torch.tensor([self.rows[token] for token in tokens], dtype=torch.long)
+        rows = rows.to(self.vectors.weight.device)
+        inputs, outputs = self.vectors(rows).split([self.input_dim, self.output_dim], dim=2)
+        return EncodedTokens(inputs=inputs, outputs=outputs, mask=rows > 0)
+
+
+@pytest.fixture(scope="session")
+def stand_in_inputs() -> Callable[..., StandInInputs]:
+    """`stand_in_inputs(words, input_dim=16, output_dim=0)`: inputs of a model in a test, with seeded vectors."""
+
+    def make(words: Sequence[str], *, input_dim: int = 16, output_dim: int = 0) -> StandInInputs:
+        torch.manual_seed(0)
+        return StandInInputs(words, input_dim=input_dim, output_dim=output_dim)
+
+    return make
+
+
+@dataclass(frozen=True)
+class ToyConfig:
+    hidden_dim: int = 8
+    dropout_rate: float = 0.3
+
+
+@dataclass(frozen=True)
+class ToyExample:
+    tokens: list[str]
+    label: str | None
+
+
+@dataclass(frozen=True)
+class ToyResult(Prediction):
+    tokens: list[str]
+    label: str
+
+
+class ToyModel(TaskModel):
+    def __init__(self, config: ToyConfig, *, inputs: TokenInputs, labels: Sequence[str]) -> None:
+        super().__init__(inputs)
+        self.labels = list(labels)
+        self.dropout = nn.Dropout(config.dropout_rate)
+        self.encode = nn.Linear(inputs.input_dim, config.hidden_dim)
+        self.score = nn.Linear(config.hidden_dim + inputs.output_dim, len(labels))
+
+    def logits(self, examples: Sequence[ToyExample]) -> Tensor:
+        tokens = self.inputs([example.tokens for example in examples])
+        hidden = torch.cat([torch.tanh(self.encode(self.dropout(tokens.inputs))), tokens.outputs], dim=2)
+        return self.score(hidden[:, 0])
+
+    def forward(self, examples: Sequence[ToyExample]) -> Tensor:
+        gold = torch.tensor([self.labels.index(example.label or "") for example in examples])
+        return nn.functional.cross_entropy(self.logits(examples), gold)
+
+    def predict(self, examples: Sequence[ToyExample]) -> list[str]:
+        return [self.labels[index] for index in self.logits(examples).argmax(dim=1).tolist()]
+
+
+def _find(folder: Path) -> Splits:
+    return Splits(*((folder / name,) for name in ("train.tsv", "dev.tsv", "test.tsv")))
+
+
+def _read(path: Path, config: ToyConfig, training: bool) -> Reading[ToyExample]:
+    reading = Reading[ToyExample]([])
+    for line in path.read_text().splitlines():
+        label, text = line.split("\t")
+        if label == "?":
+            reading.skipped["without a label"] += 1
+        else:
+            reading.examples.append(ToyExample(text.split(), label))
+    return reading
+
+
+def _score(examples: Sequence[ToyExample], predictions: Sequence[str]) -> Mapping[str, float]:
+    right = sum(example.label == made for example, made in zip(examples, predictions, strict=True))
+    return {"accuracy": 100 * right / len(examples)}
+
+
+def _symbols(examples: Iterable[ToyExample]) -> list[str]:
+    return sorted({example.label or "" for example in examples})
+
+
+def _sentences(example: ToyExample) -> list[list[str]]:
+    return [example.tokens]
+
+
+def _build(config: ToyConfig, inputs: TokenInputs, symbols: Sequence[str]) -> ToyModel:
+    return ToyModel(config, inputs=inputs, labels=symbols)
+
+
+def _from_text(line: str) -> ToyExample:
+    return ToyExample(line.split(), None)
+
+
+def _from_json(fields: Mapping[str, Any]) -> ToyExample:
+    if "tokens" not in fields:
+        raise ValueError("expected tokens")
+    return ToyExample(list(fields["tokens"]), None)
+
+
+def _to_text(example: ToyExample, made: str) -> str:
+    return f"{made}\t{' '.join(example.tokens)}"
+
+
+def _result(example: ToyExample, made: str) -> ToyResult:
+    return ToyResult(example.tokens, made)
+
+
+def _tiny() -> TaskConfig:
+    return TaskConfig(
+        ToyConfig(),
+        InputConfig(word_dim=6, character_dim=4, character_filters=((2, 5),)),
+        TrainingConfig(batch_size=4, max_epochs=4, learning_rate=0.02),
+    )
+
+
+TOY = Task[ToyExample, str](
+    name="toy",
+    metric="accuracy",
+    find=_find,
+    read=_read,
+    sentences=_sentences,
+    symbols=_symbols,
+    build=_build,
+    score=_score,
+    recipes={"cpu": _tiny},
+    model_config=ToyConfig,
+    from_text=_from_text,
+    from_json=_from_json,
+    to_text=_to_text,
+    result=_result,
+)
+
+
+@pytest.fixture(scope="session")
+def toy() -> Task[ToyExample, str]:
+    """A task of two lines, to test the frame with: a sentence's label is told by its first word."""
+    return TOY
+
+
+@pytest.fixture(scope="session")
+def toy_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty sentences to train on, twenty each to develop and test on; one of each file has no label."""
+    folder = tmp_path_factory.mktemp("toy")
+    randomness = random.Random(0)
+    words = {"a": ["Apple", "ant", "axe"], "b": ["bear", "Boat", "bike"], "c": ["cat", "car", "cow"]}
+    everything = [word for some in words.values() for word in some]
+    for name, number in (("train", 40), ("dev", 20), ("test", 20)):
+        lines = ["?\tnothing"]
+        for _ in range(number):
+            label = randomness.choice("abc")
+            tokens = [randomness.choice(words[label]), *randomness.choices(everything, k=randomness.randrange(6))]
+            lines.append(f"{label}\t{' '.join(tokens)}")
+        (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_bilms(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two untrained models of the same sizes (D=6, L=3) and of other weights."""
+    folders: list[Path] = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        config = BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16)
+        folders.append(tmp_path_factory.mktemp("bilm") / "model")
+        write_native(folders[-1], to_stored(BiLM(config)))
+    return folders[0], folders[1]

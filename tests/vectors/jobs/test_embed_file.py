@@ -1,0 +1,502 @@
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+
+from attacks.limited_disk import files_of_at_most
+from elmokit.cli.main import main
+from elmokit.elmo.elmo import Elmo
+from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
+from elmokit.vectors.files import format_to_write, load_vectors
+from elmokit.vectors.hdf5 import write_hdf5
+from elmokit.vectors.jobs import embed_file as embed
+from elmokit.vectors.jobs.embed_file import embed_file
+from elmokit.vectors.jobs.partial import PartialVectors
+from elmokit.vectors.reader import FlatVectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LINES = ["the cat sat", "", "on\tthe  mat .", "a\u2028b \u3000 c", "밥", *(f"line {n} of many" for n in range(12))]
+TOKENS = [["the", "cat", "sat"], [], ["on", "the", "mat", "."], ["a\u2028b", "\u3000", "c"], ["밥"]]
+TESTS = [str(Path(__file__).parent), str(Path(__file__).parents[2]), str(Path(__file__).parents[3] / "benchmarks")]
+"""Where other processes find this file and its helpers."""
+ENDINGS = (".h5", ".npz", ".npy", ".safetensors")
+
+
+def random_elmo(seed: int = 5) -> Elmo:
+    torch.manual_seed(seed)
+    bilm = BiLM(BiLMConfig(filters=((1, 4), (3, 8)), character_dim=4, projection_dim=6, lstm_dim=16))
+    with torch.no_grad():
+        for parameter in bilm.parameters():
+            parameter.normal_(std=0.3)
+    return Elmo(bilm)
+
+
+ELMO = random_elmo()
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed, "BLOCK_LINES", 4)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_bytes("".join(f"{line}\n" for line in LINES).encode())
+    return path
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("layers", ["average", "all", 0])
+def test_every_format_holds_the_vectors_of_every_line(text: Path, tmp_path: Path, ending: str, layers: embed.Layers):
+    output = tmp_path / f"out{ending}"
+    done = embed_file(ELMO, text, output, layers=layers)
+    expected = ELMO.encode(TOKENS + [line.split() for line in LINES[5:]], layers=layers)
+    assert done == embed.EmbeddedFile(num_lines=17, num_tokens=11 + 48)
+    for ours, theirs in zip(load_vectors(output), expected, strict=True):
+        assert ours.shape == theirs.shape and ours.dtype == np.float32
+        np.testing.assert_allclose(ours, theirs, atol=2e-6)
+    beside = [f"out.offsets{ending}"] if ending == ".npy" else []
+    assert sorted(os.listdir(tmp_path)) == sorted([f"out{ending}", "text.txt", *beside])
+
+
+def test_compressed_text_standard_input_and_raw_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    packed = tmp_path / "text.gz"
+    packed.write_bytes(gzip.compress(text.read_bytes()))
+    embed_file(ELMO, text, tmp_path / "plain.npz")
+    embed_file(ELMO, packed, tmp_path / "packed.npz")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.read_bytes()))))
+    embed_file(ELMO, "-", tmp_path / "piped.npz")
+    plain = (tmp_path / "plain.npz").read_bytes()
+    assert plain == (tmp_path / "packed.npz").read_bytes() == (tmp_path / "piped.npz").read_bytes()
+
+    raw = tmp_path / "raw.txt"
+    raw.write_text("The cat sat.\n")
+    assert embed_file(ELMO, raw, tmp_path / "raw.npz", raw_text=True).num_tokens == 4
+    assert embed_file(ELMO, raw, tmp_path / "raw.npz").num_tokens == 3
+
+
+class Killed(BaseException):
+    """What no code catches."""
+
+
+def killed_while_embedding(text: Path, output: Path, monkeypatch: pytest.MonkeyPatch, *, block: int) -> None:
+    """Embed, and die in the middle of writing this block's offsets, its vectors being written already."""
+    blocks = iter(range(100))
+
+    def die(*args: object) -> int:
+        if next(blocks) == 1 + 3 * block + 1:  # the job, and for each block its vectors, offsets, line of the journal
+            raise Killed
+        return 0
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(os, "fsync", die)
+        embed_file(ELMO, text, output, layers="all")
+
+
+def killed_while_removing(text: Path, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Embed, and die when the first file of the partial output is gone, as the folder is listed."""
+    rmtree = shutil.rmtree
+
+    def die(path: Path, **settings: bool) -> None:
+        if path.name == f"{output.name}.partial":
+            (path / "vectors").unlink()
+            raise Killed
+        rmtree(path, **settings)
+
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(shutil, "rmtree", die)
+        embed_file(ELMO, text, output)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("block", [0, 1, 4])
+def test_a_killed_job_that_is_resumed_gives_the_same_bytes(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, block: int
+):
+    whole, output = tmp_path / f"whole{ending}", tmp_path / f"out{ending}"
+    embed_file(ELMO, text, whole, layers="all")
+    killed_while_embedding(text, output, monkeypatch, block=block)
+    assert not output.exists() and (tmp_path / f"out{ending}.partial").is_dir()
+
+    encoded: list[int] = []
+    encode = ELMO.encode
+    monkeypatch.setattr(ELMO, "encode", lambda s, **kw: encoded.append(len(s)) or encode(s, **kw))
+    embed_file(ELMO, text, output, layers="all", resume=True)
+    assert sum(encoded) == 17 - 4 * block  # finished blocks are not embedded again
+    assert output.read_bytes() == whole.read_bytes()
+    if ending == ".npy":
+        offsets = (path.with_suffix(".offsets.npy").read_bytes() for path in (output, whole))
+        assert len(set(offsets)) == 1
+    assert not (tmp_path / f"out{ending}.partial").exists()
+
+
+@pytest.mark.parametrize("file", ["vectors", "offsets"])
+def test_a_part_that_was_cut_short_is_refused(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str):
+    output = tmp_path / "out.npz"
+    killed_while_embedding(text, output, monkeypatch, block=3)
+    os.truncate(tmp_path / "out.npz.partial" / file, 50)
+    with pytest.raises(ValueError, match=rf"{file}: is cut short; delete the folder .*out\.npz\.partial to start over"):
+        embed_file(ELMO, text, output, layers="all", resume=True)
+
+
+def test_offsets_that_were_damaged_are_refused(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    output = tmp_path / "out.npz"
+    killed_while_embedding(text, output, monkeypatch, block=3)
+    content = bytearray((tmp_path / "out.npz.partial" / "offsets").read_bytes())
+    content[43] ^= 1
+    (tmp_path / "out.npz.partial" / "offsets").write_bytes(content)
+    with pytest.raises(ValueError, match=r"offsets: .*expected numbers that grow from 0"):
+        embed_file(ELMO, text, output, layers="all", resume=True)
+    assert not output.exists()
+
+
+def test_a_folder_whose_journal_has_checksums_as_it_once_had_is_continued(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    whole, output = tmp_path / "whole.npz", tmp_path / "out.npz"
+    embed_file(ELMO, text, whole, layers="all")
+    killed_while_embedding(text, output, monkeypatch, block=3)
+    journal = tmp_path / "out.npz.partial" / "journal.jsonl"
+    job, *blocks = journal.read_text().splitlines()
+    blocks = [json.dumps(json.loads(block) | {"checksum": "00" * 16}) for block in blocks]
+    journal.write_text("".join(f"{line}\n" for line in (job, *blocks)))
+    embed_file(ELMO, text, output, layers="all", resume=True)
+    assert output.read_bytes() == whole.read_bytes()
+
+
+def test_a_folder_that_is_not_of_such_a_job_is_left_alone(text: Path, tmp_path: Path):
+    folder = tmp_path / "out.npz.partial"
+    folder.mkdir()
+    (folder / "journal.json").write_text("{}")  # as earlier versions named it
+    for resume in (False, True):
+        with pytest.raises(ValueError, match=r"out\.npz\.partial holds journal\.json, which a job of this"):
+            embed_file(ELMO, text, tmp_path / "out.npz", resume=resume)
+    assert (folder / "journal.json").exists()
+
+
+def test_a_job_that_cannot_even_start_on_a_full_disk_leaves_nothing(text: Path, tmp_path: Path):
+    with files_of_at_most(20), pytest.raises(OSError, match="File too large.*out.npz"):
+        embed_file(ELMO, text, tmp_path / "out.npz", resume=True)
+    assert os.listdir(tmp_path) == ["text.txt"]
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl", "vectors", "offsets"])
+def test_a_pipe_in_the_place_of_a_part_is_not_waited_for(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    output = tmp_path / "out.npz"
+    killed_while_embedding(text, output, monkeypatch, block=3)
+    (tmp_path / "out.npz.partial" / name).unlink()
+    os.mkfifo(tmp_path / "out.npz.partial" / name)
+    with pytest.raises(FileNotFoundError, match=rf"{name}: there is no such file; delete the folder .* to start over"):
+        embed_file(ELMO, text, output, layers="all", resume=True)
+
+
+SCRIPT = """
+import os, signal, sys
+sys.path[:0] = {paths!r}
+import test_embed_file as tests
+from elmokit.vectors.jobs import embed_file, partial
+
+embed_file.BLOCK_LINES = 4
+append = partial.PartialVectors.append
+def append_and_die(self, block, arrays):
+    append(self, block, arrays)
+    if self.num_lines >= 8:
+        os.kill(os.getpid(), signal.SIGKILL)
+partial.PartialVectors.append = append_and_die
+embed_file.embed_file(tests.ELMO, {text!r}, {output!r})
+"""
+
+
+def test_a_process_that_was_really_killed_can_be_resumed_by_another(text: Path, forks: Any, tmp_path: Path):
+    output = tmp_path / "out.npz"
+    script = SCRIPT.format(paths=TESTS, text=str(text), output=str(output))
+    assert forks.run_script(script).returncode == -signal.SIGKILL
+    embed_file(ELMO, text, output, resume=True)
+    embed_file(ELMO, text, tmp_path / "whole.npz")
+    assert output.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+def test_a_job_killed_while_it_removes_its_finished_lines_can_be_run_again(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    output, whole = tmp_path / "out.npz", tmp_path / "whole.npz"
+    embed_file(ELMO, text, whole)
+    killed_while_removing(text, output, monkeypatch)
+    embed_file(ELMO, text, output, resume=True)
+    assert output.read_bytes() == whole.read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["out.npz", "text.txt", "whole.npz"]
+
+
+def test_a_job_killed_at_its_start_and_again_while_that_is_removed_can_be_run_again(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    output, whole = tmp_path / "out.npz", tmp_path / "whole.npz"
+    embed_file(ELMO, text, whole, layers="all")
+    killed_while_embedding(text, output, monkeypatch, block=0)
+    killed_while_removing(text, output, monkeypatch)
+    embed_file(ELMO, text, output, layers="all")
+    assert output.read_bytes() == whole.read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["out.npz", "text.txt", "whole.npz"]
+
+
+WAITING = """
+import sys
+sys.path[:0] = {paths!r}
+import test_embed_file as tests
+from elmokit.vectors.jobs import embed_file, partial
+
+embed_file.BLOCK_LINES = 4
+append = partial.PartialVectors.append
+def append_and_wait(self, block, arrays):
+    append(self, block, arrays)
+    if self.num_lines == 4:
+        print("working", flush=True)
+        sys.stdin.readline()
+partial.PartialVectors.append = append_and_wait
+embed_file.embed_file(tests.ELMO, {text!r}, {output!r})
+"""
+
+
+def test_a_second_process_with_the_same_output_is_refused_and_does_not_disturb_the_first(
+    text: Path, tmp_path: Path, tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+):
+    output = tmp_path / "out.h5"
+    script = WAITING.format(paths=TESTS, text=str(text), output=str(output))
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as first:
+        assert first.stdout is not None and first.stdout.readline() == "working\n"
+        for more in ([], ["--resume"]):
+            assert main(["embed", str(text), "-o", str(output), "--model", str(tiny_bilms[0]), *more]) == 2
+            assert f"error: {output} is in use by another process" in capsys.readouterr().err
+        first.communicate("go on\n")
+    assert first.returncode == 0
+    embed_file(ELMO, text, tmp_path / "whole.h5")
+    assert output.read_bytes() == (tmp_path / "whole.h5").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["out.h5", "text.txt", "whole.h5"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_tokens_of_raw_text_are_next_to_their_vectors(tmp_path: Path, ending: str):
+    (tmp_path / "raw.txt").write_text("It isn't here.\n\n(Yes.)\n" * 2)
+    output = tmp_path / f"raw{ending}"
+    embed_file(ELMO, tmp_path / "raw.txt", output, raw_text=True)
+    assert Path(f"{output}.tokens.txt").read_text() == "It is n't here .\n\n( Yes . )\n" * 2
+    vectors = load_vectors(output)
+    assert vectors.sentences() == [["It", "is", "n't", "here", "."], [], ["(", "Yes", ".", ")"]] * 2
+    embed_file(ELMO, f"{output}.tokens.txt", tmp_path / f"other{ending}")
+    assert load_vectors(tmp_path / f"other{ending}").sentences() is None
+    embed_file(ELMO, tmp_path / "raw.txt", output)
+    assert not Path(f"{output}.tokens.txt").exists()
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_text_of_the_output_s_name_is_not_taken_for_its_sentences(tmp_path: Path, ending: str):
+    (tmp_path / "dev.txt").write_text("a b .\n")
+    (tmp_path / "other.txt").write_text("x y .\n")
+    output = tmp_path / f"dev{ending}"
+    embed_file(ELMO, tmp_path / "other.txt", output)
+    assert load_vectors(output).sentences() == [["x", "y", "."]]
+    embed_file(ELMO, tmp_path / "dev.txt", output)
+    assert load_vectors(output).sentences() == [["a", "b", "."]]
+    assert not Path(f"{output}.tokens.txt").exists()
+
+
+def test_the_tokens_of_a_job_that_was_resumed_are_all_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "raw.txt").write_text("".join(f"Line {number}.\n" for number in range(10)))
+    append, blocks = PartialVectors.append, iter(range(2))
+
+    def fail(self: PartialVectors, *arguments: Any, **others: Any) -> None:
+        if next(blocks, None) is None:
+            raise KeyboardInterrupt
+        append(self, *arguments, **others)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartialVectors, "append", fail)
+        with pytest.raises(KeyboardInterrupt):
+            embed_file(ELMO, tmp_path / "raw.txt", tmp_path / "out.npz", raw_text=True, resume=True)
+    assert not (tmp_path / "out.npz.tokens.txt").exists()
+    embed_file(ELMO, tmp_path / "raw.txt", tmp_path / "out.npz", raw_text=True, resume=True)
+    assert (tmp_path / "out.npz.tokens.txt").read_text() == "".join(f"Line {number} .\n" for number in range(10))
+
+
+def test_the_tokens_do_not_replace_the_input(tmp_path: Path):
+    (tmp_path / "x.npz.tokens.txt").write_text("Yes.\n")
+    with pytest.raises(ValueError, match="x.npz.tokens.txt would be replaced by the output"):
+        embed_file(ELMO, tmp_path / "x.npz.tokens.txt", tmp_path / "x.npz", raw_text=True)
+
+
+def test_hdf5_holds_all_layers_by_default_as_the_released_tool_wrote_it(text: Path, tmp_path: Path):
+    embed_file(ELMO, text, tmp_path / "out.h5")
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert file["0"].shape == (3, len(LINES[0].split()), ELMO.config.output_dim)
+    embed_file(ELMO, text, tmp_path / "out.npy")
+    assert np.load(tmp_path / "out.npy").ndim == 2
+
+
+def test_a_job_killed_while_the_output_is_written_only_writes_it_again(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def die(path: Path, stored: FlatVectors) -> None:
+        raise Killed
+
+    output = tmp_path / "out.h5"
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(embed, "format_to_write", lambda path: replace(format_to_write(path), write=die))
+        embed_file(ELMO, text, output)
+    embed_file(ELMO, text, output, resume=True)
+    assert len(load_vectors(output)) == 17
+
+
+def test_resume_refuses_other_models_options_and_text(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    output = tmp_path / "out.h5"
+    killed_while_embedding(text, output, monkeypatch, block=2)
+    with pytest.raises(ValueError, match=r"8 lines of an interrupted job; add --resume, or resume=True, to continue"):
+        embed_file(ELMO, text, output, layers="all")
+    with pytest.raises(ValueError, match="a different model"):
+        embed_file(random_elmo(seed=6), text, output, layers="all", resume=True)
+    with pytest.raises(ValueError, match=r"a different layers \('all', now 'top'\)"):
+        embed_file(ELMO, text, output, layers="top", resume=True)
+    with pytest.raises(ValueError, match="a different raw_text"):
+        embed_file(ELMO, text, output, layers="all", raw_text=True, resume=True)
+    original = text.read_text()
+    for changed in (original.replace("cat", "dog"), "the cat sat\n"):
+        text.write_text(changed)
+        with pytest.raises(ValueError, match="the first 8 lines are not those"):
+            embed_file(ELMO, text, output, layers="all", resume=True)
+    text.write_text(original + "one more\n")  # behind what is finished, text may change
+    assert embed_file(ELMO, text, output, layers="all", resume=True, batch_size=3).num_lines == 18
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"good\nbad \xff\n", r"text\.txt, line 2: .*not UTF-8"),
+        (b"good\n\nn\0ul\n", r"text\.txt, line 3: NUL byte"),
+        (b"", r"text\.txt has no lines"),
+    ],
+)
+def test_bad_text_names_the_line_and_leaves_nothing(tmp_path: Path, content: bytes, message: str):
+    text = tmp_path / "text.txt"
+    text.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        embed_file(ELMO, text, tmp_path / "out.h5")
+    assert os.listdir(tmp_path) == ["text.txt"]
+
+
+def test_missing_files_unknown_endings_and_missing_folders(text: Path, tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.txt"):
+        embed_file(ELMO, tmp_path / "nothing.txt", tmp_path / "out.h5")
+    with pytest.raises(ValueError, match=r"out\.csv has .*\.h5, \.hdf5, \.npz, \.npy, \.safetensors"):
+        embed_file(ELMO, text, tmp_path / "out.csv")
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        embed_file(ELMO, text, tmp_path / "nowhere" / "out.h5")
+    assert os.listdir(tmp_path) == ["text.txt"]
+
+
+def failing_sync(successes: int) -> Iterator[None]:
+    yield from [None] * successes
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_full_disk_leaves_nothing_unless_it_is_to_be_resumed(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resume: bool
+):
+    calls = failing_sync(4)
+    output = tmp_path / "out.npz"
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
+        patched.setattr(os, "fsync", lambda _: next(calls))
+        embed_file(ELMO, text, output, resume=resume)
+    if resume:
+        assert sorted(os.listdir(tmp_path)) == ["out.npz.partial", "text.txt"]
+        assert embed_file(ELMO, text, output, resume=True).num_lines == 17
+    else:
+        assert os.listdir(tmp_path) == ["text.txt"]
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from pathlib import Path
+from elmokit.vectors.files import format_to_write
+from elmokit.vectors.reader import FlatVectors
+
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+path = Path({path!r})
+try:
+    format_to_write(path).write(path, FlatVectors(np.zeros((5000, 8), np.float32), np.arange(0, 5001, 10), {{}}))
+except OSError as error:
+    sys.exit(error.errno)
+finally:
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)  # or coverage cannot write what it saw
+"""
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_writer_stops_at_a_full_disk_and_hdf5_does_not_crash(forks: Any, tmp_path: Path, ending: str):
+    script = FULL.format(path=str(tmp_path / f"out{ending}"))
+    done = forks.run_script(script)
+    assert (done.returncode, done.stderr) == (errno.EFBIG, "")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_disk_that_is_too_small_is_noticed_before_the_work(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(embed.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
+    with pytest.raises(OSError, match=r"out\.h5: needs .* while it is written"):
+        embed_file(ELMO, text, tmp_path / "out.h5")
+    assert os.listdir(tmp_path) == ["text.txt"]
+
+
+def test_a_failed_writer_keeps_the_older_output(text: Path, tmp_path: Path):
+    output = tmp_path / "out.h5"
+    embed_file(ELMO, text, output)
+    before = output.read_bytes()
+    with pytest.raises(TypeError):
+        write_hdf5(output, FlatVectors(np.zeros((2, 4), np.float32), np.array([0, 2]), {"layers": object()}))
+    assert output.read_bytes() == before
+    assert sorted(os.listdir(tmp_path)) == ["out.h5", "text.txt"]
+
+
+def test_the_file_says_what_made_it(text: Path, tmp_path: Path):
+    expected = {"model": ELMO.fingerprint(), "precision": "float32", "layers": "top"}
+    for ending in (".h5", ".npz", ".safetensors"):
+        embed_file(ELMO, text, tmp_path / f"out{ending}", layers="top")
+    with h5py.File(tmp_path / "out.h5") as file:
+        assert dict(file.attrs) == expected
+    with safe_open(tmp_path / "out.safetensors", "numpy") as file:
+        assert file.metadata() == expected
+    assert json.loads(str(np.load(tmp_path / "out.npz")["about"])) == expected
+
+
+def test_a_job_is_not_resumed_in_another_precision(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    output = tmp_path / "out.npz"
+    killed_while_embedding(text, output, monkeypatch, block=1)
+    other = Elmo(ELMO.bilm, precision="bfloat16")
+    with pytest.raises(ValueError, match="the interrupted job had a different precision"):
+        embed_file(other, text, output, layers="all", resume=True)

@@ -1,0 +1,110 @@
+"""A folder of Parquet files in pieces: the vectors of `embed_file`, and nothing is done twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from elmokit.elmo.elmo import Elmo
+from elmokit.vectors.files import load_vectors
+from elmokit.vectors.jobs import embed_file as embed
+from elmokit.vectors.jobs.embed_file import embed_file
+from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, PieceSettings, embed_piece, list_pieces
+from toy_bilm import random_bilm
+
+ELMO = Elmo(random_bilm())
+TEXTS = ["It's cold.", "A café", "", "밥을 먹었다", *(f"line {number} of many" for number in range(3))]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    table = pa.table({"id": range(len(TEXTS)), "text": TEXTS})
+    pq.write_table(table, tmp_path / "in" / "b.parquet", row_group_size=5)
+    pq.write_table(table.slice(0, 2), tmp_path / "in" / "a.parquet")
+    return tmp_path / "in"
+
+
+def embed_all(corpus: Path, output: Path, **settings: Any) -> list[EmbeddedPiece]:
+    output.mkdir(exist_ok=True)
+    return [embed_piece(ELMO, piece, PieceSettings(**settings)) for piece in list_pieces(corpus, output)]
+
+
+@pytest.mark.parametrize("layers", ["top", "all"])
+def test_the_pieces_together_are_what_embed_file_makes_of_each_file(
+    corpus: Path, tmp_path: Path, layers: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(embed, "BLOCK_LINES", 2)  # several blocks per piece
+    done = embed_all(corpus, tmp_path / "out", layers=layers)
+    assert [path.name for path in sorted((tmp_path / "out").iterdir())] == [
+        "a-00000.parquet",
+        "b-00000.parquet",
+        "b-00001.parquet",
+    ]
+    assert [one.num_sentences for one in done] == [2, 5, 2] and not any(one.was_there for one in done)
+    embed_file(ELMO, corpus / "b.parquet", tmp_path / "b.parquet", layers=layers)
+    found = [array for name in "01" for array in load_vectors(tmp_path / "out" / f"b-0000{name}.parquet")]
+    for ours, theirs in zip(found, load_vectors(tmp_path / "b.parquet"), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    assert done[1].num_tokens + done[2].num_tokens == sum(array.shape[-2] for array in found)
+
+
+def test_columns_of_the_input_are_kept_and_raw_text_gets_offsets(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(embed, "BLOCK_LINES", 2)  # of a later block, too
+    embed_all(corpus, tmp_path / "out", raw_text=True)
+    rows = pq.read_table(tmp_path / "out" / "b-00000.parquet").to_pylist()
+    assert [row["id"] for row in rows] == [0, 1, 2, 3, 4] and next(iter(rows[0])) == "id"
+    for row in rows:
+        assert [row["text"][start:end] for start, end in row["offsets"]] == row["tokens"]
+
+
+def test_what_is_there_is_not_computed_again(corpus: Path, tmp_path: Path):
+    first = embed_all(corpus, tmp_path / "out")
+    before = (tmp_path / "out" / "b-00000.parquet").stat().st_mtime_ns
+    (tmp_path / "out" / "b-00001.parquet").unlink()
+    again = embed_all(corpus, tmp_path / "out")
+    assert [one.was_there for one in again] == [True, True, False]
+    assert [one.num_tokens for one in again] == [one.num_tokens for one in first]
+    assert (tmp_path / "out" / "b-00000.parquet").stat().st_mtime_ns == before
+
+
+def test_files_of_another_job_are_refused(corpus: Path, tmp_path: Path):
+    embed_all(corpus, tmp_path / "out")
+    with pytest.raises(
+        ValueError, match=r"a-00000.parquet was made with a different layers \('top', now 'all'\); choose"
+    ):
+        embed_all(corpus, tmp_path / "out", layers="all")
+    pq.write_table(pa.table({"text": ["other"]}), corpus / "a.parquet")
+    with pytest.raises(ValueError, match=r"a-00000.parquet was made with a different text"):
+        embed_all(corpus, tmp_path / "out")
+
+
+def test_another_column_is_another_job_and_a_group_without_rows_none(tmp_path: Path):
+    pq.write_table(pa.table({"title": ["a cat", "dogs"], "body": ["b dog", "cats"]}), tmp_path / "in.parquet")
+    embed_all(tmp_path / "in.parquet", tmp_path / "out", column="title")
+    with pytest.raises(ValueError, match=r"was made with a different column \('title', now 'body'\)"):
+        embed_all(tmp_path / "in.parquet", tmp_path / "out", column="body")
+    pq.write_table(pa.table({"text": pa.array([], pa.string())}), tmp_path / "empty.parquet")
+    assert list_pieces(tmp_path / "empty.parquet", tmp_path / "other") == []
+
+
+def test_bad_input_names_its_row_and_leaves_nothing(tmp_path: Path):
+    pq.write_table(pa.table({"text": ["a", "b", None]}), tmp_path / "in.parquet", row_group_size=2)
+    with pytest.raises(ValueError, match=r"in.parquet: row group 1, row 0: column text has a missing value"):
+        embed_all(tmp_path / "in.parquet", tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["in-00000.parquet"]
+
+
+def test_a_folder_without_parquet_and_the_folder_of_the_input_are_refused(corpus: Path, tmp_path: Path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"empty has no file that ends in .parquet"):
+        list_pieces(tmp_path / "empty", tmp_path / "out")
+    with pytest.raises(ValueError, match=r"in is the folder of the input; choose another folder for the vectors"):
+        list_pieces(corpus, corpus)
