@@ -236,7 +236,7 @@ def test_a_file_that_another_process_writes_meanwhile_is_kept(
 
 def test_two_exports_to_one_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_export, "_onnxruntime", lambda: None)
-    with lock(tmp_path / "model.onnx"), pytest.raises(InUseError, match=r"model\.onnx is in use by process"):
+    with lock(tmp_path / "model.onnx"), pytest.raises(InUseError, match=r"model\.onnx is in use by another process"):
         export_onnx(made(BOTH), tmp_path / "model.onnx", model_name="toy")
     assert list(tmp_path.iterdir()) == []
 

@@ -191,15 +191,17 @@ class Fields:
             kinds = arguments if origin is tuple and arguments[-1] is not ... else arguments[:1] * len(items)
             if len(items) != len(kinds):
                 raise self.error(name, f"has {len(items)} entries; expected {len(kinds)}")
-            return origin(
-                self._read(f"{name}[{index}]", item, kind, complete, least, most)
-                for index, (item, kind) in enumerate(zip(items, kinds, strict=True))
-            )
-        if origin is not None or dataclasses.is_dataclass(kind):
-            values = cast("dict[str, object]", self._checked(name, value, dict, "an object"))
-            if origin is not None:
-                return values
-            return Fields(self.where, values, prefix=f"{self._prefix}{name}.").as_dataclass(kind, complete=complete)
+            found: list[Any] = [
+                self._read(f"{name}[{index}]", item, inner, complete, least, most)
+                for index, (item, inner) in enumerate(zip(items, kinds, strict=True))
+            ]
+            return tuple(found) if origin is tuple else found
+        if origin is not None:
+            return cast("dict[str, object]", self._checked(name, value, dict, "an object"))
+        if dataclasses.is_dataclass(kind):
+            inside = cast("dict[str, object]", self._checked(name, value, dict, "an object"))
+            record = cast("type[Any]", kind)
+            return Fields(self.where, inside, prefix=f"{self._prefix}{name}.").as_dataclass(record, complete=complete)
         if kind is int:
             return self._in_bounds(name, value, least=math.ceil(least), most=math.floor(min(most, LARGEST_INTEGER)))
         if kind is float:

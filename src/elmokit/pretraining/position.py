@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from elmokit.corpus.batches import PackerState
 from elmokit.files.json_fields import Fields
@@ -115,5 +116,5 @@ class PretrainingProgress:
         Raises FormatError, which names the field, for anything else.
         """
         losses = record.read("unlogged_losses", tuple[tuple[float, ...], ...])
-        best = {} if "best" in record else {"best": BestSoFar()}
+        best: dict[str, Any] = {} if "best" in record else {"best": BestSoFar()}
         return record.as_dataclass(cls, complete=True, window=LossWindow(losses), **best)

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from elmokit.files.json_fields import LARGEST_INTEGER, Fields
 from elmokit.system.messages import did_you_mean
@@ -42,7 +42,7 @@ def check_known(name: str, known: Sequence[str]) -> None:
 
 
 def _settable(config: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
-    types = get_type_hints(type(config))
+    types = get_type_hints(cast("type[object]", type(config)))
     return {entry.name: types[entry.name] for entry in dataclasses.fields(config) if entry.name not in parts}
 
 
