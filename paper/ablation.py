@@ -102,7 +102,7 @@ class Ablation:
             test_set = self._test_set(task)
             gains = (gain_text(arms.get(worse), arms.get(better), test_set=test_set) for better, worse in pairs)
             rows[name] = (arms[first].score(test_set) if first in arms else None, *gains)
-        about = f"Score of the first, and gains in points, on the {self._where} set, {PAIRED}."
+        about = f"The score of the first arm, then gains in points, on the {self._where} set, {PAIRED}."
         return OurTable("Differences", about, (first, *(f"{better} over {worse}" for better, worse in pairs)), rows)
 
     def reproduction(self) -> Reproduction:

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.tasks.all_tasks import TASKS
 from elmokit.web.explore.presets import TaskMix
 from paper.ablations import KOREAN_TABLE
-from paper.plan import CONVERGED, DATASETS, ELMO, SIX_TASKS, Arm
+from paper.plan import CONVERGED, DATASETS, ELMO, Arm
 from paper.printed import FIGURE_2
 from paper.reproduction import OurTable, Reproduction
 from paper.runs import make_setup, measured_on, read_evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from paper.plan import PlannedRun, Setup
     from paper.reproduction import OurRow
@@ -49,10 +50,10 @@ class LearntMix:
 
 def plan(setup: Setup) -> list[PlannedRun]:
     """The runs with ELMo until they converge, and with ELMo at both places."""
-    return [run for task in SIX_TASKS for arm in ARMS for run in setup.runs(task, arm)]
+    return [run for task in TASKS for arm in ARMS for run in setup.runs(task, arm)]
 
 
-def learnt_mixes(evidence: Evidence, tasks: Sequence[str] = SIX_TASKS, arms: Sequence[Arm] = ARMS) -> list[LearntMix]:
+def learnt_mixes(evidence: Evidence, tasks: Iterable[str] = TASKS, arms: Sequence[Arm] = ARMS) -> list[LearntMix]:
     """The mixes of each task, at the input and then at the output."""
     found = (_learnt(evidence, task, place, arms) for place in PLACES for task in tasks)
     return [one for one in found if one is not None]
@@ -61,7 +62,7 @@ def learnt_mixes(evidence: Evidence, tasks: Sequence[str] = SIX_TASKS, arms: Seq
 def presets(paths: Sequence[Path]) -> list[TaskMix]:
     """The mixes as the explorer offers them: those of the figure, and the Korean ones of `mini-ko`."""
     mixes: list[TaskMix] = []
-    for model, tasks, arms in ((DEFAULT_MODEL, SIX_TASKS, ARMS), (KOREAN_TABLE.model, KOREAN_TABLE.tasks, (ELMO,))):
+    for model, tasks, arms in ((DEFAULT_MODEL, TASKS, ARMS), (KOREAN_TABLE.model, KOREAN_TABLE.tasks, (ELMO,))):
         evidence = read_evidence(make_setup(Path(), model=model), paths)
         for one in (mix for task in tasks for mix in learnt_mixes(evidence, [task], arms)):
             run = one.arm.runs[0]

@@ -199,7 +199,8 @@ def tested_pair(evidence: Evidence, task: str, words: str, none: Arm, elmo: Arm)
     arms = [found for arm in (none, elmo) if (found := evidence.arm(task, arm)) is not None]
     if len(arms) < 2:
         return None
-    seeds = set.intersection(*(set(arm.by_seed(DATASETS[task].test_set)) for arm in arms))
+    scored = [arm.by_seed(DATASETS[task].test_set) for arm in arms]
+    seeds = scored[0].keys() & scored[1].keys()
     both = [replace(arm, runs=tuple(run for run in arm.runs if run.seed in seeds)) for arm in arms]
     return Tested(task, words, *both) if seeds else None
 
