@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.analysis.semantic_change.distances import apd, excess, prt
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic
 from rank_order import area_under_curve, spearman
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from paper.comparators.commands import VERBS as COMPARATOR_VERBS
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
     from paper.train import Training

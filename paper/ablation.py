@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from paper.reproduction import OurRow, OurTable, Reproduction
 from paper.runs import gain_text, measured_on
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from paper.plan import Arm, PlannedRun, Setup
     from paper.printed import PaperTable
     from paper.reproduction import Cell

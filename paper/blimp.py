@@ -7,6 +7,7 @@ the same sentence; `both` adds the two logarithms.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from elmokit.files.lines import read_lines
 from elmokit.formats.model_name import model_name, with_fingerprint
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.metrics.score import Accuracy
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic
 from elmokit.scoring.minimal_pairs import accuracies, score_pairs
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.tokenizer import tokenize
@@ -27,8 +28,6 @@ from paper.reproduction import OurRow, OurTable, Reproduction
 from paper.results import RESULTS_NAME, append_result, read_results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from elmokit.scoring.minimal_pairs import Sentences
     from paper.reproduction import Request
     from paper.runs import Evidence

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.metrics.answers import score_answers
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
-from elmokit.metrics.interval import Interval, paired_bootstrap
 from elmokit.metrics.roles import score_roles
 from elmokit.metrics.score import Score, percentage
 from elmokit.metrics.spans import score_spans
+from elmokit.metrics.statistics import Interval, paired_bootstrap
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.reading import read_files
 from elmokit.tasks.saved import load_task
@@ -20,11 +22,8 @@ from paper.plan import DATASETS
 from paper.results import append_result, read_results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
     from elmokit.files.json_fields import Fields
-    from elmokit.metrics.interval import Counts
+    from elmokit.metrics.statistics import Counts
     from elmokit.tasks.task_runs import TaskRun
     from paper.runs import Tested
 

@@ -9,11 +9,12 @@ needs the tasks, texts or tables that it names.
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from elmokit.metrics.interval import Interval, paired_t
+from elmokit.metrics.statistics import Interval, paired_t
 from paper import ablations, figure1, table2, table3, table4, table5, table7
 from paper.bootstrap import interval_of, item_records
 from paper.plan import DATASETS, SIX_TASKS
@@ -25,8 +26,6 @@ from paper.table1 import headlines
 from paper.table6 import ENGLISH, KOREAN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from elmokit.files.json_fields import Fields
     from paper.ablation import Ablation, Claim
     from paper.bootstrap import RunNames

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,8 +12,6 @@ from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, be
 from elmokit.tasks.task_model import LabelPrediction
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Float
     from torch import Tensor
 

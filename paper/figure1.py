@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic
 from paper.plan import CONVERGED, DATASETS, ELMO, NO_ELMO, Arm
 from paper.printed import FIGURE_1
 from paper.reproduction import OurTable, Reproduction

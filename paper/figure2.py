@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from paper.reproduction import OurTable, Reproduction
 from paper.runs import make_setup, measured_on, read_evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from paper.plan import PlannedRun, Setup
     from paper.reproduction import OurRow
     from paper.runs import ArmRuns, Evidence

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from elmokit.report.pictures import new_figure
 from paper.plan import DATASETS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from paper.figure1 import SampleCurve
     from paper.figure2 import LearntMix
     from paper.runs import ArmRuns, Tested

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,6 @@ from paper.plan import RANDOM
 from paper.results import append_result, read_results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from elmokit.model.config import BiLMConfig
     from elmokit.scoring.perplexity import Perplexity
     from paper.plan import PlannedModel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,9 +27,7 @@ from paper.runs import make_setup, read_evidence
 from paper.table1 import headlines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from elmokit.metrics.statistic import Statistic
+    from elmokit.metrics.statistics import Statistic
     from paper.plan import Setup
     from paper.reproduction import OurRow, OurTable, Reproduction
     from paper.runs import Evidence, Tested

@@ -6,6 +6,8 @@ Each is judged by the nearest other occurrence: in the training half of the homo
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 from elmokit.analysis.homonyms import of_one_form, read_examples, read_homonyms
 from elmokit.analysis.polysemes import LISTS, read_polysemes
 from elmokit.analysis.polysemy import chance, context_bags, nearest_hits
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic
 from paper.data_folders import data_folder
 from paper.probes.layer_mixes import mixes
 from paper.probes.targets import sentence_vectors
@@ -22,9 +24,6 @@ from paper.reproduction import OurRow, Reproduction
 from paper.system_results import Measured, measure_systems, read_system_results
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from elmokit.analysis.polysemes import Occurrence
     from paper.reproduction import Request
     from paper.runs import Evidence

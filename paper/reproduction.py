@@ -6,16 +6,15 @@ A new table costs a file `tableN.py` with a `REPRODUCTION`, and a line in `all_r
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from elmokit.formats.names import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from elmokit.metrics.statistic import Statistic
+    from elmokit.metrics.statistics import Statistic
     from paper.plan import PlannedRun, Setup
     from paper.printed import PaperTable
     from paper.runs import Evidence

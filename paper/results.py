@@ -5,16 +5,14 @@ A record has the name of its reproduction, what was measured, and where it comes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.layers.devices import describe_machine, find_device
 from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.provenance import provenance
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 RESULTS_NAME = "results.jsonl"
 FIELD = "reproduction"

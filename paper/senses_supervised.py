@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.integrations.word_vectors import open_static
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic
 from paper.comparators.ims import train_ims
 from paper.comparators.sense_tagger import train_sense_tagger
 from paper.comparators.sense_words import SenseSentence, SenseWord
@@ -20,8 +21,6 @@ from paper.system_results import details_table, read_system_results
 from paper.table5 import FOUR, read_semcor, read_test_sets, read_wordnet, scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from paper.comparators.sense_words import Word
     from paper.probes.sense_corpora import SenseCorpus
     from paper.probes.wordnet import SenseInventory

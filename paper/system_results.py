@@ -5,22 +5,20 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
 from elmokit.formats.model_name import with_fingerprint
-from elmokit.metrics.interval import Interval, paired_bootstrap
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Interval, Statistic, paired_bootstrap
 from paper.reproduction import OurTable, distinct_rows
 from paper.results import RESULTS_NAME, append_result, read_results
 from paper.systems import open_system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from elmokit.files.json_fields import Fields
     from paper.reproduction import Request
     from paper.systems import System

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.model_name import model_name
 from elmokit.formats.names import bundled_models
-from elmokit.vectors.cache import Activations
+from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.cache_folder import default_cache
-from elmokit.vectors.vector_file_layers import StoredLayers
+from elmokit.vectors.file_vector_source import FileVectorSource
 from paper.comparators.all_comparators import COMPARATORS, open_comparator
 from paper.models import random_elmo
 
 if TYPE_CHECKING:
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
 
 VECTOR_ENDINGS = (".npy", ".npz", ".h5", ".hdf5", ".safetensors")
 RANDOM, RANDOM_WEIGHTS = "random", "random weights"
@@ -29,7 +29,7 @@ class System:
 
     name: str
     """Name in tables and results: `mini-en`."""
-    layers: FrozenLayers
+    layers: VectorSource
     is_bilm: bool = False
     """Whether it is a biLM that has been trained."""
 
@@ -47,13 +47,13 @@ def open_system(given: str, *, word_vectors: Path | None = None) -> System:
     if model and kind == RANDOM:
         config = Elmo.from_pretrained(model).config
         control = random_elmo(config, seed=RANDOM_SEED)
-        return System(f"{model_name(model)}, {RANDOM_WEIGHTS}", Activations(control, folder=default_cache()))
+        return System(f"{model_name(model)}, {RANDOM_WEIGHTS}", CachedActivations(control, folder=default_cache()))
     if model and kind in COMPARATORS:
         needed = word_vectors if COMPARATORS[kind].reads_word_vectors else None
         return System(f"{kind}, {_file_name(model)}", open_comparator(kind, model, word_vectors=needed))
     if given not in bundled_models() and Path(given).suffix in VECTOR_ENDINGS:
-        return System(Path(given).stem, StoredLayers(given))
-    layers = Activations(Elmo.from_pretrained(given), folder=default_cache())
+        return System(Path(given).stem, FileVectorSource(given))
+    layers = CachedActivations(Elmo.from_pretrained(given), folder=default_cache())
     return System(model_name(given), layers, is_bilm=True)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic
 from paper.ablation import Ablation
 from paper.bootstrap import interval_of, item_records
 from paper.plan import AT_OUTPUT, CONVERGED, DATASETS, ELMO, NO_ELMO, RANDOM, SIX_TASKS, Arm
@@ -15,8 +16,6 @@ from paper.results import read_results
 from paper.runs import Tested, gain_text, tested_pair
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from elmokit.files.json_fields import Fields
     from paper.bootstrap import RunNames
     from paper.plan import PlannedRun, Setup

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,8 +29,6 @@ from paper.system_results import (
 from paper.table5 import read_semcor
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from paper.probes.context_neighbours import Neighbour
     from paper.probes.sense_corpora import SenseCorpus
     from paper.reproduction import Request

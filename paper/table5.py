@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic
 from paper.data_folders import data_folder, glove_file
 from paper.printed import TABLE_5
 from paper.probes.disambiguation import disambiguate, first_senses
@@ -22,8 +23,6 @@ from paper.system_results import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from paper.probes.disambiguation import Answers
     from paper.probes.wordnet import SenseInventory
     from paper.reproduction import OurTable, Request

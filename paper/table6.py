@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic
 from paper.data_folders import data_folder, glove_file
 from paper.printed import TABLE_6
 from paper.probes.tag_probe import TaggedSplits, probe_tags
@@ -22,9 +24,6 @@ from paper.system_results import (
 from paper.table5 import papers_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from paper.printed import PaperTable
     from paper.probes.tagged_text import TaggedSentence
     from paper.reproduction import OurTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from elmokit.formats.model_name import with_fingerprint
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic
 from paper.ablation import Ablation, Claim
 from paper.plan import FINETUNED, NO_ELMO, Arm
 from paper.printed import TABLE_7

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -26,8 +27,6 @@ from paper.runs import check_settings, make_setup, read_evidence
 from paper.table1 import tested
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from elmokit.runs.logged_runs import LoggedRun
     from elmokit.tasks.config import TaskConfig
     from paper.plan import PlannedRun, Setup

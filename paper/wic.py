@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic
 from paper.data_folders import data_folder, glove_file
 from paper.probes.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE
 from paper.probes.word_in_context import read_kobest_wic, read_wic, score_wic
@@ -20,9 +22,6 @@ from paper.system_results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     from paper.printed import PaperTable
     from paper.probes.word_in_context import Pair
     from paper.reproduction import OurTable, Request

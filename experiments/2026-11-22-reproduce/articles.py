@@ -19,7 +19,7 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.lines import read_lines
-from elmokit.metrics.interval import paired_bootstrap
+from elmokit.metrics.statistics import paired_bootstrap
 from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.saved import load_task
 from paper.bootstrap import ITEM_COUNTS
@@ -30,7 +30,7 @@ from paper.table1 import ARTICLES, headlines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from elmokit.metrics.interval import Counts
+    from elmokit.metrics.statistics import Counts
     from elmokit.tasks.question_answering.reader import Question
     from paper.runs import ArmRuns
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,10 +16,8 @@ from paper.comparators.cove_training import train_cove
 from paper.comparators.word_vector_training import train_fasttext, train_word2vec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from elmokit.integrations.encoder import Comparator
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
 
 COMPARATORS: dict[str, Comparator] = {
     **SYSTEMS,
@@ -44,7 +43,7 @@ TRAININGS: dict[str, Train] = {
 }
 
 
-def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) -> FrozenLayers:
+def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) -> VectorSource:
     """Open the model of a system. Raises ValueError for an unknown name, and what the system's `open` raises."""
     comparator = find_system(COMPARATORS, name, model)
     if comparator.reads_word_vectors and word_vectors is None:

@@ -6,6 +6,7 @@ context's vector is close to the target vectors of the words that fit into the g
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -22,8 +23,6 @@ from elmokit.text.vocabulary import Vocabulary
 from paper.comparators.run_folder import read_comparator_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Float, Float32, Int
 
 SYSTEM = "context2vec"

@@ -6,6 +6,7 @@ boundary tokens, and no state is carried from one sentence to the next.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,11 @@ from elmokit.integrations.encoder import Comparator, SystemLayers, of_equal_leng
 from elmokit.runs.optimizer_state import check_tensors
 from elmokit.runs.tensor_files import read_tensors
 from elmokit.system.messages import FormatError
-from elmokit.vectors.static_layers import StaticLayers
+from elmokit.vectors.word_vector_source import WordVectorSource
 from paper.comparators.cove_training import ENCODER_FILE
 from paper.comparators.translation import new_encoder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Float32
 
 SENTENCES_PER_BATCH = 64
@@ -61,7 +60,7 @@ def _tensors(path: Path) -> dict[str, Tensor]:
 class _CoveEncoder:
     """Sentences -> word vectors (T,D), and both layers of the encoder (2,T,2H)."""
 
-    def __init__(self, encoder: nn.LSTM, words: StaticLayers) -> None:
+    def __init__(self, encoder: nn.LSTM, words: WordVectorSource) -> None:
         self.encoder = encoder
         self.words = words
         self.first = nn.LSTM(encoder.input_size, encoder.hidden_size, batch_first=True, bidirectional=True)
@@ -108,7 +107,7 @@ def _open(model: str, word_vectors: Path | None) -> tuple[_CoveEncoder, list[Pat
     if word_vectors is None:
         raise ValueError("CoVe reads word vectors; expected the file of those that its encoder was trained with")
     path = Path(model)
-    encoder, words = read_encoder(path), StaticLayers(word_vectors)
+    encoder, words = read_encoder(path), WordVectorSource(word_vectors)
     if encoder.input_size != words.dim:
         raise ValueError(
             f"{model} reads vectors of {encoder.input_size} numbers, but those of {word_vectors} have {words.dim}; "

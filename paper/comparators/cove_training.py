@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -22,7 +24,7 @@ from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
-from elmokit.vectors.static_layers import StaticLayers
+from elmokit.vectors.word_vector_source import WordVectorSource
 from paper.comparators.bleu import score_translations
 from paper.comparators.run_folder import (
     CHECKPOINT_FILE,
@@ -34,9 +36,6 @@ from paper.comparators.run_folder import (
 from paper.comparators.translation import Translator, new_encoder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from jaxtyping import Float, Int
 
 ENCODER_FILE = "encoder.safetensors"
@@ -106,7 +105,7 @@ class _Numbers:
     """Pairs as tensors."""
 
     pairs: _Pairs
-    words: StaticLayers
+    words: WordVectorSource
     vocabulary: Vocabulary
 
     def source(self, numbers: Sequence[int]) -> Float[Tensor, "B T D"]:
@@ -147,7 +146,7 @@ def train_cove(
         raise ValueError(f"{len(files)} files were given; expected SOURCE TARGET, or SOURCE TARGET and a test pair")
     training = _read_pairs(files[0], files[1]).short(config.max_tokens)
     test = _read_pairs(files[2], files[3]) if files[2:] else None
-    words = StaticLayers(config.word_vectors)
+    words = WordVectorSource(config.word_vectors)
     words.add(chain(training.source, test.source if test else ()))
     vocabulary = _target_vocabulary(training.target, config)
     run = comparator_run(output, "cove", config, files=files, resume=resume, result=ENCODER_FILE)

@@ -8,6 +8,7 @@ words.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,9 @@ from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from jaxtyping import Float
 
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
     from paper.comparators.sense_words import Senses, SenseSentence, SenseWord, Word
 
 TAG_WINDOW = 3
@@ -46,7 +45,7 @@ class IMS:
     """A classifier for each word of the training corpus."""
 
     classifiers: Mapping[Word, _Classifier]
-    vectors: FrozenLayers | None
+    vectors: VectorSource | None
     surrounding_words: bool
 
     def predict(self, sentences: Sequence[SenseSentence], senses: Senses) -> dict[str, str]:
@@ -72,7 +71,7 @@ class IMS:
 
 
 def train_ims(
-    sentences: Sequence[SenseSentence], *, vectors: FrozenLayers | None = None, surrounding_words: bool = True
+    sentences: Sequence[SenseSentence], *, vectors: VectorSource | None = None, surrounding_words: bool = True
 ) -> IMS:
     """Train a classifier for each annotated word; an occurrence with several senses is an example of each.
 
@@ -160,5 +159,5 @@ def decayed_sum(vectors: Float[np.ndarray, "T E"], word: SenseWord) -> Float[np.
     return total
 
 
-def _context(vectors: FrozenLayers | None, sentence: SenseSentence) -> Float[np.ndarray, "T E"] | None:
+def _context(vectors: VectorSource | None, sentence: SenseSentence) -> Float[np.ndarray, "T E"] | None:
     return None if vectors is None else vectors([sentence.tokens])[0, 0].numpy()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.digests import file_digest
@@ -25,9 +27,6 @@ from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
-    from pathlib import Path
-
     from torch import nn
     from torch.optim import Optimizer
 

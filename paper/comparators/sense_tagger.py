@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,6 @@ from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from jaxtyping import Bool, Float, Int
 
     from paper.comparators.sense_words import Senses, SenseSentence

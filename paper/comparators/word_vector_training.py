@@ -5,8 +5,10 @@ Skip-gram with negative sampling (Mikolov et al., 2013); fastText adds character
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.atomic import atomic_write, check_is_not_input
@@ -17,10 +19,6 @@ from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import require
 from elmokit.text.word_vectors import MAX_DIM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 MAX_SEED = (1 << 32) - 1
 """NumPy's generator, which gensim uses, takes no larger one."""

@@ -5,7 +5,9 @@ The vectors of the corpus are never in memory at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,10 +18,7 @@ from paper.probes.layer_mixes import mixes
 from paper.probes.targets import Target, target_batches, target_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
 
 DECIMALS = 6
 
@@ -43,7 +42,7 @@ class Neighbour:
 
 
 def nearest_contexts(
-    layers: FrozenLayers, queries: Sequence[Query], corpus: Sequence[Sequence[str]], *, number: int = 1
+    layers: VectorSource, queries: Sequence[Query], corpus: Sequence[Sequence[str]], *, number: int = 1
 ) -> dict[str, list[list[Neighbour]]]:
     """For each layer and mix (`layer_mixes.mixes`), the nearest tokens of the corpus to each query, nearest first.
 

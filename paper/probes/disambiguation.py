@@ -6,6 +6,7 @@ of the word whose mean is nearest by cosine. A word that the corpus lacks gets i
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,11 +17,9 @@ from paper.probes.targets import target_batches
 from paper.probes.wordnet import word_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from jaxtyping import Float32
 
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
     from paper.probes.sense_corpora import SenseCorpus
     from paper.probes.wordnet import SenseInventory, Word
 
@@ -55,7 +54,7 @@ class SenseMeans:
 
 
 def disambiguate(
-    layers: FrozenLayers, *, known: SenseCorpus, asked: SenseCorpus, inventory: SenseInventory
+    layers: VectorSource, *, known: SenseCorpus, asked: SenseCorpus, inventory: SenseInventory
 ) -> dict[str, Answers]:
     """The senses of the instances of `asked`, by the means of `known`, for each layer and mix (`layer_mixes.mixes`)."""
     means = _sense_means(layers, known)
@@ -78,7 +77,7 @@ def first_senses(asked: SenseCorpus, inventory: SenseInventory) -> Answers:
     return {name: senses[0] for name, senses in found.items() if senses}
 
 
-def _sense_means(layers: FrozenLayers, corpus: SenseCorpus) -> dict[str, dict[str, Float32[np.ndarray, " E"]]]:
+def _sense_means(layers: VectorSource, corpus: SenseCorpus) -> dict[str, dict[str, Float32[np.ndarray, " E"]]]:
     """For each layer and mix, the mean vector of each sense key."""
     names = list(dict.fromkeys(key for each in corpus.instances for key in corpus.keys[each.name]))
     numbers = {key: number for number, key in enumerate(names)}

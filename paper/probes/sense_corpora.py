@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from elmokit.files.lines import read_chunks, read_lines, split_tokens
-from elmokit.system.messages import FormatError, shown
+from elmokit.system.messages import FormatError, printable
 from elmokit.text.corpora.cells import plain_token
 from paper.probes.targets import Target
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 POS = ("NOUN", "VERB", "ADJ", "ADV")
 _KNOWN = ("corpus", "text", "sentence", "wf", "instance")
@@ -59,7 +59,7 @@ def read_sense_corpus(data: Path, keys: Path) -> SenseCorpus:
     answers = read_keys(keys)
     for instance in reader.instances:
         if instance.name not in answers:
-            raise FormatError(keys, f"has no sense of {shown(instance.name)}, which is in {data.name}")
+            raise FormatError(keys, f"has no sense of {printable(instance.name)}, which is in {data.name}")
     return SenseCorpus(reader.sentences, reader.instances, answers, reader.tags)
 
 
@@ -74,7 +74,7 @@ def read_keys(path: str | os.PathLike[str]) -> dict[str, list[str]]:
         if not name:
             continue
         if not keys or name in answers:
-            reason = f"repeats {shown(name)}" if keys else f"{shown(line)!r} has no sense key"
+            reason = f"repeats {printable(name)}" if keys else f"{printable(line)!r} has no sense key"
             raise FormatError(f"{path}, line {number}", reason)
         answers[name] = keys
     return answers
@@ -109,7 +109,7 @@ class _Reader:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if tag not in _KNOWN:
-            raise self._error(f"has an element {shown(tag)!r}; expected {', '.join(_KNOWN)}")
+            raise self._error(f"has an element {printable(tag)!r}; expected {', '.join(_KNOWN)}")
         if tag == "sentence":
             self._is_in_sentence = True
             self.sentences.append([])
@@ -139,7 +139,7 @@ class _Reader:
             name, lemma, pos = (attributes.get(key, "") for key in ("id", "lemma", "pos"))
             if not (name and lemma and pos in POS and tokens):
                 raise self._error(
-                    f"has an instance {shown(str(attributes))}; expected id, lemma, text, and one of {POS}"
+                    f"has an instance {printable(str(attributes))}; expected id, lemma, text, and one of {POS}"
                 )
             target = Target(len(self.sentences) - 1, start, len(sentence))
             self.instances.append(Instance(name, lemma.lower(), pos, target))

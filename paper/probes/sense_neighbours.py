@@ -7,6 +7,7 @@ compared.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,9 @@ from paper.probes.layer_mixes import mixes
 from paper.probes.targets import target_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from jaxtyping import Bool, Float32, Float64, Int64
 
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
     from paper.probes.sense_corpora import Instance, SenseCorpus
 
 QUERIES_PER_BLOCK = 1024
@@ -38,7 +37,7 @@ class NeighbourShares:
     """Over occurrences whose lemma and part of speech have several senses, compared with those alone."""
 
 
-def neighbour_shares(layers: FrozenLayers, corpus: SenseCorpus) -> dict[str, NeighbourShares]:
+def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, NeighbourShares]:
     """The shares for each layer and mix (`layer_mixes.mixes`); `chance` is a random other occurrence.
 
     Occurrences of one sentence are not compared with each other. An occurrence is judged if another one, in another

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
 
 from elmokit.metrics.score import Score
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
 
 
 def score_senses(gold: Mapping[str, Collection[str]], answers: Mapping[str, Collection[str]]) -> Score:

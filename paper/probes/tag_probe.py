@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -13,12 +14,10 @@ from paper.probes.layer_mixes import mixes
 from paper.probes.targets import Target, target_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Float, Float32, Int
     from torch import Tensor
 
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
     from paper.probes.tagged_text import TaggedSentence
 
 BATCH_SIZE = 512
@@ -45,7 +44,7 @@ class TaggedSplits:
     test: Sequence[TaggedSentence]
 
 
-def probe_tags(layers: FrozenLayers, splits: TaggedSplits, *, seed: int = 0) -> dict[str, ProbeScore]:
+def probe_tags(layers: VectorSource, splits: TaggedSplits, *, seed: int = 0) -> dict[str, ProbeScore]:
     """Train a linear classifier on each layer and mix (`layer_mixes.mixes`), and score it.
 
     The weights are those of the epoch with the best development accuracy. A tag that is not in the training data is an
@@ -61,7 +60,7 @@ def probe_tags(layers: FrozenLayers, splits: TaggedSplits, *, seed: int = 0) -> 
     }
 
 
-def _token_vectors(layers: FrozenLayers, part: Sequence[TaggedSentence]) -> Float32[np.ndarray, "L N E"]:
+def _token_vectors(layers: VectorSource, part: Sequence[TaggedSentence]) -> Float32[np.ndarray, "L N E"]:
     places = ((number, at) for number, each in enumerate(part) for at in range(len(each.tokens)))
     targets = [Target(number, at, at + 1) for number, at in places]
     return target_vectors(layers, [each.tokens for each in part], targets)

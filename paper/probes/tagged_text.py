@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from elmokit.files.lines import read_lines
 from elmokit.text.corpora.cells import plain_token
 from elmokit.text.corpora.columns import column_sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 FORM, UPOS, XPOS = 1, 3, 4
 """Columns of CoNLL-U, from 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,9 @@ import numpy as np
 from elmokit.system.batches import batched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from jaxtyping import Float32
 
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
 
 SENTENCES_PER_BATCH = 256
 
@@ -29,7 +28,7 @@ class Target:
 
 
 def target_vectors(
-    layers: FrozenLayers, sentences: Sequence[Sequence[str]], targets: Sequence[Target]
+    layers: VectorSource, sentences: Sequence[Sequence[str]], targets: Sequence[Target]
 ) -> Float32[np.ndarray, "L N E"]:
     """Vectors of all targets, at every layer; that of several tokens is their mean."""
     vectors = np.zeros((layers.num_layers, len(targets), layers.dim), np.float32)
@@ -39,7 +38,7 @@ def target_vectors(
 
 
 def target_batches(
-    layers: FrozenLayers, sentences: Sequence[Sequence[str]], targets: Sequence[Target]
+    layers: VectorSource, sentences: Sequence[Sequence[str]], targets: Sequence[Target]
 ) -> Iterator[tuple[list[int], Float32[np.ndarray, "L N E"]]]:
     """The same in parts: indices of targets, and their vectors. Sentences without a target are not read."""
     of_sentence: dict[int, list[int]] = {}
@@ -54,7 +53,7 @@ def target_batches(
         yield [index for _, index in rows], np.stack(found, axis=1)
 
 
-def sentence_vectors(layers: FrozenLayers, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L _ E"]]:
+def sentence_vectors(layers: VectorSource, sentences: Sequence[Sequence[str]]) -> list[Float32[np.ndarray, "L _ E"]]:
     """Vectors of all tokens of each sentence, at every layer."""
     layers.add(sentences)
     arrays: list[Float32[np.ndarray, "L _ E"]] = []

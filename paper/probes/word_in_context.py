@@ -5,13 +5,15 @@ English WiC (Pilehvar and Camacho-Collados, 2019) and KB-WiC of KoBEST (Kim et a
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elmokit.files.lines import read_lines, split_tokens
-from elmokit.system.messages import FormatError, shown
+from elmokit.system.messages import FormatError, printable
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.cells import whole_number
 from elmokit.text.corpora.tables import table_rows
@@ -20,12 +22,9 @@ from paper.probes.layer_mixes import mixes
 from paper.probes.targets import Target, target_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from jaxtyping import Bool, Float32, Float64
 
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +58,12 @@ def read_wic(data: Path, gold: Path) -> list[Pair]:
         cells = line.split("\t")
         if len(cells) != 5 or number > len(answers) or answers[number - 1] not in ("T", "F"):
             raise FormatError(
-                where, f"is {shown(line)!r}; expected word, part of speech, 3-4, two sentences, and T or F"
+                where, f"is {printable(line)!r}; expected word, part of speech, 3-4, two sentences, and T or F"
             )
         sentences = split_tokens(cells[3]), split_tokens(cells[4])
         first, second = (whole_number(index) for index in cells[2].partition("-")[::2])
         if first is None or second is None:
-            raise FormatError(where, f"has {shown(cells[2])!r} for the indices; expected two numbers, such as 3-4")
+            raise FormatError(where, f"has {printable(cells[2])!r} for the indices; expected two numbers, such as 3-4")
         indices = first, second
         if any(index >= len(tokens) for index, tokens in zip(indices, sentences, strict=True)):
             raise FormatError(where, f"has index {cells[2]}, but {len(sentences[0])} and {len(sentences[1])} tokens")
@@ -86,7 +85,7 @@ def read_kobest_wic(path: Path) -> list[Pair]:
         *texts, answer = row.cells
         verdict = answer.strip().lower()  # the training table has a few TRUE and FALSE
         if verdict not in ("true", "false"):
-            raise FormatError(row.where, f"has the answer {shown(answer)!r}; expected True or False")
+            raise FormatError(row.where, f"has the answer {printable(answer)!r}; expected True or False")
         marked = [_marked(text) for text in texts]
         if marked[0] is not None and marked[1] is not None:
             (first, at_first), (second, at_second) = marked[0], marked[1]
@@ -95,7 +94,7 @@ def read_kobest_wic(path: Path) -> list[Pair]:
 
 
 def score_wic(
-    layers: FrozenLayers, *, train: Sequence[Pair], dev: Sequence[Pair], test: Sequence[Pair]
+    layers: VectorSource, *, train: Sequence[Pair], dev: Sequence[Pair], test: Sequence[Pair]
 ) -> Mapping[str, WordInContextScore]:
     """The threshold with the best accuracy on the training pairs, and what it gets, for each layer and mix."""
     nearness = [_cosines(layers, pairs) for pairs in (train, dev, test)]
@@ -123,7 +122,7 @@ def best_threshold(nearness: Float64[np.ndarray, " N"], is_same: Bool[np.ndarray
     return float((ordered[best - 1] + ordered[best]) / 2)
 
 
-def _cosines(layers: FrozenLayers, pairs: Sequence[Pair]) -> dict[str, Float64[np.ndarray, " N"]]:
+def _cosines(layers: VectorSource, pairs: Sequence[Pair]) -> dict[str, Float64[np.ndarray, " N"]]:
     sentences = [tokens for pair in pairs for tokens in pair.tokens]
     indices = [index for pair in pairs for index in pair.indices]
     targets = [Target(number, index, index + 1) for number, index in enumerate(indices)]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from elmokit.files.lines import read_lines
-from elmokit.system.messages import FormatError, shown
+from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
     import os
@@ -38,7 +38,7 @@ def read_inventory(path: str | os.PathLike[str]) -> SenseInventory:
     for number, line in enumerate(read_lines(path), start=1):
         match = _LINE.fullmatch(line)
         if match is None:
-            raise FormatError(f"{path}, line {number}", f"is {shown(line)!r}; expected a line of index.sense")
+            raise FormatError(f"{path}, line {number}", f"is {printable(line)!r}; expected a line of index.sense")
         numbered.setdefault((match["lemma"], _POS[match["type"]]), {})[match["key"]] = int(match["number"])
     return SenseInventory(numbered)
 
@@ -47,5 +47,5 @@ def word_of(key: str) -> Word:
     """The word of a sense key. Raises ValueError for what is not a sense key."""
     lemma, _, rest = key.partition("%")
     if not lemma or rest[:1] not in _POS:
-        raise ValueError(f"{shown(key)!r} is not a sense key of WordNet; expected one such as art%1:09:00::")
+        raise ValueError(f"{printable(key)!r} is not a sense key of WordNet; expected one such as art%1:09:00::")
     return lemma, _POS[rest[0]]

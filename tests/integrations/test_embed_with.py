@@ -9,8 +9,8 @@ import pytest
 
 from elmokit.cli.main import main
 from elmokit.integrations.embed_with import embed_with
+from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import load_vectors
-from elmokit.vectors.vector_file_layers import StoredLayers
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_the_file_has_the_sentences_and_is_read_in_place_of_elmo(glove: Path, te
     vectors = load_vectors(tmp_path / "out.npy")
     assert vectors.sentences() == [["the", "cat"], [], ["the", "dog", "."]]
     np.testing.assert_array_equal(vectors[0], [[[1, 2], [3, 4]]])
-    assert StoredLayers(tmp_path / "out.npy")([["the", "cat"]]).shape == (1, 1, 2, 2)
+    assert FileVectorSource(tmp_path / "out.npy")([["the", "cat"]]).shape == (1, 1, 2, 2)
 
 
 def test_vectors_that_lack_most_words_are_said_to(glove: Path, text: Path, tmp_path: Path):

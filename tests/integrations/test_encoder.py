@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from elmokit.integrations.encoder import SystemLayers, of_equal_length
-from elmokit.model.frozen_layers import FrozenLayers
+from elmokit.model.vector_source import VectorSource
 
 
 def test_groups_have_sentences_of_one_length():
@@ -18,7 +18,7 @@ def test_groups_have_sentences_of_one_length():
 def test_a_system_is_frozen_layers(tmp_path: Path):
     asked: list[list[str]] = []
     (tmp_path / "model").write_text("x")
-    layers: FrozenLayers = SystemLayers(
+    layers: VectorSource = SystemLayers(
         lambda sentences: [np.ones((2, len(sentence), 3), np.float32) for sentence in sentences],
         num_layers=2,
         dim=3,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.metrics.interval import Interval
+from elmokit.metrics.statistics import Interval
 from paper import claims, figure1, table2, table3
 from paper.ablation import Ablation
 from paper.ablations import GAMMA_TABLE

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic
 from paper import page
 from paper.__main__ import main
 from paper.page import results_files, table_parts

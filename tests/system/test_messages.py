@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from elmokit.system.messages import FormatError, count, quoted, readable_bytes, shown
+from elmokit.system.messages import FormatError, first_token, plural, printable, readable_bytes
 
 
 def test_a_refusal_names_the_file_its_part_and_why():
@@ -9,22 +9,22 @@ def test_a_refusal_names_the_file_its_part_and_why():
 
 
 def test_a_name_from_a_file_cannot_move_the_cursor_or_fill_the_screen():
-    assert shown("밥 and rice") == "밥 and rice"
-    assert shown("\x1b[2J\ud800") == r"\x1b[2J\ud800"
-    assert shown("밥\x1b[2J\u202e.txt\n") == r"밥\x1b[2J\u202e.txt\n"
-    assert len(shown("x" * 1000)) == 203
-    assert shown("x" * 1000, most=None) == "x" * 1000
+    assert printable("밥 and rice") == "밥 and rice"
+    assert printable("\x1b[2J\ud800") == r"\x1b[2J\ud800"
+    assert printable("밥\x1b[2J\u202e.txt\n") == r"밥\x1b[2J\u202e.txt\n"
+    assert len(printable("x" * 1000)) == 203
+    assert printable("x" * 1000, most=None) == "x" * 1000
 
 
 def test_an_error_quotes_no_more_than_the_first_token_of_a_file():
-    assert [quoted("Seoul"), quoted("  in Seoul"), quoted("a\tb"), quoted("\x1b[2J")] == [
+    assert [first_token("Seoul"), first_token("  in Seoul"), first_token("a\tb"), first_token("\x1b[2J")] == [
         "'Seoul'",
         "'in' ...",
         "'a' ...",
         r"'\x1b[2J'",
     ]
-    assert quoted("x" * 100) == f"'{'x' * 40}' ..."
-    assert [quoted(""), quoted(" ")] == ["''", "' '"]
+    assert first_token("x" * 100) == f"'{'x' * 40}' ..."
+    assert [first_token(""), first_token(" ")] == ["''", "' '"]
 
 
 def test_sizes_are_given_in_the_largest_unit_that_fits():
@@ -35,4 +35,4 @@ def test_sizes_are_given_in_the_largest_unit_that_fits():
 
 
 def test_a_number_of_things_agrees_with_its_noun():
-    assert [count(number, "file") for number in (0, 1, 2_000)] == ["0 files", "1 file", "2,000 files"]
+    assert [plural(number, "file") for number in (0, 1, 2_000)] == ["0 files", "1 file", "2,000 files"]

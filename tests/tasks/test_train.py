@@ -31,7 +31,7 @@ from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.saved import load_task
 from elmokit.tasks.task import Task
 from elmokit.tasks.train import resume_task, train
-from elmokit.vectors.cache import Activations
+from elmokit.vectors.cache import CachedActivations
 from run_contents import contents_of_run
 
 Toy = Task[Any, Any]
@@ -256,9 +256,9 @@ def test_gamma_stays_at_one_unless_it_is_trained(run: Run):
 
 def test_activations_are_computed_for_the_chosen_examples_only(run: Run, toy: Toy, monkeypatch: pytest.MonkeyPatch):
     added: list[int] = []
-    add = Activations.add
+    add = CachedActivations.add
     monkeypatch.setattr(
-        Activations, "add", lambda self, sentences: added.append(len(sentences)) or add(self, sentences)
+        CachedActivations, "add", lambda self, sentences: added.append(len(sentences)) or add(self, sentences)
     )
     run("run", "elmo=input", "max_epochs=1", "max_train_examples=9")
     assert 20 < added[0] <= 9 + 20  # these and the development set

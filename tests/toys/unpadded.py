@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from elmokit.model.frozen_layers import FrozenLayers
+from elmokit.model.vector_source import VectorSource
 
 
-def unpadded(layers: FrozenLayers, sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
+def unpadded(layers: VectorSource, sentences: Sequence[Sequence[str]]) -> list[np.ndarray]:
     """The layers (L,T,E) of each sentence, encoded together."""
     batch = layers(sentences).numpy()
     return [batch[:, number, : len(sentence)] for number, sentence in enumerate(sentences)]

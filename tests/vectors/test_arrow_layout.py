@@ -17,11 +17,11 @@ import pytest
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.vectors import arrow_layout
+from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import format_to_write, load_vectors, recognise
 from elmokit.vectors.jobs import embed_file as embed
 from elmokit.vectors.jobs.embed_file import embed_file
 from elmokit.vectors.reader import FlatVectors, Texts
-from elmokit.vectors.vector_file_layers import StoredLayers
 from toy_bilm import random_bilm
 
 ELMO = Elmo(random_bilm())
@@ -110,7 +110,7 @@ def test_the_vectors_are_those_of_the_other_layouts(text: Path, tmp_path: Path, 
         embed_file(ELMO, text, tmp_path / name, layers="all")
     for ours, theirs in zip(load_vectors(tmp_path / f"v{ending}"), load_vectors(tmp_path / "v.npz"), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    stored = StoredLayers(tmp_path / f"v{ending}")
+    stored = FileVectorSource(tmp_path / f"v{ending}")
     assert stored([["It's", "cold", "."]]).shape == (3, 1, 3, 12)
     before = stored.fingerprint()
     os.mkfifo(tmp_path / "v.txt")  # the text of another layout, which would be waited for

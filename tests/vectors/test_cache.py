@@ -14,7 +14,7 @@ import torch
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.layers.packed.linear import Precision
-from elmokit.vectors.cache import Activations
+from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache
 from elmokit.vectors.save_vectors import save_vectors
 
@@ -31,7 +31,7 @@ def forbid_encoding(elmo: Elmo, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_batch_is_what_elmo_encodes_rounded_to_float16_and_zero_at_padding(elmo: Elmo):
-    activations = Activations(elmo, folder=None)
+    activations = CachedActivations(elmo, folder=None)
     activations.add(SENTENCES)
     layers = activations(SENTENCES)
     assert layers.shape == (3, 5, 4, 12) and layers.dtype == torch.float32
@@ -43,10 +43,10 @@ def test_a_batch_is_what_elmo_encodes_rounded_to_float16_and_zero_at_padding(elm
 
 
 def test_the_cache_changes_nothing(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    first, without = Activations(elmo, folder=tmp_path), Activations(elmo, folder=None)
+    first, without = CachedActivations(elmo, folder=tmp_path), CachedActivations(elmo, folder=None)
     for activations in (first, without):
         activations.add(SENTENCES)
-    second = Activations(elmo, folder=tmp_path)
+    second = CachedActivations(elmo, folder=tmp_path)
     forbid_encoding(elmo, monkeypatch)
     second.add(reversed(SENTENCES))
     for batch in (SENTENCES, SENTENCES[2:], SENTENCES[:1]):
@@ -55,7 +55,7 @@ def test_the_cache_changes_nothing(elmo: Elmo, tmp_path: Path, monkeypatch: pyte
 
 
 def test_only_what_is_new_is_encoded(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    activations = Activations(elmo, folder=tmp_path)
+    activations = CachedActivations(elmo, folder=tmp_path)
     activations.add(SENTENCES[:3])
     before = activations(SENTENCES[:3])
     encoded: list[list[str]] = []
@@ -66,7 +66,7 @@ def test_only_what_is_new_is_encoded(elmo: Elmo, tmp_path: Path, monkeypatch: py
         return encode(sentences, **settings)  # type: ignore[call-overload]
 
     monkeypatch.setattr(elmo, "encode", note)
-    again = Activations(elmo, folder=tmp_path)
+    again = CachedActivations(elmo, folder=tmp_path)
     again.add([*SENTENCES, *SENTENCES])
     assert encoded == SENTENCES[3:]
     assert torch.equal(again(SENTENCES[:3]), before)
@@ -74,22 +74,22 @@ def test_only_what_is_new_is_encoded(elmo: Elmo, tmp_path: Path, monkeypatch: py
 
 
 def test_a_sentence_that_was_not_added_is_encoded_and_not_kept(elmo: Elmo, tmp_path: Path):
-    activations = Activations(elmo, folder=tmp_path)
-    known = Activations(elmo, folder=None)
+    activations = CachedActivations(elmo, folder=tmp_path)
+    known = CachedActivations(elmo, folder=None)
     known.add(SENTENCES)
     assert torch.equal(activations(SENTENCES), known(SENTENCES))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_tokens_are_told_apart_by_more_than_their_letters(elmo: Elmo):
-    activations = Activations(elmo, folder=None)
+    activations = CachedActivations(elmo, folder=None)
     activations.add([["a b"], ["a", "b"], ["ab"]])
     assert [activations([tokens]).shape[2] for tokens in (["a b"], ["a", "b"], ["ab"])] == [1, 2, 1]
     assert not torch.equal(activations([["a b"]]), activations([["ab"]]))
 
 
 def test_models_do_not_share_a_folder(tiny_bilms: tuple[Path, Path], tmp_path: Path):
-    one, other = (Activations(Elmo.from_pretrained(path, device="cpu"), folder=tmp_path) for path in tiny_bilms)
+    one, other = (CachedActivations(Elmo.from_pretrained(path, device="cpu"), folder=tmp_path) for path in tiny_bilms)
     one.add(SENTENCES)
     other.add(SENTENCES)
     assert one.folder != other.folder
@@ -102,7 +102,7 @@ def test_precisions_do_not_share_a_folder_and_that_of_float32_keeps_its_name(
     precisions: list[Precision] = ["int8", "bfloat16", "auto", "float32"]
     elmos = [Elmo.from_pretrained(tiny_bilms[0], device="cpu", precision=precision) for precision in precisions]
     for elmo in elmos:
-        shared, alone = Activations(elmo, folder=tmp_path), Activations(elmo, folder=None)
+        shared, alone = CachedActivations(elmo, folder=tmp_path), CachedActivations(elmo, folder=None)
         for activations in (shared, alone):
             activations.add(SENTENCES)
         assert torch.equal(shared(SENTENCES), alone(SENTENCES))
@@ -117,17 +117,17 @@ def test_precisions_do_not_share_a_folder_and_that_of_float32_keeps_its_name(
 
 
 def test_a_piece_without_its_index_is_made_again_and_a_damaged_one_is_named(elmo: Elmo, tmp_path: Path):
-    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     keys = next(tmp_path.rglob("*.keys.npy"))
     rows = keys.with_name(keys.name.replace(".keys", ""))
     keys.unlink()  # the power went between the two
-    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     rows.write_bytes(rows.read_bytes()[:-1])
     with pytest.raises(ValueError, match=rf"{rows.name}: is not a NumPy array, .*; delete {rows.stem}\.\* in .*again"):
-        Activations(elmo, folder=tmp_path).add(SENTENCES)
+        CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     save_vectors(rows, [["a"]], [np.zeros((3, 1, 12))])
     with pytest.raises(ValueError, match=rf"{keys.name} does not fit {rows.name}; delete"):
-        Activations(elmo, folder=tmp_path).add(SENTENCES)
+        CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
 
 
 def test_a_temporary_cache_goes_with_its_owner_and_that_of_a_killed_process_at_the_next_start(
@@ -137,7 +137,7 @@ def test_a_temporary_cache_goes_with_its_owner_and_that_of_a_killed_process_at_t
     left = tmp_path / ".elmokit-activations.0123456789abcdef.tmp"
     left.mkdir()
     (left / "piece.npy").touch()
-    activations = Activations(elmo, folder=None)
+    activations = CachedActivations(elmo, folder=None)
     activations.add(SENTENCES)
     (folder,) = tmp_path.iterdir()
     assert folder != left and folder in activations.folder.parents
@@ -148,11 +148,11 @@ def test_a_temporary_cache_goes_with_its_owner_and_that_of_a_killed_process_at_t
 
 
 def test_a_piece_with_numbers_that_are_not_finite_is_named(elmo: Elmo, tmp_path: Path):
-    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     keys = next(tmp_path.rglob("*.keys.npy"))
     rows = keys.with_name(keys.name.replace(".keys", ""))
     rows.write_bytes(rows.read_bytes()[:-2] + b"\xff\x7f")
-    damaged = Activations(elmo, folder=tmp_path)
+    damaged = CachedActivations(elmo, folder=tmp_path)
     damaged.add(SENTENCES)
     with pytest.raises(
         ValueError, match=rf"{rows.name}: sentence 4: .* not finite; delete {rows.stem}\.\* in .* again"
@@ -161,11 +161,11 @@ def test_a_piece_with_numbers_that_are_not_finite_is_named(elmo: Elmo, tmp_path:
 
 
 def test_what_a_killed_process_left_in_the_cache_goes(elmo: Elmo, tmp_path: Path):
-    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     keys = next(tmp_path.rglob("*.keys.npy"))
     left = keys.with_name(f".{keys.name}.0123456789abcdef.tmp")
     left.mkdir()
-    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     assert not left.exists()
 
 
@@ -174,15 +174,15 @@ import sys
 from pathlib import Path
 import torch
 from elmokit.elmo.elmo import Elmo
-from elmokit.vectors.cache import Activations
+from elmokit.vectors.cache import CachedActivations
 
 number = int(sys.argv[3])
 elmo = Elmo.from_pretrained(sys.argv[1], device="cpu")
 sentences = [["word", str(index)] for index in range(60)]
-alone = Activations(elmo, folder=None)
+alone = CachedActivations(elmo, folder=None)
 alone.add(sentences)
 for end in range(2, 31, 4):  # the same pieces in every process, and after them others
-    shared = Activations(elmo, folder=Path(sys.argv[2]))
+    shared = CachedActivations(elmo, folder=Path(sys.argv[2]))
     shared.add(sentences[:end])
     shared.add(sentences[30 + number * 10 :][:end])
     torch.testing.assert_close(shared(sentences[:end]), alone(sentences[:end]), atol=1e-3, rtol=1e-3)
@@ -196,32 +196,32 @@ for end in range(2, 31, 4):  # the same pieces in every process, and after them 
 def test_a_cache_that_may_only_be_read_is_used_and_a_disk_that_fails_is_an_error(
     elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_expected: bool
 ):
-    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
 
     def fail(path: Path) -> None:
         raise OSError(number, os.strerror(number), str(path))
 
     monkeypatch.setattr(os, "utime", fail)
-    again = Activations(elmo, folder=tmp_path)
+    again = CachedActivations(elmo, folder=tmp_path)
     with nullcontext() if is_expected else pytest.raises(OSError, match=os.strerror(number)):
         again.add(SENTENCES)
 
 
 def test_a_pipe_in_the_place_of_a_piece_is_not_waited_for(elmo: Elmo, tmp_path: Path):
-    activations = Activations(elmo, folder=tmp_path)
+    activations = CachedActivations(elmo, folder=tmp_path)
     activations.add([["a"]])
     (keys,) = tmp_path.rglob("*.keys.npy")
     keys.unlink()
     os.mkfifo(keys)
     with pytest.raises(OSError, match="is a device or a pipe; expected the name of a file"):
-        Activations(elmo, folder=tmp_path).add([["a"]])
+        CachedActivations(elmo, folder=tmp_path).add([["a"]])
 
 
 def test_three_processes_share_a_cache(tiny_bilms: tuple[Path, Path], forks: Any, tmp_path: Path, elmo: Elmo):
     processes = [forks.start_script(SHARE, tiny_bilms[0], tmp_path, number) for number in range(3)]
     assert [forks.wait(process) for process in processes] == [0, 0, 0]
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
-    after = Activations(elmo, folder=tmp_path)
+    after = CachedActivations(elmo, folder=tmp_path)
     after.add([["word", str(index)] for index in range(60)])
 
 
@@ -229,12 +229,12 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from elmokit.elmo.elmo import Elmo
-from elmokit.vectors.cache import Activations
+from elmokit.vectors.cache import CachedActivations
 
 before = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
 try:
-    Activations(Elmo.from_pretrained(sys.argv[1], device="cpu"), folder=Path(sys.argv[2])).add([["a"] * 1000])
+    CachedActivations(Elmo.from_pretrained(sys.argv[1], device="cpu"), folder=Path(sys.argv[2])).add([["a"] * 1000])
 except OSError as error:
     sys.exit(f"{error.strerror}")
 finally:
@@ -252,7 +252,7 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(tiny_bilms: tuple[Path, Path
 def test_a_cache_that_cannot_be_written_says_how_to_choose_another(elmo: Elmo, tmp_path: Path):
     (tmp_path / "home").write_text("a file")
     with pytest.raises(NotADirectoryError, match="Not a directory; choose another folder .*--cache DIR"):
-        Activations(elmo, folder=tmp_path / "home" / "cache").add(SENTENCES)
+        CachedActivations(elmo, folder=tmp_path / "home" / "cache").add(SENTENCES)
 
 
 def test_an_interrupted_piece_leaves_nothing(elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -261,18 +261,18 @@ def test_an_interrupted_piece_leaves_nothing(elmo: Elmo, tmp_path: Path, monkeyp
 
     monkeypatch.setattr(elmo, "encode", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        Activations(elmo, folder=tmp_path).add(SENTENCES)
+        CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_what_float16_cannot_hold_is_an_error(elmo: Elmo, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(elmo, "encode", lambda sentences, **_: [np.full((3, 1, 12), 1e5, np.float32)] * len(sentences))
     with pytest.raises(ValueError, match="beyond the range of float16 in the sentence '밥'"):
-        Activations(elmo, folder=None).add([["밥"]])
+        CachedActivations(elmo, folder=None).add([["밥"]])
 
 
 def test_a_temporary_folder_goes_with_its_owner(elmo: Elmo):
-    activations = Activations(elmo, folder=None)
+    activations = CachedActivations(elmo, folder=None)
     activations.add(SENTENCES)
     root = activations.folder.parents[1]
     assert root.exists()
@@ -282,30 +282,30 @@ def test_a_temporary_folder_goes_with_its_owner(elmo: Elmo):
 
 def test_the_pieces_that_were_used_longest_ago_make_room_and_those_in_use_stay(elmo: Elmo, tmp_path: Path):
     for number, sentence in enumerate(["a", "b", "c"]):
-        Activations(elmo, folder=tmp_path).add([[sentence] * 20])
+        CachedActivations(elmo, folder=tmp_path).add([[sentence] * 20])
         for path in tmp_path.rglob("*.npy"):
             if path.stat().st_mtime > 1000:
                 os.utime(path, (100 * number, 100 * number))
     size = cached_pieces(tmp_path)[0].num_bytes
-    reads_the_oldest = Activations(elmo, folder=tmp_path)
+    reads_the_oldest = CachedActivations(elmo, folder=tmp_path)
     reads_the_oldest.add([["a"] * 20])
     before = reads_the_oldest([["a"] * 20, ["b"] * 20])
     os.utime(cached_pieces(tmp_path)[-1].keys_path, (1, 1))  # which is the one in use, whatever its date
-    Activations(elmo, folder=tmp_path, max_bytes=3 * size).add([["d"] * 20])
+    CachedActivations(elmo, folder=tmp_path, max_bytes=3 * size).add([["d"] * 20])
     assert len(cached_pieces(tmp_path)) == 3
     assert torch.equal(reads_the_oldest([["a"] * 20, ["b"] * 20]), before)  # though b was removed
-    Activations(elmo, folder=tmp_path, max_bytes=0).add([["e"] * 20])
+    CachedActivations(elmo, folder=tmp_path, max_bytes=0).add([["e"] * 20])
     assert len(cached_pieces(tmp_path)) == 2  # a, which is still read, and e
 
 
 def test_a_piece_that_another_process_has_half_removed_is_made_again(
     elmo: Elmo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    Activations(elmo, folder=tmp_path).add(SENTENCES)
+    CachedActivations(elmo, folder=tmp_path).add(SENTENCES)
     for ending in (".offsets.npy", ".npy"):
         piece = cached_pieces(tmp_path)[0].keys_path
         piece.with_name(piece.name.replace(".keys.npy", ending)).unlink()
-        activations = Activations(elmo, folder=tmp_path)
+        activations = CachedActivations(elmo, folder=tmp_path)
         activations.add(SENTENCES)
         with monkeypatch.context() as patched:
             forbid_encoding(elmo, patched)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +14,11 @@ from elmokit.analysis.polysemy import Rate, measure_senses
 from elmokit.files.json_fields import Fields, parse_json_object, read_json_object
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.formats.native import folder_of
-from elmokit.system.messages import FormatError, shown
+from elmokit.system.messages import FormatError, printable
 from elmokit.text.corpora.cells import whole_number
 from elmokit.text.corpora.tables import table_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from elmokit.analysis.polysemy import SenseRates
     from elmokit.elmo.elmo import Elmo
 
@@ -70,7 +69,9 @@ def read_examples(path: str | os.PathLike[str]) -> list[Occurrence]:
         word, sense, column, text = row.cells
         tokens, index = tuple(split_tokens(text)), whole_number(column)
         if index is None or index >= len(tokens) or not tokens[index].startswith(word):
-            raise FormatError(row.where, f"{shown(column)} is not the index of {shown(word)} in {shown(text)!r}")
+            raise FormatError(
+                row.where, f"{printable(column)} is not the index of {printable(word)} in {printable(text)!r}"
+            )
         occurrences.append(Occurrence(word, "pragmatic", sense, index, tokens))
     return occurrences
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
@@ -16,8 +17,6 @@ from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.model.bilm import BiLM
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from elmokit.analysis.neighbours import most_frequent_words
 from elmokit.files.lines import read_lines
-from elmokit.system.messages import shown
+from elmokit.system.messages import printable
 from elmokit.text.corpora.cells import whole_number
 
 if TYPE_CHECKING:
@@ -90,5 +90,5 @@ def _occurrence(line: str, where: str) -> Occurrence:
     word, contrast, sense, column, text = columns
     tokens, index = tuple(text.split(" ")), whole_number(column)
     if index is None or index >= len(tokens) or tokens[index] != word:
-        raise ValueError(f"{where}: index {shown(column)} is not the index of {word!r} in {text!r}")
+        raise ValueError(f"{where}: index {printable(column)} is not the index of {word!r} in {text!r}")
     return Occurrence(word, contrast, sense, index, tokens)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from numpy.typing import NDArray
 from elmokit.elmo.layer_choice import unit_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from elmokit.analysis.polysemes import Occurrence
 
     Vectors = NDArray[np.float32]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ from elmokit.cli.vectors import layer_choice
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
 

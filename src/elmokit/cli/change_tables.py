@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from elmokit.analysis.semantic_change.distances import Distance, Distances
 from elmokit.system.markdown import aligned_table
-from elmokit.system.messages import shown
+from elmokit.system.messages import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from elmokit.analysis.semantic_change.change import MovedContext, SemanticChange, WordChange
 
 NUM_SHOWN = 20
@@ -39,7 +38,7 @@ def change_text(result: SemanticChange) -> str:
         parts += ["", *contexts] if contexts else []
     if result.too_rare:
         rare = ", ".join(
-            f"{shown(word)} ({first:,} and {second:,})" for word, (first, second) in result.too_rare.items()
+            f"{printable(word)} ({first:,} and {second:,})" for word, (first, second) in result.too_rare.items()
         )
         parts += ["", f"left out, because there are too few uses: {rare}"]
     return "\n".join(parts)
@@ -81,14 +80,14 @@ def _table(changes: Sequence[WordChange]) -> str:
 def _contexts(change: WordChange) -> Iterator[str]:
     for number, uses in enumerate((change.first, change.second), start=1):
         for context in uses.moved_most:
-            yield f"{shown(change.word)}, corpus {number}, {context.moved:+.3f}: {_excerpt(context)}"
+            yield f"{printable(change.word)}, corpus {number}, {context.moved:+.3f}: {_excerpt(context)}"
 
 
 def _excerpt(context: MovedContext) -> str:
     start, end = max(context.index - TOKENS_AROUND, 0), context.index + 1 + TOKENS_AROUND
     tokens = [*context.tokens[start : context.index], f"[{context.tokens[context.index]}]"]
     words = " ".join([*tokens, *context.tokens[context.index + 1 : end]])
-    return shown(f"{'... ' * (start > 0)}{words}{' ...' * (end < len(context.tokens))}", most=None)
+    return printable(f"{'... ' * (start > 0)}{words}{' ...' * (end < len(context.tokens))}", most=None)
 
 
 def _interval(distance: Distance) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from elmokit.corpus.vocabulary_counts import SPECIALS
-from elmokit.system.messages import count
+from elmokit.system.messages import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.corpus.manifest import Amount, CorpusFile, CorpusManifest, Source
     from elmokit.corpus.vocabulary_counts import VocabularySummary
 
@@ -20,10 +19,10 @@ def corpus_text(manifest: CorpusManifest) -> str:
     lines = [
         f"{'read':24}{_amounts(manifest.sources)} in {num_documents:,} documents",
         *(f"{reason:24}{_amounts([amount])}" for reason, amount in manifest.dropped.items() if amount.sentences),
-        f"{'training':24}{_amounts(manifest.shards)} in {count(len(manifest.shards), 'shard')}",
+        f"{'training':24}{_amounts(manifest.shards)} in {plural(len(manifest.shards), 'shard')}",
     ]
     if manifest.held_out:
-        documents = count(manifest.held_out_documents, "document")
+        documents = plural(manifest.held_out_documents, "document")
         lines.append(f"{'held out':24}{_amounts([manifest.held_out])} of {documents}")
     return "\n".join(lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from elmokit.formats.names import DEFAULT_MODEL, bundled_models
 from elmokit.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from elmokit.layers.packed.linear import Precision
 
 CORE = ("torch", "numpy", "h5py", "tqdm", "jinja2", "filelock")

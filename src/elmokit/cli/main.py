@@ -9,16 +9,14 @@ import argparse
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from collections.abc import Sequence
+from typing import NoReturn, TextIO
 
 from elmokit.cli import analysis, corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
 from elmokit.cli.verb import Verb
-from elmokit.system.messages import shown
+from elmokit.system.messages import printable
 from elmokit.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _MAX_SHOWN = 2000  # characters of a message
 VERBS: tuple[Verb, ...] = (
@@ -62,7 +60,7 @@ class _Parser(argparse.ArgumentParser):
     """Shows control characters in what was given as escapes; so do the parsers of the verbs."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(shown(message, most=_MAX_SHOWN))
+        super().error(printable(message, most=_MAX_SHOWN))
 
 
 def _parser(program: str = "elmokit", known: Sequence[Verb] = VERBS) -> argparse.ArgumentParser:
@@ -123,7 +121,7 @@ def _discard_output() -> None:
 
 def _one_line(text: str) -> str:
     """Names of files and what they hold come from strangers: nothing of them reaches the terminal unescaped."""
-    return shown(" ".join(text.split()), most=_MAX_SHOWN)
+    return printable(" ".join(text.split()), most=_MAX_SHOWN)
 
 
 def _show_warning(

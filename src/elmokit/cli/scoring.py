@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Generator, Sequence
 
     from elmokit.cli.verb import Verb
     from elmokit.elmo.surprisal import SurprisalModel

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from elmokit.system.markdown import aligned_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from elmokit.metrics.score import Accuracy
     from elmokit.scoring.breakdown import Breakdown, PerplexityTable
     from elmokit.scoring.perplexity import Perplexity

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,6 @@ from elmokit.text.corpora.cells import whole_number
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
     from elmokit.cli.verb import Verb
     from elmokit.elmo.elmo import Elmo
@@ -218,7 +218,7 @@ def _cache(arguments: argparse.Namespace) -> None:
 def _show_cache(folder: Path, models: Sequence[CachedModel]) -> None:
     from datetime import datetime
 
-    from elmokit.system.messages import count
+    from elmokit.system.messages import plural
     from elmokit.vectors.cache_folder import LIMIT_VARIABLE, cache_limit
 
     size = sum(model.num_bytes for model in models) / 1e6
@@ -227,7 +227,7 @@ def _show_cache(folder: Path, models: Sequence[CachedModel]) -> None:
     for model in models:
         first, last = (datetime.fromtimestamp(time) for time in (model.first_used, model.last_used))
         print(
-            f"{model.fingerprint}  {model.num_bytes / 1e6:,.1f} MB in {count(model.num_pieces, 'piece')}, "
+            f"{model.fingerprint}  {model.num_bytes / 1e6:,.1f} MB in {plural(model.num_pieces, 'piece')}, "
             f"last used {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
         )
 

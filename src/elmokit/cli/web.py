@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Generator, Sequence
-    from http.server import ThreadingHTTPServer
 
     from elmokit.cli.verb import Verb
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import heapq
 import secrets
 import struct
-from typing import TYPE_CHECKING, BinaryIO
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
 
 MEMORY_BYTES = 256 * 2**20
 """Default limit for the records that are in memory at once."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from elmokit.system.markdown import markdown_table
-from elmokit.system.messages import count
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from elmokit.system.messages import plural
 
 MANIFEST_NAME, MANIFEST_JSON_NAME = "MANIFEST.md", "manifest.json"
 MIN_HELD_OUT_TOKENS = 5_000
@@ -114,7 +111,7 @@ class CorpusManifest:
                 "# Corpus",
                 "",
                 f"{total.sentences:,} sentences, {total.tokens:,} tokens to train on, shuffled, "
-                f"in {count(len(self.shards), 'shard')}. {self._about_held_out()}",
+                f"in {plural(len(self.shards), 'shard')}. {self._about_held_out()}",
                 "",
                 "One sentence per line, one space between tokens. Record the sources and licences of the texts here.",
                 "",
@@ -162,7 +159,7 @@ class CorpusManifest:
             return "Nothing is held out."
         return (
             f"Held out: {self.held_out.sentences:,} sentences, {self.held_out.tokens:,} tokens of "
-            f"{count(self.held_out_documents, 'whole document')}, in their original order; "
+            f"{plural(self.held_out_documents, 'whole document')}, in their original order; "
             "no shard contains any of these sentences."
         )
 

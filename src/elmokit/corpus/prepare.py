@@ -35,7 +35,7 @@ from elmokit.files.atomic import as_paths, atomic_write, check_names, temporary_
 from elmokit.files.digests import file_digest
 from elmokit.files.folder import new_folder
 from elmokit.files.lines import is_read_once
-from elmokit.system.messages import listed, shown
+from elmokit.system.messages import join_names, printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.tokenizer import split_sentences, tokenize
 from elmokit.version import __version__
@@ -153,7 +153,7 @@ def prepare(
                 shuffled.add(record)
             held_out, shards = _write_corpus(staging, shuffled, shard_bytes=round(how.shard_megabytes * 1e6))
         if not shards:
-            raise ValueError(f"{listed(map(os.fspath, raw))}: {_nothing_left(found)}")
+            raise ValueError(f"{join_names(map(os.fspath, raw))}: {_nothing_left(found)}")
         manifest = CorpusManifest(
             made_by=f"elmokit {__version__}",
             options=dataclasses.asdict(how),
@@ -204,7 +204,7 @@ class _Sentences:
         """Add the sentences of the `index`-th raw file."""
         found = Amount()
         num_documents = num_with_sentences = -1
-        with progress_bar(unit=" sentences", label=shown(path.name)) as bar:
+        with progress_bar(unit=" sentences", label=printable(path.name)) as bar:
             for number, text in read_raw_documents(path):
                 num_documents = number
                 key = _random_number(self._how.seed, "document", index, number)

@@ -13,7 +13,7 @@ from pathlib import Path
 from elmokit.corpus.external_sort import MEMORY_BYTES, ExternalSort
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.atomic import as_paths, atomic_write, check_is_not_input, temporary_folder
-from elmokit.system.messages import FormatError, listed
+from elmokit.system.messages import FormatError, join_names
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, num_truncated
 from elmokit.text.vocabulary import UNKNOWN
@@ -133,7 +133,7 @@ class _Counted:
             return
         if "\r" in token:
             raise FormatError(
-                listed(map(str, self._shards)),
+                join_names(map(str, self._shards)),
                 f"the token {token[:40]!r} contains a carriage return, which a vocabulary file cannot store; "
                 r"end the lines of the shards with line feeds, for example with tr '\r' '\n'",
             )

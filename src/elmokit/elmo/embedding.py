@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
 import torch
@@ -16,13 +18,10 @@ from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, padded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from jaxtyping import Bool, Float, Int
 
     from elmokit.model.bilm import BiLM
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
 
 LayerChoice = Literal["mix", "top", "average"] | int
 
@@ -38,8 +37,8 @@ class ElmoVectors:
 class ElmoEmbedding(nn.Module):
     """Sentences -> `num_mixes` learned mixes of the biLM's layers (Peters et al., 2018, sections 3.2 and 3.3).
 
-    bilm: the biLM, which becomes a submodule, and on whose device the mixes are made; or `FrozenLayers`, which are
-        stored elsewhere: they are not part of the state, and copies of the module share them.
+    bilm: the biLM, which becomes a submodule, and on whose device the mixes are made; or a `VectorSource`, whose
+        vectors are stored elsewhere: they are not part of the state, and copies of the module share them.
     num_mixes: number of mixes; 2 for a model that uses ELMo at its input and at its output.
     dropout_rate: rate of the dropout after each mix.
     layer_norm: whether to normalise each layer over the batch before the mixes, as bilm-tf does (`normalise_layers`).
@@ -63,7 +62,7 @@ class ElmoEmbedding(nn.Module):
 
     def __init__(
         self,
-        bilm: BiLM | FrozenLayers,
+        bilm: BiLM | VectorSource,
         *,
         num_mixes: int = 1,
         dropout_rate: float = 0.5,
@@ -234,7 +233,7 @@ class ElmoEmbedding(nn.Module):
 class _Shared:
     """Frozen layers that copies of the module share: they never change, and may be gigabytes."""
 
-    def __init__(self, layers: FrozenLayers) -> None:
+    def __init__(self, layers: VectorSource) -> None:
         self.layers = layers
 
     def __deepcopy__(self, memo: object) -> _Shared:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import cast
 
-from elmokit.system.messages import shown
+from elmokit.system.messages import printable
 from elmokit.text.tokenizer import tokenize
 
 Sentence = str | Sequence[str]
@@ -77,7 +77,7 @@ def _described(given: object) -> str:
     if given is None:
         return "None"
     if isinstance(given, (str, bytes, int, float)):
-        return f"{shown(repr(given), most=_MAX_SHOWN)} ({name})"
+        return f"{printable(repr(given), most=_MAX_SHOWN)} ({name})"
     return f"of type {name}"
 
 

@@ -6,6 +6,8 @@ That is text in another script, and tokens that are not in NFC.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -14,9 +16,6 @@ from elmokit.system.python import warn_caller
 from elmokit.text.scripts import script_counts
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable, Iterable, Sequence
-
     from elmokit.text.indexer import Spelling
     from elmokit.text.vocabulary import Vocabulary
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,6 @@ from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.model.token_cache import weight_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from elmokit.layers.packed.linear import Precision
 
 

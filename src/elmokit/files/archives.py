@@ -13,16 +13,14 @@ import stat
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
 from elmokit.files.lines import GZIP_MAGIC
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL
-from elmokit.system.messages import FormatError, readable_bytes, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
+from elmokit.system.messages import FormatError, printable, readable_bytes
 
 MAX_MEMBERS = 1000
 """Largest number of files and folders in an archive."""
@@ -48,7 +46,7 @@ def unpacked(path: Path) -> Generator[Path]:
         except Exception as error:  # of damaged archives these libraries raise almost any
             if isinstance(error, FormatError) or (isinstance(error, OSError) and error.errno not in _OF_THE_ARCHIVE):
                 raise
-            reason = shown(str(error).replace(str(folder), path.name))
+            reason = printable(str(error).replace(str(folder), path.name))
             raise FormatError(path, f"cannot be unpacked: {reason}") from error
         yield _without_shell(folder)
 

@@ -5,7 +5,9 @@ HDF5 can follow links into other files. Files of weights have no links, so all l
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import h5py as _h5py
@@ -14,12 +16,9 @@ import numpy as np
 from elmokit.files.hdf5_dataset import DAMAGE, describe_dataset, link_refusal, read_dataset
 from elmokit.files.hdf5_output import new_hdf5
 from elmokit.files.weights_file import Array, Entry
-from elmokit.system.messages import FormatError, shown
+from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
-    from pathlib import Path
-
     from elmokit.files.hdf5_output import FailsafeFile
 
 h5py: Any = _h5py  # has no type stubs; all results are cast below
@@ -56,7 +55,7 @@ def open_hdf5(path: Path) -> Generator[HDF5File]:
         except FormatError:
             raise
         except DAMAGE as error:
-            raise FormatError(path, f"is damaged: {shown(str(error))}") from error
+            raise FormatError(path, f"is damaged: {printable(str(error))}") from error
         yield opened
 
 
@@ -79,7 +78,7 @@ def open_unseen(path: Path) -> Any:
     try:
         return h5py.File(path, "r")
     except DAMAGE as error:
-        raise FormatError(path, f"cannot be opened as HDF5, perhaps truncated: {shown(str(error))}") from error
+        raise FormatError(path, f"cannot be opened as HDF5, perhaps truncated: {printable(str(error))}") from error
 
 
 def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:

@@ -10,12 +10,10 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 from elmokit.system.messages import FormatError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Read = Callable[[int, int], bytes]
 """Address and number of bytes -> the bytes."""

@@ -9,16 +9,14 @@ from __future__ import annotations
 import zlib
 from itertools import product
 from math import ceil, prod
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 import h5py as _h5py
 import numpy as np
 
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry
-from elmokit.system.messages import FormatError, readable_bytes, shown
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from elmokit.system.messages import FormatError, printable, readable_bytes
 
 h5py: Any = _h5py  # has no type stubs; all results are cast below
 
@@ -73,7 +71,7 @@ def read_dataset(path: Path, root: Any, entry: Entry, file_bytes: int) -> Array:
         array = np.empty(entry.shape, dtype=np.float32)
         dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
     except (*DAMAGE, zlib.error) as error:
-        raise FormatError(path, f"cannot be read: {shown(str(error))}", part=f"dataset {entry.name}") from error
+        raise FormatError(path, f"cannot be read: {printable(str(error))}", part=f"dataset {entry.name}") from error
     return array
 
 
@@ -91,7 +89,7 @@ def _refuse_whole(dataset: Any, properties: Any, entry: Entry, file_bytes: int) 
 def _refuse_chunked(dataset: Any, properties: Any, entry: Entry, file_bytes: int) -> str | None:
     filters = [properties.get_filter(index) for index in range(properties.get_nfilters())]
     names = {int(number): name for number, _, _, name in filters}
-    unknown = [shown(name.decode("ascii", "replace")) for number, name in names.items() if number not in _FILTERS]
+    unknown = [printable(name.decode("ascii", "replace")) for number, name in names.items() if number not in _FILTERS]
     if unknown or len(names) != len(filters):
         return f"is stored with filters that are not read: {', '.join(unknown) or 'one of them twice'}"
     stored = int(dataset.get_storage_size())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import h5py as _h5py
@@ -16,11 +17,9 @@ from elmokit.files.hdf5_dataset import (
     require_readable,
 )
 from elmokit.files.weights_file import Entry
-from elmokit.system.messages import FormatError, shown
+from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from elmokit.files.weights_file import Array
 
 h5py: Any = _h5py  # has no type stubs; all results are cast below
@@ -45,7 +44,7 @@ class NumberedDatasets:
             num_names = int(self._root.get_num_objs()) - int(self._root.links.exists(SENTENCE_TO_INDEX))
             self._len = num_names if self._exists(0) else 0
         except DAMAGE as error:
-            raise FormatError(path, f"is damaged: {shown(str(error))}") from error
+            raise FormatError(path, f"is damaged: {printable(str(error))}") from error
 
     def __len__(self) -> int:
         return self._len
@@ -82,4 +81,4 @@ class NumberedDatasets:
         except FormatError:
             raise
         except DAMAGE as error:
-            raise FormatError(self.path, f"is damaged: {shown(str(error))}", part=part) from error
+            raise FormatError(self.path, f"is damaged: {printable(str(error))}", part=part) from error

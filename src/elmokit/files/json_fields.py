@@ -13,7 +13,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from elmokit.system.messages import FormatError, did_you_mean, quoted, readable_bytes, refuse_link_out, shown
+from elmokit.system.messages import FormatError, did_you_mean, first_token, printable, readable_bytes, refuse_link_out
 
 MAX_BYTES = 4 << 20
 """A config has a few hundred bytes; a run's config, with the names of thousands of shards, a few hundred thousand."""
@@ -78,7 +78,7 @@ def parse_json(content: str | bytes, *, where: str | Path, part: str | None = No
     except json.JSONDecodeError as error:
         at = f"line {error.lineno}, character {error.colno}" if "\n" in error.doc else f"character {error.colno}"
         raise FormatError(
-            where, f"is not valid JSON: {error.msg} at {at}, near {quoted(error.doc[error.pos :])}", part=part
+            where, f"is not valid JSON: {error.msg} at {at}, near {first_token(error.doc[error.pos :])}", part=part
         ) from error
     except ValueError as error:  # a number of thousands of digits, or raised below
         raise FormatError(where, f"is not valid JSON: {error}", part=part) from error
@@ -137,7 +137,7 @@ class Fields:
     def value(self, name: str) -> object:
         """The value of a field, of any type."""
         if name not in self._values:
-            others = f"; there are {shown(', '.join(self._values))}" if self._values else ""
+            others = f"; there are {printable(', '.join(self._values))}" if self._values else ""
             raise self.error(name, f"is missing{others}")
         self._unread.pop(name, None)
         return self._values[name]
@@ -238,7 +238,9 @@ class Fields:
         values = self.items(name)
         tokens = [value for value in values if isinstance(value, str) and value and _NOT_IN_A_TOKEN.isdisjoint(value)]
         if not tokens or len(tokens) < len(values):
-            raise self.error(name, f"is {quoted(str(values))}; expected a list of words without spaces and line ends")
+            raise self.error(
+                name, f"is {first_token(str(values))}; expected a list of words without spaces and line ends"
+            )
         return tokens
 
     def boolean(self, name: str) -> bool:
@@ -294,7 +296,7 @@ class Fields:
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.error(name, f"is {_kind(value)}; expected a whole number")
         if not least <= value <= most:
-            raise self.error(name, f"is {shown(str(value))}; expected {least} to {most}")
+            raise self.error(name, f"is {printable(str(value))}; expected {least} to {most}")
         return value
 
     def _number(self, name: str, value: object, *, least: float, most: float) -> float:
@@ -302,7 +304,7 @@ class Fields:
             raise self.error(name, f"is {_kind(value)}; expected a number")
         if not least <= value <= min(most, sys.float_info.max):
             bounds = f"{least:g} to {most:g}" if math.isfinite(most) else f"at least {least:g}"
-            raise self.error(name, f"is {shown(str(value))}; expected {bounds}")
+            raise self.error(name, f"is {printable(str(value))}; expected {bounds}")
         return float(value)
 
 
@@ -318,7 +320,7 @@ def _check_can_be_written(value: object) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        half = shown(error.object[error.start])
+        half = printable(error.object[error.start])
         raise ValueError(f"{half} is half of a character; the text was cut within it") from None
 
 
@@ -333,7 +335,7 @@ def _without_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]
     values = dict(pairs)
     if len(values) < len(pairs):
         repeated, _ = Counter(name for name, _ in pairs).most_common(1)[0]
-        raise ValueError(f'the key "{shown(repeated)}" is repeated')
+        raise ValueError(f'the key "{printable(repeated)}" is repeated')
     return values
 
 

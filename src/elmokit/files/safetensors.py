@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import mmap
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,12 +20,9 @@ import numpy as np
 from elmokit.files.atomic import atomic_write
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.weights_file import Array, require_finite
-from elmokit.system.messages import FormatError, readable_bytes, shown
+from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
     from jaxtyping import Shaped
     from numpy.typing import NDArray
 
@@ -192,7 +191,7 @@ def _read_entry(path: Path, name: str, fields: Fields, item_bytes: Mapping[str, 
     part = f"tensor {name}"
     dtype = fields.text("dtype")
     if dtype not in item_bytes:
-        raise FormatError(path, f"is of type {shown(dtype)}; expected {' or '.join(item_bytes)}", part=part)
+        raise FormatError(path, f"is of type {printable(dtype)}; expected {' or '.join(item_bytes)}", part=part)
     shape = fields.integers("shape", most_integers=4, most=1 << 40)
     offsets = fields.integers("data_offsets", most_integers=2, most=1 << 60)
     if len(offsets) != 2:

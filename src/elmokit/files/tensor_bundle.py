@@ -7,7 +7,9 @@ The index is a table of LevelDB: blocks of sorted names, each with a protobuf th
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from math import prod
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -16,9 +18,6 @@ from elmokit.files.weights_file import Array, Entry
 from elmokit.system.messages import FormatError, readable_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     Message: TypeAlias = dict[int, list[int | memoryview]]
 
 INDEX_ENDING = ".index"

@@ -5,16 +5,15 @@ from __future__ import annotations
 import importlib
 import zipfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from elmokit.files.weights_file import Array, require_finite
-from elmokit.system.messages import FormatError, readable_bytes, shown
+from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from torch import Tensor
 
 _OLD_START = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."  # until PyTorch 1.5: a pickled number
@@ -87,7 +86,7 @@ def read_torch_file(path: Path) -> TorchFile:
         found = error.__context__ or error  # without the advice, which torch puts before it, to run the file
         reason = (str(found) or type(found).__name__).strip().partition("\n")[0]
         raise FormatError(
-            path, f"is damaged, or holds more than a state dict (nothing in it was run): {shown(reason)}"
+            path, f"is damaged, or holds more than a state dict (nothing in it was run): {printable(reason)}"
         ) from error
     _check_total(path, sum(places.values()))
     return TorchFile(path, tensors)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from elmokit.system.messages import FormatError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Array: TypeAlias = NDArray[np.float32]
 

@@ -6,7 +6,9 @@ of AllenNLP 0.x; the shapes of the tensors say everything else than what all rel
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,12 +28,9 @@ from elmokit.formats.torch_layout import (
 )
 from elmokit.formats.weights import PADDING_TOKEN, StoredBiLM, StoredMix
 from elmokit.model.config import BiLMConfig
-from elmokit.system.messages import FormatError, count, listed
+from elmokit.system.messages import FormatError, join_names, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from elmokit.formats.inspection import Inspection
     from elmokit.formats.model_files import ModelFiles
 
@@ -109,7 +108,9 @@ def _prefix(file: TorchFile) -> str:
             if name.startswith(f"{prefixes[0]}_elmo_lstm.") and (
                 file.shapes().get(twin) != file.shapes()[name] or not np.array_equal(file.read(name), file.read(twin))
             ):
-                raise FormatError(file.path, f"holds {count(len(prefixes), 'biLM')} that differ: {listed(prefixes)}")
+                raise FormatError(
+                    file.path, f"holds {plural(len(prefixes), 'biLM')} that differ: {join_names(prefixes)}"
+                )
     return prefixes[0]
 
 
@@ -121,7 +122,7 @@ def _options_path(files: ModelFiles) -> Path | None:
         archived = sorted(path for path in originals.iterdir() if path.name.endswith("options_file"))
         given = [path for path in archived if kind_of(path) is FileKind.OPTIONS]
     if len(given) > 1:
-        raise FormatError(given[0].parent, f"holds several options: {listed(path.name for path in given)}")
+        raise FormatError(given[0].parent, f"holds several options: {join_names(path.name for path in given)}")
     return given[0] if given else None
 
 

@@ -6,6 +6,7 @@ It cannot store the softmax. A vocabulary is not part of it, but may be in the s
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.atomic import atomic_write
@@ -19,11 +20,9 @@ from elmokit.formats.model_files import ModelFiles, wrong_kind
 from elmokit.formats.options_json import STORED_TRAINING_OPTIONS, options_of, read_options
 from elmokit.formats.vocabulary_file import read_words, vocabulary_of
 from elmokit.formats.weights import StoredBiLM
-from elmokit.system.messages import FormatError, shown
+from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from elmokit.formats.inspection import Inspection
 
 OPTIONS_NAME = "options.json"
@@ -117,7 +116,7 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
         inspection.add_vocabulary(pair.vocabulary)
     options = read_options(pair.options, is_named=pair.is_named)
     inspection.config = options.config
-    inspection.risks += [shown(risk) for risk in options.risks]
+    inspection.risks += [printable(risk) for risk in options.risks]
     with open_hdf5(pair.weights) as file:
         inspect_weights(file, options, inspection)
 

@@ -6,6 +6,7 @@ Nothing is allocated before the whole file has been checked. Source: bilm-tf's `
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,12 +15,10 @@ import numpy as np
 
 from elmokit.files.weights_file import MAX_EXPANSION, SMALL, Array, Entry, WeightsFile, require_finite
 from elmokit.formats.weights import PADDING_TOKEN, below_padding
-from elmokit.system.messages import FormatError, count, listed, readable_bytes, shown
+from elmokit.system.messages import FormatError, join_names, plural, printable, readable_bytes
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-
     from elmokit.formats.inspection import Inspection
     from elmokit.formats.options_json import Options
     from elmokit.model.config import BiLMConfig
@@ -160,8 +159,8 @@ def inspect_weights(file: WeightsFile, options: Options, inspection: Inspection)
     inspection.dtypes = sorted({f"float{8 * int(dtype[2:])}" for dtype in found if dtype})
     extra = [name for name in extra_datasets(file, layout) if not name.startswith("softmax/")]
     if extra:
-        others = f"{count(len(extra), 'dataset')} not of a biLM: {listed(extra)}"
-        inspection.risks.append(f"{shown(file.path.name)} has {others}")
+        others = f"{plural(len(extra), 'dataset')} not of a biLM: {join_names(extra)}"
+        inspection.risks.append(f"{printable(file.path.name)} has {others}")
 
 
 def layout_of(options: Options, entries: Mapping[str, Entry]) -> Layout:
@@ -187,7 +186,7 @@ def refusals(file: WeightsFile, layout: Layout) -> Iterator[FormatError]:
         if entry.kind == "other":
             touched = [name for name in layout.shapes if f"{name}/".startswith(f"{entry.name}/")]
             part = f"dataset {touched[0]}" if touched else entry.name
-            at = f"{shown(entry.name)} " if touched and touched[0] != entry.name else ""
+            at = f"{printable(entry.name)} " if touched and touched[0] != entry.name else ""
             yield FormatError(file.path, f"{at}{entry.refusal}", part=part)
     for name, shape in layout.shapes.items():
         entry = file.entries.get(name)

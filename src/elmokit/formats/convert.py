@@ -5,6 +5,7 @@ Only files of PyTorch need torch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ from elmokit.formats.format import WriteSettings
 from elmokit.formats.recognise import FORMATS, read_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.formats.format import Format
     from elmokit.formats.model_files import StrPath
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.folder import write_text
@@ -11,8 +12,6 @@ from elmokit.system.messages import FormatError
 from elmokit.text.indexer import DictionarySpelling
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from elmokit.model.config import BiLMConfig
 
 DICTIONARY_NAME = "dictionary.json"

@@ -6,7 +6,7 @@ This catalogue includes files of other tools that people may pass; the formats d
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from elmokit.files.hdf5 import SIGNATURE
 from elmokit.files.json_fields import MAX_BYTES, read_json_object
@@ -14,10 +14,6 @@ from elmokit.files.lines import BYTE_ORDER_MARK, GZIP_MAGIC, XZ_MAGIC, read_chun
 from elmokit.files.safetensors import looks_like_safetensors
 from elmokit.runs.folder import BILM_FORMAT, TASK_FORMAT
 from elmokit.system.messages import FormatError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _HEAD_BYTES = 1024
 _TAR = (257, b"ustar")

@@ -6,13 +6,12 @@ command line then know it. Every format is read into a `StoredBiLM`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from elmokit.formats.inspection import Inspection
     from elmokit.formats.model_files import ModelFiles
     from elmokit.formats.weights import StoredBiLM

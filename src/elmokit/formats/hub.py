@@ -6,17 +6,15 @@ Needs the extra `hub`. Only files of the native format are downloaded, whose wei
 from __future__ import annotations
 
 import re
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.files.json_fields import read_json_object
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.python import require
 from elmokit.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
 
 SCHEME = "hf://"
 CARD_NAME = "README.md"

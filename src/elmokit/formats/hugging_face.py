@@ -6,14 +6,13 @@ A folder that has been written so is an ordinary native model: to read it is lef
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.folder import new_folder, write_text
 from elmokit.formats.native import NATIVE, short_card, write_native
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from elmokit.formats.format import WriteSettings
     from elmokit.formats.model_files import ModelFiles
     from elmokit.formats.weights import StoredBiLM

@@ -5,17 +5,16 @@ Only files of PyTorch need torch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from elmokit.formats.file_kinds import PICKLES
 from elmokit.formats.inspection import Inspection
 from elmokit.formats.model_files import ModelFiles, StrPath
 from elmokit.formats.recognise import FORMATS, opened
-from elmokit.system.messages import count, listed, shown
+from elmokit.system.messages import join_names, plural, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.formats.format import Format
 
 
@@ -34,8 +33,10 @@ def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[
         others = {path: kind for path, kind in kinds.items() if path not in inspection.files}
         for other, kind in others.items():
             if kind in PICKLES:
-                inspection.risks.append(f"{shown(other.name)} is {kind.value}: never opened here; opening it runs code")
+                inspection.risks.append(
+                    f"{printable(other.name)} is {kind.value}: never opened here; opening it runs code"
+                )
         if inspection.format is not None and others:
-            names = listed(other.name for other in others)
-            inspection.risks.append(f"{count(len(others), 'file')} not of the model: {names}")
+            names = join_names(other.name for other in others)
+            inspection.risks.append(f"{plural(len(others), 'file')} not of the model: {names}")
     return inspection

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.formats.vocabulary_file import read_vocabulary
-from elmokit.system.messages import FormatError, readable_bytes, shown
+from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from elmokit.formats.weights import StoredMix
     from elmokit.model.config import BiLMConfig
 
@@ -86,7 +85,7 @@ class Inspection:
             problems[_MAX_SHOWN_RISKS:] = [("risk", f"... and {len(problems) - _MAX_SHOWN_RISKS} more")]
         rows += problems or [("risks", "none found (weights not read)")]
         lines = [str(self.path), *(f"  {name:<11} {value}" for name, value in rows)]
-        return "\n".join(shown(line, most=None) for line in lines)
+        return "\n".join(printable(line, most=None) for line in lines)
 
 
 class _NotingRefusals:

@@ -11,7 +11,7 @@ from elmokit.files.json_fields import read_json_object
 from elmokit.files.torch_files import looks_like_torch_file, read_torch_file
 from elmokit.formats.file_kinds import ADVICE, ARCHIVES, PICKLES, FileKind, kind_of
 from elmokit.formats.names import pair_paths, resolve_model
-from elmokit.system.messages import FormatError, listed
+from elmokit.system.messages import FormatError, join_names
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
@@ -80,7 +80,7 @@ class ModelFiles:
         if not self.given:
             folders = sorted(path.name for path in self.path.iterdir())
             if folders:
-                return FormatError(self.path, f"holds only folders: {listed(folders)}; give the folder of a model")
+                return FormatError(self.path, f"holds only folders: {join_names(folders)}; give the folder of a model")
             return FormatError(self.path, "is a folder without files; expected a model")
         if not self.is_folder:
             path, kind = next(iter(self.given.items()))

@@ -6,8 +6,10 @@ fine-tuning with the same vocabulary, are not possible.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,9 +41,6 @@ from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from pathlib import Path
-
     from elmokit.formats.inspection import Inspection
     from elmokit.formats.model_files import ModelFiles
     from elmokit.model.config import BiLMConfig

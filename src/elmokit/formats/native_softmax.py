@@ -7,7 +7,9 @@ a softmax takes half the room of a float16 one, and it is read into float32 like
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +20,6 @@ from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from elmokit.files.safetensors import TensorEntry
     from elmokit.formats.weights import StoredBiLM
     from elmokit.model.config import BiLMConfig

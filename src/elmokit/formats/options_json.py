@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import Any, cast
 
 from elmokit.files.json_fields import Fields, read_json_object
 from elmokit.formats.config_json import MAX_CHARACTERS, MAX_CLIP, MAX_DIM, MAX_FILTER_GROUPS, MAX_LAYERS
 from elmokit.formats.weights import StoredBiLM
 from elmokit.model.config import BiLMConfig, LookupConfig
 from elmokit.system.messages import FormatError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TRAINING_OPTIONS = (
     "all_clip_norm_val",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.archives import unpacked
@@ -18,9 +20,6 @@ from elmokit.formats.token_vectors import TOKEN_VECTORS
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from pathlib import Path
-
     from elmokit.formats.weights import StoredBiLM
 
 

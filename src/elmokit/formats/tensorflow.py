@@ -7,6 +7,7 @@ left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.tensor_bundle import TensorBundle, latest_index
@@ -21,8 +22,6 @@ from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from elmokit.formats.inspection import Inspection
     from elmokit.formats.model_files import ModelFiles
     from elmokit.model.config import BiLMConfig

@@ -6,6 +6,7 @@ Words that are not in the vocabulary are <UNK>, so a model whose char encoder is
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,8 +32,6 @@ from elmokit.formats.weights import StoredBiLM
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from elmokit.formats.inspection import Inspection
 
 

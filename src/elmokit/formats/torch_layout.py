@@ -6,18 +6,17 @@ ELMoForManyLangs was made from AllenNLP's modules; only the names in its char en
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from elmokit.files.torch_files import TorchFile, looks_like_torch_file, read_torch_file
 from elmokit.formats.weights import below_padding
-from elmokit.system.messages import FormatError, listed
+from elmokit.system.messages import FormatError, join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-    from pathlib import Path
-
     from elmokit.files.weights_file import Array
     from elmokit.model.config import BiLMConfig
 
@@ -190,6 +189,6 @@ def the_file_with(where: Path, files: Iterable[TorchFile], ending: str) -> Torch
     """
     found = [file for file in files if any(f".{name}".endswith(f".{ending}") for name in file.tensors)]
     if len(found) > 1:
-        names = listed(file.path.name for file in found)
+        names = join_names(file.path.name for file in found)
         raise FormatError(where, f"holds several files with the weights of ELMo: {names}; give one of them")
     return found[0] if found else None

@@ -5,6 +5,7 @@ The dictionary of a bilm-tf model that reads words is its vocabulary, whose line
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.lines import read_chunks
@@ -16,8 +17,6 @@ from elmokit.text.indexer import DictionarySpelling
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from elmokit.model.config import BiLMConfig
 
 MAX_BYTES = 1 << 28

@@ -7,6 +7,8 @@ from batch to batch unless `stateful=True`, so a sentence has the same vectors i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 import torch
@@ -18,9 +20,6 @@ from elmokit.integrations.allennlp_files import load_files
 from elmokit.text.characters import batch_character_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from jaxtyping import Bool, Float, Int
 
     from elmokit.model.bilm import BiLM

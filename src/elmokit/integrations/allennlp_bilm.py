@@ -5,6 +5,7 @@ Its state dict has AllenNLP's names and layout (`allennlp_state_dict.py`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -19,8 +20,6 @@ from elmokit.system.batches import batched
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, character_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from jaxtyping import Bool, Float, Int
 
     from elmokit.model.bilm import BiLM

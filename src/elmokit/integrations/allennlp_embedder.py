@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,8 +22,6 @@ from elmokit.text.characters import batch_character_ids, check_sentences
 from elmokit.vectors.hdf5 import write_datasets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from jaxtyping import Bool, Float
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]

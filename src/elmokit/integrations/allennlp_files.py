@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.formats.read import read_bilm
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from elmokit.model.bilm import BiLM
 
 

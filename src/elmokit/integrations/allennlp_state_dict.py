@@ -6,6 +6,7 @@ AllenNLP has no counterpart, without a projection or a backward direction, keep 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,8 +16,6 @@ from elmokit.formats.allennlp import names_of
 from elmokit.formats.torch_layout import FORGET_BIAS, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from torch import nn
 
     from elmokit.model.config import BiLMConfig

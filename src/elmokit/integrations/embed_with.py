@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,11 @@ from elmokit.vectors.jobs.embed_file import EmbeddedFile
 from elmokit.vectors.save_vectors import save_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import numpy as np
     from jaxtyping import Float32
 
     from elmokit.integrations.encoder import Comparator
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
 
 SENTENCES_PER_BATCH = 256
 TOKENS_PER_BATCH = 8192
@@ -72,7 +71,7 @@ def check_paths(output_path: str | Path, *inputs: str | Path) -> None:
 
 
 def write_vectors(
-    layers: FrozenLayers, input_path: str | Path, output_path: str | Path, *, model: str | Path, raw_text: bool
+    layers: VectorSource, input_path: str | Path, output_path: str | Path, *, model: str | Path, raw_text: bool
 ) -> EmbeddedFile:
     """Write what the layers of a system give for every line of a text file; `model` names it in the warning."""
     split = tokenize if raw_text else split_tokens
@@ -85,7 +84,7 @@ def write_vectors(
 
 
 def _encoded(
-    layers: FrozenLayers, sentences: list[list[str]], *, model: str | Path
+    layers: VectorSource, sentences: list[list[str]], *, model: str | Path
 ) -> Iterator[Float32[np.ndarray, "L T E"]]:
     """The vectors of each sentence; at the end, a warning if most are zero."""
     num_found = 0

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.digests import file_digest
 from elmokit.vectors.padded import padded_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
-
     import numpy as np
     from jaxtyping import Float, Float32
     from torch import Tensor
 
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
 
     Sentences = Sequence[Sequence[str]]
     Encode = Callable[[Sentences], Sequence[Float32[np.ndarray, "L T E"]]]
 
 
 class SystemLayers:
-    """`FrozenLayers` of a system that encodes sentences when they are asked for.
+    """A `VectorSource` of a system that encodes sentences when they are asked for.
 
     encode: sentences -> the layers (L,T,E) of each.
     files: what the vectors depend on.
@@ -75,7 +74,7 @@ class Comparator:
     """Name on the command line: `elmokit embed --with NAME:MODEL`."""
     opens: str
     """What MODEL is, in words."""
-    open: Callable[[str, Path | None], FrozenLayers]
+    open: Callable[[str, Path | None], VectorSource]
     """Opens MODEL, with the file of `--word-vectors` or None. Raises OSError or ValueError for what is not a model."""
     reads_word_vectors: bool = False
     """Whether the system also needs a file of word vectors."""

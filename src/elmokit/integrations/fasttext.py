@@ -19,6 +19,7 @@ import mmap
 import os
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,8 +28,6 @@ from elmokit.system.messages import FormatError, readable_bytes
 from elmokit.text.word_vectors import MAX_DIM, MAX_WORD_BYTES
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from jaxtyping import Float32
 
 MAX_NGRAM = 100

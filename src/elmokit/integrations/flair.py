@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,10 +14,6 @@ from elmokit.elmo.layer_choice import Layers, as_layers
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.system.python import require
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 _flair: Any = require("flair", extra="flair", purpose="elmokit.integrations.flair")
 _embeddings: Any = require("flair.embeddings.base", extra="flair", purpose="elmokit.integrations.flair")

@@ -7,6 +7,7 @@ which Bommasani et al. (2020) found to be the better static vectors.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -14,13 +15,11 @@ import numpy as np
 from elmokit.elmo.layer_choice import DEFAULT_LAYERS, as_layers
 from elmokit.elmo.sentences import tokens_of_each
 from elmokit.system.batches import batched
-from elmokit.system.messages import shown
+from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from jaxtyping import Float32
 
     from elmokit.elmo.elmo import Elmo
@@ -85,7 +84,7 @@ def averaged_vectors(
 def _several(values: Iterable[T], name: str) -> Iterable[T]:
     """Refuse a single string, whose letters would be taken for words."""
     if isinstance(values, str):
-        raise ValueError(f"{name} is one string, {shown(values)!r}; expected a list")
+        raise ValueError(f"{name} is one string, {printable(values)!r}; expected a list")
     return values
 
 

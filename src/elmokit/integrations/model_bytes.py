@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.elmo.elmo import Elmo
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import torch
 
     from elmokit.layers.packed.linear import Precision

@@ -13,6 +13,7 @@ import os
 import random
 import string
 import warnings
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,8 +34,6 @@ from elmokit.text.characters import batch_character_ids
 from elmokit.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-
     from jaxtyping import Bool, Float, Int
     from numpy.typing import NDArray
 

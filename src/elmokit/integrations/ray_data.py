@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +21,6 @@ from elmokit.system.python import require
 from elmokit.vectors.jobs.embed_pieces import EmbeddedPiece, Piece, PieceSettings, embed_piece, list_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from elmokit.elmo.layer_choice import Layers
     from elmokit.layers.packed.linear import Precision
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -18,9 +19,6 @@ from elmokit.formats.read import to_stored
 from elmokit.system.messages import FormatError
 from elmokit.system.python import require
 from elmokit.text.characters import padded
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _modules: Any = require(
     "sentence_transformers.sentence_transformer.modules",

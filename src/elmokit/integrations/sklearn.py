@@ -5,6 +5,8 @@ Pooled vectors of a small biLM are weak features: a bag of words classifies bett
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.elmo.elmo import Elmo
@@ -13,9 +15,6 @@ from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from jaxtyping import Float32
     from numpy import ndarray
 

@@ -6,6 +6,7 @@ the component that it is part of.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,6 @@ import numpy as np
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from jaxtyping import Float32
 
     Rows = Float32[np.ndarray, "T E"]

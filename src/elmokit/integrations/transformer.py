@@ -6,6 +6,7 @@ Only weights in safetensors are read, no code that comes with a model is run, an
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +20,6 @@ from elmokit.integrations.encoder import Comparator, SystemLayers
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from jaxtyping import Float, Float32
     from torch import Tensor
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,17 +10,15 @@ import numpy as np
 
 from elmokit.integrations.encoder import Comparator, SystemLayers
 from elmokit.integrations.fasttext import looks_like_fasttext, read_fasttext
-from elmokit.vectors.static_layers import StaticLayers
+from elmokit.vectors.word_vector_source import WordVectorSource
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Float32
 
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
 
 
-def open_static(model: str, word_vectors: Path | None = None) -> FrozenLayers:
+def open_static(model: str, word_vectors: Path | None = None) -> VectorSource:
     """One layer of word vectors, from a file that is recognised by its contents.
 
     Words that a text or word2vec file lacks are looked up in lower case and otherwise zero; those that fastText's
@@ -29,7 +28,7 @@ def open_static(model: str, word_vectors: Path | None = None) -> FrozenLayers:
     path = Path(model)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; expected word vectors")
-    return _open_fasttext(path) if looks_like_fasttext(path) else StaticLayers(path)
+    return _open_fasttext(path) if looks_like_fasttext(path) else WordVectorSource(path)
 
 
 def _open_fasttext(path: Path) -> SystemLayers:

@@ -6,6 +6,7 @@ without padding, and boundaries are read only once: each sentence starts from th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -30,8 +31,6 @@ from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.indexer import ByteSpelling, Spelling
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Float, Int
 
     from elmokit.layers.packed.linear import Kernel, MakeKernel

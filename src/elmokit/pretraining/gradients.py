@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -24,8 +25,6 @@ from elmokit.model.bilm import BiLM, BiLMState
 from elmokit.system.python import warn_caller
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
     from jaxtyping import Float, Int
 
     from elmokit.pretraining.config import PretrainingConfig

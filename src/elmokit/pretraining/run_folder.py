@@ -20,7 +20,7 @@ from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, config_text, read_config, write_config
 from elmokit.system.markdown import escape_markdown
-from elmokit.system.messages import count, readable_bytes
+from elmokit.system.messages import plural, readable_bytes
 from elmokit.text.vocabulary import Vocabulary
 
 HELD_OUT_NAME = "heldout.txt"
@@ -102,7 +102,7 @@ def check_can_be_recorded(run_dir: Path, record: RunRecord) -> None:
     check_names(run_dir.name, *record.shards, record.started_from or "")
     if len(config_text(_values(record), format=BILM_FORMAT, version=VERSION)) > MAX_BYTES:
         raise ValueError(
-            f"the names of {count(len(record.shards), 'shard')} would make {run_dir / CONFIG_NAME} larger than the "
+            f"the names of {plural(len(record.shards), 'shard')} would make {run_dir / CONFIG_NAME} larger than the "
             f"{readable_bytes(MAX_BYTES)} that are read; concatenate them into fewer files"
         )
 

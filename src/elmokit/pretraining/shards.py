@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -11,14 +13,11 @@ from elmokit.corpus.batches import Packer, PackerState
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.digests import file_digest
 from elmokit.files.lines import is_read_once, read_lines
-from elmokit.system.messages import count
+from elmokit.system.messages import plural
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import warn_caller
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from elmokit.pretraining.config import PretrainingConfig
     from elmokit.pretraining.run_folder import RunRecord
     from elmokit.text.indexer import Spelling
@@ -137,7 +136,7 @@ def moved_to(record: RunRecord, shards: Sequence[Path]) -> RunRecord:
     if len(shards) != len(record.shards):
         names = ", ".join(shard.name for shard in record.shards)
         raise ValueError(
-            f"the run reads {count(len(record.shards), 'shard')}, but got {len(shards)}; give all of them, in this "
+            f"the run reads {plural(len(record.shards), 'shard')}, but got {len(shards)}; give all of them, in this "
             f"order: {names}"
         )
     return replace(record, shards=[shard.resolve() for shard in shards])

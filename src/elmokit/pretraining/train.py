@@ -66,7 +66,7 @@ from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writi
 from elmokit.runs.metrics_log import keep_records
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
-from elmokit.system.messages import count
+from elmokit.system.messages import plural
 from elmokit.system.python import warn_caller
 from elmokit.text.vocabulary import Vocabulary
 
@@ -390,7 +390,7 @@ def _check_can_continue(run: Run, *, is_changed: bool) -> None:
         )
     if is_changed and run.config.num_steps > step and run.progress.finished(run.config):
         raise ValueError(
-            f"{run.run_dir} stopped at step {step} after {count(best.num_evaluations_since, 'evaluation')} without "
+            f"{run.run_dir} stopped at step {step} after {plural(best.num_evaluations_since, 'evaluation')} without "
             "improvement; patience=0 (or a larger one) trains on"
         )
     held_out = run.run_dir / HELD_OUT_NAME

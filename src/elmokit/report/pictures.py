@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.system.python import require
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 STYLE = MappingProxyType(
     {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.report.run_history import read_history
@@ -11,9 +13,6 @@ from elmokit.runs.logged_runs import RUNS_NAME, has_runs, is_run_folder, read_ru
 from elmokit.tasks.task_runs import is_task_run, read_task_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from elmokit.runs.logged_runs import LoggedRun
 
 

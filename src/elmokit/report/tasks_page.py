@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from elmokit.metrics.interval import paired_t
-from elmokit.metrics.statistic import Statistic
+from elmokit.metrics.statistics import Statistic, paired_t
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
 from elmokit.tasks.all_tasks import find_task
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.tasks.task_runs import TaskRun
 
     Scores = dict[int, float]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from elmokit.report.pictures import new_figure, pictures
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.report.run_history import RunHistory
 
 HIGHEST = 1e30  # perplexities above it are drawn there

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from elmokit.pretraining.recipes import RECIPES
 from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.pretraining.config import PretrainingConfig
     from elmokit.report.run_history import LoggedPerplexity, RunHistory
 

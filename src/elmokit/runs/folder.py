@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.files.atomic import atomic_write, remove_leftovers, temporary_folder
 from elmokit.files.json_fields import MAX_BYTES, read_json_object
 from elmokit.files.locks import lock
 from elmokit.system.messages import FormatError, readable_bytes, refuse_link_out
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping
 
 CONFIG_NAME = "config.json"
 METRICS_NAME = "metrics.jsonl"

@@ -7,6 +7,7 @@ its config.json (or null), and the lines of its metrics.jsonl.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,8 +19,6 @@ from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
 from elmokit.runs.metrics_log import read_log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.runs.metrics_log import Record
 
 RUNS_NAME = "runs.jsonl"

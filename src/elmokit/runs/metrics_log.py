@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.atomic import atomic_write
@@ -13,9 +15,6 @@ from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     Record = dict[str, Any]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -9,9 +11,6 @@ import torch
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from torch import Tensor
 
 OPTIMIZER_PREFIX = "optimizer."

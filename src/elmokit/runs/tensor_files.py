@@ -7,7 +7,9 @@ of earlier versions, which have none, are read without this check.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -16,9 +18,6 @@ from elmokit.files.safetensors import read_arrays, read_layout, rows_in_parts, w
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     import numpy as np
     from jaxtyping import Shaped
     from torch import Tensor

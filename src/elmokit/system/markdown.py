@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from elmokit.system.messages import shown
+from elmokit.system.messages import printable
 
 ABSENT = "–"
 """What a cell shows where there is no value."""
@@ -34,21 +34,21 @@ def escape_markdown(text: str) -> str:
 
     Control characters, such as line ends, are shown escaped.
     """
-    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in shown(text, most=None))
+    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in printable(text, most=None))
 
 
 def code_span(text: str) -> str:
     """Plain text as code within a line of Markdown. Control characters, such as line ends, are shown escaped."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence, space = "`" * (longest + 1), " " * bool(longest)
-    return f"{fence}{space}{shown(text, most=None)}{space}{fence}"
+    return f"{fence}{space}{printable(text, most=None)}{space}{fence}"
 
 
 def code_block(lines: Sequence[str], *, language: str) -> str:
     """Plain text as a block of code. Control characters, such as line ends, are shown escaped."""
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
-    return "\n".join([f"{fence}{language}", *(shown(line, most=None) for line in lines), fence])
+    return "\n".join([f"{fence}{language}", *(printable(line, most=None) for line in lines), fence])
 
 
 def heading_link(heading: str) -> str:
@@ -62,7 +62,7 @@ def aligned_table(rows: Sequence[Sequence[str]]) -> str:
 
     Control characters are shown escaped. Raises ValueError for rows with different numbers of cells.
     """
-    rows = [[shown(cell, most=None) for cell in row] for row in rows]
+    rows = [[printable(cell, most=None) for cell in row] for row in rows]
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
     sides = [True, *[False] * (len(widths) - 1)]
     return "\n".join("  ".join(map(_flush, row, widths, sides)) for row in rows)

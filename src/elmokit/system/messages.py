@@ -21,7 +21,7 @@ class FormatError(ValueError):
     """
 
     def __init__(self, where: str | Path, reason: str, *, part: str | None = None) -> None:
-        super().__init__(f"{where}: {reason}" if part is None else f"{where}: {shown(part)}: {reason}")
+        super().__init__(f"{where}: {reason}" if part is None else f"{where}: {printable(part)}: {reason}")
 
 
 def leads_out(path: Path) -> bool:
@@ -41,7 +41,7 @@ def refuse_link_out(path: Path) -> None:
         raise FormatError(path, "is a link out of its folder, and is not followed; copy the file there")
 
 
-def shown(text: str, *, most: int | None = _MAX_SHOWN) -> str:
+def printable(text: str, *, most: int | None = _MAX_SHOWN) -> str:
     r"""Text from an untrusted source, safe to print: control characters and lone surrogates are escaped (`\x1b`).
 
     most: characters that are shown; the rest is cut off. None shows them all.
@@ -53,7 +53,7 @@ def shown(text: str, *, most: int | None = _MAX_SHOWN) -> str:
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
-def quoted(text: str) -> str:
+def first_token(text: str) -> str:
     """The first token of a text that was read from a file, in quotes. Errors show no more of what a file holds."""
     found = _FIRST_TOKEN.match(text)
     token = found[1] if found else ""
@@ -73,9 +73,9 @@ def readable_bytes(num_bytes: int) -> str:
     return f"{size / 1024:.1f} TiB"
 
 
-def listed(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """The first few names, safe to print."""
-    some = [shown(name) for name in names]
+    some = [printable(name) for name in names]
     return ", ".join([*some[:_MAX_LISTED], *(["..."] if len(some) > _MAX_LISTED else [])])
 
 
@@ -92,6 +92,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}? " if near else ""
 
 
-def count(number: int, thing: str) -> str:
+def plural(number: int, thing: str) -> str:
     """A number with its noun in the singular or plural: `1 file`, `2,000 files`."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from elmokit.system.messages import did_you_mean
@@ -10,8 +11,6 @@ from elmokit.tasks.config import with_settings
 from elmokit.tasks.task import recipe_config
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.tasks.config import TaskConfig
     from elmokit.tasks.task import Task
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,8 +12,6 @@ from elmokit.system.batches import batched
 from elmokit.tasks.task import E, P, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from elmokit.tasks.task_model import TaskModel
 
 LENGTH_NOISE = 0.1

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.json_fields import Fields, parse_json_object
@@ -27,9 +29,6 @@ from elmokit.runs.tensor_files import read_tensors, write_tensors
 from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from pathlib import Path
-
     import torch
     from torch import Tensor
 

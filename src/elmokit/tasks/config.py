@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,8 +12,6 @@ from elmokit.runs.settings import change_settings, check_known
 from elmokit.text.corpora.cells import whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from elmokit.files.json_fields import Fields
 
 POSITIONS = ("input", "output", "both")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.layers.devices import describe_machine
@@ -16,9 +18,6 @@ from elmokit.tasks.run_folder import BEST_FILE
 from elmokit.tasks.task import E, P
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.loop import TaskTraining
     from elmokit.tasks.reading import TaskExamples

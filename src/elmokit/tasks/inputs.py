@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -15,14 +16,12 @@ from elmokit.text.character_numbers import NUM_CHARACTERS, PADDING_ID
 from elmokit.text.characters import character_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from jaxtyping import Bool, Float
 
     from elmokit.elmo.embedding import LayerChoice
     from elmokit.layers.scalar_mix import ScalarMix, SingleLayer
     from elmokit.model.bilm import BiLM
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
     from elmokit.tasks.config import ElmoInput, InputConfig
     from elmokit.tasks.word_table import WordTable
 
@@ -50,7 +49,7 @@ class TokenInputs(nn.Module):
     output_dim: int
 
     def __init__(
-        self, config: InputConfig, *, words: WordTable | None = None, elmo: FrozenLayers | BiLM | None = None
+        self, config: InputConfig, *, words: WordTable | None = None, elmo: VectorSource | BiLM | None = None
     ) -> None:
         super().__init__()
         self.config = config
@@ -133,7 +132,7 @@ class _CharacterCNN(nn.Module):
         return batch
 
 
-def _new_embedding(config: ElmoInput, layers: FrozenLayers | BiLM) -> ElmoEmbedding:
+def _new_embedding(config: ElmoInput, layers: VectorSource | BiLM) -> ElmoEmbedding:
     embedding = ElmoEmbedding(
         layers,
         num_mixes=len(config.positions),

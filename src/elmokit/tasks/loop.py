@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
 import torch
@@ -22,9 +24,6 @@ from elmokit.tasks.run_folder import BEST_FILE, CHECKPOINT_FILE
 from elmokit.tasks.task import E, P
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from elmokit.tasks.config import TrainingConfig
     from elmokit.tasks.task import Task
     from elmokit.tasks.task_model import TaskModel

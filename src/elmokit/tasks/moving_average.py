@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-
     from torch import Tensor, nn
 
     from elmokit.tasks.config import TrainingConfig

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch import nn
@@ -10,18 +12,15 @@ from torch import nn
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.read import read_bilm
 from elmokit.tasks.word_table import WordTable, new_word_table
-from elmokit.vectors.cache import Activations
+from elmokit.vectors.cache import CachedActivations
+from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import recognise
-from elmokit.vectors.vector_file_layers import StoredLayers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import torch
 
     from elmokit.model.bilm import BiLM
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
     from elmokit.tasks.config import ElmoInput, InputConfig
     from elmokit.tasks.run_folder import TaskRecord
 
@@ -48,7 +47,7 @@ def read_words(config: InputConfig, training: Sentences, others: Sentences, *, s
 
 def read_elmo(
     config: ElmoInput | None, *, cache: Path | None, device: str | torch.device | None
-) -> FrozenLayers | BiLM | None:
+) -> VectorSource | BiLM | None:
     """Open the biLM if it is trained, the activations of a frozen one, or another system's vectors; None without ELMo.
 
     Raises ValueError if vectors from a file are to be trained, and what reading a model raises.
@@ -60,13 +59,13 @@ def read_elmo(
             raise ValueError(
                 f"elmo.train is true, but {config.model} holds fixed vectors; give a model, or set elmo.train=false"
             )
-        return StoredLayers(config.model)
+        return FileVectorSource(config.model)
     if config.train:
         return read_bilm(config.model)[0]
-    return Activations(Elmo.from_pretrained(config.model, device=device), folder=cache)
+    return CachedActivations(Elmo.from_pretrained(config.model, device=device), folder=cache)
 
 
-def check_elmo(record: TaskRecord, elmo: FrozenLayers | BiLM | None, run_dir: Path) -> None:
+def check_elmo(record: TaskRecord, elmo: VectorSource | BiLM | None, run_dir: Path) -> None:
     """Raise ValueError if the biLM is not the one that the task was trained with."""
     frozen = frozen_layers(elmo)
     if frozen is not None and (found := frozen.fingerprint()) != record.fingerprint:
@@ -76,7 +75,7 @@ def check_elmo(record: TaskRecord, elmo: FrozenLayers | BiLM | None, run_dir: Pa
         )
 
 
-def frozen_layers(elmo: FrozenLayers | BiLM | None) -> FrozenLayers | None:
+def frozen_layers(elmo: VectorSource | BiLM | None) -> VectorSource | None:
     """The layers that do not change; None without ELMo, and for a biLM that is trained with the task."""
     return None if isinstance(elmo, nn.Module) else elmo
 

@@ -8,19 +8,18 @@ import random
 import re
 import sys
 from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
 
-from elmokit.system.messages import listed
+from elmokit.system.messages import join_names
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits
 from elmokit.tasks.task import E, P, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-
     from elmokit.tasks.config import TaskConfig, TrainingConfig
     from elmokit.tasks.task import Task
 
@@ -118,8 +117,8 @@ def report_foreign_labels(task: Task[E, P], examples: Iterable[E], known: Iterab
     found, learnt = sorted(label_names(task.symbols(examples))), sorted(label_names(known))
     if task.symbols_are_labels and found and learnt and not {*found} & {*learnt}:
         print(
-            f"{name} has the labels {listed(found)}, and the model knows {listed(learnt)}: none in common, so nothing "
-            "can be right",
+            f"{name} has the labels {join_names(found)}, and the model knows {join_names(learnt)}: none in common, so "
+            "nothing can be right",
             file=sys.stderr,
         )
 
@@ -167,7 +166,7 @@ def digest(task: Task[E, P], data: TaskExamples[E]) -> str:
 
 
 def task_sentences(task: Task[E, P] | str, data: str | Path | Splits, config: TaskConfig) -> Sentences:
-    """Every distinct sentence that a run on a folder, or on files, needs vectors for, as `StoredLayers` must hold them.
+    """Every distinct sentence that a run on a folder, or on files, needs vectors for (see `FileVectorSource`).
 
     Those of the training set come first. Raises ValueError or OSError for files that cannot be read.
     """

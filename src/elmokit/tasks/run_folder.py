@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.runs.folder import CONFIG_NAME, TASK_FORMAT, checked_config, read_config, write_config
-from elmokit.system.messages import FormatError, shown
+from elmokit.system.messages import FormatError, printable
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TaskConfig, config_from_json, config_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-
     from elmokit.tasks.task import Task
 
 BEST_FILE = "model.safetensors"
@@ -59,7 +58,7 @@ def with_elmo_model(record: TaskRecord, model: str) -> TaskRecord:
     inputs = record.config.inputs
     if inputs.elmo is None:
         raise ValueError(
-            f"the run has no ELMo, so it cannot read the biLM {shown(model)}; leave out --model, or elmo_model"
+            f"the run has no ELMo, so it cannot read the biLM {printable(model)}; leave out --model, or elmo_model"
         )
     inputs = replace(inputs, elmo=replace(inputs.elmo, model=model))
     return replace(record, config=replace(record.config, inputs=inputs))

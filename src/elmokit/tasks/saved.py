@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -12,7 +12,7 @@ from elmokit.files.json_fields import parse_json_object
 from elmokit.files.lines import STDIN, read_lines
 from elmokit.layers.devices import find_device
 from elmokit.system.batches import batched
-from elmokit.system.messages import shown
+from elmokit.system.messages import printable
 from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.batching import predict_all
@@ -25,8 +25,6 @@ from elmokit.tasks.word_table import load_word_table
 from elmokit.text.corpora.cells import UnlabelledError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
-
     import torch
 
     from elmokit.tasks.run_folder import TaskRecord
@@ -120,7 +118,7 @@ class TrainedTask:
         A file that has no label of the training set is reported on stderr: nothing in it can be right.
         """
         examples = self._read_data(path)
-        report_foreign_labels(self.task, examples, self.record.symbols, name=shown(str(path)))
+        report_foreign_labels(self.task, examples, self.record.symbols, name=printable(str(path)))
         with progress_bar(unit="example", total=len(examples), keep=False) as bar:
             predictions = self.model_predictions(examples, when_done=bar.update)
         return dict(self.task.score(examples, predictions))

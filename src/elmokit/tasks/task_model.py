@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,11 +11,9 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from jaxtyping import Float, Int
     from torch import Tensor
 
@@ -67,7 +66,7 @@ class Labels:
     def ids_of_tags(self, examples: Sequence[Any]) -> Int[Tensor, "B T"]:
         """Indices of the examples' tags, 0 at padding. Raises ValueError for an unknown tag, or not one per token."""
         for example in examples:
-            text = quoted(" ".join(example.tokens))
+            text = first_token(" ".join(example.tokens))
             if len(example.tags) != len(example.tokens):
                 raise ValueError(
                     f"{text} has {len(example.tokens)} tokens but {len(example.tags)} tags; expected one for each"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.formats.model_name import with_fingerprint
@@ -15,9 +16,6 @@ from elmokit.runs.logged_runs import LoggedRun
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import config_to_json
 from elmokit.tasks.run_folder import TaskRecord, record_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)

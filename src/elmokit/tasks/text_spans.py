@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from elmokit.text.alignment import token_offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.files.json_fields import Fields
 
 

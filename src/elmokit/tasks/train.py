@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import torch
 
 from elmokit.layers.devices import find_device
 from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
-from elmokit.system.messages import shown
+from elmokit.system.messages import printable
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.checkpoint import MODEL_PREFIX, nothing_changed
 from elmokit.tasks.config import Splits, with_settings
@@ -42,13 +43,11 @@ from elmokit.tasks.task import E, P, recipe_config
 from elmokit.tasks.weights import check_shapes, new_model
 from elmokit.tasks.word_table import VECTORS_FILE, WORDS_FILE, load_word_table, save_word_table
 from elmokit.text.scripts import script_counts
-from elmokit.vectors.vector_file_layers import StoredLayers
+from elmokit.vectors.file_vector_source import FileVectorSource
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.model.bilm import BiLM
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
     from elmokit.tasks.config import TaskConfig
     from elmokit.tasks.task import Task
     from elmokit.tasks.word_table import WordTable
@@ -113,7 +112,7 @@ def train(
             fingerprint=None if (frozen := frozen_layers(elmo)) is None else frozen.fingerprint(),
             counts=examples.counts,
             digest=digest(task, examples),
-            other_vectors=isinstance(elmo, StoredLayers),
+            other_vectors=isinstance(elmo, FileVectorSource),
         )
         examples = examples if test else replace(examples, test={})
         loop = _new_loop(task, record, examples, words, elmo, run_dir=run_dir, device=device)
@@ -196,7 +195,7 @@ def _refuse_hangul(task: Task[E, P], examples: Sequence[E]) -> None:
 
 def _report_foreign_test_labels(task: Task[E, P], examples: TaskExamples[E], known: Sequence[str]) -> None:
     for name, part in examples.test.items():
-        report_foreign_labels(task, part, known, name=f"the test file {shown(name)}")
+        report_foreign_labels(task, part, known, name=f"the test file {printable(name)}")
 
 
 def _changed(before: TaskConfig, settings: Sequence[str]) -> TaskConfig:
@@ -211,7 +210,7 @@ def _new_loop(
     record: TaskRecord,
     examples: TaskExamples[E],
     words: WordTable | None,
-    elmo: FrozenLayers | BiLM | None,
+    elmo: VectorSource | BiLM | None,
     *,
     run_dir: Path,
     device: str | torch.device | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,12 +15,10 @@ from elmokit.tasks.inputs import TokenInputs
 from elmokit.tasks.task import E, P
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from torch import Tensor
 
     from elmokit.model.bilm import BiLM
-    from elmokit.model.frozen_layers import FrozenLayers
+    from elmokit.model.vector_source import VectorSource
     from elmokit.tasks.run_folder import TaskRecord
     from elmokit.tasks.task import Task
     from elmokit.tasks.task_model import TaskModel
@@ -30,7 +29,7 @@ def new_model(
     task: Task[E, P],
     record: TaskRecord,
     words: WordTable | None,
-    elmo: FrozenLayers | BiLM | None,
+    elmo: VectorSource | BiLM | None,
     *,
     device: str | torch.device | None,
 ) -> TaskModel:
@@ -50,7 +49,7 @@ def check_shapes(
     task: Task[Any, Any],
     record: TaskRecord,
     words: WordTable | None,
-    elmo: FrozenLayers | BiLM | None,
+    elmo: VectorSource | BiLM | None,
     *,
     prefix: str = "",
 ) -> None:

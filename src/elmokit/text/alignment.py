@@ -8,7 +8,7 @@ from functools import cache
 from itertools import groupby, zip_longest
 from operator import itemgetter
 
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.text.tokenizer import tokenize
 
 
@@ -91,5 +91,5 @@ def _mark_class(letter: tuple[str, int]) -> int:
 
 def _difference(text: str, tokens: Sequence[str], token_run: _Run | None, text_run: _Run | None) -> str:
     token = "the end of the tokens" if token_run is None else f"token {token_run[1][0]}, {tokens[token_run[1][0]]!r},"
-    position = "its end" if text_run is None else f"character {text_run[1][0]}, {quoted(text[text_run[1][0] :])}"
+    position = "its end" if text_run is None else f"character {text_run[1][0]}, {first_token(text[text_run[1][0] :])}"
     return f"{token} does not match the text at {position}; expected the tokens of this text"

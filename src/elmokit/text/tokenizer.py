@@ -23,7 +23,7 @@ import re
 import unicodedata
 from functools import cache
 
-from elmokit.system.messages import shown
+from elmokit.system.messages import printable
 
 
 def tokenize(text: str) -> list[str]:
@@ -35,7 +35,7 @@ def tokenize(text: str) -> list[str]:
     ['I', 'do', "n't", 'think', 'it', "'s", '$', '3.50', '(', '5', '%', ')', ',', 'Mr.', 'Fox', '.']
     """
     if not isinstance(text, str):
-        raise ValueError(f"the text is {shown(repr(text))}; expected a string")
+        raise ValueError(f"the text is {printable(repr(text))}; expected a string")
     text = _without_invisible(text)
     if _is_korean(text):
         return [match.group() for match in _korean_token().finditer(_KOREAN_RUN.sub(r"\1\1\1", text))]

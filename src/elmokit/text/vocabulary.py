@@ -10,7 +10,7 @@ import numpy as np
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.lines import read_lines
-from elmokit.system.messages import count
+from elmokit.system.messages import plural
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 
 if TYPE_CHECKING:
@@ -112,6 +112,6 @@ def _check(tokens: list[str], ids: dict[str, int]) -> None:
     missing = [special for special in _SPECIALS if special not in ids]
     if missing:
         raise ValueError(
-            f"the vocabulary of {count(len(tokens), 'token')} lacks {' and '.join(missing)}; "
+            f"the vocabulary of {plural(len(tokens), 'token')} lacks {' and '.join(missing)}; "
             f"expected {', '.join(_SPECIALS)} (case-sensitive), one token per line"
         )

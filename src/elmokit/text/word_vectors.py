@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.files.lines import read_chunks, read_lines
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 
 if TYPE_CHECKING:
     from jaxtyping import Float32
@@ -123,7 +123,7 @@ def _text_vectors(
         num_words += 1
         if line.count(" ") < dim:
             raise ValueError(
-                f"{name}, line {number}: {line.count(' ')} numbers after the word; expected {dim}: {quoted(line)}"
+                f"{name}, line {number}: {line.count(' ')} numbers after the word; expected {dim}: {first_token(line)}"
             )
         if num_words > first and line[: line.index(" ")] not in wanted:
             continue
@@ -139,7 +139,7 @@ def _dim_of(line: str, name: str) -> int:
     dim = len(line.split()) - 1
     if not 1 <= dim <= MAX_DIM:
         raise ValueError(
-            f"{name}, line 1: expected a word and 1 to {MAX_DIM:,} numbers, separated by spaces: {quoted(line)}"
+            f"{name}, line 1: expected a word and 1 to {MAX_DIM:,} numbers, separated by spaces: {first_token(line)}"
         )
     return dim
 
@@ -150,9 +150,9 @@ def _vector(numbers: list[str], *, where: str) -> Float32[np.ndarray, " D"]:
         try:
             value = float(text)
         except ValueError:
-            raise ValueError(f"{where}: {quoted(text)} is not a number") from None
+            raise ValueError(f"{where}: {first_token(text)} is not a number") from None
         if not math.isfinite(value):
-            raise ValueError(f"{where}: {quoted(text)} is not a finite number")
+            raise ValueError(f"{where}: {first_token(text)} is not a finite number")
         values.append(value)
     return np.array(values, np.float32)
 
@@ -184,5 +184,5 @@ def _binary_vectors(
         if number <= first or word in wanted:
             vector = np.frombuffer(buffer, "<f4", header.dim, offset=space + 1).astype(np.float32)
             if not np.isfinite(vector).all():
-                raise ValueError(f"{name}: the vector of word {number:,} ({quoted(word)}) is not finite")
+                raise ValueError(f"{name}: the vector of word {number:,} ({first_token(word)}) is not finite")
             yield word, vector

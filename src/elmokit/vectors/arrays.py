@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any
 
@@ -15,11 +16,9 @@ import numpy as np
 from numpy.lib import format as npy
 
 from elmokit.files.safetensors import rows_in_parts
-from elmokit.system.messages import FormatError, readable_bytes, shown
+from elmokit.system.messages import FormatError, printable, readable_bytes
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from jaxtyping import Float, Shaped
 
 MAGIC = b"\x93NUMPY"
@@ -59,7 +58,7 @@ def read_header(path: Path, file: IO[bytes], *, num_bytes: int, part: str | None
         read = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
         shape, fortran_order, dtype = read(file)
     except _DAMAGE as error:
-        raise FormatError(path, f"is not a NumPy array: {shown(str(error))}", part=part) from None
+        raise FormatError(path, f"is not a NumPy array: {printable(str(error))}", part=part) from None
     if dtype.hasobject or fortran_order or min(shape, default=0) < 0:
         raise FormatError(
             path,

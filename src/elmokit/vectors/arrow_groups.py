@@ -5,15 +5,13 @@ pyarrow parses the files; what it returns is validated before it is used. Errors
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
-from elmokit.system.messages import FormatError, listed, shown
+from elmokit.system.messages import FormatError, join_names, printable
 from elmokit.system.python import require
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from pathlib import Path
 
 PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = b"ARROW1\0\0"
@@ -105,7 +103,7 @@ def only_column(groups: Groups, names: Sequence[str]) -> str:
     for name in names:
         if groups.columns.count(name) == 1:
             return name
-    wanted, there = " or ".join(names), listed(groups.columns) or "none"
+    wanted, there = " or ".join(names), join_names(groups.columns) or "none"
     raise FormatError(groups.path, f"has no column {wanted}; its columns are {there}")
 
 
@@ -119,7 +117,7 @@ def refused(path: Path, part: str | None = None) -> Generator[None]:
             raise
         if isinstance(error, OSError) and error.errno is not None:
             raise OSError(error.errno, error.strerror, str(path)) from error
-        raise FormatError(path, f"cannot be read: {shown(str(error).partition(chr(10))[0])}", part=part) from None
+        raise FormatError(path, f"cannot be read: {printable(str(error).partition(chr(10))[0])}", part=part) from None
 
 
 def _validated(array: Any, *, num_rows: int) -> Any:

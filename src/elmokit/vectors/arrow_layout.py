@@ -13,7 +13,9 @@ The model and its settings are in the metadata of the schema, as `elmokit` (JSON
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +35,6 @@ from elmokit.vectors.arrow_groups import (
 from elmokit.vectors.reader import read_about
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from jaxtyping import Float, Float32, Int64
 
     from elmokit.vectors.reader import FlatVectors

@@ -14,6 +14,7 @@ import json
 import os
 import tempfile
 import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ import numpy as np
 
 from elmokit.files.atomic import atomic_write, remove_leftovers, temporary_folder
 from elmokit.system.batches import batched
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.system.progress_bar import progress_bar
 from elmokit.vectors.arrays import fits_float16, map_npy, write_array
 from elmokit.vectors.cache_folder import KEYS_ENDING, VERSION, cache_limit, make_room
@@ -30,8 +31,6 @@ from elmokit.vectors.npy import read_npy, write_sentences
 from elmokit.vectors.padded import padded_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-
     from jaxtyping import Float, Float16
     from torch import Tensor
 
@@ -51,11 +50,11 @@ _OTHER_FOLDER = (
 _PASSED_OVER = (errno.ENOENT, errno.EACCES, errno.EPERM, errno.EROFS)
 """Of a piece that another process has removed, and of a cache that may only be read."""
 
-_ACTIVATIONS: weakref.WeakSet[Activations] = weakref.WeakSet()
+_ACTIVATIONS: weakref.WeakSet[CachedActivations] = weakref.WeakSet()
 """Of this process: what they use is not removed."""
 
 
-class Activations:
+class CachedActivations:
     """Sentences of tokens -> layer activations (L,B,T,2D) of a frozen biLM, rounded to float16.
 
     folder: the cache, for any number of models, data sets and processes; None uses a temporary one, with the same
@@ -85,7 +84,7 @@ class Activations:
         self._used: set[Path] = set()
         _ACTIVATIONS.add(self)
 
-    def __reduce__(self) -> tuple[Callable[..., Activations], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., CachedActivations], tuple[object, ...]]:
         """A copy opens the cache anew; a temporary one starts empty."""
         return _opened, (self.elmo, self._given_folder, self.max_bytes)
 
@@ -128,7 +127,7 @@ class Activations:
         for sentence, layers in zip(sentences, encoded, strict=True):
             if not fits_float16(layers):
                 raise ValueError(
-                    f"activations beyond the range of float16 in the sentence {quoted(' '.join(sentence))}"
+                    f"activations beyond the range of float16 in the sentence {first_token(' '.join(sentence))}"
                 )
         return [layers.astype(np.float16) for layers in encoded]
 
@@ -192,8 +191,8 @@ class Activations:
             self._kept.setdefault(key.tobytes(), (keys_path, number))
 
 
-def _opened(elmo: Elmo, folder: Path | None, max_bytes: int) -> Activations:
-    return Activations(elmo, folder=folder, max_bytes=max_bytes)
+def _opened(elmo: Elmo, folder: Path | None, max_bytes: int) -> CachedActivations:
+    return CachedActivations(elmo, folder=folder, max_bytes=max_bytes)
 
 
 def _key(sentence: Sequence[str]) -> Key:

@@ -10,13 +10,10 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 VERSION = "activations-2"
 LIMIT_VARIABLE = "ELMOKIT_CACHE_GB"

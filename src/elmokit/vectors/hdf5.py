@@ -6,6 +6,8 @@ for other programs; it is the only one that cannot be memory-mapped.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,9 +19,6 @@ from elmokit.files.hdf5_output import new_hdf5
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
     from jaxtyping import Float32, Int64
 
     from elmokit.vectors.reader import FlatVectors

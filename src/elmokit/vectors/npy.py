@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +16,6 @@ from elmokit.vectors.arrays import MAGIC, fits_float16, map_npy, write_array, wr
 from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from jaxtyping import Float
 
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from elmokit.files.atomic import atomic_write
-from elmokit.system.messages import FormatError, shown
+from elmokit.system.messages import FormatError, printable
 from elmokit.vectors.arrays import map_array, read_header, write_array
 from elmokit.vectors.reader import FlatVectors, checked_flat_vectors, read_about
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from jaxtyping import Shaped
 
 NAMES = ("vectors", "offsets", "about")
@@ -53,7 +52,7 @@ def read_npz(path: Path) -> FlatVectors:
             archive = zipfile.ZipFile(file)
         except _DAMAGE as error:
             raise FormatError(
-                path, f"cannot be opened as a zip archive, perhaps cut short: {shown(str(error))}"
+                path, f"cannot be opened as a zip archive, perhaps cut short: {printable(str(error))}"
             ) from None
         with archive:
             entries = archive.infolist()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
@@ -10,12 +12,9 @@ import numpy as np
 from elmokit.elmo.layer_choice import DEFAULT_LAYERS
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import read_lines, split_tokens
-from elmokit.system.messages import FormatError, quoted
+from elmokit.system.messages import FormatError, first_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
     from jaxtyping import Float, Int64, Shaped
 
     from elmokit.elmo.layer_choice import Layers
@@ -198,7 +197,8 @@ class StoredVectors:
             if len(tokens) != length:
                 raise FormatError(
                     self.text_path,
-                    f"has {len(tokens)} tokens, but {self.path.name} {length} vectors: {quoted(lines[number - 1])}",
+                    f"has {len(tokens)} tokens, but {self.path.name} {length} vectors: "
+                    f"{first_token(lines[number - 1])}",
                     part=f"line {number}",
                 )
         return sentences

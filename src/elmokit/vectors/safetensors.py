@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,8 +13,6 @@ from elmokit.vectors.arrays import ArrayHeader, map_array
 from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from jaxtyping import Shaped
 
 _DTYPES = ("F32", "F16", "I64")

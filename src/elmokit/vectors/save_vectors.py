@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.atomic import atomic_write
 from elmokit.files.locks import lock
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.vectors.npy import write_sentences
 from elmokit.vectors.reader import tokens_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import numpy as np
     from jaxtyping import Float
 
@@ -38,7 +37,7 @@ def save_vectors(
         raise ValueError(f"{path} does not end in .npy; the files are NAME.npy, NAME.offsets.npy and NAME.txt")
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, str):
-            raise ValueError(f"sentence {number} is the string {quoted(sentence)}; expected a list of tokens")
+            raise ValueError(f"sentence {number} is the string {first_token(sentence)}; expected a list of tokens")
         if any(not token or _NOT_IN_A_TOKEN.search(token) for token in sentence):
             raise ValueError(
                 "a token is empty or has a space, a tab, a line break, NUL, half of a character or, at its beginning, "

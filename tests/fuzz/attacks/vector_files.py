@@ -13,12 +13,12 @@ from attacks.targets import Target, target
 from attacks.weights import stored_bilm
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.native import write_native
-from elmokit.vectors.cache import Activations
+from elmokit.vectors.cache import CachedActivations
+from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.files import load_vectors
 from elmokit.vectors.jobs import embed_file as embedding
 from elmokit.vectors.jobs.embed_file import embed_file
 from elmokit.vectors.jobs.partial import PartialVectors
-from elmokit.vectors.vector_file_layers import StoredLayers
 
 LINES = ("the cat sat", "on a mat .", "", "a b c", "Seoul", "the the the", "x")
 SENTENCES = [line.split() for line in LINES]
@@ -51,13 +51,13 @@ def _load(ending: str, folder: Path) -> None:
     vectors = load_vectors(folder / f"v{ending}")
     for array in vectors:
         array.sum()
-    stored = StoredLayers(folder / f"v{ending}")
+    stored = FileVectorSource(folder / f"v{ending}")
     stored.fingerprint()
     stored([["the", "cat", "sat"], []])
 
 
 def _cache(elmo: Elmo, folder: Path) -> None:
-    activations = Activations(elmo, folder=folder)
+    activations = CachedActivations(elmo, folder=folder)
     activations.add(SENTENCES)
     assert activations(SENTENCES).isfinite().all()
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elmokit.vectors import static_layers
-from elmokit.vectors.static_layers import StaticLayers
+from elmokit.vectors import word_vector_source as static_layers
+from elmokit.vectors.word_vector_source import WordVectorSource
 from paper.comparators.ims import decayed_sum, train_ims
 from paper.comparators.sense_words import SenseSentence, SenseWord
 from toy_sense_sentences import senses, sentence, training
@@ -62,7 +62,7 @@ def counted(read: Callable[..., object], reads: list[str]) -> Callable[..., obje
 def test_vectors_of_unseen_neighbours_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     words = {"money": "5 0", "cash": "5 0", "river": "0 5", "stream": "0 5"}
     (tmp_path / "vectors.txt").write_text("".join(f"{word} {vector}\n" for word, vector in words.items()))
-    model = train_ims(training(), vectors=StaticLayers(tmp_path / "vectors.txt"), surrounding_words=False)
+    model = train_ims(training(), vectors=WordVectorSource(tmp_path / "vectors.txt"), surrounding_words=False)
     asked = [sentence("cash", "its bank has cash"), sentence("stream", "its bank has stream")]
     reads: list[str] = []
     monkeypatch.setattr(static_layers, "read_word_vectors", counted(static_layers.read_word_vectors, reads))

@@ -15,6 +15,7 @@ redistributes the uses over the two corpora.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ import numpy as np
 from elmokit.elmo.layer_choice import unit_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Float, Float64
 
 CONFIDENCE = 0.95

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.analysis.semantic_change.words import spelling
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.tokenizer import tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 TEXT_ENDINGS = (".txt", ".gz", ".xz")
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from elmokit.files.lines import split_tokens
-from elmokit.system.messages import shown
+from elmokit.system.messages import printable
 from elmokit.text.tokenizer import tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 Forms = dict[str, tuple[str, ...]]
 """The forms of each word, by its name, which is the first of them."""
@@ -29,12 +26,12 @@ def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bo
     that is not a string; without words; and for a string in place of lines.
     """
     if isinstance(lines, str):
-        raise ValueError(f"the words are the string {shown(lines)!r}; expected a list of words")
+        raise ValueError(f"the words are the string {printable(lines)!r}; expected a list of words")
     words: Forms = {}
     known: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         if not isinstance(line, str):
-            raise ValueError(f"line {number} of the words is {shown(repr(line))}; expected a string")
+            raise ValueError(f"line {number} of the words is {printable(repr(line))}; expected a string")
         line = line.rstrip("\r\n")  # as a file yields it
         distinct: dict[str, str] = {}
         for form in _spelt(line, number) if raw_text else split_tokens(line):
@@ -43,7 +40,7 @@ def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bo
         for key, form in distinct.items():
             if key in known:
                 raise ValueError(
-                    f"line {number} of the words has {shown(form)!r} again, which line {known[key]} has; expected "
+                    f"line {number} of the words has {printable(form)!r} again, which line {known[key]} has; expected "
                     "each form once"
                 )
             known[key] = number
@@ -85,7 +82,7 @@ def _spelt(line: str, number: int) -> list[str]:
         tokens = tokenize(form)
         if len(tokens) != 1:
             raise ValueError(
-                f"line {number} of the words has {shown(form)!r}, which the tokenizer makes {len(tokens)} tokens; "
+                f"line {number} of the words has {printable(form)!r}, which the tokenizer makes {len(tokens)} tokens; "
                 "expected forms that are one token each"
             )
         forms += tokens

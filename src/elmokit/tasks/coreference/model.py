@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -23,8 +24,6 @@ from elmokit.tasks.coreference.reader import CoreferenceDocument, genre
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.coreference.recipes import CoreferenceConfig

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from elmokit.files.lines import read_lines
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.text.corpora import conll2012
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from elmokit.tasks.text_spans import LocatedTokens
     from elmokit.text.corpora.columns import ColumnSentence
 
@@ -87,16 +86,16 @@ def _mentions(sentence: ColumnSentence) -> Iterator[tuple[str, int, int]]:
             bracket = _BRACKET.fullmatch(part)
             if bracket is None or not (bracket["opens"] or bracket["closes"]):
                 raise ValueError(
-                    f"{sentence.line(row)}: {quoted(cell)} is not a coreference cell; expected '-', or '(3', '3)' or "
-                    "'(3)', several of them separated by |"
+                    f"{sentence.line(row)}: {first_token(cell)} is not a coreference cell; expected '-', or '(3', '3)' "
+                    "or '(3)', several of them separated by |"
                 )
             if bracket["opens"]:
                 opened[bracket["entity"]].append(row)
             if bracket["closes"]:
                 if not opened[bracket["entity"]]:
                     raise ValueError(
-                        f"{sentence.line(row)}: {quoted(cell)} closes {bracket['entity']}, which is not open in this "
-                        "sentence"
+                        f"{sentence.line(row)}: {first_token(cell)} closes {bracket['entity']}, which is not open in "
+                        "this sentence"
                     )
                 yield bracket["entity"], opened[bracket["entity"]].pop(), row
     for entity, rows in opened.items():

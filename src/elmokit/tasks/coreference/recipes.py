@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _ELMO = ElmoInput(position="input", penalty=0.0)  # Peters, appendix
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.tasks.coreference.reader import CoreferenceDocument, genre, read_coreference_documents
 from elmokit.tasks.coreference.recipes import RECIPES, CoreferenceConfig
 from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened
@@ -18,9 +20,6 @@ from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import split_sentences, tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
     from elmokit.tasks.text_spans import TextSpan
@@ -80,7 +79,7 @@ def from_text(line: str) -> CoreferenceDocument:
             tokens.append(words)
             offsets += [(start + first, start + after) for first, after in token_offsets(sentence, words)]
     if not tokens:
-        raise ValueError(f"{quoted(line)} has no tokens; expected the sentences of a document")
+        raise ValueError(f"{first_token(line)} has no tokens; expected the sentences of a document")
     document = _document(tokens, [_NOBODY] * sum(map(len, tokens)), name=_TEXT)
     return replace(document, located=LocatedTokens(line, offsets))
 
@@ -98,7 +97,7 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
     values = Fields("the document", members)
     name = values.text("name") if "name" in values else _TEXT
     if _ENDS_A_CELL.intersection(name):
-        raise values.error("name", f"is {quoted(name)}; expected a name without tabs and line ends")
+        raise values.error("name", f"is {first_token(name)}; expected a name without tabs and line ends")
     if "sentences" not in values:
         if "speakers" in values:
             raise values.error("speakers", "needs sentences, one for each speaker; a text is split by us")
@@ -106,7 +105,7 @@ def from_json(fields: Mapping[str, Any]) -> CoreferenceDocument:
     sentences = values.items("sentences")
     tokens = [_texts(sentence, what="a sentence", kind="words") for sentence in sentences]
     if not all(tokens) or not tokens:
-        raise ValueError(f"sentences is {quoted(str(sentences))}; expected a list of lists of words, none empty")
+        raise ValueError(f"sentences is {first_token(str(sentences))}; expected a list of lists of words, none empty")
     speakers = [_NOBODY] * len(tokens)
     if "speakers" in members:
         speakers = _texts(members["speakers"], what="speakers", kind="names")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,12 +13,10 @@ from elmokit.layers.masks import masked_max, masked_mean
 from elmokit.layers.tasks.attention import soft_align
 from elmokit.layers.tasks.dense import glorot
 from elmokit.layers.tasks.recurrent import BiLSTM, VariationalDropout
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Bool, Float
 
     from elmokit.tasks.entailment.reader import SentencePair
@@ -68,7 +67,7 @@ class EntailmentClassifier(TaskModel):
 
 
 def _described(pair: SentencePair) -> str:
-    return f"the pair {quoted(' '.join(pair.premise))}, {quoted(' '.join(pair.hypothesis))}"
+    return f"the pair {first_token(' '.join(pair.premise))}, {first_token(' '.join(pair.hypothesis))}"
 
 
 def _aligned(encoded: Float[Tensor, "N T D"], mask: Bool[Tensor, "N T"]) -> Float[Tensor, "N T 4*D"]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import lines_and_first
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 LABELS = ("entailment", "neutral", "contradiction")
 
@@ -55,7 +52,7 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
         label = label.strip().lower()
         if label not in (*LABELS, _UNDECIDED):
             raise ValueError(
-                f"{where}: the label is {quoted(label)}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none"
+                f"{where}: the label is {first_token(label)}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none"
             )
         yield SentencePair(
             premise=_tokens(premise, where=f"{where}, premise"),
@@ -92,5 +89,5 @@ def _table_records(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[
 def _tokens(text: str, *, where: str) -> list[str]:
     tokens = tokenize(text)
     if not tokens:
-        raise ValueError(f"{where}: {quoted(text)} has no tokens; remove the pair, or fill in the sentence")
+        raise ValueError(f"{where}: {first_token(text)} has no tokens; remove the pair, or fill in the sentence")
     return tokens

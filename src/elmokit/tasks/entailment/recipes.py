@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _ELMO = ElmoInput(position="both", layer_norm=True, penalty=0.001)  # P; the penalty is its lambda
 _CPU_ELMO = replace(_ELMO, layer_norm=False, rescale=True, dropout_rate=0.2)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.labels import score_labels
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.tasks.entailment.reader import LABELS, SentencePair, read_sentence_pairs
 from elmokit.tasks.entailment.recipes import RECIPES, EntailmentConfig
 from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened, shown_labels
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import LabelPrediction, TaskModel
 
@@ -73,7 +72,7 @@ def from_text(line: str) -> SentencePair:
     """Read a line of premise, tab and hypothesis."""
     cells = line.split("\t")
     if len(cells) != 2:
-        raise ValueError(f"{quoted(line)} has {len(cells) - 1} tabs; expected a premise, a tab and a hypothesis")
+        raise ValueError(f"{first_token(line)} has {len(cells) - 1} tabs; expected a premise, a tab and a hypothesis")
     return from_json({"premise": cells[0], "hypothesis": cells[1]})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,8 +13,6 @@ from elmokit.layers.tasks.recurrent import BiLSTM, VariationalDropout
 from elmokit.tasks.task_model import Labels, TaskModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Bool, Float
 
     from elmokit.tasks.inputs import TokenInputs

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.cells import UnlabelledError
 from elmokit.text.corpora.columns import column_sentences
@@ -16,8 +17,6 @@ from elmokit.text.corpora.klue_ner import begins_klue_ner, tagged_characters
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from elmokit.text.corpora.columns import ColumnSentence
     from elmokit.text.corpora.klue_ner import TaggedCharacters
 
@@ -103,7 +102,7 @@ def _spans(tags: Sequence[str], sentence: ColumnSentence | TaggedCharacters) -> 
 
 
 def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:
-    row = quoted(" ".join(sentence.rows[0]))
+    row = first_token(" ".join(sentence.rows[0]))
     if sentence.num_columns < 2:
         raise UnlabelledError(f"{sentence.line(0)}: {row} has one column; expected a token and its tag")
     if sentence.num_columns != first.num_columns:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
@@ -15,9 +17,6 @@ from elmokit.tasks.text_spans import LocatedTokens, text_of_tokens
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -12,12 +13,10 @@ from torch.nn import functional
 from elmokit.layers.tasks.attention import BidirectionalAttention, SelfAttention
 from elmokit.layers.tasks.dense import glorot
 from elmokit.layers.tasks.recurrent import BiGRU, VariationalDropout
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.tasks.task_model import TaskModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.inputs import TokenInputs
@@ -122,7 +121,7 @@ def _gold_spans(examples: Sequence[Question]) -> Int[Tensor, "2 B"]:
         span = next((answer.span for answer in question.answers if answer.span is not None), None)
         if span is None:
             raise ValueError(
-                f"question {question.id!r} ({quoted(' '.join(question.tokens))}) has no answer that tokens of its "
+                f"question {question.id!r} ({first_token(' '.join(question.tokens))}) has no answer that tokens of its "
                 "passage cover; training needs one"
             )
         spans.append(span)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from elmokit.files.json_fields import Fields, parse_json_object
 from elmokit.files.lines import read_lines
-from elmokit.system.messages import count, quoted
+from elmokit.system.messages import first_token, plural
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_LINE_BYTES = 1 << 28
 """The training set of SQuAD 1.1 is one line of 30 MB."""
@@ -86,12 +83,12 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
         for paragraph in article.list_of_fields("paragraphs"):
             for question in _questions(paragraph, title):
                 if question.id in seen:
-                    raise ValueError(f"{name}: two questions have the id {quoted(question.id)}")
+                    raise ValueError(f"{name}: two questions have the id {first_token(question.id)}")
                 seen.add(question.id)
                 yield question
     if not seen:
         part = "" if articles == slice(None) else f" among those that are read, {_range(articles)}"
-        raise ValueError(f"{name} has no questions in its {count(len(found), 'article')}{part}")
+        raise ValueError(f"{name} has no questions in its {plural(len(found), 'article')}{part}")
 
 
 def _range(articles: slice) -> str:
@@ -101,15 +98,17 @@ def _range(articles: slice) -> str:
 def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
     passage = Passage.of(paragraph.text("context"))
     if not passage.tokens:
-        raise paragraph.error("context", f"{quoted(passage.text)} has no tokens")
+        raise paragraph.error("context", f"{first_token(passage.text)} has no tokens")
     for entry in paragraph.list_of_fields("qas"):
         identity, text = entry.text("id"), entry.text("question")
         tokens = tokenize(text)
         if not tokens:
-            raise entry.error("question", f"{quoted(text)}, of question {quoted(identity)}, has no tokens")
+            raise entry.error("question", f"{first_token(text)}, of question {first_token(identity)}, has no tokens")
         answers = entry.list_of_fields("answers")
         if not answers:
-            reason = f"question {quoted(identity)} has none; SQuAD 2.0's questions without answers are not supported"
+            reason = (
+                f"question {first_token(identity)} has none; SQuAD 2.0's questions without answers are not supported"
+            )
             raise entry.error("answers", reason)
         found = [_answer(answer, passage, question=identity) for answer in answers]
         yield Question(identity, tokens, passage, found, article)
@@ -120,8 +119,8 @@ def _answer(entry: Fields, passage: Passage, *, question: str) -> Answer:
     end = start + len(text)
     if not text or end > len(passage.text):
         where = f"character {start}, outside of its context of {len(passage.text)} characters"
-        raise entry.error("text", f"is {quoted(text)}, at {where} (question {quoted(question)})")
+        raise entry.error("text", f"is {first_token(text)}, at {where} (question {first_token(question)})")
     if passage.text[start:end] != text:
-        there = f"at character {start} the context has {quoted(passage.text[start:end])}"
-        raise entry.error("text", f"is {quoted(text)}, but {there} (question {quoted(question)})")
+        there = f"at character {start} the context has {first_token(passage.text[start:end])}"
+        raise entry.error("text", f"is {first_token(text)}, but {there} (question {first_token(question)})")
     return Answer(text, start, passage.covering_tokens(start, end))

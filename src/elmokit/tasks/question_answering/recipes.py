@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _ELMO = ElmoInput(
     position="both",  # Peters et al. (2018), appendix

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.answers import score_answers
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.tasks.config import Splits
 from elmokit.tasks.question_answering.reader import Passage, Question, read_questions
 from elmokit.tasks.question_answering.recipes import RECIPES, QuestionAnsweringConfig
@@ -16,9 +18,6 @@ from elmokit.tasks.task import Prediction, Reading, Task, check_folder, shortene
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.question_answering.model import FoundAnswer
     from elmokit.tasks.task_model import TaskModel
@@ -102,7 +101,7 @@ def from_text(line: str) -> Question:
     """Read a line of question, tab and passage."""
     cells = line.split("\t")
     if len(cells) != 2:
-        raise ValueError(f"{quoted(line)} has {len(cells) - 1} tabs; expected a question, a tab and a passage")
+        raise ValueError(f"{first_token(line)} has {len(cells) - 1} tabs; expected a question, a tab and a passage")
     return from_json({"question": cells[0], "context": cells[1]})
 
 
@@ -112,7 +111,7 @@ def from_json(fields: Mapping[str, Any]) -> Question:
     text, context = question.text("question"), question.text("context")
     tokens, passage = tokenize(text), Passage.of(context)
     if not tokens or not passage.tokens:
-        raise ValueError(f"question {quoted(text)}, context {quoted(context)}: one of them has no tokens")
+        raise ValueError(f"question {first_token(text)}, context {first_token(context)}: one of them has no tokens")
     identity = question.text("id") if "id" in question else ""
     return Question(identity, tokens, passage, [])
 

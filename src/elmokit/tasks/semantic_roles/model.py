@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -10,12 +11,10 @@ from torch.nn import functional
 
 from elmokit.layers.tasks.crf import bio_transitions, viterbi
 from elmokit.layers.tasks.recurrent import AlternatingHighwayLSTM, VariationalDropout
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.tasks.task_model import Labels, TaskModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Bool, Float, Int
 
     from elmokit.tasks.inputs import TokenInputs
@@ -80,7 +79,7 @@ def _is_predicate(examples: Sequence[PredicateInSentence], mask: Bool[Tensor, "B
     for row, example in enumerate(examples):
         if example.predicate is None or not 0 <= example.predicate < len(example.tokens):
             raise ValueError(
-                f"{quoted(' '.join(example.tokens))}: the predicate is token {example.predicate}; expected "
+                f"{first_token(' '.join(example.tokens))}: the predicate is token {example.predicate}; expected "
                 f"0 to {len(example.tokens) - 1}"
             )
         flags[row, example.predicate] = 1

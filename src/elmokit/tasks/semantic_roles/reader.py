@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.roles import tags_from_props
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.text.corpora import conll2012
 from elmokit.text.corpora.cells import UnlabelledError, plain_token
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _NONE = "-"
 
@@ -111,7 +108,7 @@ def _props(sentence: ColumnSentence) -> tuple[list[tuple[int, str]], list[list[s
     last = next((index for index in reversed(range(1, len(columns))) if any("*" not in c for c in columns[index])), 0)
     if last == 0:
         kind = UnlabelledError if sentence.num_columns == 1 else ValueError
-        raise kind(f"{sentence.line(0)}: {quoted(' '.join(sentence.rows[0]))} has no column of predicates")
+        raise kind(f"{sentence.line(0)}: {first_token(' '.join(sentence.rows[0]))} has no column of predicates")
     lemmas = [(row, cell) for row, cell in enumerate(columns[last]) if cell != _NONE]
     props = columns[last + 1 :]
     if len(lemmas) != len(props):

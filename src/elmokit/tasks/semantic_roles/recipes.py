@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from elmokit.tasks.config import ElmoInput, InputConfig, TaskConfig, TrainingConfig, check_bounds, until_converged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 MAX_LAYERS = 64
 _ELMO = ElmoInput(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.roles import arguments_from_tags, props_from_tags, score_roles
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.tasks.semantic_roles.reader import (
     Lemma,
     PredicateInSentence,
@@ -32,9 +34,6 @@ from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from elmokit.tasks.inputs import TokenInputs
     from elmokit.tasks.task_model import TaskModel
     from elmokit.tasks.text_spans import TextSpan
@@ -123,8 +122,8 @@ def from_text(line: str) -> PredicateInSentence:
     predicate, second_mark, after = rest.partition(_MARK)
     if not second_mark or len(predicate.split()) != 1 or _MARK in after:
         raise ValueError(
-            f"{quoted(line)} marks no predicate; expected one word between asterisks, as in 'The cat *sat* down .' "
-            "(give a text that contains asterisks as JSON)"
+            f"{first_token(line)} marks no predicate; expected one word between asterisks, as in 'The cat *sat* down "
+            ".' (give a text that contains asterisks as JSON)"
         )
     text = before + predicate + after
     tokens = tokenize(text)
@@ -133,7 +132,7 @@ def from_text(line: str) -> PredicateInSentence:
     offsets = token_offsets(text, tokens)
     index = next((index for index, (first, end) in enumerate(offsets) if end > start and first < stop), None)
     if index is None:
-        raise ValueError(f"{quoted(line)}: there is no token between the asterisks")
+        raise ValueError(f"{first_token(line)}: there is no token between the asterisks")
     return PredicateInSentence(tokens, index, [], text=text)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,12 +13,10 @@ from elmokit.layers.masks import masked_max, masked_mean, masked_min
 from elmokit.layers.tasks.attention import SelfAttentivePooling, biattention
 from elmokit.layers.tasks.dense import Maxout
 from elmokit.layers.tasks.recurrent import BiLSTM
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.tasks.task_model import LabelPrediction, Labels, TaskModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Bool, Float
 
     from elmokit.tasks.inputs import EncodedTokens, TokenInputs
@@ -121,7 +120,7 @@ def new_network(config: SentimentConfig, *, input_dim: int, output_dim: int, num
 
 
 def _described(text: LabelledText) -> str:
-    return quoted(" ".join(text.tokens))
+    return first_token(" ".join(text.tokens))
 
 
 class _Filters(nn.Module):

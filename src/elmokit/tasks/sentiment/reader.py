@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from elmokit.files.lines import read_lines
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import plain_token
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
 
 FIVE_CLASSES = ("very negative", "negative", "neutral", "positive", "very positive")
 TWO_CLASSES = ("negative", "positive")
@@ -83,7 +80,7 @@ def read_labelled_texts(
         text, label = row.cells
         if not label or (labels is not None and label not in labels):
             known = "one" if labels is None else ", ".join(sorted(labels))
-            raise ValueError(f"{row.where}: the label is {quoted(label)}; expected {known}")
+            raise ValueError(f"{row.where}: the label is {first_token(label)}; expected {known}")
         yield LabelledText(tokenize(text), label)
 
 
@@ -100,29 +97,31 @@ def _nodes(line: str, *, line_name: str) -> list[tuple[int, list[str]]]:
     for piece in _PIECE.finditer(line):
         where = f"{line_name}, character {piece.start() + 1}"
         if (before, piece.lastgroup) in _NOT_IN_A_TREE:
-            raise ValueError(f"{where}: {quoted(line[piece.start() :])}; expected a word in brackets of its own")
+            raise ValueError(f"{where}: {first_token(line[piece.start() :])}; expected a word in brackets of its own")
         before = piece.lastgroup
         if piece["label"] is not None:
             if nodes and not opened:
                 raise ValueError(
-                    f"{where}: {quoted(line[piece.start() :])} follows the tree; expected one tree per line"
+                    f"{where}: {first_token(line[piece.start() :])} follows the tree; expected one tree per line"
                 )
             opened.append((_label(piece["label"], where=where), len(tokens), piece.start()))
         elif not opened:
-            raise ValueError(f"{where}: {quoted(line[piece.start() :])} is outside the brackets")
+            raise ValueError(f"{where}: {first_token(line[piece.start() :])} is outside the brackets")
         elif piece["word"] is not None:
             tokens.append(plain_token(piece["word"]))
         else:
             label, first, start = opened.pop()
             if first == len(tokens):
-                raise ValueError(f"{where}: {quoted(line[start : piece.end()])} has no word")
+                raise ValueError(f"{where}: {first_token(line[start : piece.end()])} has no word")
             nodes.append((label, tokens[first:]))
     if opened:
-        raise ValueError(f"{line_name}, character {opened[-1][2] + 1}: {quoted(line[opened[-1][2] :])} is never closed")
+        raise ValueError(
+            f"{line_name}, character {opened[-1][2] + 1}: {first_token(line[opened[-1][2] :])} is never closed"
+        )
     return nodes[::-1]
 
 
 def _label(text: str, *, where: str) -> int:
     if text not in ("0", "1", "2", "3", "4"):
-        raise ValueError(f"{where}: the label is {quoted(text)}; expected 0 (very negative) to 4 (very positive)")
+        raise ValueError(f"{where}: the label is {first_token(text)}; expected 0 (very negative) to 4 (very positive)")
     return int(text)

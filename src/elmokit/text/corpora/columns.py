@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from elmokit.files.lines import split_tokens
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import refuse_json
 
 
@@ -57,10 +57,11 @@ def column_sentences(
             rows, document = [], document + bool(cells)
             continue
         if "" in cells:
-            raise ValueError(f"{name}, line {number}: column {cells.index('') + 1} is empty in {quoted(line)}")
+            raise ValueError(f"{name}, line {number}: column {cells.index('') + 1} is empty in {first_token(line)}")
         if rows and len(cells) != len(rows[0]):
             raise ValueError(
-                f"{name}, line {number}: {len(cells)} columns, but {len(rows[0])} in the lines above: {quoted(line)}"
+                f"{name}, line {number}: {len(cells)} columns, but {len(rows[0])} in the lines above: "
+                f"{first_token(line)}"
             )
         rows.append(cells)
     if rows:

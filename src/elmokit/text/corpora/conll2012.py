@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import plain_token, refuse_json
 from elmokit.text.corpora.columns import ColumnSentence, column_sentences
 
@@ -43,7 +43,7 @@ def read_conll2012(lines: Iterable[str], *, name: str) -> Iterator[Document]:
                 raise ValueError(f"{name}, line {number}: a document begins, but the one of line {begin} has not ended")
             head = _HEAD.fullmatch(line)
             if head is None:
-                raise ValueError(f"{name}, line {number}: {quoted(line)}; expected '{BEGIN} (NAME); part 000'")
+                raise ValueError(f"{name}, line {number}: {first_token(line)}; expected '{BEGIN} (NAME); part 000'")
             begin, body = number, []
         elif head is not None and line.startswith(_END):
             yield _document(head, body, name=name, begin=begin)
@@ -53,10 +53,12 @@ def read_conll2012(lines: Iterable[str], *, name: str) -> Iterator[Document]:
         elif line.strip():
             refuse_json(line, where=f"{name}, line {number}", expected=f"'{BEGIN} (NAME); part 000' and columns")
             raise ValueError(
-                f"{name}, line {number}: {quoted(line)} is outside a document; expected '{BEGIN} (NAME); part 000'"
+                f"{name}, line {number}: {first_token(line)} is outside a document; expected '{BEGIN} (NAME); part 000'"
             )
     if head is not None:
-        raise ValueError(f"{name}, line {begin}: document {quoted(head['name'])} has no '{_END}' up to line {number}")
+        raise ValueError(
+            f"{name}, line {begin}: document {first_token(head['name'])} has no '{_END}' up to line {number}"
+        )
     if begin == 0:
         raise ValueError(f"{name} has no document; expected '{BEGIN} (NAME); part 000' and columns below it")
 
@@ -90,7 +92,7 @@ def coreference_column(sentence: ColumnSentence) -> list[str]:
 def _document(head: re.Match[str], body: list[str], *, name: str, begin: int) -> Document:
     sentences = list(column_sentences(body, name=name, first_line=begin + 1))
     if not sentences:
-        raise ValueError(f"{name}, line {begin}: document {quoted(head['name'])} is empty")
+        raise ValueError(f"{name}, line {begin}: document {first_token(head['name'])} is empty")
     for sentence in sentences:
         _check(sentence)
     return Document(name=head["name"], part=int(head["part"] or 0), sentences=sentences)
@@ -100,7 +102,7 @@ def _check(sentence: ColumnSentence) -> None:
     if sentence.num_columns <= _FIRST_ROLE:
         raise ValueError(
             f"{sentence.line(0)}: {sentence.num_columns} columns; CoNLL-2012 has {_FIRST_ROLE}, then one per "
-            f"predicate and a last one for coreference: {quoted(' '.join(sentence.rows[0]))}"
+            f"predicate and a last one for coreference: {first_token(' '.join(sentence.rows[0]))}"
         )
     for row, cells in enumerate(sentence.rows):
         if cells[_WORD] == _WITHOUT_WORD:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 
 _COMMENT = "##"
 _FIRST_COMMENTS = ("## 토큰, 레이블 구분자", "## klue-ner")
@@ -44,7 +44,7 @@ def tagged_characters(lines: Iterable[str], *, name: str) -> Iterator[TaggedChar
         if line and not line.startswith(_COMMENT):
             character, tab, tag = line.partition("\t")
             if not tab or len(character) != 1 or not tag.strip():
-                raise ValueError(f"{name}, line {number}: {quoted(line)}; expected a character, a tab and its tag")
+                raise ValueError(f"{name}, line {number}: {first_token(line)}; expected a character, a tab and its tag")
             characters.append(character)
             tags.append(tag.strip())
         elif characters:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import UnlabelledError, refuse_json
 
 
@@ -39,7 +39,7 @@ def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[st
         if len(cells) != len(header):
             raise ValueError(
                 f"{name}, line {number}: {len(cells)} tab-separated columns, but {len(header)} in the header: "
-                f"{quoted(line)}"
+                f"{first_token(line)}"
             )
         num_rows += 1
         yield TableRow(f"{name}, line {number}", [cells[position].strip(" ") for position in positions])
@@ -53,6 +53,6 @@ def _positions(header: list[str], columns: Sequence[Sequence[str]], *, where: st
         found = [header.index(name) for name in names if name in header]
         if not found:
             kind = UnlabelledError if positions and len(positions) == len(columns) - 1 else ValueError
-            raise kind(f"{where}: the header has no column {' or '.join(names)}: {quoted(chr(9).join(header))}")
+            raise kind(f"{where}: the header has no column {' or '.join(names)}: {first_token(chr(9).join(header))}")
         positions.append(found[0])
     return positions

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import shutil
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -30,8 +31,6 @@ from elmokit.vectors.jobs.sources import ColumnSource, open_source, read_once
 from elmokit.vectors.reader import Texts, tokens_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-
     import numpy as np
     from jaxtyping import Float32
 

@@ -7,6 +7,7 @@ continues where it stopped, whoever did it. `integrations/ray_data.py` gives the
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,8 +24,6 @@ from elmokit.vectors.jobs.sources import ColumnSource
 from elmokit.vectors.reader import FlatVectors, Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Float32
 
     from elmokit.elmo.elmo import Elmo

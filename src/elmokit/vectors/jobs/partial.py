@@ -11,20 +11,19 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from elmokit.files.json_fields import Fields, parse_json_object
-from elmokit.system.messages import FormatError, listed
+from elmokit.system.messages import FormatError, join_names
 from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from jaxtyping import Float32
 
     from elmokit.vectors.jobs.sources import Block, Sentence
@@ -119,7 +118,7 @@ class PartialVectors:
         if self.folder.exists():
             if strange := {path.name for path in self.folder.iterdir()} - set(_NAMES):
                 raise ValueError(
-                    f"{self.folder} holds {listed(sorted(strange))}, which a job of this elmokit does not write; "
+                    f"{self.folder} holds {join_names(sorted(strange))}, which a job of this elmokit does not write; "
                     "delete the folder to start over"
                 )
             self.remove()

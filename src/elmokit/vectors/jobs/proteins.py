@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ from elmokit.files.lines import read_lines, shown_name
 from elmokit.vectors.jobs.embed_file import EmbeddedFile, Job, encoded, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import numpy as np
     from jaxtyping import Float32
 

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, Any, Protocol
 
 from elmokit.files.lines import MAX_LINE_BYTES, read_lines, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
 
 COLUMNS = ("tokens", "text")
 """The columns that are read if none is named: the first of these that is there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from elmokit.analysis.homonyms import read_recorded
@@ -18,8 +19,6 @@ from elmokit.web.demo.terminal import describe, extent, shows_colours
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from elmokit.analysis.polysemes import Language
     from elmokit.analysis.sense_study import SenseStudy
 

@@ -5,6 +5,7 @@ It has a scatter of the occurrences of each close-up's word, and the measured ra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,6 @@ import numpy as np
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from elmokit.analysis.polysemy import SenseRates
     from elmokit.analysis.sense_study import Plane, SenseStudy
 

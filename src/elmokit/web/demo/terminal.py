@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, TextIO
 
@@ -14,8 +15,6 @@ from elmokit.analysis.polysemy import num_triples
 from elmokit.system.markdown import columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from numpy.typing import NDArray
 
     from elmokit.analysis.homonyms import Recorded

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,15 +15,12 @@ import numpy as np
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import chance, nearest_hits, occurrence_vectors
 from elmokit.files.lines import read_lines, split_tokens
-from elmokit.system.messages import quoted
+from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import whole_number
 from elmokit.text.tokenizer import tokenize
 from elmokit.web.explore.planes import umap_planes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from jaxtyping import Float, Float32, Int8
     from numpy.typing import NDArray
 
@@ -98,7 +97,7 @@ def _labels(columns: list[str], tokens: list[str], where: str, *, raw_text: bool
         index = whole_number(column)
         if index is None or index >= len(tokens) or not label:
             expected = f"expected an index from 0 to {len(tokens) - 1}, and a label"
-            raise ValueError(f"{where}: {quoted(column)} with the label {quoted(label)}; {expected}")
+            raise ValueError(f"{where}: {first_token(column)} with the label {first_token(label)}; {expected}")
         pairs.append((index, label))
     return pairs
 

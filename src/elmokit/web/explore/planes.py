@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,6 @@ import numpy as np
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from jaxtyping import Float32
 
 NUM_NEIGHBOURS = 15

@@ -6,14 +6,14 @@ import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedReader, BytesIO
+from pathlib import Path
+from socket import socket
 from typing import TYPE_CHECKING, AnyStr, BinaryIO
 
 from elmokit.web.explore.site import CONTENT_SECURITY_POLICY
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
-    from socket import socket
 
     from _typeshed import SupportsRead, SupportsWrite
 

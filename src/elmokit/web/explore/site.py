@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,9 +23,6 @@ from elmokit.web.explore.presets import presets
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from elmokit.analysis.polysemes import Language
     from elmokit.formats.weights import StoredBiLM
 

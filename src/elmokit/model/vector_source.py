@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from jaxtyping import Float
     from torch import Tensor
 
 
-class FrozenLayers(Protocol):
+class VectorSource(Protocol):
     """Sentences -> layers (L,B,T,E) in float32 on the CPU, zero at padding, always the same for the same sentence.
 
     `vectors/` has two implementations: cached activations of a frozen biLM, and vectors from another system.

@@ -7,7 +7,7 @@ import statistics
 
 import pytest
 
-from elmokit.metrics.interval import Interval, paired_bootstrap, paired_t
+from elmokit.metrics.statistics import Interval, Statistic, paired_bootstrap, paired_t
 
 
 def accuracy(sums: tuple[float, ...]) -> float:
@@ -85,3 +85,14 @@ def test_many_seeds_have_it_too(number: int, quantile: float):
     assert interval is not None
     error = statistics.stdev(differences) / math.sqrt(number)
     assert (interval.high - interval.estimate) / error == pytest.approx(quantile, abs=5e-5)
+
+
+def test_mean_and_deviation_are_those_of_a_sample():
+    statistic = Statistic((80.0, 82.0, 84.0))
+    assert (statistic.mean, statistic.deviation) == (82.0, 2.0)
+    assert str(statistic) == "82.00 ± 2.00"
+
+
+def test_one_value_has_no_deviation():
+    assert Statistic((80.0,)).deviation is None
+    assert str(Statistic((80.0,))) == "80.00"

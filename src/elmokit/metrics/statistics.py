@@ -1,4 +1,4 @@
-"""Intervals of the difference between two systems: paired bootstrap over test items, or Student's t over seeds.
+"""Scores of several runs, and intervals of differences: paired bootstrap over test items, or Student's t over seeds.
 
 The bootstrap is that of Efron and Tibshirani (1993), used for language systems by Koehn (2004): test items are drawn
 with replacement, the same ones for both systems, and the interval holds the middle of the differences.
@@ -25,6 +25,26 @@ _T_QUANTILES = (
     *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
 )
 """The 97.5 % quantiles of Student's t for 1 to 20 degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """The values of a number over runs with different seeds."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.values)
+
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation of a sample (n - 1); None for a single value."""
+        return statistics.stdev(self.values) if len(self.values) > 1 else None
+
+    def __str__(self) -> str:
+        """Mean and deviation, such as `82.00 ± 2.00`."""
+        return f"{self.mean:.2f}" + ("" if self.deviation is None else f" ± {self.deviation:.2f}")
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from elmokit.tasks.reading import task_sentences
 from elmokit.tasks.run_folder import read_record
 from elmokit.tasks.saved import load_task
 from elmokit.tasks.train import resume_task, train
+from elmokit.vectors.file_vector_source import FileVectorSource
 from elmokit.vectors.save_vectors import save_vectors
-from elmokit.vectors.vector_file_layers import StoredLayers
 from task_inputs import new_inputs
 
 SENTENCES = [["the", "cat", "sat"], ["밥"], ["the", "dog"]]
@@ -32,7 +32,7 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_a_batch_has_the_vectors_that_were_saved_and_zeros_at_padding(saved: Path):
-    source = StoredLayers(saved)
+    source = FileVectorSource(saved)
     assert (source.num_layers, source.dim) == (3, 4)
     batch = source([SENTENCES[2], [], SENTENCES[0]])
     assert batch.shape == (3, 3, 3, 4) and batch.dtype == torch.float32
@@ -43,17 +43,17 @@ def test_a_batch_has_the_vectors_that_were_saved_and_zeros_at_padding(saved: Pat
 
 def test_one_layer_needs_no_axis(tmp_path: Path):
     save_vectors(tmp_path / "v.npy", SENTENCES, [random_layers(len(one), 4) for one in SENTENCES])
-    source = StoredLayers(tmp_path / "v.npy")
+    source = FileVectorSource(tmp_path / "v.npy")
     assert (source.num_layers, source.dim) == (1, 4)
     np.testing.assert_array_equal(source(SENTENCES[:1])[0, 0], random_layers(3, 4))
 
 
 def test_the_fingerprint_follows_what_the_files_hold(saved: Path):
-    before = StoredLayers(saved).fingerprint()
-    assert StoredLayers(saved).fingerprint() == before
+    before = FileVectorSource(saved).fingerprint()
+    assert FileVectorSource(saved).fingerprint() == before
     sentences = saved.with_suffix(".txt")
     sentences.write_text(sentences.read_text().replace("dog", "cow"))
-    assert StoredLayers(saved).fingerprint() != before
+    assert FileVectorSource(saved).fingerprint() != before
 
 
 def test_elmo_out_of_a_file_is_elmo(tiny_bilms: tuple[Path, Path], tmp_path: Path):
@@ -148,14 +148,14 @@ def claims_too_much(path: Path) -> None:
 def test_files_that_do_not_fit_together_are_refused(saved: Path, spoil: Callable[[Path], None], message: str):
     spoil(saved)
     with pytest.raises(ValueError, match=message):
-        StoredLayers(saved)
+        FileVectorSource(saved)
 
 
 def test_what_is_not_finite_is_named(saved: Path):
     vectors = np.load(saved)
     vectors[3] = np.nan
     np.save(saved, vectors)
-    source = StoredLayers(saved)
+    source = FileVectorSource(saved)
     source(SENTENCES[:1])
     with pytest.raises(ValueError, match="vectors of '밥' are not finite"):
         source(SENTENCES)
@@ -164,10 +164,10 @@ def test_what_is_not_finite_is_named(saved: Path):
 def test_a_file_that_is_not_there_is_named(saved: Path):
     saved.with_suffix(".txt").unlink()
     with pytest.raises(FileNotFoundError, match="v.txt: there is no such file; it has to hold the sentences of v.npy"):
-        StoredLayers(saved)
+        FileVectorSource(saved)
     saved.with_suffix(".offsets.npy").unlink()
     with pytest.raises(FileNotFoundError, match="v.offsets.npy: there is no such file; expected where each sentence"):
-        StoredLayers(saved)
+        FileVectorSource(saved)
 
 
 def test_vectors_cannot_be_trained(saved: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,11 @@ from elmokit.text.word_vectors import read_word_vectors, word_vector_dim
 from elmokit.vectors.padded import padded_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from jaxtyping import Float, Float32
     from torch import Tensor
 
 
-class StaticLayers:
+class WordVectorSource:
     """Sentences -> one layer (1,B,T,E) of word vectors from a file.
 
     A word that the file lacks has the vector of its lower-case form; if the file lacks that too, it is zero. Raises

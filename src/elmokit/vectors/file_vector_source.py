@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,14 +14,11 @@ from elmokit.vectors.files import load_vectors
 from elmokit.vectors.padded import padded_layers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from jaxtyping import Float
     from torch import Tensor
 
 
-class StoredLayers:
+class FileVectorSource:
     """Sentences of tokens -> layers (L,B,T,E) that training does not change, from a file of vectors.
 
     `NAME.txt` next to the file has the sentences. Raises FileNotFoundError if one of the files is missing, and
@@ -41,9 +40,9 @@ class StoredLayers:
         for number, sentence in enumerate(sentences):
             self._numbers.setdefault(tuple(sentence), number)
 
-    def __reduce__(self) -> tuple[type[StoredLayers], tuple[Path]]:
+    def __reduce__(self) -> tuple[type[FileVectorSource], tuple[Path]]:
         """A copy opens the file anew."""
-        return StoredLayers, (self.path,)
+        return FileVectorSource, (self.path,)
 
     def add(self, sentences: Iterable[Sequence[str]]) -> None:
         """Check that the file has all the sentences. Raises ValueError, with the first missing one, if it does not."""

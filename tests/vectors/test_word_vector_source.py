@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from elmokit.vectors.static_layers import StaticLayers
+from elmokit.vectors.word_vector_source import WordVectorSource
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def vectors(tmp_path: Path) -> Path:
 
 
 def test_a_word_has_its_vector_or_that_of_its_lower_case_form_or_zeros(vectors: Path):
-    layers = StaticLayers(vectors)
+    layers = WordVectorSource(vectors)
     assert (layers.num_layers, layers.dim) == (1, 2)
     batch = layers([["The", "Bank", "of"], ["bank"], []])
     expected = torch.tensor([[[1.0, 0], [3, 3], [0, 0]], [[0, 2], [0, 0], [0, 0]], [[0, 0], [0, 0], [0, 0]]])
@@ -26,7 +26,7 @@ def test_a_word_has_its_vector_or_that_of_its_lower_case_form_or_zeros(vectors: 
 
 
 def test_words_are_read_once(vectors: Path):
-    layers = StaticLayers(vectors)
+    layers = WordVectorSource(vectors)
     layers.add([["the", "river"]])
     vectors.unlink()
     assert torch.equal(layers([["river", "the"]])[0, 0], torch.tensor([[0.0, 0], [1, 0]]))
@@ -35,7 +35,7 @@ def test_words_are_read_once(vectors: Path):
 def test_the_fingerprint_is_of_the_contents(vectors: Path, tmp_path: Path):
     copy = tmp_path / "copy.txt"
     copy.write_bytes(vectors.read_bytes())
-    before = StaticLayers(vectors).fingerprint()
-    assert StaticLayers(copy).fingerprint() == before
+    before = WordVectorSource(vectors).fingerprint()
+    assert WordVectorSource(copy).fingerprint() == before
     copy.write_text("the 1 0\n")
-    assert StaticLayers(copy).fingerprint() != before
+    assert WordVectorSource(copy).fingerprint() != before
