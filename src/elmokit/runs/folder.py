@@ -46,8 +46,14 @@ def new_run(
     _check_can_be_written(run_dir)
     with lock(run_dir):
         _check_is_free(run_dir, remains=remains, resume_with=resume_with or f"--resume {quote(str(run_dir))}")
+        files = tuple(files)
         _check_replaces_nothing(run_dir, files)
-        yield
+        try:
+            yield
+        except BaseException:
+            if not any((run_dir / name).exists() for name in (CONFIG_NAME, *files)):  # as on a full disk
+                (run_dir / STARTING_NAME).unlink(missing_ok=True)
+            raise
 
 
 def start_writing(run_dir: Path) -> None:
