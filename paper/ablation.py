@@ -107,7 +107,9 @@ class Ablation:
     def reproduction(self) -> Reproduction:
         """The record for the list of reproductions."""
         reads = "runs of `elmokit train` of its arms"
-        return Reproduction(self.name, self.paper, reads, self.rows, self.details, plan=self.plan, model=self.model)
+        return Reproduction(
+            self.name, self.paper, self.rows, self.details, plan=self.plan, model=self.model, reads=reads
+        )
 
     @property
     def _where(self) -> str:

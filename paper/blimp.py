@@ -147,7 +147,6 @@ def _sums(paradigms: Iterable[dict[str, Accuracy]]) -> dict[str, Accuracy]:
 REPRODUCTION = Reproduction(
     name=NAME,
     paper=BLIMP,
-    reads="results of `python -m paper blimp`",
     measure=our_rows,
     details=our_tables,
     compute=compute,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+WHERE_DATA_ARE = "CONTRIBUTING.md (Data) says where each data set has to be, docs/tasks.md (Data) where it comes from"
 GLOVE = "glove.6B.50d.100k.txt.gz"
 
 

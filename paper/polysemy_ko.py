@@ -98,7 +98,6 @@ def _count(name: str, data: str) -> str | None:
 REPRODUCTION = Reproduction(
     name=NAME,
     paper=POLYSEMY_KO,
-    reads="results of `python -m paper polysemy-ko`",
     measure=our_rows,
     compute=compute,
 )

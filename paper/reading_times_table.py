@@ -59,7 +59,6 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
 REPRODUCTION = Reproduction(
     name=NAME,
     paper=READING_TIMES,
-    reads="results of `python -m paper reading-times`",
     measure=our_rows,
     compute=compute,
 )

@@ -84,8 +84,10 @@ class Evidence:
 def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = DEFAULT_MODEL, seeds: int | None = None) -> Setup:
     """The setup of a plan. seeds: their number, from 0; None stands for that of the scale.
 
-    Raises FileNotFoundError for a model that is not there.
+    Raises ValueError for less than one, and FileNotFoundError for a model that is not there.
     """
+    if seeds is not None and seeds < 1:
+        raise ValueError(f"{seeds} seeds; expected at least 1")
     found = SCALES[scale]
     fingerprint = Elmo.from_pretrained(model).fingerprint()[:FINGERPRINT_DIGITS]
     return Setup(found, data_dir, model, fingerprint, tuple(range(found.seeds if seeds is None else seeds)))

@@ -160,7 +160,6 @@ def details(evidence: Evidence) -> list[OurTable]:
 REPRODUCTION = Reproduction(
     name=NAME,
     paper=TABLE,
-    reads="results of `python -m paper senses-supervised`",
     measure=our_rows,
     details=details,
     compute=compute,

@@ -150,7 +150,6 @@ def details(evidence: Evidence) -> list[OurTable]:
 REPRODUCTION = Reproduction(
     name=NAME,
     paper=TABLE_4,
-    reads="results of `python -m paper table4`",
     measure=our_rows,
     details=details,
     compute=compute,

@@ -136,7 +136,6 @@ def details(evidence: Evidence) -> list[OurTable]:
 REPRODUCTION = Reproduction(
     name=NAME,
     paper=TABLE_5,
-    reads="results of `python -m paper table5`",
     measure=our_rows,
     details=details,
     compute=compute,

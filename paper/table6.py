@@ -116,7 +116,6 @@ def _reproduction(name: str, paper: PaperTable) -> Reproduction:
     return Reproduction(
         name=name,
         paper=paper,
-        reads=f"results of `python -m paper {name}`",
         measure=partial(our_rows, name=name),
         details=partial(details, name=name),
         compute=partial(compute, name=name),

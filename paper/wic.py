@@ -84,7 +84,6 @@ def _reproduction(name: str, paper: PaperTable, compute: Callable[[Request], lis
     return Reproduction(
         name=name,
         paper=paper,
-        reads=f"results of `python -m paper {name}`",
         measure=partial(pair_rows, name=name),
         details=partial(pair_details, name=name),
         compute=compute,
