@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.cli.main import main as run_verb
 from paper.comparators.commands import VERBS as COMPARATOR_VERBS
+from paper.reproduction import REPRODUCTIONS, Reproduction, Request, find_reproduction, results_of
 
 if TYPE_CHECKING:
     import argparse
@@ -31,8 +32,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
-    from paper.reproduction import REPRODUCTIONS
-
     parser.add_argument(
         "names",
         nargs="+",
@@ -65,40 +64,36 @@ def _tables(arguments: argparse.Namespace) -> None:
     """Write tables and figures of a paper with our numbers next to the printed ones; compute what runs do not give."""
     from elmokit.report.pages import check_folder
     from paper.page import write_reproduction
-    from paper.reproduction import Request, find_reproduction, results_of
+    from paper.runs import read_evidence
 
-    names, paths = _names_and_paths(arguments.names)
+    tables, given = _tables_and_paths(arguments.names)
     check_folder(arguments.output)  # before hours of computing
-    for name in names:
-        found = find_reproduction(name)
-        if found.plan is not None:
-            setup = _setup(arguments, name, next(iter(arguments.model), None))
-            sources = paths or [arguments.results or RUNS]
+    for table in tables:
+        if table.compute is None:
+            paths = given or [arguments.results or RUNS]
         else:
-            setup = _setup(arguments, name, None)
-            results = _results_dir(arguments, name, alone=len(names) == 1)
-            request = Request(arguments.data, results, tuple(arguments.model), arguments.word_vectors)
-            sources = results_of(found, paths, request)
-        command = shlex.join(["python", "-m", "paper", name, *map(str, sources), "-o", str(arguments.output)])
-        print(write_reproduction(found, sources, arguments.output, setup=setup, command=command))
+            folder = arguments.results or Path("runs")
+            alone = arguments.results is not None and len(tables) == 1
+            request = Request(
+                arguments.data,
+                folder if alone else folder / table.name,
+                tuple(arguments.model),
+                arguments.word_vectors,
+            )
+            paths = results_of(table, given, request)
+        model = arguments.model[0] if arguments.model and table.plan is not None else table.model
+        evidence = read_evidence(_setup(arguments, model), paths)
+        command = shlex.join(["python", "-m", "paper", table.name, *map(str, paths), "-o", str(arguments.output)])
+        print(write_reproduction(table, evidence, arguments.output, command=command))
 
 
-def _names_and_paths(given: Sequence[str]) -> tuple[list[str], list[Path]]:
+def _tables_and_paths(given: Sequence[str]) -> tuple[list[Reproduction], list[Path]]:
     """Names of tables, of which there is at least one, come first; the rest are paths."""
-    from paper.reproduction import REPRODUCTIONS, find_reproduction
-
-    if given[0] == "all":
-        return list(REPRODUCTIONS), [Path(path) for path in given[1:]]
-    names = [find_reproduction(given[0]).name]
-    while len(names) < len(given) and given[len(names)] in REPRODUCTIONS:
-        names.append(given[len(names)])
-    return names, [Path(path) for path in given[len(names) :]]
-
-
-def _results_dir(arguments: argparse.Namespace, name: str, *, alone: bool) -> Path:
-    if arguments.results is None:
-        return Path("runs") / name
-    return arguments.results if alone else arguments.results / name
+    names = list(REPRODUCTIONS) if given[0] == "all" else given[:1]
+    paths = given[1:]
+    while paths and paths[0] in REPRODUCTIONS:
+        names, paths = [*names, paths[0]], paths[1:]
+    return [find_reproduction(name) for name in names], [Path(path) for path in paths]
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
@@ -134,11 +129,11 @@ def _train(arguments: argparse.Namespace) -> None:
     from elmokit.vectors.cache_folder import default_cache
     from paper.train import Training, check_data, missing_runs, plan_runs, train_for
 
-    names, paths = _names_and_paths(arguments.names)
+    tables, paths = _tables_and_paths(arguments.names)
     if paths:
         raise ValueError(f"{paths[0]}: `train` takes the names of tables alone; give runs with --finished")
     training = Training(
-        setups={name: _setup(arguments, name, arguments.model) for name in names},
+        plans=[(table, _setup(arguments, arguments.model or table.model)) for table in tables],
         runs_dir=arguments.results,
         jobs=arguments.jobs,
         cache=default_cache(),
@@ -182,12 +177,10 @@ def _add_setup(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
 
 
-def _setup(arguments: argparse.Namespace, name: str, model: str | None) -> Setup:
+def _setup(arguments: argparse.Namespace, model: str) -> Setup:
     """What the runs of a table share."""
-    from paper.reproduction import find_reproduction
     from paper.runs import make_setup
 
-    model = model or find_reproduction(name).model
     return make_setup(arguments.data, scale=arguments.scale, model=model, seeds=arguments.seeds)
 
 

@@ -10,20 +10,17 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.metrics.statistics import Statistic
 from elmokit.system.messages import find_named
+from paper.plan import PlannedRun, Setup
+from paper.printed import PaperTable
+from paper.runs import Evidence
 
-if TYPE_CHECKING:
-    from elmokit.metrics.statistics import Statistic
-    from paper.plan import PlannedRun, Setup
-    from paper.printed import PaperTable
-    from paper.runs import Evidence
-
-    Cell = Statistic | str | None
-    """A number or a text; None for what we have not measured."""
-
+Cell = Statistic | str | None
+"""A number or a text; None for what we have not measured."""
 Cells = TypeVar("Cells")
 REPRODUCTIONS = {
     "table1": "table1.REPRODUCTION",
@@ -41,7 +38,7 @@ REPRODUCTIONS = {
     "layernorm": "ablations.LAYER_NORM_REPRODUCTION",
     "dropout": "ablations.DROPOUT_REPRODUCTION",
     "blimp": "blimp.REPRODUCTION",
-    "reading-times": "reading_times_table.REPRODUCTION",
+    "reading-times": "reading_times.REPRODUCTION",
     "polysemy-ko": "polysemy_ko.REPRODUCTION",
     "wic": "wic.REPRODUCTION",
     "kobest": "wic.KOBEST_REPRODUCTION",
@@ -119,6 +116,11 @@ class Reproduction:
     def source(self) -> str:
         """What it is made from, in words."""
         return self.reads or f"results of `python -m paper {self.name}`"
+
+
+def no_rows(evidence: Evidence) -> list[OurRow]:
+    """`Reproduction.measure` of a figure, of which the paper prints no values."""
+    return []
 
 
 def find_reproduction(name: str) -> Reproduction:

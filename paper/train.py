@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
-from elmokit.runs.logged_runs import read_runs
+from elmokit.runs.logged_runs import LoggedRun, read_runs
 from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.config import with_settings
+from elmokit.tasks.config import TaskConfig, with_settings
 from elmokit.tasks.task_runs import read_task_run
 from elmokit.tasks.train import resume_task, train
 from paper.bootstrap import measure_test_items
 from paper.data_folders import WHERE_DATA_ARE
 from paper.models import make_model
-from paper.plan import cheapest_first
-from paper.reproduction import find_reproduction
+from paper.plan import PlannedRun, Setup, cheapest_first
+from paper.reproduction import Reproduction
 from paper.runs import check_settings, read_evidence
 from paper.table1 import tested
-
-if TYPE_CHECKING:
-    from elmokit.runs.logged_runs import LoggedRun
-    from elmokit.tasks.config import TaskConfig
-    from paper.plan import PlannedRun, Setup
 
 MODELS_FOLDER = "models"
 
@@ -39,8 +33,8 @@ MODELS_FOLDER = "models"
 class Training:
     """How the runs that tables need are trained."""
 
-    setups: Mapping[str, Setup]
-    """The tables by name, each with what its runs share."""
+    plans: Sequence[tuple[Reproduction, Setup]]
+    """The tables, each with what its runs share."""
     runs_dir: Path
     """The folder of the runs: finished ones are not run again, interrupted ones are resumed."""
     jobs: int = 1
@@ -62,14 +56,13 @@ class Training:
 def plan_runs(training: Training) -> list[PlannedRun]:
     """The runs that the tables and figures need, each once, the cheapest first.
 
-    Runs with another system's vectors are not trained here. Raises ValueError for an unknown name, for tables without
-    runs, and for a task of which they need no runs.
+    Runs with another system's vectors are not trained here. Raises ValueError for tables without runs, and for a task
+    of which they need none.
     """
-    plans = [(find_reproduction(name).plan, setup) for name, setup in training.setups.items()]
-    planned = [run for plan, setup in plans if plan is not None for run in plan(setup)]
+    planned = [run for table, setup in training.plans if table.plan is not None for run in table.plan(setup)]
     runs = cheapest_first(run for run in planned if run.model is None or run.model.is_made_here)
     needed = dict.fromkeys(run.task for run in runs)
-    names = ", ".join(training.setups)
+    names = ", ".join(table.name for table, _ in training.plans)
     if not needed:
         raise ValueError(f"{names}: no runs are trained for it; `python -m paper NAME` measures it")
     if unneeded := [task for task in training.tasks if task not in needed]:
@@ -109,9 +102,10 @@ def train_for(training: Training) -> None:
     missing = missing_runs(plan_runs(training), training)
     check_data(missing)
     train_planned(missing, training.runs_dir, jobs=training.jobs, cache=training.cache, device=training.device)
-    if missing and (setup := training.setups.get("table1")) is not None:
-        evidence = read_evidence(setup, [training.runs_dir, *training.finished])
-        measure_test_items(tested(evidence), training.runs_dir)
+    for table, setup in training.plans:
+        if missing and table.name == "table1":
+            evidence = read_evidence(setup, [training.runs_dir, *training.finished])
+            measure_test_items(tested(evidence), training.runs_dir)
 
 
 def train_planned(
