@@ -81,7 +81,10 @@ def _tables(arguments: argparse.Namespace) -> None:
                 arguments.word_vectors,
             )
             paths = results_of(table, given, request)
-        model = arguments.model[0] if arguments.model and table.plan is not None else table.model
+        own = arguments.model if table.plan is not None else []
+        if len(own) > 1:
+            raise ValueError(f"{len(own)} models; {table.name} is made of training runs, which take one --model")
+        model = own[0] if own else table.model
         evidence = read_evidence(_setup(arguments, model), paths)
         command = shlex.join(["python", "-m", "paper", table.name, *map(str, paths), "-o", str(arguments.output)])
         print(write_reproduction(table, evidence, arguments.output, command=command))

@@ -18,6 +18,7 @@ from paper.__main__ import main
         (["train", "table1", "--jobs", "0"], "0 jobs; expected at least 1"),
         (["train", "table1", "--seeds", "0"], "0 seeds; expected at least 1"),
         (["train", "table2", "--task", "sentimental"], "sentimental"),
+        (["table2", ".", "--model", "a", "--model", "b"], "2 models; table2 is made of training runs, which take one"),
         (["wic", ".", "--model", "mini-en"], "give either the paths of results or the models to measure, not both"),
         (
             ["table2", "--results", "none"],
