@@ -199,7 +199,8 @@ def _cache(arguments: argparse.Namespace) -> None:
     import math
     import time
 
-    from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache, default_cache
+    from elmokit.system.python import default_cache
+    from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache
 
     folder = arguments.cache or default_cache()
     if arguments.action == "clear":

@@ -123,16 +123,16 @@ class Elmo:
         device: str | torch.device | None = None,
         precision: Precision = "float32",
     ) -> Elmo:
-        """Load a model: the name of a bundled one, a folder (native, a run, or with a released pair in it), or a pair.
+        """Load a model: a name, a folder (native, a run, or with a released pair in it), or a pair.
 
-        A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`. A model on the Hugging Face Hub is
+        A published model (`"original"`; `elmokit models` lists them) is downloaded at its first use. A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`. A model on the Hugging Face Hub is
         `"hf://user/model"` or, pinned to a branch, a tag or a commit, `"hf://user/model@revision"` (extra `hub`).
         device: by default the GPU if there is one.
         precision: "float32" is exact; "auto" is also exact, with the kernel that is faster on this machine; "bfloat16"
             (float16 weights where the CPU has no bfloat16) and "int8" trade accuracy for speed, especially on few
             sentences.
         Raises FileNotFoundError when there is no such model, ValueError when a file is damaged or not a model, and
-        OSError when the Hub cannot be reached.
+        OSError when a model cannot be downloaded.
         """
         return cls(name_or_path, weights=weights, device=device, precision=precision)
 
