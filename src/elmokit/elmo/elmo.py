@@ -125,8 +125,9 @@ class Elmo:
     ) -> Elmo:
         """Load a model: a name, a folder (native, a run, or with a released pair in it), or a pair.
 
-        A published model (`"original"`; `elmokit models` lists them) is downloaded at its first use. A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`. A model on the Hugging Face Hub is
-        `"hf://user/model"` or, pinned to a branch, a tag or a commit, `"hf://user/model@revision"` (extra `hub`).
+        A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`. A published model (`"original"`; `elmokit
+        models` lists them) is downloaded at its first use. A model on the Hugging Face Hub is `"hf://user/model"` or,
+        pinned to a branch, a tag or a commit, `"hf://user/model@revision"` (extra `hub`).
         device: by default the GPU if there is one.
         precision: "float32" is exact; "auto" is also exact, with the kernel that is faster on this machine; "bfloat16"
             (float16 weights where the CPU has no bfloat16) and "int8" trade accuracy for speed, especially on few
