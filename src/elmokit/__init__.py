@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from elmokit.tasks.saved import load_task
     from elmokit.tasks.train import resume_task
     from elmokit.tasks.train import train as train_task
+    from elmokit.text.characters import batch_character_ids
     from elmokit.text.tokenizer import split_sentences, tokenize
     from elmokit.text.vocabulary import Vocabulary
     from elmokit.vectors.files import load_vectors
@@ -53,6 +54,7 @@ __all__ = [
     "Splits",
     "Vocabulary",
     "__version__",
+    "batch_character_ids",
     "convert",
     "embed_fasta",
     "embed_file",
@@ -90,6 +92,7 @@ _HOMES = {
     "SoftmaxDetails": "elmokit.layers.full_softmax:SoftmaxDetails",
     "Splits": "elmokit.tasks.config:Splits",
     "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
+    "batch_character_ids": "elmokit.text.characters:batch_character_ids",
     "convert": "elmokit.formats.convert:convert",
     "embed_fasta": "elmokit.vectors.jobs.proteins:embed_fasta",
     "embed_file": "elmokit.vectors.jobs.embed_file:embed_file",

@@ -21,7 +21,7 @@ PUBLIC = [
         "SoftmaxDetails",
         "Splits",
     ),
-    *("Vocabulary", "__version__"),
+    *("Vocabulary", "__version__", "batch_character_ids"),
     *("convert", "embed_fasta", "embed_file", "embed_with", "find_task", "finetune", "inspect", "load_task"),
     "load_vectors",
     *("perplexity", "prepare", "pretrain", "pretraining_recipe", "protein_vectors", "resume_pretraining"),
