@@ -98,7 +98,9 @@ def test_a_byte_order_mark_is_removed_at_the_start_of_a_line_unless_it_may_be_of
 @pytest.mark.parametrize("content", [b"a\rb\r", b"a\rb", b"\r\r"])
 def test_lines_that_end_as_on_old_macs_are_to_be_converted(path: Path, compress, content: bytes):
     path.write_bytes(compress(content))
-    with pytest.raises(ValueError, match=r"shard\.txt: its lines end as on old Macs; convert it, for .* tr '\\r' '\\n'"):
+    with pytest.raises(
+        ValueError, match=r"shard\.txt: its lines end as on old Macs; convert it, for .* tr '\\r' '\\n'"
+    ):
         list(read_lines(path))
 
 

@@ -78,9 +78,9 @@ def read_lines(
             raise OSError(f"{name}: reading failed after line {number}: {error.strerror or error}") from error
 
 
-def lines_and_first(path: str | os.PathLike[str]) -> tuple[Iterator[str], str]:
+def lines_and_first(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> tuple[Iterator[str], str]:
     """All lines of a file, which is read once, and the first of them that is not blank; empty if all are."""
-    lines = read_lines(path)
+    lines = read_lines(path, max_line_bytes=max_line_bytes)
     read: list[str] = []
     for line in lines:
         read.append(line)
