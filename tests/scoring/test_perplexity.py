@@ -137,8 +137,8 @@ def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, 
 def test_raw_text_is_tokenised_if_asked_for_and_otherwise_warned_of(tmp_path: Path, carry_state: bool) -> None:
     model, raw, text = str(tmp_path / "model"), tmp_path / "raw.txt", tmp_path / "text.txt"
     write_native(tmp_path / "model", to_stored(*random_model(), VOCABULARY))
-    raw.write_text("aa c, bb.\n" * 90)
-    text.write_text("aa c , bb .\n" * 90)
+    raw.write_text("aa c, bb.\n" * 300)
+    text.write_text("aa c , bb .\n" * 300)
     tokenised = perplexity(model, [text], carry_state=carry_state)
     assert perplexity(model, [raw], raw_text=True, carry_state=carry_state) == tokenised
     with pytest.warns(UserWarning, match=r"raw.txt looks like raw text: .*; --tokenize, or raw_text=True,") as warned:
