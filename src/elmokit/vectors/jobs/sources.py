@@ -75,7 +75,7 @@ class Sentences:
             yield text, tokens
 
 
-def open_source(path: str | Path, *, raw_text: bool, column: str | None) -> SentenceSource:
+def open_source(path: str | Path, *, raw_text: bool, column: str | None) -> ColumnSource | TextSource:
     """The sentences of a text file (`-`: standard input), or of a column of a file.
 
     raw_text: whether texts are to be tokenised; otherwise their tokens are separated by spaces.
