@@ -23,10 +23,11 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="tokenised text, one sentence per line; several files get one row each, and one row for all",
+        help="text, one sentence per line; several files get one row each, and one row for all",
     )
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
     parser.add_argument(
         "--carry-state",
         action="store_true",
@@ -80,6 +81,7 @@ def _perplexity(arguments: argparse.Namespace) -> None:
             arguments.files,
             num_words=arguments.top,
             min_count=1 if arguments.top_min_count is None else arguments.top_min_count,
+            raw_text=arguments.tokenize,
             carry_state=arguments.carry_state,
             weights=arguments.weights,
             device=arguments.device,

@@ -41,7 +41,8 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--column",
         metavar="NAME",
-        help="column of a Parquet or Arrow INPUT: text, or lists of tokens (default: tokens or text)",
+        help="column of a Parquet, Arrow, JSON lines, TSV or CSV INPUT: text, or lists of tokens (default in Parquet "
+        "and Arrow: tokens or text); form of CoNLL-U",
     )
     parser.add_argument(
         "--model", metavar="M", help="name of a bundled model, a model folder, or an options.json (default: mini-en)"

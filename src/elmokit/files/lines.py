@@ -39,15 +39,19 @@ _DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, MemoryError)
 """Errors of files that do not unpack. A header of xz may ask for gigabytes of memory."""
 
 
-def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[str]:
+def read_lines(
+    path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES, keep_marks: bool = False
+) -> Iterator[str]:
     r"""Lines of a UTF-8 text file, of a `.gz` or `.xz` file, or of standard input (`-`), without their line ends.
 
     A line ends at `\n` or `\r\n` and nowhere else (U+2028, U+0085 and the like are part of the line). A byte order
-    mark at the start of the file is removed. The last line needs no line end.
+    mark at the start of a line is removed: files that were put one after the other have some within. The last line
+    needs no line end.
 
+    keep_marks: remove only that at the start of the file, because lines are those of tokens, which may begin with it.
     Raises OSError when the file cannot be opened or read, and ValueError when its content is not text: malformed
-    UTF-8, a NUL byte, a line of more than `max_line_bytes`, or a truncated or damaged compressed file. Both name the
-    file, and the line if there is one.
+    UTF-8, a NUL byte, a line of more than `max_line_bytes`, lines that end at `\r`, or a truncated or damaged
+    compressed file. Both name the file, and the line if there is one.
     """
     name = shown_name(path)
     number = 0
@@ -55,12 +59,16 @@ def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
         try:
             lines = iter(partial(stream.readline, max_line_bytes + 1), b"")  # they are split at b"\n" only
             for number, line in enumerate(lines, start=1):
+                if number == 1 and not line.endswith(b"\n") and b"\r" in line[:-1]:
+                    raise ValueError(
+                        f"{name}: its lines end as on old Macs; convert it, for example with tr '\\r' '\\n'"
+                    )
                 if len(line) > max_line_bytes:
                     raise ValueError(
                         f"{name}, line {number}: has more than {readable_bytes(max_line_bytes)}; expected text, in "
                         "lines of a sentence or a document"
                     )
-                yield _decode(line, number=number, name=name)
+                yield _decode(line, number=number, name=name, keep_marks=keep_marks)
         except _DAMAGE as error:
             raise ValueError(
                 f"{name}: the compressed file is truncated or damaged after line {number} ({_reason(error)}); download "
@@ -70,9 +78,9 @@ def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
             raise OSError(f"{name}: reading failed after line {number}: {error.strerror or error}") from error
 
 
-def lines_and_first(path: str | os.PathLike[str]) -> tuple[Iterator[str], str]:
+def lines_and_first(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> tuple[Iterator[str], str]:
     """All lines of a file, which is read once, and the first of them that is not blank; empty if all are."""
-    lines = read_lines(path)
+    lines = read_lines(path, max_line_bytes=max_line_bytes)
     read: list[str] = []
     for line in lines:
         read.append(line)
@@ -132,10 +140,10 @@ def split_tokens(line: str) -> list[str]:
     return [token for token in line.replace("\t", " ").split(" ") if token]
 
 
-def _decode(line: bytes, *, number: int, name: str) -> str:
-    if number == 1:
-        if line.startswith(_UTF_16_MARKS):
-            raise ValueError(f"{name} is UTF-16; convert it, for example with iconv -f UTF-16 -t UTF-8")
+def _decode(line: bytes, *, number: int, name: str, keep_marks: bool) -> str:
+    if number == 1 and line.startswith(_UTF_16_MARKS):
+        raise ValueError(f"{name} is UTF-16; convert it, for example with iconv -f UTF-16 -t UTF-8")
+    if number == 1 or not keep_marks:
         line = line.removeprefix(BYTE_ORDER_MARK)
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     if b"\0" in line:
@@ -145,9 +153,15 @@ def _decode(line: bytes, *, number: int, name: str) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{name}, line {number}: byte 0x{line[error.start]:02x} at byte {error.start + 1} is not UTF-8 "
-            f"({error.reason}); convert the file from its encoding, for example with "
-            "iconv -f CP949 -t UTF-8 for Korean"
+            f"({error.reason}); convert the file from its encoding, for example with {_conversion(line)}"
         ) from None
+
+
+def _conversion(line: bytes) -> str:
+    """The command for text that looks Korean in CP949, or else for the languages of Western Europe."""
+    letters = [letter for letter in line.decode("cp949", errors="ignore") if letter.isalpha()]
+    is_korean = 2 * sum("가" <= letter <= "힣" for letter in letters) > len(letters)
+    return f"iconv -f {'CP949 -t UTF-8 for Korean' if is_korean else 'WINDOWS-1252 -t UTF-8 for Western Europe'}"
 
 
 @contextmanager

@@ -162,7 +162,7 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
             path, "is missing, or a link out of the model's folder; its numbers are the rows of the weights"
         )
     numbers: dict[str, int] = {}
-    for line_number, line in enumerate(read_lines(path), start=1):
+    for line_number, line in enumerate(read_lines(path, keep_marks=True), start=1):
         parts = line.strip().split("\t")
         symbol, number = parts if len(parts) == 2 else (_SPACE, parts[0])
         if len(parts) > 2 or not (number.isascii() and number.isdigit()) or len(number) > 9:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from elmokit.corpus.batches import Packer, PackerState
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.digests import file_digest
-from elmokit.files.lines import is_read_once, read_lines
+from elmokit.files.lines import is_read_once
 from elmokit.system.messages import plural
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import warn_caller
+from elmokit.text.sentence_lines import prose_lines
 
 if TYPE_CHECKING:
     from elmokit.pretraining.config import PretrainingConfig
@@ -46,11 +47,11 @@ def check_text(shards: Sequence[Path]) -> None:
     """Read every shard to its end, which takes about one second for 40 MB of text in an .xz file.
 
     Otherwise a bad line would end the run where it is read first, perhaps after days. Raises the ValueError and OSError
-    of `read_lines`, which name file and line.
+    of `prose_lines`, which name the file.
     """
     with progress_bar(unit=" shards", label="checking the text", total=len(shards), keep=False) as bar:
         for shard in shards:
-            for _ in read_lines(shard):
+            for _ in prose_lines(shard):
                 pass
             bar.update()
 
@@ -60,7 +61,7 @@ def warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, spelling: Spell
 
     Raises ValueError for shards without a sentence.
     """
-    stream = SentenceStream(shards, shuffle=False, num_epochs=1)
+    stream = SentenceStream(shards, shuffle=False, num_epochs=1, warn=True)
     first = [next(stream), *islice(stream, FIRST_SENTENCES - 1)]
     tokens = [token for sentence in first for token in sentence]
     share = sum(token not in vocabulary for token in tokens) / len(tokens)
@@ -79,7 +80,7 @@ def warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, spelling: Spell
 
 def sample_sentences(paths: Sequence[Path], *, most: int) -> list[str]:
     """Choose at most `most` sentences, spread evenly over the text; 0 takes all."""
-    sentences = [" ".join(tokens) for tokens in SentenceStream(paths, shuffle=False, num_epochs=1)]
+    sentences = [" ".join(tokens) for tokens in SentenceStream(paths, shuffle=False, num_epochs=1, warn=True)]
     if not most or len(sentences) <= most:
         return sentences
     return [sentences[index * len(sentences) // most] for index in range(most)]

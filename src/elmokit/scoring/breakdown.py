@@ -97,6 +97,7 @@ def measure_files(
     *,
     num_words: int | None = None,
     min_count: int = 1,
+    raw_text: bool = False,
     carry_state: bool = False,
     weights: str | None = None,
     device: str | torch.device | None = None,
@@ -105,7 +106,7 @@ def measure_files(
 
     num_words: number of worst words to list; None for none.
     min_count: smallest number of predictions of a word that is listed.
-    carry_state: as in `perplexity`, with a separate stream for each file.
+    raw_text, carry_state: as in `perplexity`, with a separate stream for each file.
     device: by default the GPU if there is one.
 
     The model runs once over each file. Raises ValueError when no files are given, a file has no sentence, a count is
@@ -122,7 +123,10 @@ def measure_files(
     scored = read_scorer(model, weights=weights, device=device)
     vocabulary = scored.vocabulary
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
-        parts = [text_losses(scored, [path], carry_state=carry_state, when_done=bar.update) for path in files]
+        parts = [
+            text_losses(scored, [path], raw_text=raw_text, carry_state=carry_state, when_done=bar.update)
+            for path in files
+        ]
     names = [path.name for path in files]
     if len(set(names)) < len(names):
         names = [str(path) for path in files]

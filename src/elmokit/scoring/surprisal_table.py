@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from elmokit.elmo.surprisal import Likeliest, SurprisalSettings
-from elmokit.files.lines import read_lines, shown_name, split_tokens
+from elmokit.files.lines import shown_name, split_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSett
     """The rows of each sentence of a text with one sentence per line; first of all, the row of the columns' names.
 
     Blank lines have no rows; with carried state, the next line starts from zeros. Raises ValueError if the text has no
-    sentence, and the errors of `read_lines`.
+    sentence, and the errors of `sentence_lines`.
     """
     lines, to_predict = tee(_lines(path, settings))
     results = model.read((line.tokens for line in to_predict), settings.surprisal)
@@ -85,8 +86,9 @@ def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSett
 
 
 def _lines(path: Path | str, settings: TableSettings) -> Iterator[Line]:
-    split = tokenize if settings.raw_text or settings.rows == "words" else split_tokens
-    for number, text in enumerate(read_lines(path), start=1):
+    is_raw = settings.raw_text or settings.rows == "words"
+    split = tokenize if is_raw else split_tokens
+    for number, text in enumerate(sentence_lines(path, raw_text=is_raw), start=1):
         tokens = split(text)
         if tokens or settings.surprisal.carry_state:
             yield Line(f"{shown_name(path)}, line {number}", number, text, tokens)

@@ -45,7 +45,7 @@ class Vocabulary:
         tokens: list[str] = []
         seen = {""}
         skipped: int | None = None
-        for number, line in enumerate(read_lines(path), start=1):
+        for number, line in enumerate(read_lines(path, keep_marks=True), start=1):
             if line == _SKIPPED_LINE:
                 skipped = number
                 continue

@@ -100,6 +100,18 @@ def test_cuts_passages_to_train_on(squad: Path):
     assert len(TASK.read(squad, QuestionAnsweringConfig(max_train_tokens=4), False).examples) == 12
 
 
+def test_skips_a_few_questions_whose_answer_is_not_at_its_offset_and_refuses_many(squad: Path):
+    squad.write_text(squad.read_text().replace('"answer_start": 8', '"answer_start": 9', 1))
+    assert TASK.read(squad, CONFIG, True).skipped == {"questions whose answer is not at its answer_start": 1}
+    assert len(TASK.read(squad, CONFIG, False).examples) == 12
+    squad.write_text(squad.read_text().replace('"answer_start": 8', '"answer_start": 9', 1))
+    for training in (True, False):
+        with pytest.raises(
+            ValueError, match=r"train-v1.1.json: 2 of 12 answers are not in the context at their answer_s"
+        ):
+            TASK.read(squad, CONFIG, training)
+
+
 def test_counts_the_questions_whose_answer_no_token_covers_and_still_scores_them(write):
     entry = {"id": "q", "question": "Who?", "answers": [{"text": "\u200b", "answer_start": 3}]}
     path = write(json.dumps({"data": [{"paragraphs": [{"context": "Ann\u200b.", "qas": [entry]}]}]}))

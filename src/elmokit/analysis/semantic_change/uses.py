@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elmokit.analysis.semantic_change.words import spelling
-from elmokit.files.lines import read_lines, split_tokens
+from elmokit.files.lines import split_tokens
 from elmokit.system.progress_bar import progress_bar
+from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
 TEXT_ENDINGS = (".txt", ".gz", ".xz")
@@ -55,7 +56,7 @@ class TextCorpus:
         """The lines of all files, each with the index of its file and its number there, from 1."""
         with progress_bar(unit="line", label="reading", keep=False, scale=True) as bar:
             for index, path in enumerate(self.files):
-                for number, line in enumerate(read_lines(path), start=1):
+                for number, line in enumerate(sentence_lines(path, raw_text=self.raw_text), start=1):
                     yield index, number, line
                     bar.update()
 

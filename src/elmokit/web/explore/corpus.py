@@ -14,9 +14,10 @@ import numpy as np
 
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import chance, nearest_hits, occurrence_vectors
-from elmokit.files.lines import read_lines, split_tokens
+from elmokit.files.lines import split_tokens
 from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import whole_number
+from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.web.explore.planes import umap_planes
 
@@ -71,7 +72,8 @@ def read_corpus(paths: Sequence[Path], language: Language, *, raw_text: bool = F
         is_only = [other.name for other in paths].count(path.name) == 1
         sources.append((path.name if is_only else str(path), len(sentences)))
         is_labelled = LABELLED.search(path.name) is not None
-        for number, line in enumerate(read_lines(path), start=1):
+        lines = sentence_lines(path, raw_text=raw_text, has_columns=is_labelled)
+        for number, line in enumerate(lines, start=1):
             text, *columns = line.split("\t") if is_labelled else [line]
             tokens = tokenize(text) if raw_text else split_tokens(unicodedata.normalize("NFC", text))
             found = _labels(columns, tokens, f"{path}, line {number}", raw_text=raw_text)
