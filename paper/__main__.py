@@ -75,7 +75,7 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
     )
     _add_training(parser)
     _add_output(parser, "TABLE.md")
-    parser.set_defaults(when_interrupted="; the same command continues")
+    parser.set_defaults(when_interrupted=lambda _: "; the same command continues")
 
 
 def _add_training(parser: argparse.ArgumentParser) -> None:

@@ -32,7 +32,7 @@ def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="continue an interrupted training in OUT (cove, context2vec)"
     )
-    parser.set_defaults(when_interrupted="; the same command with --resume continues cove and context2vec")
+    parser.set_defaults(when_interrupted=lambda _: "; the same command with --resume continues cove and context2vec")
 
 
 def _train_comparator(arguments: argparse.Namespace) -> None:

@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None, *, program: str = "elmokit", verbs: 
             _discard_output()
             return BROKEN_PIPE
         except KeyboardInterrupt:
-            print(f"\nelmokit: interrupted{arguments.when_interrupted}", file=sys.stderr)
+            print(f"\nelmokit: interrupted{arguments.when_interrupted(arguments)}", file=sys.stderr)
             return INTERRUPTED
         except (ValueError, OSError, RuntimeError, MemoryError) as error:
             if getattr(arguments, "debug", False) or not _is_refusal(error):
@@ -76,7 +76,7 @@ def _parser(program: str = "elmokit", known: Sequence[Verb] = VERBS) -> argparse
     for name, add_arguments, run in known:
         summary = (run.__doc__ or "").strip()
         verb = verbs.add_parser(name, help=summary, description=summary, parents=[common])
-        verb.set_defaults(verb=name, run=run, when_interrupted="")
+        verb.set_defaults(verb=name, run=run, when_interrupted=lambda _: "")
         add_arguments(verb)
     return parser
 
