@@ -14,7 +14,7 @@ from typing import NoReturn, TextIO
 
 from elmokit.cli import analysis, corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
-from elmokit.cli.verb import Verb
+from elmokit.cli.verb import Verb, continues_by
 from elmokit.system.messages import printable
 from elmokit.version import __version__
 
@@ -76,7 +76,7 @@ def _parser(program: str = "elmokit", known: Sequence[Verb] = VERBS) -> argparse
     for name, add_arguments, run in known:
         summary = (run.__doc__ or "").strip()
         verb = verbs.add_parser(name, help=summary, description=summary, parents=[common])
-        verb.set_defaults(verb=name, run=run, when_interrupted=lambda _: "")
+        verb.set_defaults(verb=name, run=run, when_interrupted=continues_by(""))
         add_arguments(verb)
     return parser
 
