@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.cli.main import main as run_verb
+from elmokit.cli.verb import continues_by
 from paper.comparators.commands import VERBS as COMPARATOR_VERBS
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
     )
     _add_training(parser)
     _add_output(parser, "TABLE.md")
-    parser.set_defaults(when_interrupted="; the same command continues")
+    parser.set_defaults(when_interrupted=continues_by("; the same command continues"))
 
 
 def _add_training(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,13 @@ shape_checks.install()  # before the fixtures below import elmokit
 
 pytest_plugins = ["toy_task"]
 
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Toys learn a few sentences by heart, in a few steps; tests of these warnings see them all the same."""
+    for toy in (".*nothing shows when the model learns them by heart", ".*steps would be warm-up"):
+        config.addinivalue_line("filterwarnings", f"ignore:{toy}")
+
+
 # The same examples on every run, and no failure because the machine was busy.
 settings.register_profile("elmokit", deadline=None, derandomize=True)
 settings.load_profile("elmokit")

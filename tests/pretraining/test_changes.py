@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import warnings
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,30 @@ def test_the_vocabulary_of_another_text_is_warned_of(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="100% of the first 16 tokens are not in the vocabulary") as given:
         pretrain([tmp_path / "shard.txt"], config=recipe("tiny", [*FAST, "softmax=full"]), **files)
     assert given[0].filename == __file__
+
+
+@pytest.mark.parametrize(("order", "is_warned_of"), [("falling", False), ("alphabetical", True), ("rising", True)])
+def test_a_vocabulary_that_is_not_sorted_by_frequency_is_warned_of(
+    tmp_path: Path, order: str, is_warned_of: bool, recwarn: pytest.WarningsRecorder
+) -> None:
+    words = [f"{rank * 7919 % 6000:04}" for rank in range(6000)]  # most frequent first, their spellings in any order
+    (tmp_path / "shard.txt").write_text("".join(" ".join(words[: 6000 // n]) + "\n" for n in range(1, 100)))
+    in_order = {"falling": words, "alphabetical": sorted(words), "rising": words[::-1]}[order]
+    Vocabulary(["<S>", "</S>", "<UNK>", *in_order]).write(tmp_path / "vocabulary.txt")
+    warnings.simplefilter("always")  # not only the first of each text
+    short = [*FAST, "num_steps=1", "warmup_steps=0", "num_negatives=64", "softmax=full", "zipf_bias=false"]
+    for name, softmax in (("sampled", "softmax=sampled"), ("full", "softmax=full"), ("bias", "zipf_bias=true")):
+        config = recipe("tiny", [*short, softmax])
+        pretrain(
+            [tmp_path / "shard.txt"],
+            vocabulary_path=tmp_path / "vocabulary.txt",
+            run_dir=tmp_path / name,
+            config=config,
+        )
+        found = [str(each.message) for each in recwarn.list]
+        assert len(found) == (is_warned_of and softmax != "softmax=full"), softmax
+        assert all(message.startswith("the vocabulary does not seem to be sorted by falling") for message in found)
+        recwarn.clear()
 
 
 def test_tokens_that_are_longer_than_the_model_reads_are_warned_of(tmp_path: Path) -> None:

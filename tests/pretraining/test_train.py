@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import lzma
@@ -20,9 +21,10 @@ import pytest
 import torch
 
 from attacks.limited_disk import files_of_at_most
+from elmokit.cli.main import main
 from elmokit.corpus.batches import packed_batches
 from elmokit.files.json_fields import Fields
-from elmokit.pretraining import checkpoints, run_folder
+from elmokit.pretraining import checkpoints, logging, run_folder
 from elmokit.pretraining import train as train_file
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.gradients import resolved
@@ -275,25 +277,66 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(shard: Path, voca
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
 
-def test_sigterm_saves_and_stops_and_the_rest_is_the_same(
-    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("number", "raised", "message"),
+    [
+        (signal.SIGTERM, SystemExit(143), "stopped at step 8; continue with --resume '{run}'\n"),
+        (signal.SIGINT, KeyboardInterrupt(), "finishing this step and saving; Ctrl-C again ends at once\n"),
+    ],
+)
+def test_a_signal_saves_and_stops_and_the_rest_is_the_same(
+    shard: Path,
+    vocabulary: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    number: int,
+    raised: BaseException,
+    message: str,
 ) -> None:
-    def terminate_after_seven(run: Run) -> None:
+    def stop_after_seven(run: Run) -> None:
         if run.progress.step == 7:
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), number)
 
     run = tmp_path / "my run"
-    before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(SystemExit) as stopped:
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=terminate_after_seven)
-    assert stopped.value.code == 143
-    assert f"stopped at step 8; continue with --resume '{run}'\n" in capsys.readouterr().err
-    assert signal.getsignal(signal.SIGTERM) == before
+    before = signal.getsignal(number)
+    with pytest.raises(type(raised)) as stopped:
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=stop_after_seven)
+    assert stopped.value.args == raised.args
+    assert message.format(run=run) in capsys.readouterr().err
+    assert signal.getsignal(number) == before
     assert (run / "checkpoints" / "step-00000008").is_dir()
     resume_pretraining(run)
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
     assert _losses(run) == _losses(whole)
+
+
+def test_a_second_interrupt_ends_at_once(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    def interrupt_twice(run: Run) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        raise EOFError
+
+    with pytest.raises(EOFError):
+        pretrain(
+            [shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings(), on_step=interrupt_twice
+        )
+
+
+@pytest.mark.parametrize(
+    ("at", "advice"), [(1, "has no checkpoint yet: {} begins again"), (7, "; {} continues after step 5")]
+)
+def test_the_command_says_what_continues_an_interrupted_run(
+    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], at: int, advice: str
+) -> None:
+    run, words = tmp_path / "my run", ["--vocabulary", vocabulary, "--recipe", "tiny"]
+    interrupting = functools.partial(Run.train, on_step=interrupt_at(at))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "train", lambda run, _: interrupting(run))
+        code = main([*map(str, ["pretrain", shard, *words, "--run", run, "--set"]), "checkpoint_every=5"])
+    assert code == 130
+    assert advice.format(f"elmokit pretrain --resume '{run}'") in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_run_removes_no_checkpoints_of_another_tool(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
@@ -344,8 +387,52 @@ def test_a_log_file_gets_whole_lines(
     shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=2"))
-    line = capsys.readouterr().err.strip()
-    assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, training perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", line)
+    start, first, last = capsys.readouterr().err.splitlines()
+    read = "2 steps of 40 tokens, which read the 33 tokens of text 2.2 times"  # and 4 ends of sentences
+    assert start == f"51,536 parameters and 792 of the softmax; {read}"
+    assert first.startswith("step 1/2: loss ")
+    assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, training perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", last)
+    assert "It reads the 33 tokens of text 2.2 times." in (tmp_path / "run" / "README.md").read_text()
+
+
+def test_a_minute_without_a_line_is_too_long(
+    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "LINE_EVERY", 0)
+    config = settings("num_steps=3", "log_every=100")
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    assert [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()[1:]] == [
+        f"step {step}/3" for step in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["num_steps=10"], "10 steps read the 33 tokens of text 11 times, and without held-out text"),
+        (["num_steps=12", "warmup_steps=5"], "5 of the 12 steps would be warm-up; a tenth is usual: warmup_steps=1$"),
+        (["num_steps=9", "warmup_steps=90", "learning_rate=1"], "warm-up, so the learning rate ends at 0.1; a tenth"),
+    ],
+)
+def test_settings_that_rarely_make_a_good_model_are_warned_of(
+    shard: Path, vocabulary: Path, tmp_path: Path, changes: list[str], message: str
+) -> None:
+    run, config = tmp_path / "run", settings("num_steps=1", "warmup_steps=0")
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config)
+    with pytest.warns(UserWarning, match=message):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "new", config=with_settings(config, changes))
+    with pytest.warns(UserWarning, match=message):
+        resume_pretraining(run, changes)
+
+
+def test_settings_with_which_others_train_are_not_warned_of(
+    shard: Path, vocabulary: Path, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    config = settings("num_steps=9", "warmup_steps=3")
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    config = settings("num_steps=11", "warmup_steps=3")
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "held", config=config, held_out=[vocabulary])
+    assert not recwarn.list
 
 
 def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:

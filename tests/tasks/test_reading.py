@@ -9,7 +9,7 @@ import pytest
 
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TrainingConfig, with_settings
-from elmokit.tasks.reading import dev_in_use, digest, read_data, task_sentences
+from elmokit.tasks.reading import dev_in_use, dev_name, digest, read_data, task_sentences
 from elmokit.tasks.task import Task, recipe_config
 
 Toy = Task[Any, Any]
@@ -115,6 +115,9 @@ def test_the_examples_scored_while_training_are_the_first_or_spread_evenly():
     assert dev_in_use(range(9), replace(config, spread_dev=True)) == [0, 3, 6]
     assert dev_in_use(range(2), config) == [0, 1]
     assert dev_in_use(range(9), TrainingConfig()) == list(range(9))
+    assert dev_name(9, config) == "the first 3 of the development set"
+    assert dev_name(9, replace(config, spread_dev=True)) == "3 of the development set"
+    assert dev_name(2, config) == dev_name(9, TrainingConfig()) == "the development set"
 
 
 def test_sentences_are_set_apart_with_their_document_where_there_are_several(tmp_path: Path):

@@ -226,10 +226,11 @@ def test_a_folder_that_holds_a_run_is_not_trained_into(run: Run):
         run("run", "max_epochs=1")
 
 
-def test_a_share_of_the_training_set_is_chosen_by_the_seed(run: Run):
+def test_a_share_of_the_training_set_is_chosen_by_the_seed(run: Run, capsys: pytest.CaptureFixture[str]):
     run_dir = run("run", "max_epochs=1", "max_train_examples=9", "max_dev_examples=5")
     assert lines(run_dir)[0]["step"] == 3
     assert lines(run_dir)[0]["dev"]["accuracy"] % 20 == 0  # of five
+    assert re.search(r"accuracy [\d.]+ on the first 5 of the development set \(best", capsys.readouterr().err)
     config = json.loads((run_dir / "config.json").read_text())
     assert config["examples"]["train"] == {"examples": 40, "without a label": 1, "used": 9}
 

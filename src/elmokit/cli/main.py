@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TextIO
 
 from elmokit.cli import analysis, corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
-from elmokit.cli.verb import Verb
+from elmokit.cli.verb import Verb, continues_by
 from elmokit.system.messages import did_you_mean, printable
 from elmokit.version import __version__
 
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None, *, program: str = "elmokit", verbs: 
             _discard_output()
             return BROKEN_PIPE
         except KeyboardInterrupt:
-            print(f"\nelmokit: interrupted{arguments.when_interrupted}", file=sys.stderr)
+            print(f"\nelmokit: interrupted{arguments.when_interrupted(arguments)}", file=sys.stderr)
             return INTERRUPTED
         except (ValueError, OSError, RuntimeError, MemoryError) as error:
             if getattr(arguments, "debug", False) or not _is_refusal(error):
@@ -82,7 +82,7 @@ def _parser(program: str = "elmokit", known: Sequence[Verb] = VERBS) -> argparse
     for name, add_arguments, run in known:
         summary = (run.__doc__ or "").strip()
         verb = verbs.add_parser(name, help=summary, description=summary, parents=[common])
-        verb.set_defaults(verb=name, run=run, when_interrupted="")
+        verb.set_defaults(verb=name, run=run, when_interrupted=continues_by(""))
         add_arguments(verb)
     return parser
 

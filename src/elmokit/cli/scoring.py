@@ -88,6 +88,12 @@ def _perplexity(arguments: argparse.Namespace) -> None:
         )
         if unfinished:
             unfinished.write_text(table.to_json(), encoding="utf-8")
+    if arguments.bands and not table.ids_are_ranks:
+        print(
+            "elmokit: warning: the model's vocabulary does not seem to be sorted by falling frequency, so the places "
+            "of words in it, and with them the bands, say nothing about how frequent they are",
+            file=sys.stderr,
+        )
     print(perplexity_text(table, bands=arguments.bands))
 
 
@@ -203,7 +209,7 @@ def _output(path: Path | None) -> Generator[IO[str]]:
 
 def _show(arguments: argparse.Namespace) -> bool | None:
     """No bar between the rows of a table on the terminal."""
-    return None if arguments.output else False
+    return None if arguments.output or not sys.stdout.isatty() else False
 
 
 VERBS: Sequence[Verb] = (

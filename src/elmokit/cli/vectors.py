@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.cli.verb import continues_by
 from elmokit.text.corpora.cells import whole_number
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
         help="another system's vectors instead of ELMo's, such as static:vectors.bin (docs/comparators.md); OUT is "
         "*.npy then",
     )
-    parser.set_defaults(when_interrupted="; run the same command with --resume to continue")
+    parser.set_defaults(when_interrupted=continues_by("; run the same command with --resume to continue"))
 
 
 def _embed(arguments: argparse.Namespace) -> None:
@@ -127,7 +128,7 @@ def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
 def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
     from elmokit.integrations.embed_with import embed_with
 
-    arguments.when_interrupted = ""  # there is no --resume with --with
+    arguments.when_interrupted = continues_by("")  # there is no --resume with --with
     names = {
         "--model": "model",
         "--weights": "weights",

@@ -287,7 +287,8 @@ class Elmo:
             sentence without tokens gets zeros. To classify sentences, train a task model instead.
         normalize_embeddings: whether to scale each vector to length 1; zeros stay zeros.
         convert_to_tensor: whether to return torch tensors on the model's device in place of arrays.
-        show_progress_bar: whether to show a bar on stderr; by default on a terminal, after two seconds.
+        show_progress_bar: whether to show a bar on stderr; by default on a terminal and in a notebook, after two
+            seconds, and in a log file as a line each minute.
 
         Raises ValueError for an unknown layer or pooling, and for sentences that are not strings or lists of strings.
         """

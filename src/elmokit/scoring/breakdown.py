@@ -83,6 +83,8 @@ class PerplexityTable:
 
     files: tuple[MeasuredText, ...]
     whole: MeasuredText
+    ids_are_ranks: bool = True
+    """Whether the vocabulary seems to be sorted by falling frequency in this text; otherwise bands mean nothing."""
 
     def to_json(self) -> str:
         """Everything as JSON, including bands and worst words of every file; null where a number is not finite."""
@@ -145,7 +147,12 @@ def measure_files(
         ]
         return MeasuredText(name, losses.perplexity(), forward=sides[0], backward=sides[1] if len(sides) > 1 else None)
 
-    return PerplexityTable(files=tuple(map(measured, names, parts)), whole=measured(ALL_FILES, join_texts(parts)))
+    whole = join_texts(parts)
+    return PerplexityTable(
+        files=tuple(map(measured, names, parts)),
+        whole=measured(ALL_FILES, whole),
+        ids_are_ranks=not vocabulary.is_out_of_order(whole.directions[0].counts),
+    )
 
 
 def frequency_bands(vocabulary: Vocabulary) -> dict[str, Int[np.ndarray, " N"]]:

@@ -23,6 +23,7 @@ from elmokit.tasks.open_inputs import check_elmo, frozen_layers, read_elmo, read
 from elmokit.tasks.reading import (
     TaskExamples,
     dev_in_use,
+    dev_name,
     digest,
     read_data,
     report_foreign_labels,
@@ -222,8 +223,8 @@ def _new_loop(
     model = new_model(task, record, words, elmo, device=device)
     model.inputs.measure_scales(_for_scales(task, examples.train))
     config = record.config.training
-    dev = dev_in_use(examples.dev, config)
-    return TaskTraining(task, config, model, train=examples.train, dev=dev, run_dir=run_dir)
+    dev, name = dev_in_use(examples.dev, config), dev_name(len(examples.dev), config)
+    return TaskTraining(task, config, model, train=examples.train, dev=dev, dev_name=name, run_dir=run_dir)
 
 
 def _for_scales(task: Task[E, P], examples: Sequence[E]) -> list[Sequence[str]]:

@@ -140,7 +140,7 @@ def run(job: Job, *, resume: bool) -> EmbeddedFile:
         check_is_not_input(written, job.source.path)
     shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
     record = {"version": 1, "model": job.elmo.fingerprint(), "precision": job.elmo.precision, "layers": job.layers}
-    with lock(output), _naming(output), read_once(job.source, folder=output.parent) as sentences:
+    with lock(output), _naming(output), read_once(job.source, folder=output.parent, unit=job.unit) as sentences:
         if not len(sentences):
             raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}; expected {job.expected}")
         num_vectors = len(sentences) if job.one_per_sentence else sentences.num_tokens

@@ -16,6 +16,7 @@ from typing import IO, Any, Protocol
 
 from elmokit.files.lines import MAX_LINE_BYTES, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
@@ -43,17 +44,19 @@ class SentenceSource(Protocol):
 
 
 @contextmanager
-def read_once(source: SentenceSource, *, folder: Path) -> Generator[Sentences]:
+def read_once(source: SentenceSource, *, folder: Path, unit: str) -> Generator[Sentences]:
     """All sentences of a source, which is read to its end, so that what is wrong in it is found before hours of work.
 
     They are kept in a temporary file of the folder, which has no name and is gone at the end, even after a kill.
     """
     with TemporaryFile(dir=folder) as file:
         num_sentences = num_tokens = 0
-        for sentence in source:
-            file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
-            num_sentences += 1
-            num_tokens += len(sentence[1])
+        with progress_bar(unit=f" {unit}", label="reading", keep=False, scale=True) as bar:
+            for sentence in source:
+                file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
+                num_sentences += 1
+                num_tokens += len(sentence[1])
+                bar.update()
         yield Sentences(file, num_sentences, num_tokens)
 
 

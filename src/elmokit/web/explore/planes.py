@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
@@ -37,7 +38,12 @@ def umap_planes(
     by_frequency = sorted(places, key=lambda word: -len(places[word]))
     words = dict.fromkeys([word.lower() for word in first if word.lower() in places] + by_frequency)
     chosen = [word for word in words if len(places[word]) > NUM_NEIGHBOURS][:MAX_WORDS]
-    return {word: _plane(umap, top[places[word][:MAX_OCCURRENCES]]) for word in chosen}
+    planes: dict[str, list[list[float]]] = {}
+    with progress_bar(unit="word", total=len(chosen), label="maps", keep=False) as bar:
+        for word in chosen:
+            planes[word] = _plane(umap, top[places[word][:MAX_OCCURRENCES]])
+            bar.update()
+    return planes
 
 
 def require_umap() -> Any:
