@@ -37,4 +37,4 @@ print(torch.get_num_threads())  # in the parent nothing has changed
 def test_a_child_of_a_process_that_has_used_threads_does_not_wait_for_them(forks: Any, tmp_path: Path):
     (tmp_path / "text.txt").write_text("We sat on the bank of a river .\n" * 40, encoding="utf-8")
     done = forks.run_script(SCRIPT, tmp_path / "text.txt")
-    assert done.stdout.split() == "encode True surprisal True module True perplexity True 2".split(), done.stderr
+    assert done.stdout == "encode True\nsurprisal True\nmodule True\nperplexity True\n2\n", done.stderr
