@@ -173,7 +173,7 @@ def _embed(job: Job, sentences: Sentences, partial: PartialVectors) -> None:
     done = partial.pass_over_finished(rest, source=shown_name(job.source.path), unit=job.unit)
     with (
         ThreadPoolExecutor(max_workers=1) as writing,
-        progress_bar(unit=job.part, total=sentences.num_tokens, done=done, scale=True) as bar,
+        progress_bar(unit=job.part, total=sentences.num_tokens, done=done, scale=True, log=True) as bar,
     ):
         written = writing.submit(int)
         for block, arrays in encoded(job.elmo, job.encode, _read_ahead(job.blocks(rest))):

@@ -16,6 +16,7 @@ from typing import IO, Any, Protocol
 
 from elmokit.files.lines import MAX_LINE_BYTES, read_lines, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
 
@@ -49,10 +50,12 @@ def read_once(source: SentenceSource, *, folder: Path) -> Generator[Sentences]:
     """
     with TemporaryFile(dir=folder) as file:
         num_sentences = num_tokens = 0
-        for sentence in source:
-            file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
-            num_sentences += 1
-            num_tokens += len(sentence[1])
+        with progress_bar(unit=" sentences", label="reading", keep=False, scale=True, log=True) as bar:
+            for sentence in source:
+                file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
+                num_sentences += 1
+                num_tokens += len(sentence[1])
+                bar.update()
         yield Sentences(file, num_sentences, num_tokens)
 
 

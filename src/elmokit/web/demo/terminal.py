@@ -57,11 +57,13 @@ def summarise(study: SenseStudy, *, colours: bool) -> Iterator[str]:
 
 
 def _is_right(close_up: CloseUp, occurrences: list[Occurrence]) -> bool:
-    """Whether the nearest occurrences that are shown have the sense of the occurrence."""
-    return all(
-        occurrences[nearest.same_word[0].sentence].sense == occurrences[nearest.occurrence].sense
-        for nearest in close_up.nearest
-    )
+    """Whether the nearest occurrence of each one that is shown has its sense."""
+    for one in close_up.nearest:
+        nearest = one.same_word[0]
+        found = occurrences[nearest.sentence]
+        if nearest.index != found.index or found.sense != occurrences[one.occurrence].sense:
+            return False
+    return True
 
 
 def _describe_all_words(study: SenseStudy) -> Iterator[str]:
