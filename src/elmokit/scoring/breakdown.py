@@ -121,7 +121,7 @@ def measure_files(
             next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file now, not after hours
     scored = read_scorer(model, weights=weights, device=device)
     vocabulary = scored.vocabulary
-    with progress_bar(unit=" predictions", scale=True, keep=False, log=True) as bar:
+    with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
         parts = [text_losses(scored, [path], carry_state=carry_state, when_done=bar.update) for path in files]
     names = [path.name for path in files]
     if len(set(names)) < len(names):

@@ -138,7 +138,13 @@ def run(job: Job, *, resume: bool) -> EmbeddedFile:
         check_is_not_input(written, job.source.path)
     shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
     record = {"version": 1, "model": job.elmo.fingerprint(), "precision": job.elmo.precision, "layers": job.layers}
-    with lock(output), _naming(output), read_once(job.source, folder=output.parent) as sentences:
+    with (
+        lock(output),
+        _naming(output),
+        progress_bar(unit=" sentences", label="reading", keep=False, scale=True, log=True) as reading,
+        read_once(job.source, folder=output.parent, when_read=reading.update) as sentences,
+    ):
+        reading.close()
         if not len(sentences):
             raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}; expected {job.expected}")
         num_vectors = len(sentences) if job.one_per_sentence else sentences.num_tokens

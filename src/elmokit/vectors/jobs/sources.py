@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,6 @@ from typing import IO, Any, Protocol
 
 from elmokit.files.lines import MAX_LINE_BYTES, read_lines, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
-from elmokit.system.progress_bar import progress_bar
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
 
@@ -43,19 +42,22 @@ class SentenceSource(Protocol):
 
 
 @contextmanager
-def read_once(source: SentenceSource, *, folder: Path) -> Generator[Sentences]:
+def read_once(
+    source: SentenceSource, *, folder: Path, when_read: Callable[[], object] | None = None
+) -> Generator[Sentences]:
     """All sentences of a source, which is read to its end, so that what is wrong in it is found before hours of work.
 
+    when_read: called after each sentence.
     They are kept in a temporary file of the folder, which has no name and is gone at the end, even after a kill.
     """
     with TemporaryFile(dir=folder) as file:
         num_sentences = num_tokens = 0
-        with progress_bar(unit=" sentences", label="reading", keep=False, scale=True, log=True) as bar:
-            for sentence in source:
-                file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
-                num_sentences += 1
-                num_tokens += len(sentence[1])
-                bar.update()
+        for sentence in source:
+            file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
+            num_sentences += 1
+            num_tokens += len(sentence[1])
+            if when_read is not None:
+                when_read()
         yield Sentences(file, num_sentences, num_tokens)
 
 
