@@ -161,7 +161,7 @@ def test_what_is_no_text_is_named_by_file_and_line(path: Path, compress, content
 
 def test_text_in_another_encoding_is_to_be_converted_from_it(path: Path):
     path.write_bytes("눈이 왔다 .\n".encode("cp949"))
-    with pytest.raises(ValueError, match="from its encoding, for example with iconv -f LATIN1 -t UTF-8, or -f CP949 for Korean"):
+    with pytest.raises(ValueError, match="from its encoding, for example with iconv -f CP949 -t UTF-8 for Korean"):
         list(read_lines(path))
 
 

@@ -146,7 +146,7 @@ def _decode(line: bytes, *, number: int, name: str) -> str:
         raise ValueError(
             f"{name}, line {number}: byte 0x{line[error.start]:02x} at byte {error.start + 1} is not UTF-8 "
             f"({error.reason}); convert the file from its encoding, for example with "
-            "iconv -f LATIN1 -t UTF-8, or -f CP949 for Korean"
+            "iconv -f CP949 -t UTF-8 for Korean"
         ) from None
 
 

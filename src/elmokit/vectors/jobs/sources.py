@@ -42,9 +42,7 @@ class SentenceSource(Protocol):
 
 
 @contextmanager
-def read_once(
-    source: SentenceSource, *, folder: Path, when_read: Callable[[], object] | None = None
-) -> Generator[Sentences]:
+def read_once(source: SentenceSource, *, folder: Path, when_read: Callable[[], object]) -> Generator[Sentences]:
     """All sentences of a source, which is read to its end, so that what is wrong in it is found before hours of work.
 
     when_read: called after each sentence.
@@ -56,8 +54,7 @@ def read_once(
             file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
             num_sentences += 1
             num_tokens += len(sentence[1])
-            if when_read is not None:
-                when_read()
+            when_read()
         yield Sentences(file, num_sentences, num_tokens)
 
 
