@@ -196,6 +196,12 @@ def test_what_makes_no_sense_is_one_line_and_leaves_no_file(
     assert not output.exists()
 
 
+@pytest.mark.parametrize("verb", ["surprisal", "perplexity"])
+def test_the_model_comes_first(text: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    assert main([verb, str(text), "mini-en"]) == 2
+    assert "mini-en is a model, and there is no such file; expected the model first" in capsys.readouterr().err
+
+
 def test_a_text_without_sentences_is_refused(model: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text.write_text("\n \n")
     for options in ([], ["--carry-state"]):

@@ -64,10 +64,11 @@ def _perplexity(arguments: argparse.Namespace) -> None:
 
     from elmokit.files.atomic import atomic_write, check_is_not_input, check_names
     from elmokit.files.lines import check_inputs
-    from elmokit.formats.names import resolve_model
+    from elmokit.formats.names import check_is_not_a_model, resolve_model
 
     if arguments.top_min_count is not None and arguments.top is None:
         raise ValueError("--top-min-count needs --top N")
+    check_is_not_a_model(*arguments.files)
     check_inputs(*arguments.files)
     if arguments.json:
         check_names(*arguments.files)
@@ -139,7 +140,7 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     """Compute the surprisal of every token of a text, in bits, with the full softmax."""
     from elmokit.files.atomic import check_is_not_input, check_output
     from elmokit.files.lines import check_inputs
-    from elmokit.formats.names import resolve_model
+    from elmokit.formats.names import check_is_not_a_model, resolve_model
 
     rows = next((name for name in ("words", "sentences", "pairs") if getattr(arguments, name)), "tokens")
     if rows != "tokens" and (arguments.rank or arguments.entropy or arguments.top or arguments.boundaries):
@@ -148,6 +149,7 @@ def _surprisal(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--format {arguments.format} goes with no other option for the rows and columns of a table")
     if rows == "pairs" and (arguments.carry_state or arguments.direction != "both"):
         raise ValueError("--pairs reads each sentence by itself, in both directions: no --carry-state or --direction")
+    check_is_not_a_model(arguments.file)
     check_inputs(arguments.file)
     check_is_not_input(arguments.output, arguments.file, arguments.model, arguments.weights)
     if arguments.output:

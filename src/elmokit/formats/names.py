@@ -56,6 +56,15 @@ def resolve_model(name_or_path: str | Path) -> Path:
     )
 
 
+def check_is_not_a_model(*files: str | Path) -> None:
+    """Raise ValueError for a text that has the name of a bundled model, as two arguments in the other order do."""
+    for file in files:
+        if str(file) in bundled_models() and not os.path.lexists(file):
+            raise ValueError(
+                f"{file} is a model, and there is no such file; expected the model first, and then the text"
+            )
+
+
 def _refuse_url(name: str | Path) -> None:
     if _URL.match(str(name)):
         raise FileNotFoundError(
