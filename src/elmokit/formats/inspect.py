@@ -33,16 +33,15 @@ def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[
     if files.is_archive:
         inspection.add_file(files.path)
     with inspection.noting_refusals():
-        is_folder = inspection.format is not None and weights is None and files.is_folder
+        is_folder = inspection.format is not None and weights is None and not files.is_archive
         kinds = files.in_folder if is_folder else files.given
-        known = {*inspection.files, *(files.folder / name for name in _OF_A_RUN)}
-        others = {path: kind for path, kind in kinds.items() if path not in known}
+        others = {path: kind for path, kind in kinds.items() if path not in inspection.files}
         for other, kind in others.items():
             if kind in PICKLES:
                 inspection.risks.append(
                     f"{printable(other.name)} is {kind.value}: never opened here; opening it runs code"
                 )
-        if inspection.format is not None and others:
-            names = join_names(other.name for other in others)
-            inspection.risks.append(f"{plural(len(others), 'file')} not of the model: {names}")
+        unread = [other.name for other in others if other.name not in _OF_A_RUN]
+        if inspection.format is not None and unread:
+            inspection.risks.append(f"{plural(len(unread), 'file')} not of the model: {join_names(unread)}")
     return inspection
