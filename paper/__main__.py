@@ -163,7 +163,7 @@ def _print_plan(names: Sequence[str], training: Training) -> None:
 
 def _training(arguments: argparse.Namespace, *, names: Sequence[str]) -> Training:
     """How the runs of the tables with these names are trained."""
-    from elmokit.vectors.cache_folder import default_cache
+    from elmokit.system.python import default_cache
     from paper.train import Training
 
     if names and len(arguments.model) > 1:

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from elmokit.tasks.saved import load_task
     from elmokit.tasks.train import resume_task
     from elmokit.tasks.train import train as train_task
-    from elmokit.text.tokenizer import tokenize
+    from elmokit.text.characters import batch_character_ids
+    from elmokit.text.tokenizer import split_sentences, tokenize
     from elmokit.text.vocabulary import Vocabulary
     from elmokit.vectors.files import load_vectors
     from elmokit.vectors.jobs.embed_file import embed_file
@@ -55,6 +56,7 @@ __all__ = [
     "Splits",
     "Vocabulary",
     "__version__",
+    "batch_character_ids",
     "convert",
     "embed_fasta",
     "embed_file",
@@ -73,6 +75,7 @@ __all__ = [
     "resume_task",
     "save_vectors",
     "semantic_change",
+    "split_sentences",
     "task_recipe",
     "task_sentences",
     "tokenize",
@@ -91,6 +94,7 @@ _HOMES = {
     "SoftmaxDetails": "elmokit.layers.full_softmax:SoftmaxDetails",
     "Splits": "elmokit.tasks.config:Splits",
     "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
+    "batch_character_ids": "elmokit.text.characters:batch_character_ids",
     "convert": "elmokit.formats.convert:convert",
     "embed_fasta": "elmokit.vectors.jobs.proteins:embed_fasta",
     "embed_file": "elmokit.vectors.jobs.embed_file:embed_file",
@@ -109,6 +113,7 @@ _HOMES = {
     "resume_task": "elmokit.tasks.train:resume_task",
     "save_vectors": "elmokit.vectors.save_vectors:save_vectors",
     "semantic_change": "elmokit.analysis.semantic_change.change:semantic_change",
+    "split_sentences": "elmokit.text.tokenizer:split_sentences",
     "task_recipe": "elmokit.tasks.all_tasks:task_recipe",
     "task_sentences": "elmokit.tasks.reading:task_sentences",
     "tokenize": "elmokit.text.tokenizer:tokenize",

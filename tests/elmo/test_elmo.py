@@ -50,6 +50,9 @@ def test_layers_by_name_and_number():
     assert_same(ELMO.encode(SENTENCES, layers="top"), [array[2] for array in every])
     assert_same(ELMO.encode(SENTENCES), [array[2] for array in every])
     assert_same(ELMO.encode(SENTENCES, layers="average"), [array.mean(axis=0) for array in every])
+    for weights in ([0.1, 0.3, 0.6], (1, 1, 1), np.array([0.0, 2.0, -1.0], np.float32)):
+        sums = [np.einsum("l,lte->te", np.asarray(weights, np.float32), array) for array in every]
+        assert_same(ELMO.encode(SENTENCES, layers=weights), sums)  # pyright: ignore
 
 
 def test_layer_0_is_the_token_alone_twice_and_the_others_see_the_context():
@@ -59,7 +62,7 @@ def test_layer_0_is_the_token_alone_twice_and_the_others_see_the_context():
     assert np.abs(one[1, 1] - other[1, 1]).max() > 1e-3
 
 
-@pytest.mark.parametrize("layers", [3, -1, True, "bottom", 1.0])
+@pytest.mark.parametrize("layers", [3, -1, True, "bottom", 1.0, [0.5, 0.5], [1, 2, np.nan], ["a", "b", "c"]])
 def test_refuses_layers_that_are_not_there(layers: object):
     with pytest.raises(ValueError, match=r"layers is .* 0 .*to 2"):
         ELMO.encode(SENTENCES, layers=layers)  # type: ignore[call-overload]

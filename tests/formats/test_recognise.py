@@ -277,7 +277,7 @@ def test_models_have_the_names_that_elmo_knows(
 
 
 def test_what_is_not_there_is_said(tmp_path: Path, pair: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no model '.*nowhere': it is neither a path that exists nor a bundled"):
+    with pytest.raises(FileNotFoundError, match="no model '.*nowhere': it is neither a path that exists nor the name"):
         recognise(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="nowhere: there is no such file or folder"):
         recognise(pair / "options.json", tmp_path / "nowhere")

@@ -21,11 +21,11 @@ PUBLIC = [
         "SoftmaxDetails",
         "Splits",
     ),
-    *("Vocabulary", "__version__"),
+    *("Vocabulary", "__version__", "batch_character_ids"),
     *("convert", "embed_fasta", "embed_file", "embed_with", "find_task", "finetune", "inspect", "load_task"),
     "load_vectors",
     *("perplexity", "prepare", "pretrain", "pretraining_recipe", "protein_vectors", "resume_pretraining"),
-    *("resume_task", "save_vectors", "semantic_change"),
+    *("resume_task", "save_vectors", "semantic_change", "split_sentences"),
     *("task_recipe", "task_sentences", "tokenize", "train_task", "write_vocabulary"),
 ]
 

@@ -197,7 +197,7 @@ def test_what_was_measured_when_the_model_was_bundled_is_shown_with_its_source(k
 
 
 def test_a_model_that_is_not_there_is_named_and_leaves_no_page(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="no model 'mini-xx': it is neither a path that exists nor a bundled"):
+    with pytest.raises(FileNotFoundError, match="no model 'mini-xx': it is neither a path that exists nor the name"):
         demo.run(tmp_path / "demo.html", model="mini-xx", output=io.StringIO())
     assert list(tmp_path.iterdir()) == []
 

@@ -137,7 +137,7 @@ def _train_anew(arguments: argparse.Namespace) -> Path:
 
 
 def _cache(arguments: argparse.Namespace) -> Path | None:
-    from elmokit.vectors.cache_folder import default_cache
+    from elmokit.system.python import default_cache
 
     return None if arguments.no_cache else arguments.cache or default_cache()
 

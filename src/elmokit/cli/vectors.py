@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,8 +51,8 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layers",
         type=layer_choice,
-        help="top, average, all, or the number of one layer (default: all for *.h5, as dump_bilm_embeddings "
-        "does, else top)",
+        help="top, average, all, the number of one layer, or a weight for each: 0.1,0.3,0.6 (default: all for *.h5, as "
+        "dump_bilm_embeddings does, else top)",
     )
     parser.add_argument("--batch-size", type=int, metavar="N", help="sentences per batch (default: 128)")
     parser.add_argument(
@@ -180,9 +181,12 @@ def _open_elmo(arguments: argparse.Namespace) -> Elmo:
 
 
 def layer_choice(text: str) -> Layers:
-    """What `--layers` says."""
+    """What `--layers` says; Elmo.encode refuses what is none of these."""
+    if "," in text:
+        with suppress(ValueError):
+            return [float(weight) for weight in text.split(",")]
     number = whole_number(text)
-    return text if number is None else number  # type: ignore[return-value]  # Elmo.encode refuses what is neither
+    return text if number is None else number  # type: ignore[return-value]
 
 
 def _add_cache(parser: argparse.ArgumentParser) -> None:
@@ -201,7 +205,8 @@ def _cache(arguments: argparse.Namespace) -> None:
     import math
     import time
 
-    from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache, default_cache
+    from elmokit.system.python import default_cache
+    from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache
 
     folder = arguments.cache or default_cache()
     if arguments.action == "clear":

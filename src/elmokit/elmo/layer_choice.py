@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
-Layers = Literal["average", "all", "top"] | int
+Layers = Literal["average", "all", "top"] | int | Sequence[float]
 Pooling = Literal["mean", "max"]
 
 DEFAULT_LAYERS: Literal["top"] = "top"
@@ -24,16 +24,27 @@ DEFAULT_LAYERS: Literal["top"] = "top"
 
 
 def as_layers(layers: Layers, *, top: int) -> Layers:
-    """The same for `layers` as a plain string or int, such as 1 for `numpy.int64(1)`.
+    """The same for `layers` as a plain string, int or list of floats, such as 1 for `numpy.int64(1)`.
 
-    Raises ValueError unless it is "average", "all", "top" or a number from 0 to `top`.
+    Raises ValueError unless it is "average", "all", "top", a number from 0 to `top`, or a weight for each layer.
     """
+    if np.ndim(cast("Any", layers)) > 0:
+        return _as_weights(cast("Sequence[float]", layers), top=top)
     number = None if isinstance(layers, bool | str) else as_int(layers)
     if number is None and layers not in ("average", "all", "top"):
-        raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top' or a number from 0 to {top}")
+        raise ValueError(
+            f"layers is {layers!r}; expected 'average', 'all', 'top', a number from 0 to {top}, or their weights"
+        )
     if number is not None and not 0 <= number <= top:
         raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {top} (top)")
     return layers if number is None else number
+
+
+def _as_weights(weights: Sequence[float], *, top: int) -> list[float]:
+    numbers = np.asarray(weights)
+    if numbers.shape != (top + 1,) or numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
+        raise ValueError(f"layers is {weights!r}; expected {top + 1} finite weights, of layers 0 to {top}")
+    return [float(number) for number in numbers]
 
 
 def as_int(value: object) -> int | None:
@@ -53,6 +64,9 @@ def select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float32[np
         selected = torch.stack(activations)
     elif which == "average":
         selected = torch.stack(activations).mean(dim=0)
+    elif not isinstance(which, int | str):
+        stacked = torch.stack(activations)
+        selected = torch.einsum("l,lne->ne", torch.tensor(which, dtype=stacked.dtype, device=stacked.device), stacked)
     else:
         selected = activations[-1]
     return selected.cpu().numpy()

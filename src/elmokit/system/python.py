@@ -1,4 +1,4 @@
-"""What Python leaves to its users: optional packages, the line that a warning names, and memory that was freed."""
+"""What Python leaves to its users: optional packages, the folder of caches, the line of a warning, freed memory."""
 
 import ctypes
 import importlib
@@ -43,6 +43,14 @@ def require(module: str, *, extra: str, purpose: str, package: str | None = None
         raise PackageError(
             f"{needs}, which is installed but fails to import ({reason}); try {install} in a new environment", name=root
         ) from error
+
+
+def default_cache() -> Path:
+    """The folder that ELMOKIT_CACHE names; else `elmokit` in the user's folder for caches, such as `~/.cache`."""
+    if given := os.environ.get("ELMOKIT_CACHE"):
+        return Path(given).expanduser()
+    usual = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
+    return Path(os.environ.get("XDG_CACHE_HOME") or usual or Path.home() / ".cache") / "elmokit"
 
 
 def warn_caller(message: str) -> None:

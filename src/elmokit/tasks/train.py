@@ -77,7 +77,7 @@ def train(
     settings: changes of that recipe, written as `field=value`.
     test: score the test files at the end. Settings are chosen by the development set, so this is for the last run.
         Without it, the test files only add their words to those whose vectors are kept (see `new_word_table`).
-    cache: folder of the activations of frozen biLMs (`vectors.cache_folder.default_cache()`); None computes them again.
+    cache: folder of the activations of frozen biLMs (`system.python.default_cache()`); None computes them again.
     Raises ValueError or OSError for files that cannot be read, ValueError for a folder that already holds a run, and
     `DivergenceError`, a ValueError, for a loss that is not finite.
     """
