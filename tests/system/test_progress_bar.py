@@ -1,7 +1,6 @@
 """Progress bars: on a terminal, after a while, or when they are asked for."""
 
 import io
-import os
 import sys
 import time
 
@@ -21,32 +20,6 @@ def test_a_file_gets_no_bar(capsys: pytest.CaptureFixture[str]):
         assert bar.disable
         bar.update(2)
     assert capsys.readouterr().err == ""
-
-
-def test_a_file_gets_a_line_each_minute_of_what_takes_longer(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    with progress_bar(unit="token", total=2, log=True) as bar:
-        bar.update(2)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(progress, "LOG_EVERY", 0.01)
-    with progress_bar(unit="token", total=4, label="reading", log=True) as bar:
-        for _ in range(2):
-            time.sleep(0.02)
-            bar.update()
-    first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("reading:  25%") and "2/4" in second
-
-
-def test_a_terminal_without_columns_is_a_file_and_a_notebook_a_terminal(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    monkeypatch.setattr(terminal, "fileno", lambda: 2)
-    monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((0, 0)))
-    with progress_bar(unit="token") as bar:
-        assert bar.disable
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)
-    with progress_bar(unit="token") as bar:
-        assert not bar.disable
 
 
 def test_a_bar_that_is_asked_for_is_shown_everywhere(capsys: pytest.CaptureFixture[str]):

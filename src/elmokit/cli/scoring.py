@@ -180,7 +180,7 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
         boundaries=arguments.boundaries,
         surprisal=SurprisalSettings(arguments.direction, details, arguments.carry_state),
     )
-    with _output(arguments.output) as file, progress_bar(unit="sentence", show=_show(arguments), log=True) as bar:
+    with _output(arguments.output) as file, progress_bar(unit="sentence", show=_show(arguments)) as bar:
         for lines in surprisal_table(model, arguments.file, settings):
             file.write(as_tsv(lines))
             bar.update()
@@ -217,7 +217,7 @@ def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
 
     pairs = list(read_pairs(arguments.file, raw_text=arguments.tokenize))
     scores: list[PairScore] = []
-    with _output(arguments.output) as file, progress_bar(unit="pair", total=len(pairs), log=True) as bar:
+    with _output(arguments.output) as file, progress_bar(unit="pair", total=len(pairs)) as bar:
         for score in score_pairs(model, pairs):
             scores.append(score)
             bar.update()

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import os
 import sys
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from tqdm import tqdm
 
-if TYPE_CHECKING:
-    _Bar = tqdm[NoReturn]
-else:
-    _Bar = tqdm  # has no [] when it runs
-
 DELAY = 2  # seconds; what is done sooner shows no bar
-LOG_EVERY = 60  # seconds between the lines in a file
 _TICK = 1  # seconds
 
 
@@ -31,31 +23,16 @@ def progress_bar(
     show: bool | None = None,
     keep: bool = True,
     scale: bool = False,
-    log: bool = False,
 ) -> tqdm[NoReturn]:
     """A progress bar on stderr that counts `unit`s from `done` up to `total`; a context manager with `update`.
 
     While nothing is counted, such as during one very long sentence, it shows the seconds.
 
-    show: None shows the bar only on a terminal and in a notebook, after two seconds; True everywhere and at once;
-        False never.
+    show: None shows the bar only on a terminal, after two seconds; True everywhere and at once; False never.
     keep: whether the bar stays on the screen when it ends.
     scale: whether 1,200,000 is written as 1.2M.
-    log: whether a line is written each minute where no bar is shown, unless `show` is False.
     """
-    is_shown = _shows_bars() if show is None else show
-    if log and show is None and not is_shown:
-        return _Lines(
-            total=total,
-            initial=done,
-            desc=label,
-            unit=unit,
-            unit_scale=scale,
-            mininterval=LOG_EVERY,
-            maxinterval=LOG_EVERY,
-            delay=LOG_EVERY,
-            file=sys.stderr,
-        )
+    only_on_a_terminal = None  # in tqdm's words
     bar: tqdm[NoReturn] = tqdm(
         total=total,
         initial=done,
@@ -64,37 +41,13 @@ def progress_bar(
         unit_scale=scale,
         leave=keep,
         delay=DELAY if show is None else 0,
-        disable=not is_shown,
+        disable=only_on_a_terminal if show is None else not show,
         file=sys.stderr,
         dynamic_ncols=True,
     )
     if not bar.disable:
         _CLOCK.add(bar)
     return bar
-
-
-def _shows_bars() -> bool:
-    """Whether stderr is a terminal that has columns, which some of containers have not, or part of a notebook."""
-    if "ipykernel" in sys.modules:
-        return True
-    if not sys.stderr.isatty():
-        return False
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).columns > 0
-    except (OSError, ValueError):
-        return True
-
-
-class _Lines(_Bar):
-    """What a bar says, as lines of a log."""
-
-    def display(self, msg: str | None = None, pos: int | None = None) -> None:
-        self.fp.write(f"{self}\n")
-        self.fp.flush()
-
-    def close(self) -> None:
-        self.delay = math.inf  # as if nothing had been shown: there is nothing to clear
-        super().close()
 
 
 class _Clock:

@@ -179,7 +179,7 @@ def _measure(
     found: list[list[WordChange]] = [[] for _ in names]
     most = REDISTRIBUTIONS_PER_WORD * len(words)
     num_bytes = 2 * settings.max_uses * len(names) * elmo.dim * np.dtype(np.float32).itemsize
-    with progress_bar(unit="word", total=len(words), log=True) as bar:
+    with progress_bar(unit="word", total=len(words)) as bar:
         for group in batched(words, size=max(VECTOR_BYTES // num_bytes, 1)):
             vectors = [_vectors(elmo, layers, group, side) for side in sides]
             for word in group:

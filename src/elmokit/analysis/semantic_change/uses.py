@@ -58,7 +58,7 @@ class TextCorpus:
 
     def lines(self) -> Iterator[tuple[int, int, str]]:
         """The lines of all files, each with the index of its file and its number there, from 1."""
-        with progress_bar(unit="line", label="reading", keep=False, scale=True, log=True) as bar:
+        with progress_bar(unit="line", label="reading", keep=False, scale=True) as bar:
             for index, path in enumerate(self.files):
                 for number, line in enumerate(read_lines(path), start=1):
                     yield index, number, line

@@ -138,13 +138,7 @@ def run(job: Job, *, resume: bool) -> EmbeddedFile:
         check_is_not_input(written, job.source.path)
     shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
     record = {"version": 1, "model": job.elmo.fingerprint(), "precision": job.elmo.precision, "layers": job.layers}
-    with (
-        lock(output),
-        _naming(output),
-        progress_bar(unit=" sentences", label="reading", keep=False, scale=True, log=True) as reading,
-        read_once(job.source, folder=output.parent, when_read=reading.update) as sentences,
-    ):
-        reading.close()
+    with lock(output), _naming(output), read_once(job.source, folder=output.parent) as sentences:
         if not len(sentences):
             raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}; expected {job.expected}")
         num_vectors = len(sentences) if job.one_per_sentence else sentences.num_tokens
@@ -179,7 +173,7 @@ def _embed(job: Job, sentences: Sentences, partial: PartialVectors) -> None:
     done = partial.pass_over_finished(rest, source=shown_name(job.source.path), unit=job.unit)
     with (
         ThreadPoolExecutor(max_workers=1) as writing,
-        progress_bar(unit=job.part, total=sentences.num_tokens, done=done, scale=True, log=True) as bar,
+        progress_bar(unit=job.part, total=sentences.num_tokens, done=done, scale=True) as bar,
     ):
         written = writing.submit(int)
         for block, arrays in encoded(job.elmo, job.encode, _read_ahead(job.blocks(rest))):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +42,9 @@ class SentenceSource(Protocol):
 
 
 @contextmanager
-def read_once(source: SentenceSource, *, folder: Path, when_read: Callable[[], object]) -> Generator[Sentences]:
+def read_once(source: SentenceSource, *, folder: Path) -> Generator[Sentences]:
     """All sentences of a source, which is read to its end, so that what is wrong in it is found before hours of work.
 
-    when_read: called after each sentence.
     They are kept in a temporary file of the folder, which has no name and is gone at the end, even after a kill.
     """
     with TemporaryFile(dir=folder) as file:
@@ -54,7 +53,6 @@ def read_once(source: SentenceSource, *, folder: Path, when_read: Callable[[], o
             file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
             num_sentences += 1
             num_tokens += len(sentence[1])
-            when_read()
         yield Sentences(file, num_sentences, num_tokens)
 
 
