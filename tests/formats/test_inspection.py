@@ -53,6 +53,9 @@ def test_a_pair(pair: Path) -> None:
     assert inspection.vocabulary_size == 4
     assert "3,622 (no softmax)" in str(inspection)
     assert inspect(pair / "options.json", pair / "weights.hdf5").vocabulary_size is None
+    for name in ("metrics.jsonl", "heldout.txt", "notes.txt"):  # the first two are those of a run
+        (pair / name).write_text("{}\n")
+    assert "1 file not of the model: notes.txt" in inspect(pair).risks
 
 
 @pytest.mark.parametrize("name", ["bilm_tf", "allennlp"])

@@ -43,11 +43,26 @@ def test_a_checkpoint_is_told_by_the_folder_the_index_the_list_and_the_pair(chec
         assert recognise(*given) is TENSORFLOW
 
 
-def test_weights_in_hdf5_that_were_made_from_a_checkpoint_are_preferred(checkpoint: Path, assert_equal: Equal) -> None:
-    shutil.copy(FIXTURES / "char.dumped.hdf5", checkpoint)
+def test_a_checkpoint_goes_before_the_weights_that_were_dumped_from_it(checkpoint: Path, assert_equal: Equal) -> None:
+    weights = checkpoint / "weights.hdf5"
+    shutil.copy(FIXTURES / "char.dumped.hdf5", weights)
+    assert recognise(checkpoint) is recognise(checkpoint / "options.json") is TENSORFLOW
+    assert read_stored(checkpoint, with_softmax=None).has_softmax
+    for named in ((weights,), (checkpoint / "options.json", weights)):
+        assert recognise(*named).name == "bilm_tf"
+        assert_equal(read_stored(*named), read_stored(checkpoint))
+    with pytest.raises(FormatError, match=f"the checkpoint next to it may have one: {INDEX}"):
+        read_stored(weights, with_softmax=True)
+    (checkpoint / DATA).unlink()
     assert recognise(checkpoint).name == "bilm_tf"
-    assert recognise(checkpoint / INDEX) is TENSORFLOW
-    assert_equal(read_stored(checkpoint), read_stored(checkpoint / INDEX))
+
+
+@pytest.mark.parametrize("ending", ["", ".meta", ".data-00000-of-00001", ".index"])
+def test_a_checkpoint_has_the_name_that_tensorflow_gives_it(checkpoint: Path, ending: str) -> None:
+    path, options = checkpoint / f"model.ckpt-7{ending}", checkpoint / "options.json"
+    assert recognise(path) is recognise(path, options) is recognise(options, path) is TENSORFLOW
+    with pytest.raises(FileNotFoundError, match="no model"):
+        recognise(checkpoint / f"model.ckpt-8{ending}")
 
 
 @pytest.mark.parametrize("name", ["char", "char_1layer"])

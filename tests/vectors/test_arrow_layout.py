@@ -244,7 +244,7 @@ def test_the_command_line_reads_a_column_and_appends_the_ending(
     source = write_table(tmp_path / "in.parquet", {"body": ["It is cold."]})
     arguments = ["embed", str(source), "--column", "body", "--tokenize", "--format", "parquet"]
     assert main([*arguments, "-o", "out"]) == 0
-    assert "out.parquet: 1 lines, 4 tokens" in capsys.readouterr().out
+    assert "out.parquet: 1 line, 4 tokens" in capsys.readouterr().out
     assert pq.read_table("out.parquet").column_names == ["text", "tokens", "offsets", "vectors"]
 
 

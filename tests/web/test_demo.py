@@ -88,7 +88,7 @@ def test_a_model_in_this_folder_is_called_as_the_folder_is(model: str, tmp_path:
 
 
 def test_the_text_has_the_rates_with_baselines_counts_and_every_word(study: SenseStudy):
-    lines = list(terminal.describe(study, colours=False))
+    lines = list(terminal.describe(study))
     text = "\n".join(lines)
     for one in study.measured:
         assert f"{one.name:22}{one.nearest_rate()}" in text and one.triple_rate().percent() in text
@@ -99,6 +99,19 @@ def test_the_text_has_the_rates_with_baselines_counts_and_every_word(study: Sens
         assert contrast in text
     assert max(map(len, lines)) <= terminal.WIDTH
     assert text.isascii() and "\x1b" not in text
+
+
+def test_the_terminal_has_the_rates_first_and_then_one_word_that_the_model_gets_right(study: SenseStudy):
+    lines = list(terminal.summarise(study, colours=False))
+    assert lines[0].startswith("Measured over the whole list") and len(lines) < 70
+    words = [line.partition(":")[0] for line in lines if re.fullmatch(r"\S+: .+\?", line)]
+    assert len(words) == 1 and max(map(len, lines)) <= terminal.WIDTH
+    (shown,) = (close_up for close_up in study.close_ups if close_up.word == words[0])
+    senses = [
+        [study.occurrences[index].sense for index in (one.occurrence, one.same_word[0].sentence)]
+        for one in shown.nearest
+    ]
+    assert ("which the model gets right" in "\n".join(lines)) == all(first == second for first, second in senses)
 
 
 def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sense(study: SenseStudy):
@@ -133,7 +146,8 @@ def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tm
     output = io.StringIO()
     demo.run(tmp_path / "demo.html", model=str(korean), output=output)
     shown, _, code = output.getvalue().partition("In Python:\n\n")
-    titles = re.findall(r"^(\S+): (.+)\?$", shown, flags=re.MULTILINE)
+    text = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    titles = re.findall(r"^(?:.*>)?(\S+): (.+)\?$", text, flags=re.MULTILINE)
     assert [word for word, _ in titles] == ["눈이", "배를", "말을", "사과를", "잘한다"]
     assert titles[1][1] == "ship or pear or belly" and titles[4][1] == "praise or sarcasm"
     assert "11 words of two or three senses, 184 sentences" in shown
@@ -142,7 +156,6 @@ def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tm
     names: dict[str, list] = {}
     exec(code, names)
     assert [vectors.shape for vectors in names["vectors"]] == [(4, 12), (5, 12)]
-    text = (tmp_path / "demo.html").read_text(encoding="utf-8")
     page = Page(text)
     assert page.open == []
     assert ("pre", {"lang": "ko"}) in page.tags and "눈이: eye or snow?" in text
@@ -150,7 +163,7 @@ def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tm
 
 def test_korean_columns_are_aligned_within_the_width(korean: Path):
     found = study_senses(Elmo.from_pretrained(korean), read_polysemes(LISTS["ko"]), model="ko", language="ko")
-    lines = list(terminal.describe(found, colours=False))
+    lines = list(terminal.describe(found))
     assert max(map(columns, lines)) <= terminal.WIDTH
     for close_up in found.close_ups:
         start = lines.index(f"{close_up.word}: {' or '.join(close_up.senses)}?") + 4
@@ -202,9 +215,9 @@ def test_colours_only_on_a_terminal_that_wants_them(study: SenseStudy, monkeypat
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("NO_COLOR", "1")
     assert not terminal.shows_colours(Terminal())
-    coloured = list(terminal.describe(study, colours=True))
+    coloured = list(terminal.summarise(study, colours=True))
     plain = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured]
-    assert plain == list(terminal.describe(study, colours=False))
+    assert plain == list(terminal.summarise(study, colours=False))
     assert plain != coloured
 
 
@@ -240,7 +253,7 @@ def test_the_page_has_the_picture_and_what_the_terminal_shows(study: SenseStudy)
     (picture,) = [values for tag, values in page.tags if tag == "svg"]
     assert picture["role"] == "img" and picture["aria-label"]
     assert sense_picture(study) in text and "prefers-color-scheme: dark" in text
-    assert "".join(f"{line}\n" for line in terminal.describe(study, colours=False)) in html.unescape(text)
+    assert "".join(f"{line}\n" for line in terminal.describe(study)) in html.unescape(text)
     assert ("html", {"lang": "en"}) in page.tags
     assert any(values.get("name") == "viewport" for tag, values in page.tags if tag == "meta")
 

@@ -22,6 +22,10 @@ NUM_WITH_CONTEXTS = 5
 TOKENS_AROUND = 8
 """Tokens of a context that are shown on each side of the word."""
 
+MAX_Q = 0.05
+"""Largest q of a word that is said to differ: of such words, one in twenty is expected to be a false alarm."""
+
+_CONTEXTS = "contexts that moved most, by how much further they are from the other corpus than from their own:"
 _MEASURES = ("excess", "prt", "apd")
 _PARTS = tuple(field.name for field in fields(Distance))
 
@@ -35,7 +39,13 @@ def change_text(result: SemanticChange) -> str:
         if len(changes) > NUM_SHOWN:
             parts.append(f"and {len(changes) - NUM_SHOWN:,} more words with a smaller excess")
         contexts = [line for change in changes[:NUM_WITH_CONTEXTS] for line in _contexts(change)]
-        parts += ["", *contexts] if contexts else []
+        if not any(change.distances.excess.q <= MAX_Q for change in changes):
+            parts.append(
+                f"no word differs more than chance would have it: none has a q of at most {MAX_Q} (of the excess)"
+            )
+        parts += ["", _CONTEXTS, *contexts] if contexts else []
+    if unused := _forms_without_uses(result):
+        parts += ["", f"forms without a use in either corpus: {', '.join(map(printable, unused))}"]
     if result.too_rare:
         rare = ", ".join(
             f"{printable(word)} ({first:,} and {second:,})" for word, (first, second) in result.too_rare.items()
@@ -61,6 +71,17 @@ def change_rows(result: SemanticChange) -> Iterator[list[str]]:
 def change_json(result: SemanticChange) -> str:
     """Everything, with the contexts."""
     return json.dumps(asdict(result), ensure_ascii=False, indent=1, default=str) + "\n"
+
+
+def _forms_without_uses(result: SemanticChange) -> list[str]:
+    """Forms of the words that were compared, each once."""
+    changes = {change.word: change for change in result.changes}.values()
+    return [
+        form
+        for change in changes
+        for form, uses in change.first.of_forms.items()
+        if uses == change.second.of_forms[form] == 0
+    ]
 
 
 def _table(changes: Sequence[WordChange]) -> str:

@@ -99,11 +99,13 @@ def _embed(arguments: argparse.Namespace) -> None:
         raise ValueError("--per-protein needs --fasta")
     if arguments.format and arguments.output.suffix != f".{arguments.format}":
         arguments.output = arguments.output.with_name(f"{arguments.output.name}.{arguments.format}")
+    from elmokit.system.messages import plural
+
     embed = _embed_fasta if arguments.fasta else _embed_with if arguments.system else _embed_with_elmo
     done = embed(arguments)
     size = arguments.output.stat().st_size / 1e6
-    lines, tokens = ("proteins", "vectors") if arguments.fasta else ("lines", "tokens")
-    print(f"{arguments.output}: {done.num_lines:,} {lines}, {done.num_tokens:,} {tokens}, {size:,.1f} MB")
+    line, token = ("protein", "vector") if arguments.fasta else ("line", "token")
+    print(f"{arguments.output}: {plural(done.num_lines, line)}, {plural(done.num_tokens, token)}, {size:,.1f} MB")
 
 
 def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:

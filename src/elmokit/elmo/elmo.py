@@ -97,8 +97,8 @@ class Elmo:
         else:
             if vocabulary is not None or softmax is not None:
                 raise ValueError(
-                    f"{model} has its own vocabulary and softmax; give the weights of a pair by weights=..., or to "
-                    "from_pretrained(options, weights)"
+                    f"{model} has its own vocabulary and softmax, and the second argument of Elmo is a vocabulary; "
+                    "give the weights of a pair by weights=..., or to from_pretrained(options, weights)"
                 )
             on_device = find_device(device)
             check_precision(precision, on_device)  # before anything is read

@@ -12,10 +12,15 @@ from elmokit.formats.file_kinds import PICKLES
 from elmokit.formats.inspection import Inspection
 from elmokit.formats.model_files import ModelFiles, StrPath
 from elmokit.formats.recognise import FORMATS, opened
+from elmokit.runs.folder import METRICS_NAME
 from elmokit.system.messages import join_names, plural, printable
 
 if TYPE_CHECKING:
     from elmokit.formats.format import Format
+
+
+_OF_A_RUN = (METRICS_NAME, "heldout.txt", "checkpoint")
+"""What pretraining writes next to a model, here and in TensorFlow."""
 
 
 def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Inspection:
@@ -36,7 +41,7 @@ def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[
                 inspection.risks.append(
                     f"{printable(other.name)} is {kind.value}: never opened here; opening it runs code"
                 )
-        if inspection.format is not None and others:
-            names = join_names(other.name for other in others)
-            inspection.risks.append(f"{plural(len(others), 'file')} not of the model: {names}")
+        unread = [other.name for other in others if other.name not in _OF_A_RUN]
+        if inspection.format is not None and unread:
+            inspection.risks.append(f"{plural(len(unread), 'file')} not of the model: {join_names(unread)}")
     return inspection

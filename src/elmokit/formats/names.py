@@ -5,15 +5,19 @@ packages bring, published ones, addresses on the Hugging Face Hub, and paths on 
 from __future__ import annotations
 
 import os
+import re
 from importlib.metadata import entry_points
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
+from elmokit.files.tensor_bundle import index_of
 from elmokit.formats import hub
 from elmokit.formats.published import find_published, published_folder, published_models
 from elmokit.system.messages import did_you_mean
 
+_URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
+"""A `pathlib.Path` of a URL has one slash."""
 DEFAULT_MODEL = "mini-en"
 ENTRY_POINTS = "elmokit.models"
 """Group of the entry points by which packages bring models: the model's name = the package that is its folder."""
@@ -48,7 +52,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
 
     A bundled model, and one that a package brings, comes before a path of that name, a published one after it. In any
     other case (`Mini-EN`) all come after it. A model on the Hugging Face Hub is `hf://user/model`, or
-    `hf://user/model@revision`. Published models and those of the Hub are downloaded into a cache.
+    `hf://user/model@revision`. Published models and those of the Hub are downloaded into a cache. A TensorFlow
+    checkpoint may be named as TensorFlow does, `model.ckpt-5`, or by its data; the path is then that of its index.
 
     Raises FileNotFoundError, with the nearest name, if there is neither, and the errors of `hub.download` and
     `published_folder`.
@@ -60,6 +65,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
     if isinstance(name_or_path, str) and name in installed:
         return installed[name]
     path = expanded(name_or_path)
+    if (index := index_of(path)) is not None:
+        return index
     if os.path.lexists(path):  # what is wrong with a link to nothing is said by what reads it
         return path
     if name.lower() in installed:
@@ -67,6 +74,7 @@ def resolve_model(name_or_path: str | Path) -> Path:
     published = find_published(name)
     if published is not None:
         return published_folder(published)
+    _refuse_url(name_or_path)
     hint = did_you_mean(name.lower(), [*installed, *published_models()])
     names = ", ".join(installed) or "none in this installation"
     raise FileNotFoundError(
@@ -85,20 +93,43 @@ def is_model_name(name_or_path: str | Path) -> bool:
     return name.lower() in bundled_models() | packaged_models() or find_published(name) is not None
 
 
+def check_is_not_a_model(*files: str | Path) -> None:
+    """Raise ValueError for a text that has the name of a model, as two arguments in the other order do."""
+    for file in files:
+        if is_model_name(file) and not os.path.lexists(file):
+            raise ValueError(
+                f"{file} is a model, and there is no such file; expected the model first, and then the text"
+            )
+
+
+def _refuse_url(name: str | Path) -> None:
+    if _URL.match(str(name)):
+        raise FileNotFoundError(
+            f"{name} is a URL, which elmokit does not download; download the files of the model, and give their path "
+            f"(of a model on the Hugging Face Hub, {hub.SCHEME}user/model)"
+        )
+
+
 def expanded(path: str | os.PathLike[str]) -> Path:
     """The path with the home folder in place of a `~` at its start."""
     return Path(os.path.expanduser(path))
 
 
 def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
-    """The options.json and the weights of a pair. Raises ValueError for the name of a model, which has its weights."""
+    """The options.json and the weights of a pair, whose files may also be those of a TensorFlow checkpoint.
+
+    Raises ValueError for the name of a model, which has its weights, and FileNotFoundError for a URL.
+    """
     options = expanded(path)
     if hub.is_address(path) or is_model_name(path):
         raise ValueError(
             f"{path} is the name of a model, which has weights of its own; leave out --weights, or weights=, or name "
             "the options.json to which they belong (--model, in Python the model)"
         )
-    return options, expanded(weights)
+    _refuse_url(path)
+    _refuse_url(weights)
+    weights = expanded(weights)
+    return index_of(options) or options, index_of(weights) or weights
 
 
 def lasting_paths(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[str | Path, str | Path | None]:

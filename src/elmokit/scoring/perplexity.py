@@ -206,7 +206,9 @@ def text_losses(
             for direction, side in sides.items():
                 add(direction, side.found.losses, side.targets)
     if not sums[0].counts.any():
-        missing = f"at least {CARRIED_ROWS} tokens with carried state" if carry_state else "at least one sentence"
+        missing = "at least one sentence"
+        if carry_state:
+            missing = f"at least {CARRIED_ROWS} tokens (elmokit surprisal --carry-state reads fewer, in one row)"
         raise ValueError(f"{', '.join(map(str, shards))}: too little text; expected {missing}")
     return TextLosses(tuple(direction.result() for direction in sums), scored.vocabulary, num_sentences, carry_state)
 

@@ -1,7 +1,7 @@
 """Tables of surprisal: a row for each token, word or sentence of a text file.
 
-The first four columns are those of lm-zoo (Gauthier et al., 2020), so that SyntaxGym and scripts in R read the tables
-as they are. NA marks positions without a prediction.
+The first four columns are those of lm-zoo (Gauthier et al., 2020). NA marks positions without a prediction. Cells are
+quoted as in CSV, so that pandas, R and spreadsheets read each row as one, whatever its token is.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ Row = list[str]
 Value = float | int | Likeliest
 
 MISSING = "NA"
+_NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _FIRST_COLUMNS = ("sentence_id", "token_id", "token")
 
 
@@ -156,5 +157,9 @@ def _cell(value: Value) -> str:
 
 
 def as_tsv(rows: Iterable[Sequence[str]]) -> str:
-    """Lines of cells separated by tabs."""
-    return "".join("\t".join(row) + "\n" for row in rows)
+    """Lines of cells separated by tabs; as in CSV, an empty cell or one with a quotation mark or line end is quoted."""
+    return "".join("\t".join(map(_quoted, row)) + "\n" for row in rows)
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if not cell or _NEEDS_QUOTES.search(cell) else cell

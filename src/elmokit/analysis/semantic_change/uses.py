@@ -35,8 +35,13 @@ class Use:
 class SampledUses:
     """The sampled uses of a word, in the order of the corpus, and how many there are in all."""
 
-    total: int
+    of_forms: dict[str, int]
+    """Number of uses of each form of the word."""
     uses: tuple[Use, ...]
+
+    @property
+    def total(self) -> int:
+        return sum(self.of_forms.values())
 
 
 @dataclass(frozen=True)
@@ -88,16 +93,17 @@ def sample_uses(
 
     words: the forms that count as uses of each word, by its name.
     """
-    word_of = {spelling(form, ignore_case=ignore_case): word for word, forms in words.items() for form in forms}
+    meant = {spelling(form, ignore_case=ignore_case): (word, form) for word, forms in words.items() for form in forms}
     kept: dict[str, list[tuple[int, Use]]] = {word: [] for word in words}
-    totals = dict.fromkeys(words, 0)
+    counts = {word: dict.fromkeys(forms, 0) for word, forms in words.items()}
     for file, line, sentence in corpus.lines():
         for index, token in enumerate(corpus.split(sentence)):
-            word = word_of.get(spelling(token, ignore_case=ignore_case))
-            if word is not None:
-                totals[word] += 1
+            found = meant.get(spelling(token, ignore_case=ignore_case))
+            if found is not None:
+                word, form = found
+                counts[word][form] += 1
                 _keep(kept[word], _lot(seed, word, file, line, index), Use(file, line, index, sentence), most=most)
-    return {word: SampledUses(totals[word], _in_order(use for _, use in kept[word])) for word in words}
+    return {word: SampledUses(counts[word], _in_order(use for _, use in kept[word])) for word in words}
 
 
 def _lot(*what: object) -> int:

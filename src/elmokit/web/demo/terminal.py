@@ -36,11 +36,37 @@ def shows_colours(output: TextIO) -> bool:
     return output.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def describe(study: SenseStudy, *, colours: bool) -> Iterator[str]:
-    """Yield the lines, from single words in detail to the rates over all words."""
+def describe(study: SenseStudy) -> Iterator[str]:
+    """Yield the lines of the page, from single words in detail to the rates over all words."""
     for close_up in study.close_ups:
-        yield from _describe_word(close_up, study.occurrences, colours=colours)
+        yield from _describe_word(close_up, study.occurrences, colours=False)
         yield ""
+    yield from _describe_all_words(study)
+
+
+def summarise(study: SenseStudy, *, colours: bool) -> Iterator[str]:
+    """Yield the lines for the terminal: the rates over all words, and one word in detail."""
+    yield from _describe_all_words(study)
+    yield ""
+    right = [close_up for close_up in study.close_ups if _is_right(close_up, study.occurrences)]
+    words = ", ".join(close_up.word for close_up in study.close_ups)
+    said = "One word in detail, which the model gets right" if right else "One word in detail"
+    yield from wrap(f"{said}; the page has {words}, right or wrong.", WIDTH)
+    yield ""
+    yield from _describe_word((right or study.close_ups)[0], study.occurrences, colours=colours)
+
+
+def _is_right(close_up: CloseUp, occurrences: list[Occurrence]) -> bool:
+    """Whether the nearest occurrence of each one that is shown has its sense."""
+    for one in close_up.nearest:
+        nearest = one.same_word[0]
+        found = occurrences[nearest.sentence]
+        if nearest.index != found.index or found.sense != occurrences[one.occurrence].sense:
+            return False
+    return True
+
+
+def _describe_all_words(study: SenseStudy) -> Iterator[str]:
     yield from _describe_rates(study)
     yield ""
     yield from _describe_words(study)
