@@ -23,16 +23,19 @@ DEFAULT_LAYERS: Literal["top"] = "top"
 57.9 % in the average of all layers, in which the token layer is the longest."""
 
 
-def as_layers(layers: Layers, *, top: int) -> Layers:
+def as_layers(layers: Layers, *, top: int | None) -> Layers:
     """The same for `layers` as a plain string or int, such as 1 for `numpy.int64(1)`.
 
-    Raises ValueError unless it is "average", "all", "top" or a number from 0 to `top`.
+    Raises ValueError unless it is "average", "all", "top" or a number from 0 to `top`; for a model that has not been
+    read yet, `top` is None, and no number is too large.
     """
     number = None if isinstance(layers, bool | str) else as_int(layers)
     if number is None and layers not in ("average", "all", "top"):
-        raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top' or a number from 0 to {top}")
-    if number is not None and not 0 <= number <= top:
-        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {top} (top)")
+        known = "the number of a layer" if top is None else f"a number from 0 to {top}"
+        raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top' or {known}")
+    if number is not None and (number < 0 or (top is not None and number > top)):
+        last = "its last one" if top is None else f"{top} (top)"
+        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {last}")
     return layers if number is None else number
 
 
