@@ -88,12 +88,14 @@ class TextWarnings:
 
 
 def _not_single_tokens(sentences: Sequence[Sequence[str]]) -> str | None:
-    """No model has read such tokens: texts for training are split at white space."""
-    found = [token for tokens in sentences for token in tokens if token.split() != [token]]
+    """No model has read such tokens, and no file has them: lines are split at spaces and tabs."""
+    found = [
+        token for tokens in sentences for token in tokens if not token or " " in token or "\t" in token or "\n" in token
+    ]
     if not found:
         return None
     return (
-        f"{len(found):,} of {sum(map(len, sentences)):,} tokens are empty or contain white space, such as "
+        f"{len(found):,} of {sum(map(len, sentences)):,} tokens are empty or contain spaces, such as "
         f"{printable(repr(found[0]), most=_MAX_SHOWN)}; no model has read such tokens: give sentences as strings, or "
         "as lists with one string for each token"
     )
