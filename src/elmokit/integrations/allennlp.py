@@ -78,7 +78,7 @@ class Elmo(nn.Module):
         super().__init__()
         if module is not None and (options_file is not None or weight_file is not None):
             raise ValueError("a module and files were given; expected either, with None for the other")
-        if not (module is None or isinstance(module, BiLM)):  # pyright: ignore[reportUnnecessaryIsInstance] - of users
+        if not (module is None or isinstance(module, BiLM)):
             raise ValueError(
                 f"module is of type {type(module).__name__}; expected a BiLM, such as elmokit.Elmo(...).bilm; "
                 "modules that return activations and a mask, as in AllenNLP, are not run"
