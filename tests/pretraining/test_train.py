@@ -588,6 +588,7 @@ def test_a_resumed_run_keeps_its_model(shard: Path, vocabulary: Path, tmp_path: 
     ("setting", "message"),
     [
         ("num_step=3", r"unknown field 'num_step'; did you mean num_steps"),
+        ("lookup=1", "unknown field 'lookup'"),  # a record of its own, which no value of a setting gives
         ("num_steps", "has no '='"),
         ("num_steps=many", "expected int"),
         ("num_steps=1.5", "expected a whole number"),

@@ -23,27 +23,32 @@ DEFAULT_LAYERS: Literal["top"] = "top"
 57.9 % in the average of all layers, in which the token layer is the longest."""
 
 
-def as_layers(layers: Layers, *, top: int) -> Layers:
+def as_layers(layers: Layers, *, top: int | None) -> Layers:
     """The same for `layers` as a plain string, int or list of floats, such as 1 for `numpy.int64(1)`.
 
-    Raises ValueError unless it is "average", "all", "top", a number from 0 to `top`, or a weight for each layer.
+    Raises ValueError unless it is "average", "all", "top", a number from 0 to `top`, or a weight for each layer; for a
+    model that has not been read yet, `top` is None, and no number is too large.
     """
     if np.ndim(cast("Any", layers)) > 0:
         return _as_weights(cast("Sequence[float]", layers), top=top)
     number = None if isinstance(layers, bool | str) else as_int(layers)
     if number is None and layers not in ("average", "all", "top"):
-        raise ValueError(
-            f"layers is {layers!r}; expected 'average', 'all', 'top', a number from 0 to {top}, or their weights"
-        )
-    if number is not None and not 0 <= number <= top:
-        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {top} (top)")
+        known = "the number of a layer" if top is None else f"a number from 0 to {top}"
+        raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top', {known}, or a weight for each layer")
+    if number is not None and (number < 0 or (top is not None and number > top)):
+        last = "its last one" if top is None else f"{top} (top)"
+        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {last}")
     return layers if number is None else number
 
 
-def _as_weights(weights: Sequence[float], *, top: int) -> list[float]:
+def _as_weights(weights: Sequence[float], *, top: int | None) -> list[float]:
     numbers = np.asarray(weights)
-    if numbers.shape != (top + 1,) or numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
-        raise ValueError(f"layers is {weights!r}; expected {top + 1} finite weights, of layers 0 to {top}")
+    is_of_numbers = numbers.ndim == 1 and numbers.dtype.kind in "iuf" and np.isfinite(numbers).all()
+    if not is_of_numbers or (top is not None and len(numbers) != top + 1):
+        known = (
+            "finite weights, one for each layer" if top is None else f"{top + 1} finite weights, of layers 0 to {top}"
+        )
+        raise ValueError(f"layers is {weights!r}; expected {known}")
     return [float(number) for number in numbers]
 
 
