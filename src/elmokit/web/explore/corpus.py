@@ -120,7 +120,9 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False
         file.write(scales.astype("<f4").tobytes())
         file.write(numbers.tobytes())
     tokens = [token for sentence in corpus.sentences for token in sentence]
-    planes = umap_planes(layers[-1], tokens, first=words_of(corpus.occurrences)) if umap else {}
+    ends = np.cumsum([len(sentence) for sentence in corpus.sentences])
+    starts = [int(ends[first - 1]) for _, first in corpus.sources]
+    planes = umap_planes(layers[-1], tokens, first=words_of(corpus.occurrences), starts=starts) if umap else {}
     about = {
         "num_layers": elmo.num_layers,
         "dim": elmo.dim,
