@@ -35,9 +35,10 @@ CONTENT_SECURITY_POLICY = (
     "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
 )
 """The page loads nothing from anywhere else, and runs no script but its own."""
-SCRIPTS = {name.upper(): name for name in ("Arabic", "Bengali", "Cyrillic", "Devanagari", "Greek", "Hangul", "Hebrew")}
-SCRIPTS |= {name.upper(): name for name in ("Georgian", "Hiragana", "Katakana", "Latin", "Tamil", "Thai")} | {
-    "CJK": "Han"
+SCRIPTS = {
+    "CJK": "Han",
+    **{name.upper(): name for name in ("Arabic", "Bengali", "Cyrillic", "Devanagari", "Georgian", "Greek", "Hangul")},
+    **{name.upper(): name for name in ("Hebrew", "Hiragana", "Katakana", "Latin", "Tamil", "Thai")},
 }
 """The page looks at no letters of a model that has read any other script."""
 TEXTS: dict[Language, tuple[str, int]] = {
