@@ -123,6 +123,25 @@ def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sen
     assert "bank" not in [word.token for word in bank.static]
 
 
+def test_the_sense_of_a_sentence_is_shown_for_the_token_that_has_it_and_no_other():
+    sentences = [("x", "x", "a"), ("x", "b"), ("c", "x", "x"), ("x", "d", "x", "y")]
+    occurrences = [
+        Occurrence("x", "noun/noun", sense, index, tokens)
+        for tokens, index, sense in zip(sentences, (0, 0, 2, 2), ("one", "one", "two", "two"), strict=True)
+    ]
+    found = study_senses(Elmo(random_bilm(seed=7, std=0.4)), occurrences, model="random")
+    rows = [line for line in terminal.describe(found, colours=False) if re.match(r"    -?[\d.]+  ", line)]
+    shown = {" ".join(row.split()[1:]) for row in rows}
+    senses = {
+        " ".join(f"[{token}]" if at == marked else token for at, token in enumerate(of.tokens)): of.sense
+        * (marked == of.index)
+        for of in occurrences
+        for marked in range(len(of.tokens))
+    }
+    assert shown <= {f"{text} {sense}".rstrip() for text, sense in senses.items()}
+    assert {row.split()[-1] in ("one", "two") for row in rows} == {True, False}
+
+
 def test_without_a_vocabulary_the_words_of_the_list_are_the_neighbours():
     close_up = study_senses(Elmo(random_bilm(seed=7, std=0.4)), THE_LIST[:32], model="random").close_ups[0]
     assert len(close_up.static) == 4
@@ -158,7 +177,9 @@ def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tm
     assert [vectors.shape for vectors in names["vectors"]] == [(4, 12), (5, 12)]
     page = Page(text)
     assert page.open == []
-    assert ("pre", {"lang": "ko"}) in page.tags and "눈이: eye or snow?" in text
+    assert (
+        any(tag == "pre" and values.get("lang") == "ko" for tag, values in page.tags) and "눈이: eye or snow?" in text
+    )
 
 
 def test_korean_columns_are_aligned_within_the_width(korean: Path):
@@ -263,7 +284,7 @@ def test_the_page_and_the_terminal_name_the_command_of_the_explorer(study: Sense
     demo.run(tmp_path / "demo.html", model=model, output=output)
     command = f"elmokit explore --model {shlex.quote(model)}"
     assert command in output.getvalue()
-    assert f"<pre><code>{html.escape(command)}</code></pre>" in (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert f"<code>{html.escape(command)}</code></pre>" in (tmp_path / "demo.html").read_text(encoding="utf-8")
 
 
 def test_text_is_escaped_in_the_page_and_in_the_picture():

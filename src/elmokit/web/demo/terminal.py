@@ -119,17 +119,16 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
     for nearest in close_up.nearest:
         occurrence = occurrences[nearest.occurrence]
         yield f"  nearest to {snippet(occurrence.tokens, occurrence.index, 50)} ({occurrence.sense})"
-        for context in nearest.same_word:
-            yield _describe_context(context, occurrences, occurrences[context.sentence].sense)
-        for context in nearest.other_words:
-            yield _describe_context(context, occurrences, "")
+        for context in (*nearest.same_word, *nearest.other_words):
+            yield _describe_context(context, occurrences[context.sentence])
     neighbours = ", ".join(f"{word.token} {word.cosine:.2f}" for word in close_up.static)
     yield f"  static vector: {neighbours}"
 
 
-def _describe_context(context: Context, occurrences: list[Occurrence], sense: str) -> str:
-    tokens = occurrences[context.sentence].tokens
-    return f"    {context.cosine:.2f}  {_padded(snippet(tokens, context.index, 50), 51)} {sense}".rstrip()
+def _describe_context(context: Context, occurrence: Occurrence) -> str:
+    """A token of a listed sentence; the sense that is listed is of one token of it."""
+    sense = occurrence.sense if context.index == occurrence.index else ""
+    return f"    {context.cosine:.2f}  {_padded(snippet(occurrence.tokens, context.index, 50), 51)} {sense}".rstrip()
 
 
 def _describe_words(study: SenseStudy) -> Iterator[str]:

@@ -134,7 +134,9 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False
                 top[start : start + vectors.shape[1]] = vectors[-1]
             start += vectors.shape[1]
             bar.update(vectors.shape[1])
-    planes = umap_planes(top, tokens, first=words_of(corpus.occurrences)) if umap else {}
+    ends = np.cumsum([len(sentence) for sentence in corpus.sentences])
+    starts = [int(ends[first - 1]) for _, first in corpus.sources]
+    planes = umap_planes(top, tokens, first=words_of(corpus.occurrences), starts=starts) if umap else {}
     about = {
         "num_layers": elmo.num_layers,
         "dim": elmo.dim,
