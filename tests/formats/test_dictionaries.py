@@ -120,6 +120,23 @@ def test_missing_files_and_links_are_refused(model: Path, tmp_path: Path) -> Non
         read_stored(model)
 
 
+@pytest.mark.parametrize("name", ["word.dic", "char.dic"])
+@pytest.mark.parametrize("which", ["an earlier version", "cut", "a number left out", "a number twice"])
+def test_a_dictionary_of_another_version_is_refused(model: Path, name: str, which: str) -> None:
+    lines = (model / name).read_text(encoding="utf-8").splitlines()
+    symbols = [line.rpartition("\t")[0] for line in lines]
+    symbols.remove(symbols[9])
+    others = {
+        "an earlier version": [f"{symbol}\t{number}" for number, symbol in enumerate(symbols)],
+        "cut": lines[: len(lines) // 2 + 4],
+        "a number left out": [*lines[:9], *lines[10:]],
+        "a number twice": [*lines[:9], lines[9].replace("9", "8"), *lines[10:]],
+    }
+    (model / name).write_text("\n".join(others[which]) + "\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=rf"{name}: has \d+ of the numbers from 0 to (52|71), which are the rows"):
+        read_stored(model)
+
+
 def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path) -> None:
     folder = shutil.copytree(FIXTURES / "checkpoints" / "word", tmp_path / "word")
     changed(folder / "vocab.txt", "<UNK>\n", "<UNK>\nmore\n")

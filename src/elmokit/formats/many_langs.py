@@ -93,7 +93,7 @@ def _model(files: ModelFiles) -> _Model:
         raise FormatError(folder, "has no token_embedder.pkl, with the weights of the token representation")
     path = _architecture_path(files)
     architecture, said = (_Architecture(), {}) if path is None else _read_architecture(path)
-    config = _config(folder, {**embedder.shapes(), **encoder.shapes()}, architecture)
+    config = _config(folder, encoder, embedder, architecture)
     for name, value in said.items():
         if getattr(config, name) != value:
             raise FormatError(
@@ -112,8 +112,9 @@ def _model(files: ModelFiles) -> _Model:
     )
 
 
-def _config(folder: Path, shapes: dict[str, tuple[int, ...]], architecture: _Architecture) -> BiLMConfig:
+def _config(folder: Path, encoder: TorchFile, embedder: TorchFile, architecture: _Architecture) -> BiLMConfig:
     """The config that the tensors say, all of whose shapes have been checked."""
+    shapes = {**embedder.shapes(), **encoder.shapes()}
     sizes = sizes_of(folder, shapes, _NAMES)
     num_words, word_dim = (*shapes.get(_NAMES.words, ()), 0, 0)[:2]
     num_symbols = shapes[_NAMES.embedding][0] if sizes["filters"] else 0
@@ -129,7 +130,7 @@ def _config(folder: Path, shapes: dict[str, tuple[int, ...]], architecture: _Arc
         config = BiLMConfig(**sizes, **asdict(architecture), lookup=lookup)
     except ValueError as error:
         raise FormatError(folder, str(error)) from error
-    check_shapes(folder, shapes, config, _NAMES)
+    check_shapes(folder, shapes, config, _NAMES, files=[encoder.path, embedder.path])
     return config
 
 
@@ -151,7 +152,7 @@ def _spelling(folder: Path, config: BiLMConfig) -> DictionarySpelling:
 
 
 def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
-    """Numbers by symbol, below the rows of the weights; of lines with the same symbol the last counts, as there.
+    """Numbers by symbol, one for each row of the weights; of lines with the same symbol the last counts, as there.
 
     A model without such rows has no such file.
     """
@@ -162,6 +163,7 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
             path, "is missing, or a link out of the model's folder; its numbers are the rows of the weights"
         )
     numbers: dict[str, int] = {}
+    seen: set[int] = set()
     for line_number, line in enumerate(read_lines(path), start=1):
         parts = line.strip().split("\t")
         symbol, number = parts if len(parts) == 2 else (_SPACE, parts[0])
@@ -174,6 +176,13 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
         if line_number > MAX_LINES_PER_ROW * num_rows:
             raise FormatError(path, f"has more than {MAX_LINES_PER_ROW} lines for each of the {num_rows:,} rows")
         numbers[symbol] = int(number)
+        seen.add(int(number))
+    if len(seen) < num_rows:
+        raise FormatError(
+            path,
+            f"has {len(seen):,} of the numbers from 0 to {num_rows - 1:,}, which are the rows of the weights: it is cut "
+            "short, or of another version of the model",
+        )
     return numbers
 
 
