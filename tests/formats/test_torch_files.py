@@ -140,14 +140,19 @@ def test_layers_that_share_their_numbers_are_refused(
 
     assert read_stored(with_layers(40)).config.num_layers == 40  # they are small
     monkeypatch.setattr(torch_layout, "SMALL", 0)
-    for number, reason in ((40, r"declares .* of weights from .*: its tensors share"), (65, "num_layers is 65; at most 64")):
+    for number, reason in (
+        (40, r"declares .* of weights from .*: its tensors share"),
+        (65, "num_layers is 65; at most 64"),
+    ):
         with pytest.raises(FormatError, match=reason):
             read_stored(with_layers(number))
         assert re.search(reason, str(inspect(path)))
 
 
 @old_and_new
-def test_tensors_that_are_negated_or_conjugated_lazily_are_read_as_pytorch_reads_them(tmp_path: Path, new: bool) -> None:
+def test_tensors_that_are_negated_or_conjugated_lazily_are_read_as_pytorch_reads_them(
+    tmp_path: Path, new: bool
+) -> None:
     negated = torch.complex(torch.zeros(3), -torch.arange(3.0)).conj().imag
     assert negated.is_neg()
     file = read_torch_file(saved({"a": negated, "b": negated.half()}, tmp_path / "file.pt", new=new))
