@@ -302,7 +302,8 @@ def test_datasets_that_claim_the_same_bytes_are_refused(pair: Path, monkeypatch:
         file["CNN_high_0/W_transform"] = file["CNN_high_0/W_carry"]
     with pytest.raises(FormatError, match="W_transform: is a second name of a dataset; expected one name"):
         read_stored(pair)
-    monkeypatch.setattr(hdf5, "object_address", lambda _, numbers=count(): next(numbers))  # each with its own header
+    numbers = count()
+    monkeypatch.setattr(hdf5, "object_address", lambda _: next(numbers))  # each with its own header
     claim = 2000  # bytes, of which the file has not enough for all
     monkeypatch.setattr(
         hdf5, "describe_dataset", lambda *given: replace(describe_dataset(*given), num_stored_bytes=claim)

@@ -180,8 +180,8 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
     if len(seen) < num_rows:
         raise FormatError(
             path,
-            f"has {len(seen):,} of the numbers from 0 to {num_rows - 1:,}, which are the rows of the weights: it is cut "
-            "short, or of another version of the model",
+            f"has {len(seen):,} of the numbers from 0 to {num_rows - 1:,}, which are the rows of the weights: it is "
+            "cut short, or of another version of the model",
         )
     return numbers
 

@@ -8,13 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from elmokit.files.json_fields import Fields, parse_json_object
-from elmokit.files.lines import read_lines
+from elmokit.files.lines import MAX_WHOLE_BYTES, read_lines, whole
 from elmokit.system.messages import first_token, plural
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
-
-MAX_LINE_BYTES = 1 << 28
-"""The training set of SQuAD 1.1 is one line of 30 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,7 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
     """
     name = os.fspath(path)
     seen: set[str] = set()
-    lines = read_lines(path, max_line_bytes=MAX_LINE_BYTES)
+    lines = whole(read_lines(path, max_line_bytes=MAX_WHOLE_BYTES), path)
     content = Fields(name, parse_json_object("\n".join(lines), where=name))
     found = list(enumerate(content.list_of_fields("data")))
     for number, article in found[articles]:
