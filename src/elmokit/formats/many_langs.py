@@ -19,7 +19,7 @@ from elmokit.formats.format import Format
 from elmokit.formats.torch_layout import Names, check_shapes, read_torch_files, sizes_of, the_file_with, to_native
 from elmokit.formats.weights import StoredBiLM
 from elmokit.model.config import BiLMConfig, LookupConfig
-from elmokit.system.messages import FormatError, leads_out, printable
+from elmokit.system.messages import FormatError, first_token, leads_out
 from elmokit.text.indexer import DictionarySpelling
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
         symbol, number = parts if len(parts) == 2 else (_SPACE, parts[0])
         if len(parts) > 2 or not (number.isascii() and number.isdigit()) or len(number) > 9:
             raise FormatError(
-                f"{path}, line {line_number}", f"is {printable(line[:40])!r}; expected a symbol, a tab, a number"
+                f"{path}, line {line_number}", f"is {first_token(line)}; expected a symbol, a tab, a number"
             )
         if int(number) >= num_rows:
             raise FormatError(f"{path}, line {line_number}", f"is number {number}; the weights have {num_rows:,} rows")
@@ -203,7 +203,7 @@ def _read_architecture(path: Path) -> tuple[_Architecture, dict[str, int]]:
     fields = Fields(path, read_json_object(path))
     encoder, tokens = fields.fields("encoder"), fields.fields("token_embedder")
     if encoder.text("name") != "elmo":
-        raise encoder.error("name", f"is {printable(encoder.text('name'))}; elmokit reads encoders of type elmo")
+        raise encoder.error("name", f"is {first_token(encoder.text('name'))}; elmokit reads encoders of type elmo")
     cuts_words = tokens.text("name") == "cnn"  # plain LSTMs over words do not cut them
     limit = tokens.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS) if cuts_words else MAX_CHARACTERS
     architecture = _Architecture(
