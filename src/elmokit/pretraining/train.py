@@ -44,7 +44,6 @@ from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import (
-    HELD_OUT_NAME,
     RunRecord,
     change_record,
     check_can_be_recorded,
@@ -62,7 +61,7 @@ from elmokit.pretraining.shards import (
     warn_of_text,
     with_contents,
 )
-from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
+from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.metrics_log import keep_records
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
