@@ -176,8 +176,8 @@ def read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
             residues.append("".join(line.split()).upper())
             if strange := _NO_RESIDUE.search(residues[-1]):
                 raise ValueError(
-                    f"{shown_name(path)}, line {number}: {strange[0]!r} in the sequence; expected residues, letters from "
-                    "A to Z (X for an unknown one), and perhaps a * at the end"
+                    f"{shown_name(path)}, line {number}: {strange[0]!r} in the sequence; expected residues, letters "
+                    "from A to Z (X for an unknown one), and perhaps a * at the end"
                 )
     if name is not None:
         yield name, _sequence(path, header_line, residues)
