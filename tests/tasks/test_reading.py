@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from attacks.text_files import DATA
 from elmokit.corpus.exclusion import texts_of
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TrainingConfig, with_settings
@@ -40,6 +42,19 @@ def test_json_that_is_read_as_a_whole_is_bounded_by_the_size_of_its_file(texts: 
     path.write_bytes(gzip.compress(content.encode()))
     with pytest.raises(ValueError, match=r"data\.json\.gz: has more than 1\.\d MiB, which is too much"):
         list(texts(path))
+
+
+@pytest.mark.parametrize(("name", "kind", "content"), DATA, ids=[f"{name}, {kind}" for name, kind, _ in DATA])
+def test_no_error_quotes_more_than_a_token(name: str, kind: str, content: str, tmp_path: Path):
+    path = tmp_path / "data"
+    task = find_task(name)
+    for word in dict.fromkeys(re.findall(r'[^\s",:{}\[\]]+', content)):
+        for new in (5000 * "q", 5000 * "q" + "*", 5000 * "9"):
+            path.write_text(content.replace(word, new, 1))
+            try:
+                read(task, [path], "dev_share=0.5")
+            except ValueError as error:
+                assert len(str(error)) < 700, f"{word}: {str(error)[:700]}"
 
 
 def squad(number: int) -> dict[str, Any]:

@@ -210,8 +210,8 @@ def join_texts(text: TextLosses, other: TextLosses) -> TextLosses:
         TokenLosses(one.losses + two.losses, one.counts + two.counts)
         for one, two in zip(text.directions, other.directions, strict=True)
     )
-    carried = text.num_sentences is None or other.num_sentences is None
-    num_sentences = None if carried else text.num_sentences + other.num_sentences
+    counts = (text.num_sentences, other.num_sentences)
+    num_sentences = None if counts[0] is None or counts[1] is None else counts[0] + counts[1]
     return replace(text, directions=directions, num_sentences=num_sentences)
 
 
