@@ -87,7 +87,7 @@ def changed(path: Path, old: str, new: str) -> None:
 
 REFUSALS = {
     "another size": ("cnn_50_100_512_4096_sample.json", '"dim": 13', '"dim": 14', "lstm_dim is 13 in the tensors"),
-    "another encoder": ("cnn_50_100_512_4096_sample.json", '"elmo"', '"lstm"', "encoder.name: is lstm"),
+    "another encoder": ("cnn_50_100_512_4096_sample.json", '"elmo"', '"lstm"', "encoder.name: is 'lstm'"),
     "another activation": ("cnn_50_100_512_4096_sample.json", '"relu"', '"gelu"', "activation is 'gelu'"),
     "a number too high": (
         "word.dic",
@@ -95,7 +95,7 @@ REFUSALS = {
         "<oov>\t53",
         r"word\.dic, line 1: is number 53; the weights have 53 rows",
     ),
-    "no number": ("word.dic", "<oov>\t0", "<oov>\tx", r"word\.dic, line 1: is '<oov>\\\\tx'; expected a symbol"),
+    "no number": ("word.dic", "<oov>\t0", "<oov>\tx", r"word\.dic, line 1: is '<oov>' \.\.\.; expected a symbol"),
     "two tabs": ("char.dic", "b\t1", "b\tb\t1", r"char\.dic, line 2"),
     "no boundary": ("word.dic", "<bos>", "<boss>", "the dictionary of words lacks <bos>"),
     "no padding": ("char.dic", "<pad>", "<pat>", "the dictionary of characters lacks <pad>"),
