@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from attacks.limited_child import Call, run_limited
 from attacks.outcome import Outcome
-from elmokit.files.lines import check_inputs, lines_and_first, read_chunks, read_lines
+from elmokit.files.lines import check_inputs, largest_unpacked, lines_and_first, read_chunks, read_lines, whole
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0\ufeff"))
 COMPRESSIONS = pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
@@ -131,6 +131,18 @@ def test_a_small_file_with_an_endless_line_is_refused_in_little_memory(path: Pat
     code += "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000"  # KiB
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"{path}, line 1: has more than 16.0 MiB; expected text")
+
+
+@COMPRESSIONS
+def test_what_is_read_as_a_whole_is_as_large_as_its_file_can_hold(path: Path, compress):
+    text = ["four", *["x" * 1000] * 2000]
+    path.write_bytes(compress("\n".join(text).encode()))
+    assert largest_unpacked(path, 100) == 100
+    if compress is bytes:
+        assert whole(read_lines(path), path) == text
+        return
+    with pytest.raises(ValueError, match=r"shard\.txt: has more than 1\.\d MiB, which is too much for a"):
+        whole(read_lines(path), path)
 
 
 def test_a_line_of_a_megabyte_is_a_line(path: Path):

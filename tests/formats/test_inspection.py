@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -63,6 +64,17 @@ def test_the_published_fixtures(published: Callable[[str], Path], name: str) -> 
     inspection = inspect(published(name))
     assert (inspection.format, inspection.num_parameters, inspection.refusals) == ("bilm_tf", 105_120, [])
     assert any("not of the model" in risk and "lm_embeddings_0.hdf5" in risk for risk in inspection.risks)
+
+
+def test_only_strangers_in_the_folder_of_the_model_are_named(folder: Path, published: Callable[[str], Path]) -> None:
+    for name in ("metrics.jsonl", "heldout.txt"):  # of the run
+        (folder / name).write_text("{}\n")
+    assert inspect(folder).risks == []
+    (folder / "det.out").write_text("notes")
+    assert inspect(folder).risks == inspect(folder / "config.json").risks == ["1 file not of the model: det.out"]
+    state = folder / "elmo.th"
+    shutil.copy(published("formats/allennlp") / "elmo_two_mixes.state_dict.th", state)
+    assert not any("not of the model" in risk for risk in inspect(state).risks)
 
 
 def test_the_parts_of_a_softmax_are_counted(make_stored: Make, tmp_path: Path) -> None:

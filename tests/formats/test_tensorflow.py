@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from attacks.mutations import mutants
-from elmokit.files.tensor_bundle import TensorBundle, latest_index
+from elmokit.files.tensor_bundle import TensorBundle, _Table, latest_index
 from elmokit.formats.convert import convert
 from elmokit.formats.inspect import inspect
 from elmokit.formats.recognise import read_stored, recognise
@@ -151,6 +151,21 @@ def test_blocks_that_are_not_one_after_the_other_are_refused(tmp_path: Path) -> 
     (tmp_path / INDEX).write_bytes(names + handles + footer)
     with pytest.raises(FormatError, match="is damaged: its blocks of names are not one after the other"):
         TensorBundle(tmp_path / INDEX, root="")
+
+
+def test_variables_that_claim_the_same_bytes_are_refused(checkpoint: Path) -> None:
+    items = _Table(checkpoint / INDEX, (checkpoint / INDEX).read_bytes()).items()
+    at_the_start = [(key, bytes(value) + (b"\x20\0" if key.startswith(b"lm/") else b"")) for key, value in items]
+    entries = (bytes([0, len(key), len(value)]) + key + value for key, value in at_the_start)
+    names = sealed(b"".join(entries))
+    size = len(names) - 5
+    handle = bytes([0, size & 127 | 128, size >> 7])
+    handles = sealed(bytes([0, 1, len(handle)]) + b"z" + handle)
+    footer = bytes([0, 0, len(names) & 127 | 128, len(names) >> 7, len(handles) - 5]).ljust(40, b"\0")
+    (checkpoint / INDEX).write_bytes(names + handles + footer + 0xDB4775248B80FB57.to_bytes(8, "little"))
+    (checkpoint / DATA).write_bytes((checkpoint / DATA).read_bytes()[:9000])
+    with pytest.raises(FormatError, match=r"declares .* in a file of 8\.8 KiB, which cannot hold them"):
+        read_stored(checkpoint)
 
 
 @pytest.mark.parametrize("name", [INDEX, DATA, "checkpoint"])

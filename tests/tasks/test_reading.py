@@ -1,14 +1,20 @@
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from attacks.text_files import DATA
+from elmokit.corpus.exclusion import texts_of
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TrainingConfig, with_settings
+from elmokit.tasks.entailment.reader import read_sentence_pairs
+from elmokit.tasks.question_answering.reader import read_questions
 from elmokit.tasks.reading import dev_in_use, dev_name, digest, read_data, task_sentences
 from elmokit.tasks.task import Task, recipe_config
 
@@ -19,6 +25,36 @@ def read(task: Toy, files: list[Path], *settings: str) -> tuple[list[Any], list[
     config = with_settings(recipe_config(task, "cpu"), settings)
     data = read_data(task, Splits(tuple(files)), config)
     return data.train, data.dev
+
+
+@pytest.mark.parametrize(
+    ("texts", "content"),
+    [
+        (read_questions, '{"data": [' + "[]," * 1_000_000 + "[]]}"),
+        (read_sentence_pairs, "[" + "[],\n" * 1_000_000 + "[]]"),
+        (lambda path: texts_of(path, str.split), "[" + "[],\n" * 1_000_000 + "[]]"),
+        (lambda path: texts_of(path, str.split), "{" + "\n" * 3_000_000 + "}"),
+    ],
+    ids=["question answering", "entailment", "exclusion of a list", "exclusion of an object"],
+)
+def test_json_that_is_read_as_a_whole_is_bounded_by_the_size_of_its_file(texts: Any, content: str, tmp_path: Path):
+    path = tmp_path / "data.json.gz"
+    path.write_bytes(gzip.compress(content.encode()))
+    with pytest.raises(ValueError, match=r"data\.json\.gz: has more than 1\.\d MiB, which is too much"):
+        list(texts(path))
+
+
+@pytest.mark.parametrize(("name", "kind", "content"), DATA, ids=[f"{name}, {kind}" for name, kind, _ in DATA])
+def test_no_error_quotes_more_than_a_token(name: str, kind: str, content: str, tmp_path: Path):
+    path = tmp_path / "data"
+    task = find_task(name)
+    for word in dict.fromkeys(re.findall(r'[^\s",:{}\[\]]+', content)):
+        for new in (5000 * "q", 5000 * "q" + "*", 5000 * "9"):
+            path.write_text(content.replace(word, new, 1))
+            try:
+                read(task, [path], "dev_share=0.5")
+            except ValueError as error:
+                assert len(str(error)) < 700, f"{word}: {str(error)[:700]}"
 
 
 def squad(number: int) -> dict[str, Any]:

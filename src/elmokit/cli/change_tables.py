@@ -64,7 +64,7 @@ def change_rows(result: SemanticChange) -> Iterator[list[str]]:
         numbers = (change.first.total, change.second.total, change.first.compared, change.second.compared)
         yield [
             *(change.layer, change.word, *map(str, numbers)),
-            *(f"{getattr(_of(change.distances, name), part):.6f}" for name in _MEASURES for part in _PARTS),
+            *(f"{getattr(_of(change.distances, name), part):z.6f}" for name in _MEASURES for part in _PARTS),
         ]
 
 
@@ -91,8 +91,8 @@ def _table(changes: Sequence[WordChange]) -> str:
         rows.append(
             [
                 *(change.word, f"{change.first.total:,}", f"{change.second.total:,}"),
-                *(f"{excess.estimate:.3f}", _interval(excess), f"{excess.p:.3f}", f"{excess.q:.3f}"),
-                *(f"{prt.estimate:.3f}", _interval(prt), f"{apd.estimate:.3f}", _interval(apd)),
+                *(f"{excess.estimate:z.3f}", _interval(excess), f"{excess.p:z.3f}", f"{excess.q:z.3f}"),
+                *(f"{prt.estimate:z.3f}", _interval(prt), f"{apd.estimate:z.3f}", _interval(apd)),
             ]
         )
     return aligned_table(rows)
@@ -101,7 +101,7 @@ def _table(changes: Sequence[WordChange]) -> str:
 def _contexts(change: WordChange) -> Iterator[str]:
     for number, uses in enumerate((change.first, change.second), start=1):
         for context in uses.moved_most:
-            yield f"{printable(change.word)}, corpus {number}, {context.moved:+.3f}: {_excerpt(context)}"
+            yield f"{printable(change.word)}, corpus {number}, {context.moved:+z.3f}: {_excerpt(context)}"
 
 
 def _excerpt(context: MovedContext) -> str:
@@ -112,7 +112,7 @@ def _excerpt(context: MovedContext) -> str:
 
 
 def _interval(distance: Distance) -> str:
-    return f"[{distance.low:.3f}, {distance.high:.3f}]"
+    return f"[{distance.low:z.3f}, {distance.high:z.3f}]"
 
 
 def _of(distances: Distances, name: str) -> Distance:

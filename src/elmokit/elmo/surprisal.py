@@ -100,7 +100,7 @@ class SentenceSurprisal:
 
     def log2_probability(self, direction: str = "forward") -> float:
         """Log2 of the probability of the sentence and its boundary: minus the sum of all bits of the direction."""
-        return -float(self._side(direction).bits.sum())
+        return 0.0 - float(self._side(direction).bits.sum())  # not -0
 
     def _side(self, direction: str) -> DirectionSurprisal:
         if direction not in self.directions:

@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -32,6 +32,10 @@ _NOT_READ = {
 """First bytes of compressed files that are not read here."""
 MAX_LINE_BYTES = 16 << 20
 """Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
+
+MAX_WHOLE_BYTES = 64 << 20
+"""Of a file that is in memory as a whole. The training set of SQuAD 1.1 has 30 MB."""
+_MAX_EXPANSION, _SMALL = 20, 1 << 20
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -87,6 +91,26 @@ def lines_and_first(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_L
         if line.strip():
             return chain(read, lines), line
     return iter(read), ""
+
+
+def largest_unpacked(path: str | os.PathLike[str], most: int = MAX_WHOLE_BYTES) -> int:
+    """Bytes that a file may have for a reader that keeps all of them: `most`, and what such text is packed from."""
+    return most if is_read_once(path) else min(most, _MAX_EXPANSION * os.stat(path).st_size + _SMALL)
+
+
+def whole(lines: Iterable[str], path: str | os.PathLike[str]) -> list[str]:
+    """All lines of a file, which are in memory together. Raises ValueError for more than `largest_unpacked`."""
+    most = left = largest_unpacked(path)
+    kept: list[str] = []
+    for line in lines:
+        kept.append(line)
+        left -= len(line) + 1
+        if left < -1:
+            raise ValueError(
+                f"{shown_name(path)}: has more than {readable_bytes(most)}, which is too much for a file of its size "
+                "that is read as a whole; split it, or unpack it first"
+            )
+    return kept
 
 
 def check_inputs(*paths: str | os.PathLike[str]) -> None:

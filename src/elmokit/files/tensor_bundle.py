@@ -102,7 +102,7 @@ class TensorBundle:
         elif offset + num_bytes > path.stat().st_size:
             refusal = f"ends after {path.name}, which has {readable_bytes(path.stat().st_size)}"
         self._places[name] = (path, offset)
-        self.entries[name] = Entry(name, "dataset", refusal, shape, "<f4" if dtype == _FLOAT32 else "")
+        self.entries[name] = Entry(name, "dataset", refusal, shape, "<f4" if dtype == _FLOAT32 else "", num_bytes)
 
 
 def latest_index(indices: list[Path], listing: Path | None) -> Path:

@@ -33,8 +33,10 @@ def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[
     if files.is_archive:
         inspection.add_file(files.path)
     with inspection.noting_refusals():
-        is_folder = inspection.format is not None and weights is None and not files.is_archive
-        kinds = files.in_folder if is_folder else files.given
+        of_folder = (
+            inspection.format is not None and not files.is_archive and not set(inspection.files) <= {*files.given}
+        )
+        kinds = files.in_folder if of_folder or files.is_folder else files.given
         others = {path: kind for path, kind in kinds.items() if path not in inspection.files}
         for other, kind in others.items():
             if kind in PICKLES:

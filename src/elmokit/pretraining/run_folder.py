@@ -18,12 +18,19 @@ from elmokit.files.json_fields import MAX_BYTES, Fields
 from elmokit.formats.config_json import config_of
 from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, config_text, read_config, write_config
+from elmokit.runs.folder import (
+    BILM_FORMAT,
+    CONFIG_NAME,
+    HELD_OUT_NAME,
+    checked_config,
+    config_text,
+    read_config,
+    write_config,
+)
 from elmokit.system.markdown import escape_markdown
 from elmokit.system.messages import plural, readable_bytes
 from elmokit.text.vocabulary import Vocabulary
 
-HELD_OUT_NAME = "heldout.txt"
 BEST_DIR = "best"
 START_KEY = "started_from"
 TEXT_KEY = "text"

@@ -45,7 +45,6 @@ from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import (
     BEST_DIR,
-    HELD_OUT_NAME,
     RunRecord,
     TextSize,
     change_record,
@@ -64,7 +63,7 @@ from elmokit.pretraining.shards import (
     warn_of_text,
     with_text,
 )
-from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
+from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
 from elmokit.runs.metrics_log import keep_records, read_log
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity

@@ -124,11 +124,6 @@ def measure_files(
             next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file now, not after hours
     scored = read_scorer(model, weights=weights, device=device)
     vocabulary = scored.vocabulary
-    with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
-        parts = [
-            text_losses(scored, [path], raw_text=raw_text, carry_state=carry_state, when_done=bar.update)
-            for path in files
-        ]
     names = [path.name for path in files]
     if len(set(names)) < len(names):
         names = [str(path) for path in files]
@@ -147,9 +142,16 @@ def measure_files(
         ]
         return MeasuredText(name, losses.perplexity(), forward=sides[0], backward=sides[1] if len(sides) > 1 else None)
 
-    whole = join_texts(parts)
+    texts: list[MeasuredText] = []
+    whole: TextLosses | None = None
+    with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
+        for name, path in zip(names, files, strict=True):
+            losses = text_losses(scored, [path], raw_text=raw_text, carry_state=carry_state, when_done=bar.update)
+            texts.append(measured(name, losses))
+            whole = losses if whole is None else join_texts(whole, losses)
+    assert whole is not None  # there is a file
     return PerplexityTable(
-        files=tuple(map(measured, names, parts)),
+        files=tuple(texts),
         whole=measured(ALL_FILES, whole),
         ids_are_ranks=not vocabulary.is_out_of_order(whole.directions[0].counts),
     )

@@ -80,7 +80,7 @@ def pair_rows(scores: Sequence[PairScore]) -> Iterator[list[str]]:
         cells = [
             cell
             for name in names
-            for cell in (f"{score.good[name]:.6f}", f"{score.bad[name]:.6f}", str(int(score.is_right(name))))
+            for cell in (f"{score.good[name]:z.6f}", f"{score.bad[name]:z.6f}", str(int(score.is_right(name))))
         ]
         yield [str(number), *cells]
 

@@ -213,16 +213,15 @@ def text_losses(
     return TextLosses(tuple(direction.result() for direction in sums), scored.vocabulary, num_sentences, carry_state)
 
 
-def join_texts(parts: Sequence[TextLosses]) -> TextLosses:
-    """Losses of several texts as if they were one text; all must be from the same model, with or without state."""
+def join_texts(text: TextLosses, other: TextLosses) -> TextLosses:
+    """Losses of two texts as if they were one text; both must be from the same model, with or without state."""
     directions = tuple(
-        TokenLosses(
-            np.sum([part.losses for part in direction], axis=0), np.sum([part.counts for part in direction], axis=0)
-        )
-        for direction in zip(*(part.directions for part in parts), strict=True)
+        TokenLosses(one.losses + two.losses, one.counts + two.counts)
+        for one, two in zip(text.directions, other.directions, strict=True)
     )
-    num_sentences = [part.num_sentences for part in parts if part.num_sentences is not None]
-    return replace(parts[0], directions=directions, num_sentences=sum(num_sentences) if num_sentences else None)
+    counts = (text.num_sentences, other.num_sentences)
+    num_sentences = None if counts[0] is None or counts[1] is None else counts[0] + counts[1]
+    return replace(text, directions=directions, num_sentences=num_sentences)
 
 
 def exp_of_loss(nats: float) -> float:

@@ -153,7 +153,7 @@ def _sentence_rows(line: Line, result: SentenceSurprisal, settings: TableSetting
 def _cell(value: Value) -> str:
     if isinstance(value, list):  # no token contains a space
         return " ".join(f"{token}:{probability:.4g}" for token, probability in value)
-    return f"{value:.6f}" if isinstance(value, float) else str(value)
+    return f"{value:z.6f}" if isinstance(value, float) else str(value)
 
 
 def as_tsv(rows: Iterable[Sequence[str]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from elmokit.files.json_fields import Fields, parse_json_object
-from elmokit.files.lines import lines_and_first
+from elmokit.files.lines import lines_and_first, whole
 from elmokit.system.messages import first_token
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
@@ -72,7 +72,7 @@ def _json_lines(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str
 
 
 def _json_list(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
-    content = parse_json_object("".join(['{"pairs":', "\n".join(lines), "}"]), where=name)
+    content = parse_json_object("".join(['{"pairs":', "\n".join(whole(lines, name)), "}"]), where=name)
     pairs = Fields(name, content).list_of_fields("pairs")
     if not pairs:
         raise ValueError(f"{name} has no pairs; the list is empty")

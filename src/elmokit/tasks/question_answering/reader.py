@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from elmokit.files.json_fields import Fields, parse_json_object
-from elmokit.files.lines import lines_and_first
+from elmokit.files.lines import MAX_WHOLE_BYTES, lines_and_first, whole
 from elmokit.system.messages import first_token, plural
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
-MAX_LINE_BYTES = 1 << 28
-"""The training set of SQuAD 1.1 is one line of 30 MB."""
 _FLAT = re.compile(r'\s*\{\s*"(?:id|title|context|question|answers)"\s*:')
 """How a line begins that is a question by itself."""
 
@@ -83,7 +80,8 @@ def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None
     """
     name = os.fspath(path)
     seen: set[str] = set()
-    lines, first = lines_and_first(path, max_line_bytes=MAX_LINE_BYTES)
+    some, first = lines_and_first(path, max_line_bytes=MAX_WHOLE_BYTES)
+    lines = whole(some, path)
     parsed = {"data": _nested(lines, name)} if _FLAT.match(first) else parse_json_object("\n".join(lines), where=name)
     content = Fields(name, parsed)
     found = list(enumerate(content.list_of_fields("data")))

@@ -137,7 +137,8 @@ def _role_sentence(
         predicate = starts[0] if starts else None
         if predicate is not None and predicate in [before.predicate for before in propositions]:
             raise ValueError(
-                f"{sentence.line(predicate)}: {tokens[predicate]!r} is V of predicate {number} and of another one"
+                f"{sentence.line(predicate)}: {first_token(tokens[predicate])} is V of predicate {number} and of "
+                "another one"
             )
         propositions.append(Proposition(predicate, tags, lemma))
     return RoleSentence(tokens, propositions)

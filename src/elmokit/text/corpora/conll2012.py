@@ -112,5 +112,6 @@ def _check(sentence: ColumnSentence) -> None:
             )
         if "*" in cells[-1]:
             raise ValueError(
-                f"{sentence.line(row)}: the last column has {cells[-1]!r}; expected coreference, such as '(3)' or '-'"
+                f"{sentence.line(row)}: the last column has {first_token(cells[-1])}; expected coreference, such as "
+                "'(3)' or '-'"
             )
