@@ -175,7 +175,7 @@ def test_a_header_of_gigabytes_in_a_tar_takes_no_memory(
 @pytest.mark.parametrize("name", ["nlpl/typical.zip", "allennlp/frozen.model.tar.gz"])
 def test_damaged_archives_are_read_or_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "archive"
-    for content in mutants((FIXTURES / name).read_bytes(), number=60, seed=3):
+    for content in mutants((FIXTURES / name).read_bytes(), number=20, seed=3):
         path.write_bytes(content)
         try:
             read_stored(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import sys
 from collections.abc import Iterator
@@ -74,14 +73,6 @@ def test_a_repository_may_be_private_its_weights_float16_and_its_commit_has_a_me
     assert inspect(ADDRESS).dtypes == ["float16"]
 
 
-def test_a_card_that_was_completed_is_kept(toy_hub: ToyHub):
-    ELMO.push_to_hub(ADDRESS)
-    toy_hub.repositories["ann/tiny"].commit({"README.md": b"My own words."})
-    OTHER.push_to_hub(ADDRESS)
-    assert toy_hub.repositories["ann/tiny"].files("main")["README.md"] == b"My own words."
-    assert_same_vectors(Elmo.from_pretrained(ADDRESS), OTHER)
-
-
 def test_a_branch_a_tag_or_a_commit_can_be_asked_for(toy_hub: ToyHub):
     first = ELMO.push_to_hub(ADDRESS)
     repository = toy_hub.repositories["ann/tiny"]
@@ -146,15 +137,6 @@ def test_the_model_of_another_program_is_refused_before_its_weights_are_download
     assert not [request for request in toy_hub.requests if "safetensors" in request]
 
 
-def test_a_damaged_model_is_refused_by_name(toy_hub: ToyHub):
-    ELMO.push_to_hub(ADDRESS)
-    config = json.loads(toy_hub.repositories["ann/tiny"].files("main")["config.json"])
-    config["bilm"]["lstm_dim"] = 17
-    toy_hub.repositories["ann/tiny"].commit({"config.json": json.dumps(config).encode()})
-    with pytest.raises(ValueError, match=r"model\.safetensors"):
-        Elmo.from_pretrained(ADDRESS)
-
-
 def test_a_model_with_its_softmax_as_convert_writes_it_is_read_with_it(toy_hub: ToyHub, tmp_path: Path):
     convert(write_toy(tmp_path / "toy"), tmp_path / "repository", to="hugging_face", max_file_bytes=60_000)
     files = {path.name: path.read_bytes() for path in (tmp_path / "repository").iterdir()}
@@ -181,12 +163,6 @@ def test_what_is_not_an_address_is_refused(wrong: str):
         Elmo.from_pretrained(wrong)
     with pytest.raises(ValueError, match="is not the address of a model on the Hub"):
         ELMO.push_to_hub(wrong)
-
-
-def test_a_path_made_of_an_address_is_one():
-    assert hub.is_address(Path("hf://ann/tiny@v1"))
-    assert hub.parts_of(Path("hf://ann/tiny@v1")) == ("ann/tiny", "v1")
-    assert hub.parts_of("hf://ann/tiny") == ("ann/tiny", None)
 
 
 def test_what_is_not_there_is_said(toy_hub: ToyHub, monkeypatch: pytest.MonkeyPatch):

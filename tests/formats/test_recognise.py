@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.formats import model_files
 from elmokit.formats.bilm_tf import BILM_TF, find_pair
 from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
 from elmokit.formats.inspect import inspect
@@ -81,16 +80,6 @@ def test_a_folder_whose_only_file_of_pytorch_is_damaged_says_what_is_wrong_with_
     os.truncate(path, path.stat().st_size - 5)
     with pytest.raises(FormatError, match=r"weights\.th: .*is (damaged|cut short)"):
         read_stored(tmp_path)
-
-
-def test_options_that_are_a_link_out_of_their_folder_must_be_named(pair: Path, tmp_path: Path) -> None:
-    options = next(path for path in pair.iterdir() if path.suffix == ".json")
-    options.rename(tmp_path / "elsewhere.json")
-    options.symlink_to(tmp_path / "elsewhere.json")
-    with pytest.raises(FormatError, match="is a link out of its folder, and is not followed"):
-        read_stored(pair)
-    weights = next(path for path in pair.iterdir() if path.suffix == ".hdf5")
-    assert read_stored(options, weights).tensors and read_stored(options).tensors
 
 
 def test_weights_are_told_from_other_hdf5_files(pair: Path) -> None:
@@ -204,16 +193,6 @@ def test_a_file_of_the_wrong_kind_in_a_pair_is_named(pair: Path, tmp_path: Path)
         recognise(pair / "options.json", pair)
 
 
-def test_an_elmoformanylangs_folder_is_explained(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"config_path": "cnn_50_100_512_4096_sample.json"}')
-    (tmp_path / "encoder.pkl").write_bytes(_torch_file(new=False))
-    (tmp_path / "char.dic").write_text("a\t1\n")
-    with pytest.raises(FormatError) as error:
-        recognise(tmp_path)
-    assert "encoder.pkl (a Python pickle)" in str(error.value)
-    assert "a model of ELMoForManyLangs needs its encoder.pkl, token_embedder.pkl and word.dic" in str(error.value)
-
-
 def test_no_pickle_is_ever_opened(folder: Path, tmp_path: Path) -> None:
     class Canary:
         def __reduce__(self) -> tuple[object, ...]:
@@ -267,12 +246,6 @@ def test_pipes_and_dangling_links_do_not_keep_us_waiting(tmp_path: Path) -> None
     for path in (tmp_path / "pipe", tmp_path / "link", tmp_path):
         with pytest.raises(FormatError, match="a device, pipe or dangling link"):
             recognise(path)
-
-
-def test_a_folder_of_thousands_of_files_is_not_searched(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_files, "MAX_FILES", 2)
-    with pytest.raises(FormatError, match="holds 3 files; no model has so many"):
-        recognise(pair)
 
 
 def test_safetensors_without_our_config_are_explained(folder: Path) -> None:
