@@ -181,18 +181,7 @@ def test_what_is_not_there_is_said(toy_hub: ToyHub, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-def test_environment_variables_choose_the_hub_and_the_cache(toy_hub: ToyHub, forks: Any, tmp_path: Path):
-    ELMO.push_to_hub(ADDRESS)
-    script = "from elmokit import Elmo; print(Elmo.from_pretrained('hf://ann/tiny').fingerprint())"
-    environment = {"HF_ENDPOINT": toy_hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1"}
-    done = forks.run_script(script, **environment)
-    assert done.stdout.split() == [ELMO.fingerprint()], done.stderr
-    done = forks.run_script(script, **environment, HF_HUB_OFFLINE="1")
-    assert done.stdout.split() == [ELMO.fingerprint()], done.stderr
-
-
-@pytest.mark.slow
-def test_the_example_runs(toy_hub: ToyHub, forks: Any, tmp_path: Path):
+def test_the_example_runs_with_the_hub_and_the_cache_of_the_environment(toy_hub: ToyHub, forks: Any, tmp_path: Path):
     example = Path(__file__).parents[2] / "examples" / "integrations" / "hub.py"
     environment = {"HF_ENDPOINT": toy_hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_DISABLE_XET": "1"}
     done = forks.run_script(example.read_text(encoding="utf-8"), "hf://ann/mini", HF_TOKEN="hf_toy", **environment)

@@ -57,10 +57,10 @@ def run(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path)
 
 @pytest.fixture(scope="module")
 def whole(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of everything, without a cache of activations."""
+    """A run of everything, next to its cache of activations."""
     config = with_settings(toy.recipes["cpu"](), [f"elmo.model={tiny_bilms[0]}", *EVERYTHING])
     run_dir = tmp_path_factory.mktemp("runs") / "whole"
-    return train(toy, toy_data, run_dir=run_dir, config=config, cache=None, device="cpu")
+    return train(toy, toy_data, run_dir=run_dir, config=config, cache=run_dir.parent / "cache", device="cpu")
 
 
 def lines(run_dir: Path) -> list[dict[str, Any]]:
@@ -166,7 +166,7 @@ def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, whol
             return toy.score(examples, predictions)
 
         with pytest.raises(KeyboardInterrupt):
-            run(f"broken-{stop}", *EVERYTHING, task=replace(toy, score=break_off))
+            run(f"broken-{stop}", *EVERYTHING, task=replace(toy, score=break_off), cache=None)
         broken = tmp_path / f"broken-{stop}"
         assert (broken / "checkpoint.safetensors").exists() == (stop > 1)
         with (broken / "metrics.jsonl").open("a") as file:
@@ -195,12 +195,12 @@ def test_a_full_disk_is_one_error_that_names_the_file_and_the_rerun_has_the_same
 
         filling = "symbols" if torn == "words.safetensors" else "score"
         with pytest.raises(OSError, match="File too large") as caught:
-            run("broken", *EVERYTHING, task=replace(toy, **{filling: fill_the_disk}))
+            run("broken", *EVERYTHING, task=replace(toy, **{filling: fill_the_disk}), cache=whole.parent / "cache")
     assert caught.value.filename == str(broken / torn)
     if torn == "words.safetensors":
         run("broken", *EVERYTHING)
     else:
-        resume_task(broken, task=toy, cache=tmp_path / "cache", device="cpu")
+        resume_task(broken, task=toy, device="cpu")
     assert contents(broken) == contents(whole)
 
 
