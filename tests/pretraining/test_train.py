@@ -293,7 +293,7 @@ def test_a_run_removes_no_checkpoints_of_another_tool(start: Start, tmp_path: Pa
 def test_a_run_is_resumed_however_long_the_sentences_of_its_streams_are(
     vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "long").write_text(f"{'the bank ' * 20_000}\n")
+    (tmp_path / "long").write_text(f"{'the bank ' * 2_000}\n")
     run = pretrain(
         [tmp_path / "long"], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1")
     )
