@@ -11,7 +11,6 @@ import pytest
 from attacks.limited_disk import files_of_at_most
 from elmokit.formats.bilm_tf import write_bilm_tf
 from elmokit.formats.convert import convert
-from elmokit.formats.inspect import inspect
 from elmokit.formats.native import write_native
 from elmokit.formats.recognise import read_stored
 from elmokit.formats.weights import StoredBiLM
@@ -83,15 +82,6 @@ def test_arguments_that_make_no_sense_are_refused(pair: Path, tmp_path: Path) ->
         with pytest.raises(ValueError, match="are about the softmax, which is to be left out"):
             convert(pair, tmp_path / "out", to="native", include_softmax=False, **settings)  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()
-
-
-def test_a_repository_for_the_hub_has_its_softmax_in_the_chosen_type(folder: Path, tmp_path: Path) -> None:
-    convert(folder, tmp_path / "hub", to="hugging_face", dtype="float16", softmax_dtype="int8")
-    convert(folder, tmp_path / "native", to="native", dtype="float16", softmax_dtype="int8")
-    found = inspect(tmp_path / "hub")
-    assert (found.dtypes, found.softmax_dtypes) == (["float16"], ["int8"])
-    softmaxes = [sorted((tmp_path / name).glob("softmax-*")) for name in ("hub", "native")]
-    assert [path.read_bytes() for path in softmaxes[0]] == [path.read_bytes() for path in softmaxes[1]] != []
 
 
 def test_a_repository_for_the_hub_is_a_native_model_with_a_card(

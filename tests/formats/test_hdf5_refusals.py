@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 import pytest
 
+from elmokit.files import hdf5
 from elmokit.formats.inspect import inspect
 from elmokit.formats.recognise import read_stored
 from elmokit.system.messages import FormatError
@@ -307,6 +308,12 @@ def test_the_entry_of_a_name_with_control_characters_is_printable(pair: Path) ->
         read_stored(pair)
     assert str(error.value).isprintable()
     assert str(inspect(pair)).replace("\n", "").isprintable()
+
+
+def test_too_many_names_are_refused(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hdf5, "MAX_ENTRIES", 20)
+    with pytest.raises(FormatError, match="holds more than 20 names"):
+        read_stored(pair)
 
 
 def _write_options(folder: Path, *, filters: list[list[int]], projection_dim: int, dim: int) -> None:

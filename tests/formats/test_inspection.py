@@ -43,6 +43,13 @@ def test_a_native_model(folder: Path) -> None:
         assert words in text
 
 
+@pytest.mark.parametrize("name", ["bilm_tf", "allennlp"])
+def test_the_published_fixtures(published: Callable[[str], Path], name: str) -> None:
+    inspection = inspect(published(name))
+    assert (inspection.format, inspection.num_parameters, inspection.refusals) == ("bilm_tf", 105_120, [])
+    assert any("not of the model" in risk and "lm_embeddings_0.hdf5" in risk for risk in inspection.risks)
+
+
 def test_the_parts_of_a_softmax_are_counted(make_stored: Make, tmp_path: Path) -> None:
     write_native(tmp_path / "model", make_stored(num_tokens=2000), max_file_bytes=24_000, dtype="float16")
     inspection = inspect(tmp_path / "model")

@@ -217,16 +217,6 @@ def test_an_incomplete_softmax_is_refused_only_when_it_is_wanted(make_stored: Ma
         read_native(folder, with_softmax=True)
 
 
-def test_a_softmax_in_two_places_is_refused(make_stored: Make, tmp_path: Path) -> None:
-    stored = make_stored(num_tokens=20)
-    write_native(tmp_path / "one", stored)
-    write_native(tmp_path / "parts", stored, max_file_bytes=24_000)
-    part = "softmax-00001-of-00001.safetensors"
-    (tmp_path / "one" / part).write_bytes((tmp_path / "parts" / part).read_bytes())
-    with pytest.raises(FormatError, match=r"is a part of the softmax, but model\.safetensors also contains a softmax"):
-        read_native(tmp_path / "one", with_softmax=True)
-
-
 def test_softmax_and_vocabulary_must_agree(folder: Path) -> None:
     Vocabulary(["<S>", "</S>", "<UNK>", "a"]).write(folder / "vocabulary.txt")
     with pytest.raises(FormatError, match=r"vocabulary\.txt: has 4 tokens, but the softmax has 20 rows"):

@@ -51,11 +51,9 @@ def _write(folder: Path, options: object) -> Path:
         (lambda o: o["lstm"].pop("n_layers"), "num_layers", 1),
         (lambda o: o["lstm"].pop("cell_clip"), "cell_clip", None),
         (lambda o: o["lstm"].update(proj_clip=None), "projection_clip", None),
-        (lambda o: o["lstm"].update(cell_clip=2.5), "cell_clip", 2.5),
         (lambda o: o["lstm"].pop("use_skip_connections"), "use_skip_connections", False),
         (lambda o: o["char_cnn"].pop("n_highway"), "num_highway_layers", 0),
         (lambda o: o["char_cnn"].update(n_highway=None), "num_highway_layers", 0),
-        (lambda o: o["char_cnn"].update(n_highway=0), "num_highway_layers", 0),
         (lambda o: o["char_cnn"].pop("n_characters"), "num_characters", 262),
         (lambda o: o["char_cnn"].update(activation="tanh"), "activation", "tanh"),
         (lambda o: o.update(bidirectional=False), "bidirectional", False),
@@ -73,14 +71,6 @@ def test_a_clip_of_0_is_no_clip_and_a_risk(pair: Path) -> None:
     _write(pair, options)
     assert read_stored(pair).config.cell_clip is None
     assert any("lstm.cell_clip is 0: read as no clipping" in risk for risk in inspect(pair).risks)
-
-
-def test_261_characters_are_the_same_model_and_a_note(pair: Path) -> None:
-    options = json.loads((pair / "options.json").read_text())
-    options["char_cnn"]["n_characters"] = 261
-    _write(pair, options)
-    assert read_stored(pair).config.num_characters == 261
-    assert any("n_characters is 261" in risk for risk in inspect(pair).risks)
 
 
 def test_fields_that_are_not_known_are_a_risk(pair: Path) -> None:

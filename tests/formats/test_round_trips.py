@@ -17,7 +17,6 @@ from elmokit.formats.native import read_native, write_native
 from elmokit.formats.recognise import read_stored
 from elmokit.formats.weights import StoredBiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.system.messages import FormatError
 
 Make = Callable[..., StoredBiLM]
 Equal = Callable[[StoredBiLM, StoredBiLM], None]
@@ -31,8 +30,6 @@ TINY = BiLMConfig(filters=((1, 3), (2, 5)), character_dim=4, max_characters_per_
         replace(TINY, num_highway_layers=0),
         replace(TINY, projection_dim=8),  # as many as filters: no projection
         replace(TINY, lstm_dim=6),  # as wide as the projection: the LSTM has none
-        replace(TINY, num_layers=1),
-        replace(TINY, num_layers=3),
         replace(TINY, bidirectional=False),
         replace(TINY, bidirectional=False, num_layers=1, num_highway_layers=0, lstm_dim=6),
         replace(TINY, cell_clip=None, projection_clip=None, activation="tanh"),
@@ -163,34 +160,6 @@ def test_training_options_are_kept_and_written_back(make_stored: Make, tmp_path:
     assert read_native(tmp_path / "native").pretraining == {"bilm_tf_options": training}
     convert(tmp_path / "native", tmp_path / "hdf5", to="bilm_tf")
     assert json.loads((tmp_path / "hdf5" / "options.json").read_text()) == options | training
-
-
-def test_a_softmax_in_parts_is_put_together_in_order(make_stored: Make, assert_equal: Equal, tmp_path: Path) -> None:
-    stored = make_stored(num_tokens=2000)
-    write_native(tmp_path / "model", stored, max_file_bytes=24_000)
-    files = sorted(path.name for path in (tmp_path / "model").iterdir())
-    assert [name for name in files if name.startswith("softmax")] == [
-        f"softmax-0000{number}-of-00003.safetensors" for number in (1, 2, 3)
-    ]
-    assert max(path.stat().st_size for path in (tmp_path / "model").iterdir()) <= 24_000
-    assert_equal(stored, read_native(tmp_path / "model", with_softmax=True))
-    assert_equal(stored.without_softmax(), read_native(tmp_path / "model"))
-
-
-def test_without_the_softmax_none_of_its_bytes_is_touched(make_stored: Make, tmp_path: Path) -> None:
-    stored = make_stored(num_tokens=2000)
-    write_native(tmp_path / "parts", stored, max_file_bytes=24_000)
-    for part in (tmp_path / "parts").glob("softmax-*"):
-        part.write_bytes(b"not weights at all")
-    assert not read_native(tmp_path / "parts").has_softmax
-    stored.tensors["softmax.bias"][7] = 12345.0
-    write_native(tmp_path / "one", stored)
-    weights = tmp_path / "one" / "model.safetensors"
-    content = weights.read_bytes()
-    weights.write_bytes(content.replace(np.float32(12345.0).tobytes(), np.float32(np.nan).tobytes()))
-    assert not read_native(tmp_path / "one").has_softmax
-    with pytest.raises(FormatError, match=r"softmax\.bias: holds NaN"):
-        read_native(tmp_path / "one", with_softmax=True)
 
 
 def _datasets(path: Path) -> dict[str, np.ndarray]:

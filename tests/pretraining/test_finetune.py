@@ -55,6 +55,12 @@ def test_a_domain_is_learnt_from_what_the_model_knew(model: Path, shards: tuple[
     assert record["bilm"] == json.loads((model / "config.json").read_text())["bilm"]
 
 
+def test_starts_with_the_weights_of_the_model(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
+    settings = [*FAST, "softmax=full", "num_steps=1", "learning_rate=1e-30", "warmup_steps=0"]
+    run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings)
+    assert perplexity(str(run), list(shards)).mean == pytest.approx(perplexity(str(model), list(shards)).mean, rel=1e-6)
+
+
 def test_stops_when_patience_ends_and_keeps_the_best(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
     settings = [*FAST, "softmax=full", "num_steps=400", "evaluate_every=5", "patience=2", "learning_rate=0.01"]
     run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, held_out=[shards[0]])

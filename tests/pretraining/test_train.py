@@ -22,12 +22,13 @@ import torch
 
 from attacks.limited_disk import files_of_at_most
 from elmokit.corpus.batches import packed_batches
+from elmokit.files.json_fields import Fields
 from elmokit.pretraining import checkpoints, run_folder
 from elmokit.pretraining import train as train_file
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.gradients import resolved
 from elmokit.pretraining.ranks import Ranks
-from elmokit.pretraining.recipes import recipe
+from elmokit.pretraining.recipes import RECIPES, recipe
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.scoring.perplexity import perplexity
@@ -263,7 +264,7 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(start: Start, who
 
 
 def test_sigterm_saves_and_stops_and_the_rest_is_the_same(
-    start: Start, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def terminate_after_seven(run: Run) -> None:
         if run.progress.step == 7:
@@ -272,21 +273,22 @@ def test_sigterm_saves_and_stops_and_the_rest_is_the_same(
     run = tmp_path / "my run"
     before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(SystemExit) as stopped:
-        start(run.name, on_step=terminate_after_seven)
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=terminate_after_seven)
     assert stopped.value.code == 143
     assert f"stopped at step 8; continue with --resume '{run}'\n" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGTERM) == before
     assert (run / "checkpoints" / "step-00000008").is_dir()
     resume_pretraining(run)
+    whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
     assert _losses(run) == _losses(whole)
 
 
-def test_a_run_removes_no_checkpoints_of_another_tool(start: Start, tmp_path: Path) -> None:
+def test_a_run_removes_no_checkpoints_of_another_tool(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     theirs = tmp_path / "run" / "checkpoints" / "epoch=3.ckpt"
     theirs.parent.mkdir(parents=True)
     theirs.write_bytes(b"theirs")
-    start("run", "num_steps=1")
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1"))
     assert theirs.read_bytes() == b"theirs"
 
 
@@ -322,6 +324,14 @@ def test_a_run_leaves_the_callers_random_numbers_alone(start: Start) -> None:
     torch.manual_seed(5)
     start("run", "num_steps=1")
     assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_log_file_gets_whole_lines(
+    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=2"))
+    line = capsys.readouterr().err.strip()
+    assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, training perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", line)
 
 
 def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
@@ -478,6 +488,11 @@ def test_settings_that_are_not_a_list_are_refused() -> None:
 @pytest.mark.parametrize(("name", "millions"), [("small", 13.593296), ("medium", 28.027728), ("original", 93.600848)])
 def test_published_recipes_have_the_published_sizes(name: str, millions: float) -> None:
     assert recipe(name).bilm.num_parameters == round(millions * 1e6)  # docs/model.md, section 14
+
+
+def test_every_config_survives_its_json() -> None:
+    for make in RECIPES.values():
+        assert PretrainingConfig.from_json(Fields("", json.loads(json.dumps(make().to_json())))) == make()
 
 
 def test_the_schedule_rises_stays_and_falls() -> None:

@@ -213,14 +213,14 @@ def test_the_seed_decides(run: Run):
     assert not torch.equal(one["encode.weight"], other["encode.weight"])
 
 
-def test_a_share_of_the_examples_can_be_used_and_no_others_are_embedded(run: Run, monkeypatch: pytest.MonkeyPatch):
-    added: list[int] = []
-    add = CachedActivations.add
-    monkeypatch.setattr(
-        CachedActivations, "add", lambda self, sentences: added.append(len(sentences)) or add(self, sentences)
-    )
-    run_dir = run("run", "elmo=input", "max_train_examples=9", "max_dev_examples=5")
-    assert 9 < added[0] <= 9 + 20  # these and the development set
+def test_a_folder_that_holds_a_run_is_not_trained_into(run: Run):
+    run("run", "max_epochs=1")
+    with pytest.raises(ValueError, match="already holds a run; resume it with --resume"):
+        run("run", "max_epochs=1")
+
+
+def test_a_share_of_the_training_set_is_chosen_by_the_seed(run: Run):
+    run_dir = run("run", "max_epochs=1", "max_train_examples=9", "max_dev_examples=5")
     assert lines(run_dir)[0]["step"] == 3
     assert lines(run_dir)[0]["dev"]["accuracy"] % 20 == 0  # of five
     config = json.loads((run_dir / "config.json").read_text())
@@ -236,6 +236,16 @@ def test_a_smaller_share_of_the_training_set_is_part_of_a_larger_one(toy: Toy, t
     assert (len(tenth), len(half)) == (4, 20)
     assert Counter(tenth) < Counter(half) < Counter(chosen())
     assert tenth != other
+
+
+def test_activations_are_computed_for_the_chosen_examples_only(run: Run, toy: Toy, monkeypatch: pytest.MonkeyPatch):
+    added: list[int] = []
+    add = CachedActivations.add
+    monkeypatch.setattr(
+        CachedActivations, "add", lambda self, sentences: added.append(len(sentences)) or add(self, sentences)
+    )
+    run("run", "elmo=input", "max_epochs=1", "max_train_examples=9")
+    assert 20 < added[0] <= 9 + 20  # these and the development set
 
 
 def test_without_a_development_file_a_tenth_is_set_apart(

@@ -52,17 +52,6 @@ def test_column_m_has_the_score_with_the_span_m_places_before(resolver: Corefere
         assert scores[later, 1 : later + 1].tolist() == [100.0 * later + later - m for m in range(1, later + 1)]
 
 
-def test_keeps_as_many_spans_and_antecedents_as_it_is_told(stand_in_inputs):
-    inputs = stand_in_inputs(WORDS)
-    for ratio, num_spans in ((0.4, 3), (0.1, 0), (0.5, 4)):
-        config = replace(SMALL, spans_per_word=ratio, max_antecedents=2)
-        resolver = CoreferenceResolver(config, inputs=inputs, genres=["bc", "nw"]).eval()
-        spans, scores = resolver._antecedent_scores(DOCUMENTS[2])  # of 9 tokens
-        assert len(spans.first) == num_spans
-        assert scores.shape == (num_spans, 1 + min(max(num_spans - 1, 0), 2))
-        resolver([DOCUMENTS[2]]).backward()
-
-
 @given(st.data())
 def test_clusters_follow_the_best_antecedents(data: st.DataObject):
     num_spans = data.draw(st.integers(0, 8))

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from elmokit.tasks.coreference.reader import CoreferenceDocument, read_coreference_documents
 from elmokit.tasks.coreference.recipes import CoreferenceConfig
@@ -17,14 +15,6 @@ def test_writes_columns_that_its_reader_reads(write):
     assert list(read_coreference_documents(write(to_text(EXAMPLE, CLUSTERS)))) == [EXAMPLE]
     reading = read(write("\n".join([to_text(EXAMPLE, CLUSTERS)] * 2)), CoreferenceConfig(), True)
     assert reading.examples == [EXAMPLE, EXAMPLE] and not reading.skipped
-
-
-@given(st.lists(st.sampled_from([(0, 0), (0, 2), (0, 4), (1, 2), (2, 2), (3, 4), (4, 4)]), unique=True), st.data())
-def test_mentions_within_each_other_come_back(write, mentions: list[tuple[int, int]], data: st.DataObject):
-    numbers = [data.draw(st.integers(0, 2)) for _ in mentions]
-    clusters = [sorted(m for m, n in zip(mentions, numbers, strict=True) if n == number) for number in range(3)]
-    clusters = sorted(cluster for cluster in clusters if cluster)
-    assert sorted(next(read_coreference_documents(write(to_text(EXAMPLE, clusters)))).clusters) == clusters
 
 
 def test_scores_as_conll2012():

@@ -22,10 +22,6 @@ def test_reads_builds_and_predicts(write, stand_in_inputs):
     assert len(tagger.predict([JANE])[0]) == 5
 
 
-def test_spans_of_a_single_kind_need_no_name():
-    assert TASK.symbols([TaggedSentence(["a"], ["U"])]) == ["O", "B", "I", "L", "U"]
-
-
 def test_scores_as_conlleval():
     scores = TASK.score([JANE], [GUESS])
     assert scores[TASK.metric] == scores["f1"] == pytest.approx(40)  # one of three predicted, of two true

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_role_sentences
+from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_role_sentences
 from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.task import (
     from_json,
@@ -89,11 +89,6 @@ def test_a_marked_predicate_need_not_be_a_whole_token_of_its_own():
     assert from_text("*don't*") == PredicateInSentence(["do", "n't"], 0, [])
 
 
-def test_reads_json():
-    assert from_json({"tokens": TOKENS, "predicate": 3}) == PredicateInSentence(TOKENS, 3, [])
-    assert from_json({"text": "Ann tried to *sing*"}) == PredicateInSentence(TOKENS, 3, [])
-
-
 def test_writes_columns_that_its_reader_reads(write):
     columns = [to_text(example, example.tags) for example in (TRIED, SING)]
     assert columns[1] == "Ann\t-\t(ARG0*)\ntried\t-\t*\nto\t-\t*\nsing\tsing\t(V*)\n"
@@ -156,16 +151,6 @@ def test_words_and_lemmas_are_one_cell_each(write):
     (example,) = read(write("New York\t-\t(A0*)\ngave\tgive up\t(V*)\n"), SemanticRolesConfig(), False).examples
     assert to_text(example, example.tags) == "New_York\t-\t(A0*)\ngave\tgive_up\t(V*)\n"
     assert to_text(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"]) == "-\t_\t(V*)\nc\t-\t*\n"
-
-
-def test_a_lemma_belongs_to_its_example(write):
-    examples = read_sentences(write(GOLD), SemanticRolesConfig()).examples
-    assert [(example.sentence, example.lemma) for example in examples] == [
-        (0, Lemma(1, "try")),
-        (0, Lemma(3, "sing")),
-        (1, None),
-        (2, Lemma(0, "give")),
-    ]
 
 
 def test_writes_json_that_its_reader_reads():
