@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import h5py
+import pytest
 
 from elmokit.formats.inspect import inspect
 from elmokit.formats.native import write_native

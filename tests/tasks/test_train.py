@@ -19,6 +19,7 @@ from torch import nn
 
 import elmokit
 from attacks.limited_disk import files_of_at_most
+from elmokit.files.locks import InUseError, lock
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.tasks.all_tasks import task_recipe
 from elmokit.tasks.checkpoint import read_progress
@@ -496,6 +497,13 @@ def test_there_must_be_a_test_file_to_be_scored(run: Run, toy: Toy, toy_data: Pa
     run_dir = run("run", data=data)
     with pytest.raises(ValueError, match="no test file .*; `elmokit evaluate`, or `load_task`, scores other files$"):
         resume_task(run_dir, task=toy, test=True, device="cpu")
+
+
+def test_a_run_that_another_process_trains_is_refused(run: Run, toy: Toy):
+    run_dir = run("run")
+    with lock(run_dir), pytest.raises(InUseError, match="run is in use by another process"):
+        resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
+    resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
 
 
 def test_files_of_the_user_s_are_not_replaced(run: Run, tmp_path: Path):
