@@ -381,10 +381,12 @@ def test_the_log_is_tensorboards_too(start: Start, shard: Path) -> None:
     assert len(events.Scalars("heldout/mean")) == 1
 
 
-def test_tensorboard_that_is_not_there_is_named(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tensorboard_that_is_not_there_is_named(
+    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
-    with pytest.raises(ValueError, match=r"tensorboard=true needs tensorboard: pip install 'elmokit\[tb\]'"):
-        start("run", "tensorboard=true")
+    with pytest.raises(ValueError, match=r"tensorboard=true needs tensorboard.*pip install 'elmokit\[tb\]'"):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("tensorboard=true"))
     assert not (tmp_path / "run").exists()  # so that the command can be corrected
 
 
