@@ -44,6 +44,17 @@ def test_a_native_model(folder: Path) -> None:
         assert words in text
 
 
+def test_a_pair(pair: Path) -> None:
+    inspection = inspect(pair)
+    assert inspection.format == "bilm_tf"
+    assert {path.name for path in inspection.files} == {"options.json", "weights.hdf5", "vocabulary.txt"}
+    assert inspection.dtypes == ["float32"]
+    assert (inspection.num_parameters, inspection.num_softmax_parameters) == (3622, None)
+    assert inspection.vocabulary_size == 4
+    assert "3,622 (no softmax)" in str(inspection)
+    assert inspect(pair / "options.json", pair / "weights.hdf5").vocabulary_size is None
+
+
 @pytest.mark.parametrize("name", ["bilm_tf", "allennlp"])
 def test_the_published_fixtures(published: Callable[[str], Path], name: str) -> None:
     inspection = inspect(published(name))

@@ -134,6 +134,7 @@ def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path) ->
         ('{"lstm": {"dim": 4096', "is not valid JSON"),
         ("{" + " " * (5 << 20) + "}", r"expected an options.json|more than 4\.0 MiB"),
         ("[]", "is a text file; expected an options.json"),
+        ("null", "is a text file; expected an options.json"),
         ("", "is an empty file"),
     ],
     ids=lambda value: value[:30],

@@ -193,6 +193,16 @@ def test_a_file_of_the_wrong_kind_in_a_pair_is_named(pair: Path, tmp_path: Path)
         recognise(pair / "options.json", pair)
 
 
+def test_an_elmoformanylangs_folder_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"config_path": "cnn_50_100_512_4096_sample.json"}')
+    (tmp_path / "encoder.pkl").write_bytes(_torch_file(new=False))
+    (tmp_path / "char.dic").write_text("a\t1\n")
+    with pytest.raises(FormatError) as error:
+        recognise(tmp_path)
+    assert "encoder.pkl (a Python pickle)" in str(error.value)
+    assert "a model of ELMoForManyLangs needs its encoder.pkl, token_embedder.pkl and word.dic" in str(error.value)
+
+
 def test_no_pickle_is_ever_opened(folder: Path, tmp_path: Path) -> None:
     class Canary:
         def __reduce__(self) -> tuple[object, ...]:
