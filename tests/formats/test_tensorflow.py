@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from attacks.mutations import mutants
@@ -16,7 +15,7 @@ from elmokit.formats.convert import convert
 from elmokit.formats.inspect import inspect
 from elmokit.formats.recognise import read_stored, recognise
 from elmokit.formats.tensorflow import TENSORFLOW
-from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_WEIGHT, StoredBiLM
+from elmokit.formats.weights import SOFTMAX_WEIGHT, StoredBiLM
 from elmokit.system.messages import FormatError
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "formats" / "checkpoints"
@@ -171,15 +170,9 @@ def test_variables_that_claim_the_same_bytes_are_refused(checkpoint: Path) -> No
 @pytest.mark.parametrize("name", [INDEX, DATA, "checkpoint"])
 def test_damaged_files_are_read_or_refused(checkpoint: Path, name: str) -> None:
     original = (checkpoint / name).read_bytes()
-    for content in mutants(original, number=40, seed=5):
+    for content in mutants(original, number=20, seed=5):
         (checkpoint / name).write_bytes(content)
         try:
             read_stored(checkpoint, with_softmax=True)
         except ValueError as error:
             assert str(checkpoint) in str(error)
-
-
-def test_what_is_written_to_a_variable_does_not_reach_the_file(checkpoint: Path) -> None:
-    before = (checkpoint / DATA).read_bytes()
-    read_stored(checkpoint, with_softmax=True).tensors[SOFTMAX_BIAS][:] = np.float32(3)
-    assert (checkpoint / DATA).read_bytes() == before

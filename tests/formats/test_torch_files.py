@@ -49,14 +49,6 @@ def test_views_parameters_and_other_types_are_read(tmp_path: Path, new: bool) ->
     assert file.dtypes() == ["float16", "float32", "float64"]
 
 
-@old_and_new
-def test_what_is_written_to_a_tensor_does_not_reach_the_file(tmp_path: Path, new: bool) -> None:
-    path = saved({"a": torch.ones(3)}, tmp_path / "file.pt", new=new)
-    before = path.read_bytes()
-    read_torch_file(path).read("a")[:] = 5.0
-    assert path.read_bytes() == before
-
-
 class Hostile:
     def __init__(self, *call: Any) -> None:
         self.call = call
@@ -204,7 +196,7 @@ def test_numbers_that_are_no_weights_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["many_langs/word_only/encoder.pkl", "allennlp/elmo_two_mixes.state_dict.th"])
 def test_damaged_files_are_read_or_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "file.pt"
-    for content in mutants((FIXTURES / name).read_bytes(), number=120, seed=7):
+    for content in mutants((FIXTURES / name).read_bytes(), number=40, seed=7):
         path.write_bytes(content)
         try:
             file = read_torch_file(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,9 @@ import torch
 from elmokit.cli.main import main
 from elmokit.formats.convert import convert
 from elmokit.formats.read import read_bilm
-from elmokit.layers.sampled_softmax import Softmax
 from elmokit.pretraining.config import with_settings
-from elmokit.pretraining.finetune import adapted_softmax, finetune
-from elmokit.pretraining.recipes import recipe, tiny
+from elmokit.pretraining.finetune import finetune
+from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
@@ -213,17 +211,6 @@ def test_a_new_vocabulary_keeps_the_encoder_and_the_rows_it_knows(
         torch.testing.assert_close(new_softmax.weight[row], softmax.weight[old_row])
         torch.testing.assert_close(new_softmax.bias[row], softmax.bias[old_row])
     assert not torch.equal(new_softmax.weight[5], softmax.weight[vocabulary.unknown_id])
-
-
-def test_rows_of_unknown_tokens_are_drawn_from_the_seed() -> None:
-    old = Softmax(num_tokens=4, dim=32)
-    known = Vocabulary(["<S>", "</S>", "<UNK>", "sea"])
-    new = Vocabulary(["<S>", "</S>", "<UNK>", "land", "sea"])
-    first, again, other = (
-        adapted_softmax(old, known, new, replace(tiny(), seed=seed)).weight.detach() for seed in (1, 1, 2)
-    )
-    assert torch.equal(first, again)
-    assert torch.equal(first[4], old.weight[3]) and not torch.equal(first[3], other[3])
 
 
 def test_a_model_without_softmax_asks_for_a_vocabulary(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:

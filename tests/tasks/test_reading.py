@@ -177,14 +177,6 @@ def test_the_digest_is_of_the_sentences(toy: Toy, tmp_path: Path):
     assert found[0] == found[1] and len(set(found)) == 3
 
 
-def test_the_sentences_of_a_data_set_are_found_by_names_too(tmp_path: Path):
-    for name in ("train.tsv", "dev.tsv"):
-        (tmp_path / name).write_text(f"text\tlabel\nin {name}\tgood\n")
-    task = find_task("sentiment")
-    config = recipe_config(task, "cpu")
-    assert task_sentences("sst", str(tmp_path), config) == task_sentences(task, tmp_path, config) != []
-
-
 def test_the_sentences_of_files_are_those_of_their_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     for name in ("train", "dev"):
         rows = "".join(f"{number} in {name}\tgood\n" for number in range(12))
