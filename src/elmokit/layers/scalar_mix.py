@@ -27,7 +27,7 @@ class ScalarMix(nn.Module):
         return self.gamma * torch.einsum("l,lbtd->btd", self.shares.to(layers.dtype), layers)
 
     @property
-    def shares(self) -> Float[Tensor, "L"]:
+    def shares(self) -> Float[Tensor, " L"]:
         """The share of each layer in the sum; they add up to 1. `weights` are their logarithms, up to a constant."""
         return self.weights.softmax(dim=0)
 
