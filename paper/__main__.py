@@ -81,7 +81,7 @@ def _tables(arguments: argparse.Namespace) -> None:
                 arguments.word_vectors,
             )
             paths = results_of(table, given, request)
-        own = arguments.model if table.plan is not None else []
+        own: list[str] = arguments.model if table.plan is not None else []
         if len(own) > 1:
             raise ValueError(f"{len(own)} models; {table.name} is made of training runs, which take one --model")
         model = own[0] if own else table.model

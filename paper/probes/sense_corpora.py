@@ -117,7 +117,7 @@ def read_keys(path: str | os.PathLike[str]) -> dict[str, tuple[str, ...]]:
 
 def _sentences(path: Path) -> Iterator[ElementTree.Element]:
     """The sentences of an XML file, one at a time."""
-    parser = ElementTree.XMLPullParser()
+    parser: ElementTree.XMLPullParser[ElementTree.Element] = ElementTree.XMLPullParser()
     try:
         for chunk in read_chunks(path):
             parser.feed(chunk)
