@@ -55,7 +55,7 @@ def semcor_words(folder: Path) -> list[Occurrence]:
     single = [one for one in corpus.instances if one.target.end == one.target.start + 1]
     senses: dict[str, Counter[str]] = {}
     for one in single:
-        senses.setdefault(f"{one.lemma} {one.pos}", Counter())[corpus.keys[one.name][0]] += 1
+        senses.setdefault(f"{one.lemma} {one.pos}", Counter())[one.senses[0]] += 1
     chosen = {
         (word, sense)
         for word, counts in senses.items()
@@ -64,7 +64,7 @@ def semcor_words(folder: Path) -> list[Occurrence]:
     }
     found: dict[tuple[str, str], list[Occurrence]] = {}
     for one in single:
-        word, sense = f"{one.lemma} {one.pos}", corpus.keys[one.name][0]
+        word, sense = f"{one.lemma} {one.pos}", one.senses[0]
         if (word, sense) in chosen and len(found.get((word, sense), ())) < SEMCOR_USES:
             tokens = tuple(corpus.sentences[one.target.sentence])
             found.setdefault((word, sense), []).append(Occurrence(word, one.pos, sense, one.target.start, tokens))

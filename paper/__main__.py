@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 from elmokit.cli.main import main as run_verb
 from elmokit.cli.verb import continues_by
 from paper.comparators.commands import VERBS as COMPARATOR_VERBS
+from paper.reproduction import REPRODUCTIONS, Reproduction, Request, find_reproduction, results_of
 
 if TYPE_CHECKING:
     import argparse
 
     from elmokit.cli.verb import Verb
-    from paper.train import Training
+    from paper.plan import Setup
+
+RUNS = Path("runs") / "reproduce"
+"""Folder of the runs of tasks, which tables share."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,22 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_verb(given, program="python -m paper", verbs=VERBS)
 
 
-def _add_page(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="runs of tasks, and results of the tables")
-    _add_output(parser, "results.md and its figures")
-
-
-def _page(arguments: argparse.Namespace) -> None:
-    """Write the page of results, docs/results.md."""
-    from paper.page import write_results
-
-    for path in write_results(arguments.paths, arguments.output):
-        print(path)
-
-
 def _add_tables(parser: argparse.ArgumentParser) -> None:
-    from paper.all_reproductions import REPRODUCTIONS
-
     parser.add_argument(
         "names",
         nargs="+",
@@ -57,30 +46,64 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="M",
         help="what is measured: a model, random:M for one of its size with random weights, a file of vectors, or "
-        "SYSTEM:M as in `embed --with`, such as static:FILE; can be repeated (default: what the table compares)",
+        "SYSTEM:M as in `embed --with`, such as static:FILE; can be repeated (default: what the table compares). "
+        "Of a table of runs: their biLM",
     )
     parser.add_argument("--word-vectors", type=Path, metavar="FILE", help="word vectors of a SYSTEM that reads some")
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(".data"),
-        metavar="DIR",
-        help="folder of the data, see CONTRIBUTING.md (default: %(default)s)",
-    )
     parser.add_argument(
         "--results",
         type=Path,
         metavar="FOLDER",
-        help="folder of what is trained and computed; what is there is kept (default: runs/TABLE, or runs/reproduce "
-        "for tables that need runs of tasks, which share them)",
+        help=f"folder of what is computed, where what is there is kept (default: runs/TABLE), or of runs ({RUNS})",
     )
-    _add_training(parser)
+    _add_setup(parser)
     _add_output(parser, "TABLE.md")
     parser.set_defaults(when_interrupted=continues_by("; the same command continues"))
 
 
-def _add_training(parser: argparse.ArgumentParser) -> None:
-    """Options of tables that are made of training runs."""
+def _tables(arguments: argparse.Namespace) -> None:
+    """Write tables and figures of a paper with our numbers next to the printed ones; compute what runs do not give."""
+    from elmokit.report.pages import check_folder
+    from paper.page import write_reproduction
+    from paper.runs import read_evidence
+
+    tables, given = _tables_and_paths(arguments.names)
+    check_folder(arguments.output)  # before hours of computing
+    for table in tables:
+        if table.compute is None:
+            paths = given or [arguments.results or RUNS]
+        else:
+            folder = arguments.results or Path("runs")
+            alone = arguments.results is not None and len(tables) == 1
+            request = Request(
+                arguments.data,
+                folder if alone else folder / table.name,
+                tuple(arguments.model),
+                arguments.word_vectors,
+            )
+            paths = results_of(table, given, request)
+        own: list[str] = arguments.model if table.plan is not None else []
+        if len(own) > 1:
+            raise ValueError(f"{len(own)} models; {table.name} is made of training runs, which take one --model")
+        model = own[0] if own else table.model
+        evidence = read_evidence(_setup(arguments, model), paths)
+        command = shlex.join(["python", "-m", "paper", table.name, *map(str, paths), "-o", str(arguments.output)])
+        print(write_reproduction(table, evidence, arguments.output, command=command))
+
+
+def _tables_and_paths(given: Sequence[str]) -> tuple[list[Reproduction], list[Path]]:
+    """Names of tables, of which there is at least one, come first; the rest are paths."""
+    names = list(REPRODUCTIONS) if given[0] == "all" else given[:1]
+    paths = given[1:]
+    while paths and paths[0] in REPRODUCTIONS:
+        names, paths = [*names, paths[0]], paths[1:]
+    return [find_reproduction(name) for name in names], [Path(path) for path in paths]
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="+", metavar="NAME", help="tables and figures, or all")
+    parser.add_argument("--model", metavar="M", help="the biLM (default: that of each table)")
+    parser.add_argument("--results", type=Path, default=RUNS, metavar="FOLDER", help="(default: %(default)s)")
     parser.add_argument(
         "--task",
         action="append",
@@ -97,89 +120,72 @@ def _add_training(parser: argparse.ArgumentParser) -> None:
         help="runs that were trained elsewhere, a folder or a runs.jsonl: planned runs that it has are not trained "
         "again; can be repeated",
     )
-    parser.add_argument(
-        "--scale", default="cpu", choices=("cpu", "paper"), help="size of the training runs (default: cpu)"
-    )
-    parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
+    _add_setup(parser)
     parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="training runs at a time (default: 1)")
     parser.add_argument(
         "--dry-run", action="store_true", help="list the training runs with an estimate of their time, and stop"
     )
+    parser.set_defaults(when_interrupted=continues_by("; the same command continues"))
 
 
-def _tables(arguments: argparse.Namespace) -> None:
-    """Write tables and figures of a paper with our numbers next to the printed ones; train and compute if needed."""
-    from elmokit.report.pages import check_folder
-    from paper.all_reproductions import find_reproduction
-    from paper.page import write_reproduction
-    from paper.reproduction import Request, paths_of
-    from paper.train import train_for
-
-    names, paths = _names_and_paths(arguments.names)
-    of_runs = [name for name in names if find_reproduction(name).plan is not None]
-    training = _training(arguments, names=of_runs)
-    if arguments.dry_run:
-        if paths:
-            raise ValueError(f"{paths[0]}: --dry-run lists what would be trained, which takes names of tables alone")
-        _print_plan(of_runs, training)
-        return
-    check_folder(arguments.output)  # before days of training
-    trained = train_for(of_runs, training) if of_runs and not paths else []
-    for name in names:
-        results_dir = _results_dir(name, arguments.results, alone=len(names) == 1)
-        request = Request(arguments.data, results_dir, tuple(arguments.model), arguments.word_vectors)
-        found = paths_of(find_reproduction(name), paths or (trained if name in of_runs else []), request)
-        command = shlex.join(["python", "-m", "paper", name, *map(str, found), "-o", str(arguments.output)])
-        print(write_reproduction(name, found, arguments.output, setup=training.setup(name), command=command))
-
-
-def _names_and_paths(given: Sequence[str]) -> tuple[list[str], list[Path]]:
-    """Names of tables, of which there is at least one, come first; the rest are paths."""
-    from paper.all_reproductions import REPRODUCTIONS, find_reproduction
-
-    if given[0] == "all":
-        return list(REPRODUCTIONS), [Path(path) for path in given[1:]]
-    names = [find_reproduction(given[0]).name]
-    while len(names) < len(given) and given[len(names)] in REPRODUCTIONS:
-        names.append(given[len(names)])
-    return names, [Path(path) for path in given[len(names) :]]
-
-
-def _results_dir(name: str, given: Path | None, *, alone: bool) -> Path:
-    if given is None:
-        return Path("runs") / name
-    return given if alone else given / name
-
-
-def _print_plan(names: Sequence[str], training: Training) -> None:
-    from paper.train import missing_runs, plan_runs
-
-    runs = plan_runs(names, training)
-    missing = missing_runs(runs, training)
-    for run in missing:
-        print(f"{run.seconds / 60:7.1f} min  {run.name}")
-    hours = sum(run.seconds for run in missing) / 3600
-    print(f"{len(missing)} of {len(runs)} runs are not finished: about {hours:.1f} hours of a core of an EPYC")
-
-
-def _training(arguments: argparse.Namespace, *, names: Sequence[str]) -> Training:
-    """How the runs of the tables with these names are trained."""
+def _train(arguments: argparse.Namespace) -> None:
+    """Train the runs that the plans of tables and figures name and the folder of runs lacks."""
     from elmokit.system.python import default_cache
-    from paper.train import Training
+    from paper.train import Training, check_data, missing_runs, plan_runs, train_for
 
-    if names and len(arguments.model) > 1:
-        raise ValueError(f"{len(arguments.model)} models; tables that are made of training runs take one --model")
-    return Training(
-        data_dir=arguments.data,
-        runs_dir=arguments.results or Path("runs") / "reproduce",
-        scale=arguments.scale,
-        model=arguments.model[0] if names and arguments.model else None,
-        seeds=arguments.seeds,
+    tables, paths = _tables_and_paths(arguments.names)
+    if paths:
+        raise ValueError(f"{paths[0]}: `train` takes the names of tables alone; give runs with --finished")
+    training = Training(
+        plans=[(table, _setup(arguments, arguments.model or table.model)) for table in tables],
+        runs_dir=arguments.results,
         jobs=arguments.jobs,
         cache=default_cache(),
         tasks=tuple(arguments.task),
         finished=tuple(arguments.finished),
     )
+    if not arguments.dry_run:
+        train_for(training)
+        return
+    runs = plan_runs(training)
+    missing = missing_runs(runs, training)
+    for run in missing:
+        print(f"{run.seconds / 60:7.1f} min  {run.name}")
+    hours = sum(run.seconds for run in missing) / 3600
+    print(f"{len(missing)} of {len(runs)} runs are not finished: about {hours:.1f} hours of a core of an EPYC")
+    check_data(missing)
+
+
+def _add_page(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="runs of tasks, and results of the tables")
+    _add_output(parser, "results.md and its figures")
+
+
+def _page(arguments: argparse.Namespace) -> None:
+    """Write the page of results."""
+    from paper.page import write_results
+
+    for path in write_results(arguments.paths, arguments.output):
+        print(path)
+
+
+def _add_setup(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=Path(".data"),
+        metavar="DIR",
+        help="folder of the data, see CONTRIBUTING.md (default: %(default)s)",
+    )
+    parser.add_argument("--scale", default="cpu", choices=("cpu", "paper"), help="size of the runs (default: cpu)")
+    parser.add_argument("--seeds", type=int, metavar="N", help="number of seeds (default: that of the scale)")
+
+
+def _setup(arguments: argparse.Namespace, model: str) -> Setup:
+    """What the runs of a table share."""
+    from paper.runs import make_setup
+
+    return make_setup(arguments.data, scale=arguments.scale, model=model, seeds=arguments.seeds)
 
 
 def _add_output(parser: argparse.ArgumentParser, files: str) -> None:
@@ -187,7 +193,7 @@ def _add_output(parser: argparse.ArgumentParser, files: str) -> None:
         "-o",
         "--output",
         type=Path,
-        default=Path("docs"),
+        default=Path("runs") / "pages",
         metavar="FOLDER",
         help=f"output folder: {files} (default: %(default)s)",
     )
@@ -196,6 +202,7 @@ def _add_output(parser: argparse.ArgumentParser, files: str) -> None:
 TABLES = "tables"
 VERBS: Sequence[Verb] = (
     (TABLES, _add_tables, _tables),
+    ("train", _add_train, _train),
     ("page", _add_page, _page),
     *COMPARATOR_VERBS,
 )

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from elmokit.formats.names import DEFAULT_MODEL
-from paper.plan import DATASETS
-from paper.reproduction import OurRow, OurTable, Reproduction
-from paper.runs import gain_text, measured_on
+from paper.plan import DATASETS, Arm, PlannedRun, Setup
+from paper.printed import PaperTable
+from paper.reproduction import Cell, OurRow, OurTable, Reproduction
+from paper.runs import ArmRuns, Evidence, gain_text, measured_on
 
-if TYPE_CHECKING:
-    from paper.plan import Arm, PlannedRun, Setup
-    from paper.printed import PaperTable
-    from paper.reproduction import Cell
-    from paper.runs import ArmRuns, Evidence
-
-    Pairs = Sequence[tuple[str, str]]
-    """Names of two arms, of which the first should be better."""
-
+Pairs = Sequence[tuple[str, str]]
+"""Names of two arms, of which the first should be better."""
 PAIRED = "paired by seed, with its 95 % interval (Student's t)"
 
 
@@ -30,7 +23,7 @@ class Claim:
     text: str
     pairs: Mapping[str, Pairs]
     """By the row of each task that the claim is about."""
-    shown: Mapping[str, Pairs] = field(default_factory=dict[str, "Pairs"])
+    shown: Mapping[str, Pairs] = field(default_factory=dict[str, Pairs])
     """The same of other tasks: shown, not counted."""
 
 
@@ -107,7 +100,9 @@ class Ablation:
     def reproduction(self) -> Reproduction:
         """The record for the list of reproductions."""
         reads = "runs of `elmokit train` of its arms"
-        return Reproduction(self.name, self.paper, reads, self.rows, self.details, plan=self.plan, model=self.model)
+        return Reproduction(
+            self.name, self.paper, self.rows, self.details, plan=self.plan, model=self.model, reads=reads
+        )
 
     @property
     def _where(self) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from paper.ablation import Ablation, Claim
 from paper.plan import DATASETS, ELMO, NO_ELMO, SIX_TASKS, Arm
-from paper.printed import DROPOUT, GAMMA, LAYER_NORM
-from paper.published import KOREAN_TASKS
+from paper.printed import DROPOUT, GAMMA, KOREAN_TASKS, LAYER_NORM
 
 _AS_THEY_ARE = "elmo.rescale=false"
 """As in the paper: rescaling is another remedy for vectors of the wrong size."""

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.json_fields import Fields, parse_json_object
@@ -19,18 +18,14 @@ from elmokit.formats.model_name import model_name, with_fingerprint
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.metrics.score import Accuracy
 from elmokit.metrics.statistics import Statistic
-from elmokit.scoring.minimal_pairs import accuracies, score_pairs
+from elmokit.scoring.minimal_pairs import Sentences, accuracies, score_pairs
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.tokenizer import tokenize
 from paper.data_folders import data_folder
-from paper.published import BLIMP
-from paper.reproduction import OurRow, OurTable, Reproduction
+from paper.printed import BLIMP
+from paper.reproduction import OurRow, OurTable, Reproduction, Request
 from paper.results import RESULTS_NAME, append_result, read_results
-
-if TYPE_CHECKING:
-    from elmokit.scoring.minimal_pairs import Sentences
-    from paper.reproduction import Request
-    from paper.runs import Evidence
+from paper.runs import Evidence
 
 NAME = "blimp"
 PAPERS_TERMS = {"s-selection": "argument_structure"}
@@ -147,7 +142,6 @@ def _sums(paradigms: Iterable[dict[str, Accuracy]]) -> dict[str, Accuracy]:
 REPRODUCTION = Reproduction(
     name=NAME,
     paper=BLIMP,
-    reads="results of `python -m paper blimp`",
     measure=our_rows,
     details=our_tables,
     compute=compute,

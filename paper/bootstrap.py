@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+from torch import Tensor
+
+from elmokit.files.json_fields import Fields
 from elmokit.metrics.answers import score_answers
 from elmokit.metrics.coreference import CoreferenceScore, score_coreference
 from elmokit.metrics.roles import score_roles
 from elmokit.metrics.score import Score, percentage
 from elmokit.metrics.spans import score_spans
-from elmokit.metrics.statistics import Interval, paired_bootstrap
+from elmokit.metrics.statistics import Counts, Interval, paired_bootstrap
+from elmokit.system.batches import batched
 from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.question_answering.model import AnswerFinder, FoundAnswer, best_spans
+from elmokit.tasks.question_answering.reader import Question
 from elmokit.tasks.reading import read_files
-from elmokit.tasks.saved import load_task
-from paper.ensemble import TASKS, ensemble_predictions
+from elmokit.tasks.saved import TrainedTask, load_task
+from elmokit.tasks.task_model import LabelPrediction
+from elmokit.tasks.task_runs import TaskRun
 from paper.plan import DATASETS
-from paper.results import append_result, read_results
+from paper.results import append_result, read_interval, read_results
+from paper.runs import Tested
 
 if TYPE_CHECKING:
-    from elmokit.files.json_fields import Fields
-    from elmokit.metrics.statistics import Counts
-    from elmokit.tasks.task_runs import TaskRun
-    from paper.runs import Tested
+    from jaxtyping import Float
 
-    RunNames = tuple[str, ...]
-    """A test set, and the names of the runs without ELMo and with it: `Tested.names`."""
-
+RunNames = tuple[str, ...]
+"""A test set, and the names of the runs without ELMo and with it: `Tested.names`."""
 NAME = "table1"
+ENSEMBLES = ("entailment", "question-answering")
+"""Tasks whose ensembles are measured: the mean of the models' probabilities (section 4)."""
+QUESTIONS_AT_ONCE = 16
 
 
 def measure_test_items(found: Sequence[Tested], folder: Path) -> None:
@@ -68,8 +75,7 @@ def item_records(paths: Sequence[Path]) -> Mapping[RunNames, Fields]:
 
 def interval_of(fields: Fields) -> Interval:
     """The interval of a record."""
-    interval = fields.fields("interval")
-    return Interval(*(interval.number(name, least=-math.inf) for name in ("estimate", "low", "high")))
+    return read_interval(fields.fields("interval"))
 
 
 def _counts(run: TaskRun, test_set: str, folder: Path) -> list[Counts]:
@@ -81,7 +87,7 @@ def _counts(run: TaskRun, test_set: str, folder: Path) -> list[Counts]:
 
 def _ensembles(one: Tested, folder: Path) -> dict[str, dict[str, float]]:
     """The scores of the arms' ensembles; empty for tasks without ensembles, and for a single run."""
-    if DATASETS[one.task].task not in TASKS or len(one.elmo.runs) < 2:
+    if DATASETS[one.task].task not in ENSEMBLES or len(one.elmo.runs) < 2:
         return {}
     scores: dict[str, dict[str, float]] = {}
     for name, arm in (("baseline", one.none), ("elmo", one.elmo)):
@@ -158,3 +164,42 @@ ITEM_COUNTS = {
     "sentiment": ItemCounts(_labels, _share),
 }
 """By task. Items are sentences, predicates, documents, pairs and questions."""
+
+
+def ensemble_predictions(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[Any]:
+    """The predictions of several models of one of ENSEMBLES together, in the form of the task's own predictions."""
+    return _mean_labels(members, examples) if members[0].task.name == "entailment" else _mean_answers(members, examples)
+
+
+def _mean_labels(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[LabelPrediction]:
+    together: list[LabelPrediction] = []
+    for predictions in zip(*(member.model_predictions(examples) for member in members), strict=True):
+        labels = predictions[0].probabilities
+        means = {label: sum(one.probabilities[label] for one in predictions) / len(members) for label in labels}
+        together.append(LabelPrediction(max(means, key=means.__getitem__), means))
+    return together
+
+
+def _mean_answers(members: Sequence[TrainedTask], examples: Sequence[Question]) -> list[FoundAnswer]:
+    answers: list[FoundAnswer] = []
+    for group in batched(examples, size=QUESTIONS_AT_ONCE):
+        start, end = _mean_probabilities(members, group)
+        widths = {_finder(member).max_answer_tokens for member in members}
+        spans = best_spans(start.log(), end.log(), max_tokens=max(widths))
+        for row, (question, (first, last)) in enumerate(zip(group, spans, strict=True)):
+            probability = float(start[row, first] * end[row, last])
+            answers.append(FoundAnswer(question.passage.span_text(first, last), (first, last), probability))
+    return answers
+
+
+def _mean_probabilities(
+    members: Sequence[TrainedTask], questions: Sequence[Question]
+) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
+    both = [_finder(member).probabilities(questions) for member in members]
+    start, end = (torch.stack(side).mean(dim=0) for side in zip(*both, strict=True))
+    return start, end
+
+
+def _finder(member: TrainedTask) -> AnswerFinder:
+    assert isinstance(member.model, AnswerFinder)
+    return member.model

@@ -12,29 +12,23 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from elmokit.files.json_fields import Fields
 from elmokit.metrics.statistics import Interval, paired_t
 from paper import ablations, figure1, table2, table3, table4, table5, table7
-from paper.bootstrap import interval_of, item_records
+from paper.ablation import Ablation, Claim
+from paper.bootstrap import RunNames, interval_of, item_records
 from paper.plan import DATASETS, SIX_TASKS
 from paper.printed import TABLE_7
 from paper.results import read_results
-from paper.runs import NOT_CONVERGED, Tested, gain_interval, gains_by_seed
-from paper.system_results import difference, gain_name, read_system_results, share_gain
+from paper.runs import NOT_CONVERGED, ArmRuns, Evidence, Tested, gain_interval, gains_by_seed
+from paper.system_results import SystemResult, difference, gain_name, read_system_results, share_gain
 from paper.table1 import headlines
 from paper.table6 import ENGLISH, KOREAN
 
-if TYPE_CHECKING:
-    from elmokit.files.json_fields import Fields
-    from paper.ablation import Ablation, Claim
-    from paper.bootstrap import RunNames
-    from paper.runs import ArmRuns, Evidence
-    from paper.system_results import SystemResult
-
-    Outcome = Literal["held", "did not hold", "not measurable here"]
-    Judge = Callable[[Evidence], tuple[Outcome, str]]
-
+Outcome = Literal["held", "did not hold", "not measurable here"]
+Judge = Callable[[Evidence], tuple[Outcome, str]]
 HELD: Outcome = "held"
 DID_NOT_HOLD: Outcome = "did not hold"
 NOT_MEASURABLE: Outcome = "not measurable here"
@@ -127,7 +121,7 @@ def about_layers(evidence: Evidence, *, tables: Sequence[str], better: str, wors
     intervals = ((result, difference(result, worse, better)) for result in found)
     return judged(
         [
-            Finding(f"{result.label}, {result.data.partition(':')[0]}, {gain_name(worse, better)}:", interval)
+            Finding(f"{result.label}, {result.corpus}, {gain_name(worse, better)}:", interval)
             for result, interval in intervals
             if interval is not None
         ]
@@ -149,7 +143,7 @@ def better_than_cove(evidence: Evidence) -> tuple[Outcome, str]:
             first, second = map(_best_layer, (cove, bilm))
             words = f"{bilm.label}, {_in_words(bilm, second)}, over {cove.label}, {_in_words(cove, first)}:"
             hits = (map(float, each) for each in (cove.measured.hits[first], bilm.measured.hits[second]))
-            findings.append(Finding(f"{what}, {cove.data.partition(':')[0]}, {words}", share_gain(*hits)))
+            findings.append(Finding(f"{what}, {cove.corpus}, {words}", share_gain(*hits)))
         if not pairs:
             findings.append(Finding(f"{what}, CoVe", None))
     return judged(findings)

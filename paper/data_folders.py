@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+WHERE_DATA_ARE = "CONTRIBUTING.md (Data) says where each data set has to be, docs/tasks.md (Data) where it comes from"
 GLOVE = "glove.6B.50d.100k.txt.gz"
 
 
 def data_folder(data_dir: Path, name: str, *parts: str) -> Path:
     """The folder of a data set, such as `tasks/wordnet30`, or the deepest of `parts` that is in it.
 
-    An archive may have more folders around its files than another one has.
+    An archive may have more folders around its files than another one has. Raises FileNotFoundError without it.
     """
     folder = unpacked(data_dir / name)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{folder}: there is no such folder; {WHERE_DATA_ARE}")
     for part in parts:
         if (folder / part).is_dir():
             folder /= part
@@ -27,4 +30,4 @@ def unpacked(folder: Path) -> Path:
 
 def glove_file(data_dir: Path) -> Path:
     """The word vectors that the tables compare with."""
-    return data_folder(data_dir, "tasks/glove") / GLOVE
+    return unpacked(data_dir / "tasks/glove") / GLOVE

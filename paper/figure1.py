@@ -9,19 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from elmokit.metrics.statistics import Statistic
-from paper.plan import CONVERGED, DATASETS, ELMO, NO_ELMO, Arm
+from elmokit.tasks.task_runs import EpochScore, TaskRun
+from paper.plan import CONVERGED, DATASETS, ELMO, NO_ELMO, Arm, PlannedRun, Setup
 from paper.printed import FIGURE_1
-from paper.reproduction import OurTable, Reproduction
-from paper.runs import gain_text, measured_on
-
-if TYPE_CHECKING:
-    from elmokit.tasks.task_runs import EpochScore, TaskRun
-    from paper.plan import PlannedRun, Setup
-    from paper.reproduction import Cell, OurRow
-    from paper.runs import ArmRuns, Evidence
+from paper.reproduction import Cell, OurTable, Reproduction, no_rows
+from paper.runs import ArmRuns, Evidence, gain_text, measured_on
 
 TASKS = ("named-entities", "semantic-roles", "entailment")
 SHARES = (0.001, 0.01, 0.1, 1.0)
@@ -109,11 +103,6 @@ def overtaken_at(point: Point) -> Overtaking | None:
     )
 
 
-def our_rows(evidence: Evidence) -> list[OurRow]:
-    """None: the paper prints no values of the figure."""
-    return []
-
-
 def details(evidence: Evidence) -> list[OurTable]:
     """The scores by size, ELMo against none with ten times the data, and the updates to the best score without it."""
     scores: dict[str, tuple[Cell, ...]] = {}
@@ -163,7 +152,7 @@ REPRODUCTION = Reproduction(
     name="figure1",
     paper=FIGURE_1,
     reads="runs of `elmokit train` on shares of the training set",
-    measure=our_rows,
+    measure=no_rows,
     details=details,
     plan=plan,
 )

@@ -6,21 +6,15 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.tasks.all_tasks import TASKS
 from elmokit.web.explore.presets import TaskMix
 from paper.ablations import KOREAN_TABLE
-from paper.plan import CONVERGED, DATASETS, ELMO, Arm
+from paper.plan import CONVERGED, DATASETS, ELMO, Arm, PlannedRun, Setup
 from paper.printed import FIGURE_2
-from paper.reproduction import OurTable, Reproduction
-from paper.runs import make_setup, measured_on, read_evidence
-
-if TYPE_CHECKING:
-    from paper.plan import PlannedRun, Setup
-    from paper.reproduction import OurRow
-    from paper.runs import ArmRuns, Evidence
+from paper.reproduction import OurTable, Reproduction, no_rows
+from paper.runs import ArmRuns, Evidence, make_setup, measured_on, read_evidence
 
 PLACES = ("input", "output")
 ARMS = (Arm("converged", recipe=CONVERGED), Arm("both", ("elmo=both",)))
@@ -79,11 +73,6 @@ def presets(paths: Sequence[Path]) -> list[TaskMix]:
     return mixes
 
 
-def our_rows(evidence: Evidence) -> list[OurRow]:
-    """None: the paper prints no numbers of it."""
-    return []
-
-
 def details(evidence: Evidence) -> list[OurTable]:
     """The weights as a table, which the figure shows in shades."""
     found = learnt_mixes(evidence)
@@ -120,7 +109,7 @@ REPRODUCTION = Reproduction(
     name="figure2",
     paper=FIGURE_2,
     reads="runs of `elmokit train` with a mix that is learnt as in a recipe",
-    measure=our_rows,
+    measure=no_rows,
     details=details,
     plan=plan,
 )

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.report.pictures import new_figure
+from paper.figure1 import SampleCurve
+from paper.figure2 import LearntMix
 from paper.plan import DATASETS
-
-if TYPE_CHECKING:
-    from paper.figure1 import SampleCurve
-    from paper.figure2 import LearntMix
-    from paper.runs import ArmRuns, Tested
+from paper.runs import ArmRuns, Tested
 
 PANEL = (4.6, 3.6)  # inches
 PANELS_ACROSS = 3

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.files.atomic import atomic_write
@@ -14,20 +13,16 @@ from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.layers.devices import seeded
 from elmokit.model.bilm import BiLM
+from elmokit.model.config import BiLMConfig
 from elmokit.pretraining.finetune import finetune
 from elmokit.pretraining.recipes import finetuning
 from elmokit.pretraining.train import resume_pretraining
 from elmokit.runs.folder import CONFIG_NAME
-from elmokit.scoring.perplexity import perplexity
+from elmokit.scoring.perplexity import Perplexity, perplexity
 from elmokit.tasks.all_tasks import find_task, task_recipe
 from elmokit.tasks.reading import read_files
-from paper.plan import RANDOM
+from paper.plan import RANDOM, PlannedModel
 from paper.results import append_result, read_results
-
-if TYPE_CHECKING:
-    from elmokit.model.config import BiLMConfig
-    from elmokit.scoring.perplexity import Perplexity
-    from paper.plan import PlannedModel
 
 RESULTS = "table7"
 RANDOM_SEED = 0

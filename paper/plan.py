@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from elmokit.tasks.all_tasks import find_task, task_recipe
-from elmokit.tasks.config import config_to_json, with_settings
+from elmokit.tasks.config import TaskConfig, config_to_json, with_settings
 from paper.data_folders import unpacked
-
-if TYPE_CHECKING:
-    from elmokit.tasks.config import TaskConfig
 
 CONVERGED = "cpu-converged"
 """The recipe of runs that end when the development score stops improving."""

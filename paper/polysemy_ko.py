@@ -8,26 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elmokit.analysis.homonyms import of_one_form, read_examples, read_homonyms
-from elmokit.analysis.polysemes import LISTS, read_polysemes
+from elmokit.analysis.polysemes import LISTS, Occurrence, read_polysemes
 from elmokit.analysis.polysemy import chance, context_bags, nearest_hits
 from elmokit.metrics.statistics import Statistic
 from paper.data_folders import data_folder
+from paper.printed import POLYSEMY_KO
 from paper.probes.layer_mixes import mixes
 from paper.probes.targets import sentence_vectors
-from paper.published import POLYSEMY_KO
-from paper.reproduction import OurRow, Reproduction
+from paper.reproduction import OurRow, Reproduction, Request
+from paper.runs import Evidence
 from paper.system_results import Measured, measure_systems, read_system_results
-
-if TYPE_CHECKING:
-    from elmokit.analysis.polysemes import Occurrence
-    from paper.reproduction import Request
-    from paper.runs import Evidence
-    from paper.systems import System
+from paper.systems import KOREAN_SYSTEMS, System
 
 NAME = "polysemy-ko"
 PRAISE = "잘한다"
@@ -52,7 +47,7 @@ def compute(request: Request) -> list[Path]:
         NAME,
         request,
         lambda system: _measure(system, tests),
-        default=("mini-ko", "random:mini-ko"),
+        default=KOREAN_SYSTEMS,
         data=", ".join(f"{name}: {len(all_) - (num_known or 0):,}" for name, (all_, num_known) in tests.items()),
     )
 
@@ -95,10 +90,4 @@ def _count(name: str, data: str) -> str | None:
     return found[1] if found else None
 
 
-REPRODUCTION = Reproduction(
-    name=NAME,
-    paper=POLYSEMY_KO,
-    reads="results of `python -m paper polysemy-ko`",
-    measure=our_rows,
-    compute=compute,
-)
+REPRODUCTION = Reproduction(NAME, POLYSEMY_KO, our_rows, compute=compute)

@@ -1,28 +1,50 @@
-"""How a table or figure of a paper is reproduced: the record that each file `tableN.py` defines.
+"""How a table or figure of a paper is reproduced: the record that each `tableN.py` defines, and all of them by name.
 
-A new table costs a file `tableN.py` with a `REPRODUCTION`, and a line in `all_reproductions.py`.
+A new table costs a file `tableN.py` with a `REPRODUCTION`, and a line in `REPRODUCTIONS`.
 """
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.metrics.statistics import Statistic
+from elmokit.system.messages import find_named
+from paper.plan import PlannedRun, Setup
+from paper.printed import PaperTable
+from paper.runs import Evidence
 
-if TYPE_CHECKING:
-    from elmokit.metrics.statistics import Statistic
-    from paper.plan import PlannedRun, Setup
-    from paper.printed import PaperTable
-    from paper.runs import Evidence
-
-    Cell = Statistic | str | None
-    """A number or a text; None for what we have not measured."""
-
+Cell = Statistic | str | None
+"""A number or a text; None for what we have not measured."""
 Cells = TypeVar("Cells")
+REPRODUCTIONS = {
+    "table1": "table1.REPRODUCTION",
+    "table2": "table2.REPRODUCTION",
+    "table3": "table3.REPRODUCTION",
+    "table4": "table4.REPRODUCTION",
+    "table5": "table5.REPRODUCTION",
+    "senses-supervised": "senses_supervised.REPRODUCTION",
+    "table6": "table6.REPRODUCTION",
+    "table6-ko": "table6.KOREAN_REPRODUCTION",
+    "table7": "table7.REPRODUCTION",
+    "figure1": "figure1.REPRODUCTION",
+    "figure2": "figure2.REPRODUCTION",
+    "gamma": "ablations.GAMMA_REPRODUCTION",
+    "layernorm": "ablations.LAYER_NORM_REPRODUCTION",
+    "dropout": "ablations.DROPOUT_REPRODUCTION",
+    "blimp": "blimp.REPRODUCTION",
+    "reading-times": "reading_times.REPRODUCTION",
+    "polysemy-ko": "polysemy_ko.REPRODUCTION",
+    "wic": "wic.REPRODUCTION",
+    "kobest": "wic.KOBEST_REPRODUCTION",
+    "korean-tasks": "ablations.KOREAN_REPRODUCTION",
+}
+"""Name on the command line -> the module in this folder, which is imported when it is asked for, and its name there."""
 
 
 @dataclass(frozen=True)
@@ -68,20 +90,18 @@ class Request:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """How a table of a paper is reproduced: from what the user gives, or from what `compute` makes of data."""
+    """How a table of a paper is measured: from runs of its plan, or from what `compute` makes of data."""
 
     name: str
     """Name on the command line: table1."""
     paper: PaperTable
     """The table as printed."""
-    reads: str
-    """What it is made from, in words: `runs of elmokit train`."""
     measure: Callable[[Evidence], Sequence[OurRow]]
     """Our rows. Raises ValueError for what cannot be read."""
     details: Callable[[Evidence], Sequence[OurTable]] | None = None
     """Tables that the page shows below the paper's."""
     compute: Callable[[Request], Sequence[Path]] | None = None
-    """Computes what the results folder lacks, and returns the paths of the results; None if paths have to be given.
+    """Computes what the results folder lacks, and returns the paths of the results; None if runs have to be trained.
 
     Raises FileNotFoundError, naming the path, for data that are not there.
     """
@@ -89,6 +109,37 @@ class Reproduction:
     """The runs of tasks that it is measured from; None if it needs none."""
     model: str = DEFAULT_MODEL
     """The biLM of these runs, if the user names no other."""
+    reads: str = ""
+    """What it is made from, in words; empty for the results of `compute`."""
+
+    @property
+    def source(self) -> str:
+        """What it is made from, in words."""
+        return self.reads or f"results of `python -m paper {self.name}`"
+
+
+def no_rows(evidence: Evidence) -> list[OurRow]:
+    """`Reproduction.measure` of a figure, of which the paper prints no values."""
+    return []
+
+
+def find_reproduction(name: str) -> Reproduction:
+    """Import the reproduction of that name. Raises ValueError, suggesting the nearest name, if there is none."""
+    module, attribute = find_named(REPRODUCTIONS, name, what="reproduction").split(".")
+    return getattr(importlib.import_module(f"paper.{module}"), attribute)
+
+
+def results_of(reproduction: Reproduction, paths: Sequence[Path], request: Request) -> Sequence[Path]:
+    """The paths that were given, or, if there are none, those of the results that the reproduction computes.
+
+    Raises ValueError if there are both paths and models to compute from.
+    """
+    if paths and request.models:
+        raise ValueError("give either the paths of results or the models to measure, not both")
+    if paths or reproduction.compute is None:
+        return paths
+    request.results_dir.mkdir(parents=True, exist_ok=True)
+    return reproduction.compute(request)
 
 
 def distinct_rows(rows: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
@@ -98,18 +149,3 @@ def distinct_rows(rows: Iterable[tuple[str, Cells]]) -> dict[str, Cells]:
         names = (name if number == 1 else f"{name} ({number})" for number in itertools.count(1))
         distinct[next(free for free in names if free not in distinct)] = cells
     return distinct
-
-
-def paths_of(reproduction: Reproduction, paths: Sequence[Path], request: Request) -> Sequence[Path]:
-    """The paths that were given, or, if there are none, those of the results that the reproduction computes.
-
-    Raises ValueError if there are none and it computes nothing, or if there are some and models to compute from.
-    """
-    if paths and request.models and reproduction.plan is None:
-        raise ValueError("give either the paths of results or the models to measure, not both")
-    if paths:
-        return paths
-    if reproduction.compute is None:
-        raise ValueError(f"{reproduction.name} is made from {reproduction.reads}; give their paths")
-    request.results_dir.mkdir(parents=True, exist_ok=True)
-    return reproduction.compute(request)

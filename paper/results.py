@@ -5,12 +5,14 @@ A record has the name of its reproduction, what was measured, and where it comes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.layers.devices import describe_machine, find_device
+from elmokit.metrics.statistics import Interval
 from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.provenance import provenance
 
@@ -37,6 +39,11 @@ def read_results(paths: Sequence[Path], reproduction: str) -> list[Fields]:
             if record.get(FIELD) == reproduction:
                 found.append(Fields(f"{file}, line {number}", record))
     return found
+
+
+def read_interval(fields: Fields) -> Interval:
+    """An interval that was kept by `dataclasses.asdict`."""
+    return Interval(*(fields.number(name, least=-math.inf) for name in ("estimate", "low", "high")))
 
 
 def result_files(path: Path) -> list[Path]:

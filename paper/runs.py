@@ -6,21 +6,15 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.model_name import FINGERPRINT_DIGITS
 from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.metrics.statistics import Interval, Statistic, paired_t
-from elmokit.runs.logged_runs import has_runs, read_runs
+from elmokit.runs.logged_runs import LoggedRun, has_runs, read_runs
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.task_runs import is_task_run, read_task_run
-from paper.plan import DATASETS, SCALES, Setup, flat_settings
-
-if TYPE_CHECKING:
-    from elmokit.runs.logged_runs import LoggedRun
-    from elmokit.tasks.task_runs import TaskRun
-    from paper.plan import Arm, PlannedRun
+from elmokit.tasks.task_runs import TaskRun, is_task_run, read_task_run
+from paper.plan import DATASETS, SCALES, Arm, PlannedRun, Setup, flat_settings
 
 NOT_CONVERGED = "not converged"
 _RESOLVED = ("inputs.word_dim", "inputs.word_vectors", "inputs.elmo.model")
@@ -84,8 +78,10 @@ class Evidence:
 def make_setup(data_dir: Path, *, scale: str = "cpu", model: str = DEFAULT_MODEL, seeds: int | None = None) -> Setup:
     """The setup of a plan. seeds: their number, from 0; None stands for that of the scale.
 
-    Raises FileNotFoundError for a model that is not there.
+    Raises ValueError for less than one, and FileNotFoundError for a model that is not there.
     """
+    if seeds is not None and seeds < 1:
+        raise ValueError(f"{seeds} seeds; expected at least 1")
     found = SCALES[scale]
     fingerprint = Elmo.from_pretrained(model).fingerprint()[:FINGERPRINT_DIGITS]
     return Setup(found, data_dir, model, fingerprint, tuple(range(found.seeds if seeds is None else seeds)))

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 
+from elmokit.files.json_fields import Fields
 from elmokit.formats.model_name import with_fingerprint
 from elmokit.metrics.statistics import Interval, Statistic, paired_bootstrap
-from paper.reproduction import OurTable, distinct_rows
-from paper.results import RESULTS_NAME, append_result, read_results
+from paper.printed import PaperTable
+from paper.reproduction import OurRow, OurTable, Reproduction, Request, distinct_rows
+from paper.results import RESULTS_NAME, append_result, read_interval, read_results
+from paper.runs import Evidence
 from paper.systems import open_system
-
-if TYPE_CHECKING:
-    from elmokit.files.json_fields import Fields
-    from paper.reproduction import Request
-    from paper.systems import System
 
 NO_SYSTEM = "without vectors"
 """What rows that need no vectors are recorded under: chance, WordNet's first sense."""
@@ -50,7 +48,7 @@ class SystemResult:
     fingerprint: str
     """Of the vectors; empty without any."""
     data: str
-    """The data, with their counts."""
+    """The data, with their counts after a colon or a comma."""
     measured: Measured
 
     @property
@@ -58,14 +56,69 @@ class SystemResult:
         """The system in tables, with the first digits of its fingerprint, since a name outlives its weights."""
         return with_fingerprint(self.system, self.fingerprint) if self.fingerprint else self.system
 
+    @property
+    def corpus(self) -> str:
+        """The data without their counts."""
+        return self.data.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class SystemTable:
+    """A table of systems: how each is measured, and what is shown of it."""
+
+    name: str
+    """Name on the command line: table5."""
+    paper: PaperTable
+    compute: Callable[[Request], Sequence[Path]]
+    """Measures what the results lack, by `measure_systems`."""
+    row: Callable[[SystemResult, str], OurRow | None]
+    """A row (a layer or a mix of layers) of a result -> the table's row; None for what is only below the table."""
+    about: str = ""
+    """What the numbers below the table are; empty if there are none."""
+    title: str = ""
+    """Heading of all numbers; empty for a table of each corpus, which is named after it."""
+    pairs: Sequence[tuple[str, str]] = ()
+    """Rows whose difference is shown: the gain of the second over the first."""
+    differences: str = ""
+    """What the differences are of."""
+
+    def rows(self, evidence: Evidence) -> list[OurRow]:
+        """The rows of all results that the table has."""
+        results = read_system_results(evidence.results, self.name)
+        rows = (self.row(result, name) for result in results for name in result.measured.rows)
+        return [row for row in rows if row is not None]
+
+    def details(self, evidence: Evidence) -> list[OurTable]:
+        """All numbers, and the differences with their intervals."""
+        results = read_system_results(evidence.results, self.name)
+        if not self.about:
+            return []
+        if self.title:
+            return self._tables(results, self.title, self.differences)
+        corpora = {data: [each for each in results if each.data == data] for data in _all_data(results)}
+        return [
+            table
+            for found in corpora.values()
+            for table in self._tables(found, found[0].corpus, f"{found[0].corpus}, {self.differences}")
+        ]
+
+    def _tables(self, results: Sequence[SystemResult], title: str, differences: str) -> list[OurTable]:
+        numbers = details_table(results, title=title, about=self.about)
+        return [numbers, differences_table(results, self.pairs, about=differences)] if self.pairs else [numbers]
+
+    def reproduction(self) -> Reproduction:
+        """The record for the list of reproductions."""
+        return Reproduction(self.name, self.paper, self.rows, self.details, self.compute)
+
 
 def measure_systems(
     name: str,
     request: Request,
-    measure: Callable[[System], Measured],
+    measure: Callable[[Any], Measured],
     *,
     default: Sequence[str],
     data: str,
+    opened: Callable[[str], Any] | None = None,
     without_vectors: Callable[[], Measured] | None = None,
 ) -> list[Path]:
     """Measure the systems of a request that its results lack, one record each; returns the path of the results.
@@ -73,6 +126,7 @@ def measure_systems(
     A system that was measured on the same data is known by its name and the fingerprint of its vectors.
 
     default: the systems to measure if the request has none.
+    opened: makes a system of its name on the command line; None stands for `open_system`.
     without_vectors: rows that need no vectors.
     """
     path = request.results_dir / RESULTS_NAME
@@ -81,17 +135,21 @@ def measure_systems(
         nothing = {"system": NO_SYSTEM, "is_bilm": False, "fingerprint": "", "data": data}
         append_result(request.results_dir, name, {**nothing, **_timed(without_vectors)})
     for given in request.models or default:
-        system = open_system(given, word_vectors=request.word_vectors)
-        fingerprint = system.layers.fingerprint()
-        if (system.name, fingerprint) not in done:
-            known = {"system": system.name, "is_bilm": system.is_bilm, "fingerprint": fingerprint, "data": data}
-            append_result(request.results_dir, name, {**known, **_timed(lambda system=system: measure(system))})
+        system: Any = opened(given) if opened else open_system(given, word_vectors=request.word_vectors)
+        if (system.name, system.fingerprint) not in done:
+            known = {"system": system.name, "is_bilm": system.is_bilm, "fingerprint": system.fingerprint, "data": data}
+            append_result(request.results_dir, name, {**known, **_timed(partial(measure, system))})
     return [path]
 
 
 def read_system_results(paths: Sequence[Path], name: str) -> list[SystemResult]:
     """The results in files or folders of them, as `measure_systems` wrote them. Raises ValueError for other records."""
     return [_result(fields) for fields in read_results(paths, name)]
+
+
+def as_hits(hits: Iterable[object]) -> str:
+    """`Measured.hits` of a row."""
+    return "".join("1" if hit else "0" for hit in hits)
 
 
 def details_table(results: Sequence[SystemResult], *, title: str, about: str) -> OurTable:
@@ -104,8 +162,7 @@ def details_table(results: Sequence[SystemResult], *, title: str, about: str) ->
         row: tuple(Statistic((numbers[name],)) if name in numbers else None for name in columns)
         for row, numbers in rows.items()
     }
-    data = "; ".join(dict.fromkeys(each.data for each in results))
-    return OurTable(title, f"{about} Data: {data}.", columns, cells)
+    return OurTable(title, f"{about} Data: {'; '.join(_all_data(results))}.", columns, cells)
 
 
 def difference(result: SystemResult, first: str, second: str) -> Interval | None:
@@ -139,6 +196,10 @@ def differences_table(results: Sequence[SystemResult], pairs: Sequence[tuple[str
     return OurTable("Differences", about, ("points",), distinct_rows(rows))
 
 
+def _all_data(results: Sequence[SystemResult]) -> list[str]:
+    return list(dict.fromkeys(each.data for each in results))
+
+
 def _timed(measure: Callable[[], Measured]) -> dict[str, object]:
     """What was measured, and its cost, as fields of a record."""
     wall, processor = time.perf_counter(), time.process_time()
@@ -160,6 +221,7 @@ def _rounded(numbers: Mapping[str, float]) -> dict[str, float]:
 
 def _result(record: Fields) -> SystemResult:
     rows, hits, texts = record.fields("rows"), record.fields("hits"), record.fields("texts")
+    gains = record.fields("gains") if "gains" in record else None  # earlier records have none
     numbers = {row: rows.fields(row) for row in rows.names}
     return SystemResult(
         system=record.text("system"),
@@ -169,14 +231,7 @@ def _result(record: Fields) -> SystemResult:
         measured=Measured(
             rows={row: {name: of_row.number(name) for name in of_row.names} for row, of_row in numbers.items()},
             hits={row: hits.text(row) for row in hits.names},
-            gains=_gains(record.fields("gains")) if "gains" in record else {},
+            gains={name: read_interval(gains.fields(name)) for name in gains.names} if gains else {},
             texts={name: texts.text(name) for name in texts.names},
         ),
     )
-
-
-def _gains(fields: Fields) -> dict[str, Interval]:
-    return {
-        name: Interval(*(fields.fields(name).number(part, least=-math.inf) for part in ("estimate", "low", "high")))
-        for name in fields.names
-    }

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.formats.model_name import model_name
 from elmokit.formats.names import bundled_models
-from elmokit.vectors.cache import CachedActivations
+from elmokit.model.vector_source import VectorSource
 from elmokit.system.python import default_cache
+from elmokit.vectors.cache import CachedActivations
 from elmokit.vectors.file_vector_source import FileVectorSource
 from paper.comparators.all_comparators import COMPARATORS, open_comparator
-from paper.models import random_elmo
-
-if TYPE_CHECKING:
-    from elmokit.model.vector_source import VectorSource
+from paper.data_folders import glove_file
+from paper.models import RANDOM_SEED, random_elmo
+from paper.plan import RANDOM
 
 VECTOR_ENDINGS = (".npy", ".npz", ".h5", ".hdf5", ".safetensors")
-RANDOM, RANDOM_WEIGHTS = "random", "random weights"
-RANDOM_SEED = 0
+
+
+KOREAN_SYSTEMS = ("mini-ko", "random:mini-ko")
+
+
+def english_systems(data_dir: Path) -> tuple[str, ...]:
+    """The systems that English tables measure if none are named."""
+    return "mini-en", "random:mini-en", f"static:{glove_file(data_dir)}"
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,11 @@ class System:
     layers: VectorSource
     is_bilm: bool = False
     """Whether it is a biLM that has been trained."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the vectors."""
+        return self.layers.fingerprint()
 
 
 def open_system(given: str, *, word_vectors: Path | None = None) -> System:
@@ -47,7 +57,7 @@ def open_system(given: str, *, word_vectors: Path | None = None) -> System:
     if model and kind == RANDOM:
         config = Elmo.from_pretrained(model).config
         control = random_elmo(config, seed=RANDOM_SEED)
-        return System(f"{model_name(model)}, {RANDOM_WEIGHTS}", CachedActivations(control, folder=default_cache()))
+        return System(f"{model_name(model)}, random weights", CachedActivations(control, folder=default_cache()))
     if model and kind in COMPARATORS:
         needed = word_vectors if COMPARATORS[kind].reads_word_vectors else None
         return System(f"{kind}, {_file_name(model)}", open_comparator(kind, model, word_vectors=needed))

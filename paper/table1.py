@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from elmokit.files.json_fields import Fields
 from elmokit.metrics.statistics import Statistic
 from paper.ablation import Ablation
-from paper.bootstrap import interval_of, item_records
-from paper.plan import AT_OUTPUT, CONVERGED, DATASETS, ELMO, NO_ELMO, RANDOM, SIX_TASKS, Arm
+from paper.bootstrap import RunNames, interval_of, item_records
+from paper.plan import AT_OUTPUT, CONVERGED, DATASETS, ELMO, NO_ELMO, RANDOM, SIX_TASKS, Arm, PlannedRun, Setup
 from paper.printed import ENSEMBLES, TABLE_1
-from paper.reproduction import OurRow, OurTable, Reproduction
+from paper.reproduction import Cell, OurRow, OurTable, Reproduction
 from paper.results import read_results
-from paper.runs import Tested, gain_text, tested_pair
-
-if TYPE_CHECKING:
-    from elmokit.files.json_fields import Fields
-    from paper.bootstrap import RunNames
-    from paper.plan import PlannedRun, Setup
-    from paper.reproduction import Cell
-    from paper.runs import Evidence
+from paper.runs import Evidence, Tested, gain_text, tested_pair
 
 NAME = "table1"
 ARTICLES = "squad-articles"

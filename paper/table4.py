@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,28 +11,23 @@ from elmokit.analysis.polysemy import nearest_hits
 from elmokit.text.tokenizer import tokenize
 from paper.data_folders import GLOVE, glove_file
 from paper.printed import TABLE_4
-from paper.probes.context_neighbours import Query, nearest_contexts, nearest_words
-from paper.probes.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE, mixes
+from paper.probes.context_neighbours import Neighbour, Query, nearest_contexts, nearest_words
+from paper.probes.layer_mixes import mixes
+from paper.probes.sense_corpora import SenseCorpus
 from paper.probes.sense_neighbours import neighbour_shares
 from paper.probes.targets import Target, target_vectors
-from paper.reproduction import OurRow, OurTable, Reproduction
+from paper.reproduction import OurRow, Reproduction, Request
+from paper.runs import Evidence
 from paper.system_results import (
     Measured,
-    details_table,
-    differences_table,
+    SystemTable,
     gain_name,
     measure_systems,
     read_system_results,
     share_gain,
 )
-from paper.table5 import read_semcor
-
-if TYPE_CHECKING:
-    from paper.probes.context_neighbours import Neighbour
-    from paper.probes.sense_corpora import SenseCorpus
-    from paper.reproduction import Request
-    from paper.runs import Evidence
-    from paper.systems import System
+from paper.systems import System, english_systems
+from paper.table5 import TOP_LAYER_OVER_OTHERS, read_semcor
 
 NAME = "table4"
 WORD = "play"
@@ -45,13 +39,7 @@ QUERIES = {
 """Sentences of ours, in the two senses of the paper's."""
 POS, SENSE, POLYSEMES = "same part of speech", "same sense", "list of polysemes"
 WORDS_AROUND = 4
-_PAIRS = (
-    ("layer 0", "layer 2"),
-    ("layer 1", "layer 2"),
-    (AVERAGE, "layer 2"),
-    (UPPER_AVERAGE, "layer 2"),
-    (EQUAL_SIZE, "layer 2"),
-)
+_PAIRS = (("layer 0", "layer 2"), *TOP_LAYER_OVER_OTHERS)
 
 
 def compute(request: Request) -> list[Path]:
@@ -61,7 +49,7 @@ def compute(request: Request) -> list[Path]:
         NAME,
         request,
         lambda system: _measure(system, corpus),
-        default=("mini-en", "random:mini-en", f"static:{glove_file(request.data_dir)}"),
+        default=english_systems(request.data_dir),
         data=f"SemCor 3.0, {len(corpus.instances):,} annotated words in {len(corpus.sentences):,} sentences",
         without_vectors=lambda: Measured(
             {}, texts={STATIC_ROW: ", ".join(nearest_words(glove_file(request.data_dir), WORD))}
@@ -132,26 +120,17 @@ def our_rows(evidence: Evidence) -> list[OurRow]:
     ]
 
 
-def details(evidence: Evidence) -> list[OurTable]:
-    """Shares of neighbours that are alike, and how the top layer compares with the others."""
-    results = read_system_results(evidence.results, NAME)
-    about = (
-        "Percent of occurrences whose nearest other occurrence of the same lemma has the same part of speech, or the "
-        "same sense among those of its part of speech; over lemmas that have several. `chance` is a random other "
-        "occurrence. The list of polysemes is ours: 24 English words in 384 sentences. The two sentences in the table "
-        "above are like the paper's own, which are in SemCor and are the best answers."
-    )
-    return [
-        details_table(results, title="Neighbours that are alike", about=about),
-        differences_table(results, _PAIRS, about="Same sense, in points."),
-    ]
-
-
-REPRODUCTION = Reproduction(
+DETAILS = SystemTable(
     name=NAME,
     paper=TABLE_4,
-    reads="results of `python -m paper table4`",
-    measure=our_rows,
-    details=details,
     compute=compute,
+    row=lambda result, row: None,
+    title="Neighbours that are alike",
+    about="Percent of occurrences whose nearest other occurrence of the same lemma has the same part of speech, or the "
+    "same sense among those of its part of speech; over lemmas that have several. `chance` is a random other "
+    "occurrence. The list of polysemes is ours: 24 English words in 384 sentences. The two sentences in the table "
+    "above are like the paper's own, which are in SemCor and are the best answers.",
+    pairs=_PAIRS,
+    differences="Same sense, in points.",
 )
+REPRODUCTION = Reproduction(NAME, TABLE_4, our_rows, DETAILS.details, compute)

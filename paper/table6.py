@@ -6,32 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.metrics.statistics import Statistic
-from paper.data_folders import data_folder, glove_file
-from paper.printed import TABLE_6
+from paper.data_folders import data_folder
+from paper.printed import TABLE_6, PaperTable
 from paper.probes.tag_probe import TaggedSplits, probe_tags
-from paper.probes.tagged_text import UPOS, XPOS, read_conllu, read_tagged
-from paper.reproduction import OurRow, Reproduction, Request
-from paper.system_results import (
-    Measured,
-    details_table,
-    differences_table,
-    measure_systems,
-    read_system_results,
-)
+from paper.probes.tagged_text import UPOS, XPOS, TaggedSentence, read_conllu, read_tagged
+from paper.reproduction import OurRow, Request
+from paper.system_results import Measured, SystemResult, SystemTable, as_hits, measure_systems
+from paper.systems import KOREAN_SYSTEMS, System, english_systems
 from paper.table5 import papers_row
 
-if TYPE_CHECKING:
-    from paper.printed import PaperTable
-    from paper.probes.tagged_text import TaggedSentence
-    from paper.reproduction import OurTable
-    from paper.runs import Evidence
-    from paper.systems import System
-
 ENGLISH, KOREAN = "table6", "table6-ko"
-_PAIRS = (("layer 2", "layer 1"), ("layer 0", "layer 1"))
 
 
 @dataclass(frozen=True)
@@ -67,12 +53,11 @@ def compute(request: Request, *, name: str) -> list[Path]:
         folder = data_folder(request.data_dir, corpus.folder)
         train, dev, test = (corpus.read(folder / file) for file in corpus.files)
         counts = ", ".join(f"{sum(len(each.tokens) for each in part):,}" for part in (train, dev, test))
-        english = ("mini-en", "random:mini-en", f"static:{glove_file(request.data_dir)}")
         paths = measure_systems(
             name,
             request,
             partial(_measure, splits=TaggedSplits(train, dev, test), corpus=corpus.name),
-            default=english if name == ENGLISH else ("mini-ko", "random:mini-ko"),
+            default=english_systems(request.data_dir) if name == ENGLISH else KOREAN_SYSTEMS,
             data=f"{corpus.name}: {counts} tokens",
         )
     return paths
@@ -82,49 +67,31 @@ def _measure(system: System, *, splits: TaggedSplits, corpus: str) -> Measured:
     found = probe_tags(system.layers, splits)
     return Measured(
         {row: {f"{corpus}, dev": score.dev, corpus: score.test} for row, score in found.items()},
-        {row: "".join("1" if hit else "0" for hit in score.hits) for row, score in found.items()},
+        {row: as_hits(score.hits) for row, score in found.items()},
     )
 
 
-def our_rows(evidence: Evidence, *, name: str) -> list[OurRow]:
-    """The rows that the paper has, too, for each corpus: accuracy on its test set. `details` has everything."""
-    rows: list[OurRow] = []
-    for result in read_system_results(evidence.results, name):
-        corpus = result.data.partition(":")[0]
-        for row, numbers in result.measured.rows.items():
-            paper = papers_row(result, row)
-            if paper is not None:
-                cells = (Statistic((numbers[corpus],)),)
-                rows.append(OurRow(paper, f"{result.label}, {corpus}", cells, is_extra=name == KOREAN))
-    return rows
+def _row(result: SystemResult, row: str, *, name: str) -> OurRow | None:
+    """The rows that the paper has, too, for each corpus: accuracy on its test set."""
+    paper, accuracy = papers_row(result, row), result.measured.rows[row][result.corpus]
+    on = f"{result.label}, {result.corpus}"
+    return OurRow(paper, on, (Statistic((accuracy,)),), is_extra=name == KOREAN) if paper else None
 
 
-def details(evidence: Evidence, *, name: str) -> list[OurTable]:
-    """How the first LSTM layer compares with the second and with the token representation."""
-    results = read_system_results(evidence.results, name)
-    about = "Accuracy in percent, on development and test data. The weights are those of the best of 8 epochs, seed 0."
-    tables: list[OurTable] = []
-    for data in dict.fromkeys(result.data for result in results):
-        of_corpus = [result for result in results if result.data == data]
-        corpus = data.partition(":")[0]
-        tables.append(details_table(of_corpus, title=corpus, about=about))
-        tables.append(differences_table(of_corpus, _PAIRS, about=f"{corpus}, test set, in points."))
-    return tables
-
-
-def _reproduction(name: str, paper: PaperTable) -> Reproduction:
-    return Reproduction(
+def _table(name: str, paper: PaperTable) -> SystemTable:
+    return SystemTable(
         name=name,
         paper=paper,
-        reads=f"results of `python -m paper {name}`",
-        measure=partial(our_rows, name=name),
-        details=partial(details, name=name),
         compute=partial(compute, name=name),
+        row=partial(_row, name=name),
+        about="Accuracy in percent, on development and test data. The weights are those of the best of 8 epochs, seed "
+        "0.",
+        pairs=(("layer 2", "layer 1"), ("layer 0", "layer 1")),
+        differences="test set, in points.",
     )
 
 
-REPRODUCTION = _reproduction(ENGLISH, TABLE_6)
-KOREAN_REPRODUCTION = _reproduction(
-    KOREAN,
-    replace(TABLE_6, name="Table 6, Korean", section="", about="UD's Korean GSD: accuracy in percent.", rows={}),
-)
+REPRODUCTION = _table(ENGLISH, TABLE_6).reproduction()
+KOREAN_REPRODUCTION = _table(
+    KOREAN, replace(TABLE_6, name="Table 6, Korean", section="", about="UD's Korean GSD: accuracy in percent.", rows={})
+).reproduction()

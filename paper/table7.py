@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from elmokit.files.json_fields import Fields
 from elmokit.formats.model_name import with_fingerprint
 from elmokit.metrics.statistics import Statistic
 from paper.ablation import Ablation, Claim
@@ -11,10 +10,7 @@ from paper.plan import FINETUNED, NO_ELMO, Arm
 from paper.printed import TABLE_7
 from paper.reproduction import OurRow, OurTable, Reproduction, distinct_rows
 from paper.results import read_results
-
-if TYPE_CHECKING:
-    from elmokit.files.json_fields import Fields
-    from paper.runs import Evidence
+from paper.runs import Evidence
 
 ROWS = {
     ("entailment", ""): "SNLI",

@@ -9,27 +9,22 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from elmokit.runs.folder import CONFIG_NAME, METRICS_NAME
-from elmokit.runs.logged_runs import read_runs
+from elmokit.runs.logged_runs import LoggedRun, read_runs
 from elmokit.runs.metrics_log import append_json_line, read_log
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.tasks.all_tasks import find_task
-from elmokit.tasks.config import with_settings
+from elmokit.tasks.config import TaskConfig, with_settings
 from elmokit.tasks.task_runs import read_task_run
 from elmokit.tasks.train import resume_task, train
-from paper.all_reproductions import find_reproduction
 from paper.bootstrap import measure_test_items
+from paper.data_folders import WHERE_DATA_ARE
 from paper.models import make_model
-from paper.plan import cheapest_first
-from paper.runs import check_settings, make_setup, read_evidence
+from paper.plan import PlannedRun, Setup, cheapest_first
+from paper.reproduction import Reproduction
+from paper.runs import check_settings, read_evidence
 from paper.table1 import tested
-
-if TYPE_CHECKING:
-    from elmokit.runs.logged_runs import LoggedRun
-    from elmokit.tasks.config import TaskConfig
-    from paper.plan import PlannedRun, Setup
 
 MODELS_FOLDER = "models"
 
@@ -38,15 +33,10 @@ MODELS_FOLDER = "models"
 class Training:
     """How the runs that tables need are trained."""
 
-    data_dir: Path
-    """The folder with the data, as CONTRIBUTING.md describes it."""
+    plans: Sequence[tuple[Reproduction, Setup]]
+    """The tables, each with what its runs share."""
     runs_dir: Path
     """The folder of the runs: finished ones are not run again, interrupted ones are resumed."""
-    scale: str = "cpu"
-    model: str | None = None
-    """The biLM; None for that of each table."""
-    seeds: int | None = None
-    """Number of seeds, from 0; None stands for the number of the scale."""
     jobs: int = 1
     """Processes that train at the same time."""
     cache: Path | None = None
@@ -58,32 +48,25 @@ class Training:
     """Logs of runs that were trained elsewhere, such as a runs.jsonl: these runs are skipped."""
 
     def __post_init__(self) -> None:
-        for name, number in (("jobs", self.jobs), ("seeds", 1 if self.seeds is None else self.seeds)):
-            if number < 1:
-                raise ValueError(f"{number} {name}; expected at least 1")
+        if self.jobs < 1:
+            raise ValueError(f"{self.jobs} jobs; expected at least 1")
         object.__setattr__(self, "tasks", tuple(find_task(task).name for task in self.tasks))
 
-    def setup(self, name: str) -> Setup:
-        """The setup of the plan of a table. Raises what `make_setup` raises."""
-        model = self.model or find_reproduction(name).model
-        return make_setup(self.data_dir, scale=self.scale, model=model, seeds=self.seeds)
 
+def plan_runs(training: Training) -> list[PlannedRun]:
+    """The runs that the tables and figures need, each once, the cheapest first.
 
-def plan_runs(names: Sequence[str], training: Training) -> list[PlannedRun]:
-    """The runs that these tables and figures need, each once, the cheapest first.
-
-    Runs with another system's vectors are not trained here. Raises ValueError for an unknown name, and for a task of
-    which they need no runs, and FileNotFoundError for a model that is not there.
+    Runs with another system's vectors are not trained here. Raises ValueError for tables without runs, and for a task
+    of which they need none.
     """
-    plans = [(name, reproduction.plan) for name, reproduction in zip(names, map(find_reproduction, names), strict=True)]
-    planned = [run for name, plan in plans if plan is not None for run in plan(training.setup(name))]
+    planned = [run for table, setup in training.plans if table.plan is not None for run in table.plan(setup)]
     runs = cheapest_first(run for run in planned if run.model is None or run.model.is_made_here)
     needed = dict.fromkeys(run.task for run in runs)
-    unneeded = [task for task in training.tasks if task not in needed]
-    if needed and unneeded:
-        raise ValueError(
-            f"no run of {', '.join(unneeded)} is needed for {', '.join(names)}; the runs are of {', '.join(needed)}"
-        )
+    names = ", ".join(table.name for table, _ in training.plans)
+    if not needed:
+        raise ValueError(f"{names}: no runs are trained for it; `python -m paper NAME` measures it")
+    if unneeded := [task for task in training.tasks if task not in needed]:
+        raise ValueError(f"no run of {', '.join(unneeded)} is needed for {names}; the runs are of {', '.join(needed)}")
     return [run for run in runs if run.task in training.tasks] if training.tasks else runs
 
 
@@ -94,19 +77,35 @@ def missing_runs(runs: Sequence[PlannedRun], training: Training) -> list[Planned
     return [run for run in runs if not any(_is_result_of(one, run) for one in logged if one.name == run.name)]
 
 
-def train_for(names: Sequence[str], training: Training) -> list[Path]:
-    """Train what these tables and figures need, and return what to measure them from: folders, and logs of elsewhere.
+def check_data(runs: Sequence[PlannedRun]) -> None:
+    """Raise FileNotFoundError that lists all data sets and word vectors of these runs that are not there."""
+    missing: dict[str, None] = {}
+    for data, task in {run.data: run.task for run in runs}.items():
+        try:
+            find_task(task).find(data)
+        except (OSError, ValueError) as error:
+            missing[str(error)] = None
+    for words in {run.config.inputs.word_vectors for run in runs} - {""}:
+        if not Path(words).is_file():
+            missing[f"{words}: there is no such file; expected word vectors"] = None
+    if missing:
+        raise FileNotFoundError("\n".join([*missing, WHERE_DATA_ARE]))
+
+
+def train_for(training: Training) -> None:
+    """Train what the tables and figures need, once all of their data are there.
 
     Intervals over test items and ensembles need weights, so they are measured of what was trained here. A run that
     diverges is reported on stderr and left out, now and later: its log says so. Raises ValueError for a run of other
-    settings, and what making a model and training raise.
+    settings, and what `check_data`, making a model and training raise.
     """
-    missing = missing_runs(plan_runs(names, training), training)
+    missing = missing_runs(plan_runs(training), training)
+    check_data(missing)
     train_planned(missing, training.runs_dir, jobs=training.jobs, cache=training.cache, device=training.device)
-    paths = [*([training.runs_dir] if training.runs_dir.is_dir() else []), *training.finished]
-    if missing and "table1" in names:
-        measure_test_items(tested(read_evidence(training.setup("table1"), paths)), training.runs_dir)
-    return paths
+    for table, setup in training.plans:
+        if missing and table.name == "table1":
+            evidence = read_evidence(setup, [training.runs_dir, *training.finished])
+            measure_test_items(tested(evidence), training.runs_dir)
 
 
 def train_planned(

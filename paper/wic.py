@@ -1,95 +1,206 @@
-"""Word in Context, English and Korean: the cosine of a word's vectors in two sentences, with a threshold."""
+"""Word in Context: is a word meant in the same sense in two sentences? By the cosine of its vectors and a threshold.
+
+English WiC (Pilehvar and Camacho-Collados, 2019) and KB-WiC of KoBEST (Kim et al., 2022).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from elmokit.files.lines import read_lines, split_tokens
 from elmokit.metrics.statistics import Statistic
-from paper.data_folders import data_folder, glove_file
-from paper.probes.layer_mixes import AVERAGE, EQUAL_SIZE, UPPER_AVERAGE
-from paper.probes.word_in_context import read_kobest_wic, read_wic, score_wic
-from paper.published import KOBEST_WIC, WIC
-from paper.reproduction import OurRow, Reproduction
-from paper.system_results import (
-    Measured,
-    details_table,
-    differences_table,
-    measure_systems,
-    read_system_results,
-)
+from elmokit.model.vector_source import VectorSource
+from elmokit.system.messages import FormatError, printable
+from elmokit.text.alignment import token_offsets
+from elmokit.text.corpora.cells import whole_number
+from elmokit.text.corpora.tables import table_rows
+from elmokit.text.tokenizer import tokenize
+from paper.data_folders import data_folder
+from paper.printed import KOBEST_WIC, WIC, PaperTable
+from paper.probes.layer_mixes import mixes
+from paper.probes.targets import Target, target_vectors
+from paper.reproduction import OurRow, Request
+from paper.system_results import Measured, SystemResult, SystemTable, as_hits, measure_systems
+from paper.systems import KOREAN_SYSTEMS, System, english_systems
+from paper.table5 import TOP_LAYER_OVER_OTHERS
 
 if TYPE_CHECKING:
-    from paper.printed import PaperTable
-    from paper.probes.word_in_context import Pair
-    from paper.reproduction import OurTable, Request
-    from paper.runs import Evidence
-    from paper.systems import System
+    from jaxtyping import Bool, Float32, Float64
+
 
 PARTS = ("train", "dev", "test")
-PAIRS_OF_ROWS = (("layer 1", "layer 2"), (AVERAGE, "layer 2"), (UPPER_AVERAGE, "layer 2"), (EQUAL_SIZE, "layer 2"))
 
 
 def compute_wic(request: Request) -> list[Path]:
     """Score each system on the pairs of WiC."""
     folder = data_folder(request.data_dir, "external/wic", "HW2", "WiC_dataset")
     parts = [read_wic(folder / part / f"{part}.data.txt", folder / part / f"{part}.gold.txt") for part in PARTS]
-    default = ("mini-en", "random:mini-en", f"static:{glove_file(request.data_dir)}")
-    return _compute("wic", request, parts, default=default)
+    return _compute("wic", request, parts, default=english_systems(request.data_dir))
 
 
 def compute_kobest(request: Request) -> list[Path]:
     """Score each system on the pairs of KB-WiC, tokenised as the Korean model was trained."""
     folder = data_folder(request.data_dir, "external/kobest", "v1.0", "WiC")
     parts = [read_kobest_wic(folder / f"{part}.tsv") for part in PARTS]
-    return _compute("kobest", request, parts, default=("mini-ko", "random:mini-ko"))
+    return _compute("kobest", request, parts, default=KOREAN_SYSTEMS)
 
 
 def _compute(name: str, request: Request, parts: Sequence[Sequence[Pair]], *, default: Sequence[str]) -> list[Path]:
+    def measure(system: System) -> Measured:
+        found = score_wic(system.layers, train=parts[0], dev=parts[1], test=parts[2])
+        accuracies = {row: {part: getattr(each, part) for part in PARTS} for row, each in found.items()}
+        return Measured(accuracies, {row: as_hits(each.hits) for row, each in found.items()})
+
     data = " / ".join(f"{len(part):,}" for part in parts) + " pairs"
-    return measure_systems(name, request, partial(measure_pairs, parts=parts), default=default, data=data)
+    return measure_systems(name, request, measure, default=default, data=data)
 
 
-def measure_pairs(system: System, *, parts: Sequence[Sequence[Pair]]) -> Measured:
-    """Accuracies and test hits of one system."""
-    found = score_wic(system.layers, train=parts[0], dev=parts[1], test=parts[2])
-    return Measured(
-        {row: {"train": each.train, "dev": each.dev, "test": each.test} for row, each in found.items()},
-        {row: "".join("1" if hit else "0" for hit in each.hits) for row, each in found.items()},
-    )
+def _row(result: SystemResult, row: str) -> OurRow:
+    """Accuracy on the test set."""
+    return OurRow(row, result.label, (Statistic((result.measured.rows[row]["test"],)),), is_extra=True)
 
 
-def pair_rows(evidence: Evidence, name: str) -> list[OurRow]:
-    """One row for each layer or mix of each system: accuracy on the test set."""
-    return [
-        OurRow(row, result.label, (Statistic((numbers["test"],)),), is_extra=True)
-        for result in read_system_results(evidence.results, name)
-        for row, numbers in result.measured.rows.items()
-    ]
-
-
-def pair_details(evidence: Evidence, name: str) -> list[OurTable]:
-    """Accuracies on all parts, and how the top layer compares with the others."""
-    results = read_system_results(evidence.results, name)
-    about = "Accuracy in percent. The threshold on the cosine is the best one for the training pairs."
-    return [
-        details_table(results, title="By part", about=about),
-        differences_table(results, PAIRS_OF_ROWS, about="Test set, in points."),
-    ]
-
-
-def _reproduction(name: str, paper: PaperTable, compute: Callable[[Request], list[Path]]) -> Reproduction:
-    return Reproduction(
+def _table(name: str, paper: PaperTable, compute: Callable[[Request], list[Path]]) -> SystemTable:
+    return SystemTable(
         name=name,
         paper=paper,
-        reads=f"results of `python -m paper {name}`",
-        measure=partial(pair_rows, name=name),
-        details=partial(pair_details, name=name),
         compute=compute,
+        row=_row,
+        title="By part",
+        about="Accuracy in percent. The threshold on the cosine is the best one for the training pairs.",
+        pairs=TOP_LAYER_OVER_OTHERS,
+        differences="Test set, in points.",
     )
 
 
-REPRODUCTION = _reproduction("wic", WIC, compute_wic)
-KOBEST_REPRODUCTION = _reproduction("kobest", KOBEST_WIC, compute_kobest)
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A word in two sentences; the indices are its tokens."""
+
+    tokens: tuple[list[str], list[str]]
+    indices: tuple[int, int]
+    is_same: bool
+    """Whether the word has the same sense in both."""
+
+
+@dataclass(frozen=True)
+class WordInContextScore:
+    """A threshold that was chosen on training pairs, and accuracy in percent with it."""
+
+    threshold: float
+    train: float
+    dev: float
+    test: float
+    hits: tuple[bool, ...]
+    """For each test pair, whether it is right."""
+
+
+def read_wic(data: Path, gold: Path) -> list[Pair]:
+    """Pairs of `NAME.data.txt` and `NAME.gold.txt` (T or F). Raises ValueError, naming the line, for anything else."""
+    answers = list(read_lines(gold))
+    pairs: list[Pair] = []
+    for number, line in enumerate(read_lines(data), start=1):
+        where = f"{data}, line {number}"
+        cells = line.split("\t")
+        if len(cells) != 5 or number > len(answers) or answers[number - 1] not in ("T", "F"):
+            raise FormatError(
+                where, f"is {printable(line)!r}; expected word, part of speech, 3-4, two sentences, and T or F"
+            )
+        sentences = split_tokens(cells[3]), split_tokens(cells[4])
+        first, second = (whole_number(index) for index in cells[2].partition("-")[::2])
+        if first is None or second is None:
+            raise FormatError(where, f"has {printable(cells[2])!r} for the indices; expected two numbers, such as 3-4")
+        indices = first, second
+        if any(index >= len(tokens) for index, tokens in zip(indices, sentences, strict=True)):
+            raise FormatError(where, f"has index {cells[2]}, but {len(sentences[0])} and {len(sentences[1])} tokens")
+        pairs.append(Pair(sentences, indices, answers[number - 1] == "T"))
+    if len(answers) != len(pairs):
+        raise FormatError(gold, f"has {len(answers):,} answers, and {data} has {len(pairs):,} pairs; expected as many")
+    return pairs
+
+
+def read_kobest_wic(path: Path) -> list[Pair]:
+    """Pairs of a table of KB-WiC, where the word is in [brackets]; its token is the one in which it begins.
+
+    A row without brackets in both sentences is left out, as there is nothing to compare. Raises ValueError, naming the
+    line, for an answer other than True or False.
+    """
+    pairs: list[Pair] = []
+    columns = [["SENTENCE1", "context_1"], ["SENTENCE2", "context_2"], ["ANSWER", "label"]]
+    for row in table_rows(read_lines(path), name=str(path), columns=columns):
+        *texts, answer = row.cells
+        verdict = answer.strip().lower()  # the training table has a few TRUE and FALSE
+        if verdict not in ("true", "false"):
+            raise FormatError(row.where, f"has the answer {printable(answer)!r}; expected True or False")
+        marked = [_marked(text) for text in texts]
+        if marked[0] is not None and marked[1] is not None:
+            (first, at_first), (second, at_second) = marked[0], marked[1]
+            pairs.append(Pair((first, second), (at_first, at_second), verdict == "true"))
+    return pairs
+
+
+def score_wic(
+    layers: VectorSource, *, train: Sequence[Pair], dev: Sequence[Pair], test: Sequence[Pair]
+) -> Mapping[str, WordInContextScore]:
+    """The threshold with the best accuracy on the training pairs, and what it gets, for each layer and mix."""
+    nearness = [_cosines(layers, pairs) for pairs in (train, dev, test)]
+    gold = [np.array([pair.is_same for pair in pairs]) for pairs in (train, dev, test)]
+    scores: dict[str, WordInContextScore] = {}
+    for row in nearness[0]:
+        threshold = best_threshold(nearness[0][row], gold[0])
+        hits = [(of_part[row] >= threshold) == same for of_part, same in zip(nearness, gold, strict=True)]
+        of_train, of_dev, of_test = (100 * float(of_part.mean()) for of_part in hits)
+        scores[row] = WordInContextScore(threshold, of_train, of_dev, of_test, tuple(hits[2].tolist()))
+    return scores
+
+
+def best_threshold(nearness: Float64[np.ndarray, " N"], is_same: Bool[np.ndarray, " N"]) -> float:
+    """The smallest cosine that counts as the same sense, such that most pairs are right; the lowest of several."""
+    order = np.argsort(nearness, kind="stable")
+    ordered = nearness[order]
+    num_right_below = np.concatenate([[0], np.cumsum(~is_same[order])])
+    num_right_above = is_same.sum() - np.concatenate([[0], np.cumsum(is_same[order])])
+    starts = np.concatenate([[True], ordered[1:] > ordered[:-1], [True]])  # equal cosines are not parted
+    right = np.where(starts, num_right_below + num_right_above, -1)
+    best = int(right.argmax())
+    if best == 0 or best == len(ordered):
+        return -np.inf if best == 0 else np.inf
+    return float((ordered[best - 1] + ordered[best]) / 2)
+
+
+def _cosines(layers: VectorSource, pairs: Sequence[Pair]) -> dict[str, Float64[np.ndarray, " N"]]:
+    sentences = [tokens for pair in pairs for tokens in pair.tokens]
+    indices = [index for pair in pairs for index in pair.indices]
+    targets = [Target(number, index, index + 1) for number, index in enumerate(indices)]
+    vectors = target_vectors(layers, sentences, targets)
+    return {row: _pair_cosines(mix(vectors)) for row, mix in mixes(layers.num_layers).items()}
+
+
+def _pair_cosines(vectors: Float32[np.ndarray, "N E"]) -> Float64[np.ndarray, " P"]:
+    first, second = vectors[0::2].astype(np.float64), vectors[1::2].astype(np.float64)
+    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    return (first * second).sum(axis=1) / np.where(lengths > 0, lengths, 1)
+
+
+def _marked(text: str) -> tuple[list[str], int] | None:
+    """Tokens of a text without its brackets, and the index of the token in which the word in brackets begins."""
+    before, opening, rest = text.partition("[")
+    word, closing, after = rest.partition("]")
+    if not (opening and closing and word.strip()):
+        return None
+    plain = before + word + after
+    start = len(before) + len(word) - len(word.lstrip())
+    tokens = tokenize(plain)
+    for index, (_, end) in enumerate(token_offsets(plain, tokens)):
+        if end > start:
+            return tokens, index
+    return None
+
+
+REPRODUCTION = _table("wic", WIC, compute_wic).reproduction()
+KOBEST_REPRODUCTION = _table("kobest", KOBEST_WIC, compute_kobest).reproduction()

@@ -2,7 +2,7 @@
 
 python experiments/2026-11-22-reproduce/articles.py DATA FOLDER
 
-FOLDER has runs of question answering with their weights, such as those of `python -m paper table1 --task
+FOLDER has runs of question answering with their weights, such as those of `python -m paper train table1 --task
 question-answering --scale cpu --results FOLDER`. Prints a line of JSON for each article: its title, its questions, the
 share of its eight successive words that the English shards have too (letters and digits, lower-cased), and the gain in
 F1. Two more records, of the articles with most such words and of all others, are added to this folder's results.jsonl.

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 from elmokit.files.atomic import as_paths
 from elmokit.files.lines import is_read_once
 from elmokit.integrations.embed_with import SYSTEMS, find_system
+from elmokit.integrations.encoder import Comparator
+from elmokit.model.vector_source import VectorSource
 from paper.comparators.context2vec import CONTEXT2VEC
 from paper.comparators.context2vec_training import train_context2vec
 from paper.comparators.cove import COVE, GLOVE_COVE
 from paper.comparators.cove_training import train_cove
 from paper.comparators.word_vector_training import train_fasttext, train_word2vec
-
-if TYPE_CHECKING:
-    from elmokit.integrations.encoder import Comparator
-    from elmokit.model.vector_source import VectorSource
 
 COMPARATORS: dict[str, Comparator] = {
     **SYSTEMS,
@@ -25,22 +22,13 @@ COMPARATORS: dict[str, Comparator] = {
 }
 
 
-class Train(Protocol):
-    """A training: files, output and settings `field=value` -> what was measured, by name."""
-
-    def __call__(
-        self, files: Sequence[Path], output: Path, settings: Sequence[str], *, resume: bool
-    ) -> dict[str, float]:
-        """Train; `resume` continues an interrupted training."""
-        ...
-
-
-TRAININGS: dict[str, Train] = {
+TRAININGS = {
     "word2vec": train_word2vec,
     "fasttext": train_fasttext,
     "cove": train_cove,
     "context2vec": train_context2vec,
 }
+"""Trainings by name: files, output and settings `field=value` -> what was measured, by name."""
 
 
 def open_comparator(name: str, model: str, *, word_vectors: Path | None = None) -> VectorSource:

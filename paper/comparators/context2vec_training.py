@@ -12,34 +12,19 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from elmokit.corpus.stream import SentenceStream
 from elmokit.integrations.encoder import of_equal_length
 from elmokit.layers.devices import seeded
-from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.runs.settings import change_settings
-from elmokit.runs.tensor_files import write_tensors
 from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
-from paper.comparators.context2vec import (
-    MODEL_FILE,
-    SYSTEM,
-    VOCABULARY_FILE,
-    Context2vec,
-    ContextEncoder,
-    new_encoder,
-)
-from paper.comparators.run_folder import (
-    CHECKPOINT_FILE,
-    comparator_run,
-    load_checkpoint,
-    metrics_log,
-    save_checkpoint,
-)
+from paper.comparators.context2vec import MODEL_FILE, SYSTEM, VOCABULARY_FILE, Context2vec, ContextEncoder, new_encoder
+from paper.comparators.run_folder import check_config, comparator_run, update
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -83,14 +68,7 @@ class Context2vecConfig:
 
     def __post_init__(self) -> None:
         counts = ("word_dim", "lstm_dim", "dim", "min_count", "max_size", "negatives", "batch_size", "epochs")
-        for name in (*counts, "log_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        for name in ("learning_rate", "clip_norm"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
-        if not 0 <= self.seed < 1 << 63:
-            raise ValueError(f"seed is {self.seed}; expected 0 to 2 ** 63 - 1")
+        check_config(self, positive=(*counts, "log_every"))
         if self.num_tokens < 0:
             raise ValueError(f"num_tokens is {self.num_tokens}; it must not be negative")
 
@@ -112,29 +90,26 @@ def train_context2vec(
     """
     config = change_settings({"training": Context2vecConfig()}, settings)["training"]
     vocabulary, counts = _count(files, config)
-    run = comparator_run(
+    opened = comparator_run(
         output, SYSTEM, config, files=files, resume=resume, result=MODEL_FILE, others=(VOCABULARY_FILE,)
     )
-    with run, seeded(config.seed):
+    with opened as run, seeded(config.seed):
         vocabulary.write(output / VOCABULARY_FILE)
         encoder = new_encoder(vocabulary=vocabulary, word_dim=config.word_dim, lstm_dim=config.lstm_dim, dim=config.dim)
         optimizer = torch.optim.Adam(encoder.parameters(), config.learning_rate)
-        progress = load_checkpoint(output, encoder, optimizer)
-        first = 0 if progress is None else progress.integer("steps")
-        log = metrics_log(output, keep=lambda record: record.integer("step") <= first)
+        first = run.load(encoder, optimizer, "steps")
+        run.keep_log(lambda record: record.integer("step") <= first)
         measured: dict[str, float] = {}
         written = time.monotonic()
         training = _Training(Context2vec(encoder, vocabulary), optimizer, _noise(counts), config)
         total = config.num_tokens or config.epochs * int(counts.sum())
         for step, num_tokens, loss in _train(training, files, first=first, total=total):
             measured = {"step": step, "num_tokens": num_tokens, "loss": loss}
-            log(**measured)
+            run.log(**measured)
             if time.monotonic() - written > SAVE_SECONDS:
-                save_checkpoint(output, encoder, optimizer, {"steps": step})
-                write_tensors(output / MODEL_FILE, encoder.state_dict())  # without a checkpoint, it means the end
+                run.save(encoder, optimizer, {"steps": step}, encoder)
                 written = time.monotonic()
-        write_tensors(output / MODEL_FILE, encoder.state_dict())
-        (output / CHECKPOINT_FILE).unlink(missing_ok=True)
+        run.finish(encoder)
     return measured
 
 
@@ -192,13 +167,7 @@ class _Training:
         negatives = torch.searchsorted(self.noise, draws).clamp(max=len(self.noise) - 1)
         encoder = self.model.encoder
         loss = negative_sampling_loss(encoder, ids, negatives)
-        if not torch.isfinite(loss):
-            raise DivergenceError(f"the loss became {loss.item()} in step {number}; lower learning_rate")
-        self.optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(encoder.parameters(), self.config.clip_norm)
-        self.optimizer.step()
-        return loss.item()
+        return update(loss, encoder, self.optimizer, clip_norm=self.config.clip_norm, where=f"step {number}")
 
 
 def _train(training: _Training, shards: Sequence[Path], *, first: int, total: int) -> Iterator[tuple[int, int, float]]:

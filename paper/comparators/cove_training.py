@@ -11,28 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from elmokit.files.lines import read_lines
 from elmokit.integrations.encoder import of_equal_length
 from elmokit.layers.devices import seeded
-from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.runs.settings import change_settings
-from elmokit.runs.tensor_files import write_tensors
 from elmokit.system.progress_bar import progress_bar
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
 from elmokit.text.tokenizer import tokenize
 from elmokit.text.vocabulary import UNKNOWN, Vocabulary
 from elmokit.vectors.word_vector_source import WordVectorSource
-from paper.comparators.bleu import score_translations
-from paper.comparators.run_folder import (
-    CHECKPOINT_FILE,
-    comparator_run,
-    load_checkpoint,
-    metrics_log,
-    save_checkpoint,
-)
+from paper.comparators.bleu import bleu
+from paper.comparators.run_folder import check_config, comparator_run, update
 from paper.comparators.translation import Translator, new_encoder
 
 if TYPE_CHECKING:
@@ -72,16 +64,8 @@ class CoveConfig:
     """Seed of initial weights, order and dropout."""
 
     def __post_init__(self) -> None:
-        for name in ("hidden_dim", "target_dim", "min_count", "max_size", "max_tokens", "batch_size", "epochs"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if not 0 <= self.dropout_rate < 1:
-            raise ValueError(f"dropout_rate is {self.dropout_rate}; expected at least 0 and below 1")
-        for name in ("learning_rate", "clip_norm"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be positive")
-        if not 0 <= self.seed < 1 << 63:
-            raise ValueError(f"seed is {self.seed}; expected 0 to 2 ** 63 - 1")
+        counts = ("hidden_dim", "target_dim", "min_count", "max_size", "max_tokens", "batch_size", "epochs")
+        check_config(self, positive=counts, rates=("dropout_rate",))
 
 
 @dataclass(frozen=True)
@@ -149,23 +133,20 @@ def train_cove(
     words = WordVectorSource(config.word_vectors)
     words.add(chain(training.source, test.source if test else ()))
     vocabulary = _target_vocabulary(training.target, config)
-    run = comparator_run(output, "cove", config, files=files, resume=resume, result=ENCODER_FILE)
-    with run, seeded(config.seed):
+    opened = comparator_run(output, "cove", config, files=files, resume=resume, result=ENCODER_FILE)
+    with opened as run, seeded(config.seed):
         model = _new_translator(config, vocabulary, input_dim=words.dim)
         optimizer = torch.optim.Adam(model.parameters(), config.learning_rate)
-        progress = load_checkpoint(output, model, optimizer)
-        first = 0 if progress is None else progress.integer("epochs")
-        log = metrics_log(output, keep=lambda record: record.integer("epoch") < first)
+        first = run.load(model, optimizer, "epochs")
+        run.keep_log(lambda record: record.integer("epoch") < first)
         measured: dict[str, float] = {}
         for epoch in range(first, config.epochs):
             measured["loss"] = _train_epoch(model, optimizer, _Numbers(training, words, vocabulary), config, epoch)
             if test:
                 measured["bleu"] = _bleu(model.eval(), _Numbers(test, words, vocabulary), config)
-            log(epoch=epoch, **measured)
-            save_checkpoint(output, model, optimizer, {"epochs": epoch + 1})
-            write_tensors(output / ENCODER_FILE, model.encoder.state_dict())  # without a checkpoint, it means the end
-        write_tensors(output / ENCODER_FILE, model.encoder.state_dict())  # also after an interruption in the last epoch
-        (output / CHECKPOINT_FILE).unlink(missing_ok=True)
+            run.log(epoch=epoch, **measured)
+            run.save(model, optimizer, {"epochs": epoch + 1}, model.encoder)
+        run.finish(model.encoder)
     return measured
 
 
@@ -212,14 +193,8 @@ def _train_epoch(
         for numbers in batches:
             target = texts.target(numbers)
             loss = _loss(model, texts.source(numbers), target)
-            if not torch.isfinite(loss):
-                raise DivergenceError(f"the loss became {loss.item()} in epoch {epoch}; lower learning_rate")
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-            optimizer.step()
             count = int((target[:, 1:] != _IGNORED).sum())
-            total += loss.item() * count
+            total += count * update(loss, model, optimizer, clip_norm=config.clip_norm, where=f"epoch {epoch}")
             num_tokens += count
             bar.update()
     return total / num_tokens
@@ -246,4 +221,4 @@ def _bleu(model: Translator, texts: _Numbers, config: CoveConfig) -> float:
         translations = model.translate(texts.source(numbers), max_tokens=2 * config.max_tokens)
         for number, ids in zip(numbers, translations, strict=True):
             hypotheses[number] = [texts.vocabulary.tokens[token_id] for token_id in ids]
-    return score_translations(hypotheses, texts.pairs.target).bleu
+    return bleu(hypotheses, texts.pairs.target)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elmokit.model.vector_source import VectorSource
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import require
+from paper.probes.sense_corpora import Instance, SenseSentence
+from paper.probes.wordnet import Senses, Word
 
 if TYPE_CHECKING:
     from jaxtyping import Float
-
-    from elmokit.model.vector_source import VectorSource
-    from paper.comparators.sense_words import Senses, SenseSentence, SenseWord, Word
 
 TAG_WINDOW = 3
 COLLOCATIONS = ((-2, -2), (-1, -1), (1, 1), (2, 2), (-2, -1), (-1, 1), (1, 2), (-3, -1), (-2, 1), (-1, 2), (1, 3))
@@ -41,7 +41,7 @@ class _Classifier:
 
 
 @dataclass(frozen=True)
-class IMS:
+class TrainedIMS:
     """A classifier for each word of the training corpus."""
 
     classifiers: Mapping[Word, _Classifier]
@@ -72,7 +72,7 @@ class IMS:
 
 def train_ims(
     sentences: Sequence[SenseSentence], *, vectors: VectorSource | None = None, surrounding_words: bool = True
-) -> IMS:
+) -> TrainedIMS:
     """Train a classifier for each annotated word; an occurrence with several senses is an example of each.
 
     vectors: word vectors (layer 0 is read) for the embedding feature; None leaves it out.
@@ -84,7 +84,7 @@ def train_ims(
     svm = require("sklearn.svm", extra="comparators", purpose=purpose, package="scikit-learn")
     if vectors is not None:
         vectors.add(sentence.tokens for sentence in sentences)
-    examples: dict[Word, list[tuple[SenseSentence, SenseWord, Any]]] = {}
+    examples: dict[Word, list[tuple[SenseSentence, Instance, Any]]] = {}
     for sentence in sentences:
         context = _context(vectors, sentence)
         for word in sentence.words:
@@ -104,13 +104,13 @@ def train_ims(
             elif senses:
                 classifiers[name] = _Classifier(senses)
             bar.update()
-    return IMS(classifiers, vectors, surrounding_words)
+    return TrainedIMS(classifiers, vectors, surrounding_words)
 
 
-def _features(sentence: SenseSentence, word: SenseWord, surrounding_words: bool) -> dict[str, float]:
+def _features(sentence: SenseSentence, word: Instance, surrounding_words: bool) -> dict[str, float]:
     """The discrete features; each is 1."""
     tokens = [token.lower() for token in sentence.tokens]
-    before, after = word.start, word.end - 1
+    before, after = word.target.start, word.target.end - 1
     features: dict[str, float] = {}
     for place in range(-TAG_WINDOW, TAG_WINDOW + 1):
         features[f"tag {place} {_at(sentence.tags, place, before, after)}"] = 1.0
@@ -118,7 +118,7 @@ def _features(sentence: SenseSentence, word: SenseWord, surrounding_words: bool)
         places = [place for place in range(first, last + 1) if place != 0]
         features[f"{first} to {last} {' '.join(_at(tokens, place, before, after) for place in places)}"] = 1.0
     if surrounding_words:
-        around = tokens[: word.start] + tokens[word.end :]
+        around = tokens[:before] + tokens[after + 1 :]
         features |= {f"word {token}": 1.0 for token in around if any(map(str.isalpha, token))}
     return features
 
@@ -130,7 +130,7 @@ def _at(items: Sequence[str], place: int, before: int, after: int) -> str:
 
 
 def _rows(
-    examples: Sequence[tuple[SenseSentence, SenseWord, Float[np.ndarray, " E"] | None]],
+    examples: Sequence[tuple[SenseSentence, Instance, Float[np.ndarray, " E"] | None]],
     vectorizer: Any,
     surrounding_words: bool,
 ) -> Any:
@@ -145,7 +145,7 @@ def _rows(
     return sparse.csr_matrix(indices, shape=rows.shape)
 
 
-def decayed_sum(vectors: Float[np.ndarray, "T E"], word: SenseWord) -> Float[np.ndarray, " E"]:
+def decayed_sum(vectors: Float[np.ndarray, "T E"], word: Instance) -> Float[np.ndarray, " E"]:
     """The sum of the vectors around a word, each times `(1 - a) ** (distance - 1)` with `a = 1 - 0.1 ** (1 / (W - 1))`.
 
     W is `VECTOR_WINDOW`, and the word's own vectors are left out.
@@ -153,7 +153,7 @@ def decayed_sum(vectors: Float[np.ndarray, "T E"], word: SenseWord) -> Float[np.
     decay = 0.1 ** (1 / (VECTOR_WINDOW - 1))
     total = np.zeros(vectors.shape[1], vectors.dtype)
     for distance in range(1, VECTOR_WINDOW + 1):
-        for index in (word.start - distance, word.end - 1 + distance):
+        for index in (word.target.start - distance, word.target.end - 1 + distance):
             if 0 <= index < len(vectors):
                 total += decay ** (distance - 1) * vectors[index]
     return total

@@ -7,6 +7,7 @@ first sense of the dictionary.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,15 +20,15 @@ from torch.nn import functional
 
 from elmokit.layers.devices import seeded
 from elmokit.layers.tasks.recurrent import BiLSTM
-from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.runs.settings import change_settings
 from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
+from paper.comparators.run_folder import check_config, update
+from paper.probes.sense_corpora import SenseSentence
+from paper.probes.wordnet import Senses
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
-
-    from paper.comparators.sense_words import Senses, SenseSentence
 
 _UNKNOWN = 0
 _IGNORED = -100
@@ -55,13 +56,8 @@ class SenseTaggerConfig:
     """Seed of initial weights, order and dropout."""
 
     def __post_init__(self) -> None:
-        for name in ("word_dim", "hidden_dim", "min_count", "batch_size", "epochs"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if not 0 <= self.dropout_rate < 1:
-            raise ValueError(f"dropout_rate is {self.dropout_rate}; expected at least 0 and below 1")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate is {self.learning_rate}; it must be positive")
+        counts = ("word_dim", "hidden_dim", "min_count", "batch_size", "epochs")
+        check_config(self, positive=counts, rates=("dropout_rate",))
 
 
 class _Network(nn.Module):
@@ -105,7 +101,9 @@ class SenseTagger:
                     ids, mask = self.batch([sentence])
                     scores = self.network(ids, mask, mask)
                 if len(known) > 1 and scores is not None:
-                    own = scores[word.start : word.end, [self.labels[sense] for sense in known]].sum(dim=0)
+                    own = scores[word.target.start : word.target.end, [self.labels[sense] for sense in known]].sum(
+                        dim=0
+                    )
                     answers[word.name] = known[int(own.argmax())]
                 elif first := (known or candidates)[:1]:
                     answers[word.name] = first[0]
@@ -122,8 +120,8 @@ class SenseTagger:
         for sentence in sentences:
             row = [self.labels.get(token.lower(), _IGNORED) for token in sentence.tokens]
             for word in sentence.words:
-                if word.senses:
-                    row[word.start : word.end] = [self.labels[word.senses[0]]] * (word.end - word.start)
+                own = slice(word.target.start, word.target.end)
+                row[own] = [self.labels[word.senses[0]]] * len(row[own])
             rows.append(row)
         return _padded(rows, _IGNORED)
 
@@ -166,11 +164,7 @@ def _train(tagger: SenseTagger, sentences: Sequence[SenseSentence], config: Sens
                 logits = tagger.network(*tagger.batch(batch), wanted)
                 count = wanted.sum().clamp(min=1)
                 loss = functional.cross_entropy(logits, targets[wanted], reduction="sum") / count
-                if not torch.isfinite(loss):
-                    raise DivergenceError(f"the loss became {loss.item()} in epoch {epoch}; lower learning_rate")
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+                update(loss, tagger.network, optimizer, clip_norm=math.inf, where=f"epoch {epoch}")
                 bar.update(len(batch))
 
 

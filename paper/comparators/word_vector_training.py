@@ -6,7 +6,7 @@ Skip-gram with negative sampling (Mikolov et al., 2013); fastText adds character
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from elmokit.system.batches import batched
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import require
 from elmokit.text.word_vectors import MAX_DIM
+from paper.comparators.run_folder import check_config
 
 MAX_SEED = (1 << 32) - 1
 """NumPy's generator, which gensim uses, takes no larger one."""
@@ -61,18 +62,15 @@ class WordVectorConfig:
     """Characters of its longest."""
 
     def __post_init__(self) -> None:
-        for name in ("dim", "window", "min_count", "negatives", "epochs", "workers", "bucket", "min_n"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        counts = ("dim", "window", "min_count", "negatives", "epochs", "workers", "bucket", "min_n")
+        check_config(self, positive=counts)
         for name, most in (("dim", MAX_DIM), ("max_n", MAX_NGRAM)):  # of files that can be read
             if getattr(self, name) > most:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at most {most:,}")
         if not 0 <= self.subsample < 1:  # gensim takes 1 and more for a count
             raise ValueError(f"subsample is {self.subsample}; expected at least 0 and below 1")
-        if not 0 <= self.seed <= MAX_SEED:
+        if self.seed > MAX_SEED:
             raise ValueError(f"seed is {self.seed}; expected 0 to {MAX_SEED:,}")
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate is {self.learning_rate}; it must be positive")
         if self.max_n < self.min_n:
             raise ValueError(f"max_n is {self.max_n}, which is less than min_n, {self.min_n}")
 
@@ -90,9 +88,7 @@ def train_word2vec(
     settings, shards without a sentence or a word that is frequent enough, and a missing gensim, and OSError for files
     that cannot be read or written. Nothing is written before the end, so `resume` is refused.
     """
-    _refuse(resume)
-    check_is_not_input(output, *files)
-    config = change_settings({"training": WordVectorConfig()}, settings)["training"]
+    config = _config(WordVectorConfig(), files, output, settings, resume)
     models = require("gensim.models", extra="comparators", purpose=_PURPOSE)
     with lock(output), atomic_write(output) as unfinished:
         model = _trained(models.Word2Vec(**_arguments(config)), files, config)
@@ -107,9 +103,7 @@ def train_fasttext(
 
     The defaults of the settings are those of `FASTTEXT`.
     """
-    _refuse(resume)
-    check_is_not_input(output, *files)
-    config = change_settings({"training": FASTTEXT}, settings)["training"]
+    config = _config(FASTTEXT, files, output, settings, resume)
     if output.suffix != ".bin":
         raise ValueError(f"{output} does not end in .bin; only fastText's .bin files hold sub-words")
     fasttext = require("gensim.models.fasttext", extra="comparators", purpose=_PURPOSE)
@@ -120,9 +114,13 @@ def train_fasttext(
     return {"words": len(model.wv)}
 
 
-def _refuse(resume: bool) -> None:
+def _config(
+    defaults: WordVectorConfig, files: Sequence[Path], output: Path, settings: Sequence[str], resume: bool
+) -> WordVectorConfig:
     if resume:
         raise ValueError("a training of word vectors by gensim cannot be resumed; leave out --resume, or resume=True")
+    check_is_not_input(output, *files)
+    return change_settings({"training": defaults}, settings)["training"]
 
 
 def _trained(model: Any, shards: Sequence[Path], config: WordVectorConfig) -> Any:
@@ -140,16 +138,18 @@ def _trained(model: Any, shards: Sequence[Path], config: WordVectorConfig) -> An
 
 def _arguments(config: WordVectorConfig) -> dict[str, Any]:
     """The settings that both kinds have, in gensim's words."""
-    same = {name: value for name, value in asdict(config).items() if name in ("window", "min_count", "epochs", "seed")}
     return {
-        **same,
         "vector_size": config.dim,
+        "window": config.window,
+        "min_count": config.min_count,
         "negative": config.negatives,
+        "ns_exponent": config.noise_power,
         "sample": config.subsample,
         "alpha": config.learning_rate,
+        "epochs": config.epochs,
+        "seed": config.seed,
         "workers": config.workers,
         "sg": 1,
-        "ns_exponent": config.noise_power,
     }
 
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.model.vector_source import VectorSource
 from elmokit.text.word_vectors import read_word_vectors
 from paper.probes.layer_mixes import mixes
 from paper.probes.targets import Target, target_batches, target_vectors
-
-if TYPE_CHECKING:
-    from elmokit.model.vector_source import VectorSource
 
 DECIMALS = 6
 

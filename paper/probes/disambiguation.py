@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.analysis.polysemy import TIE
+from elmokit.model.vector_source import VectorSource
 from paper.probes.layer_mixes import mixes
+from paper.probes.sense_corpora import SenseCorpus
 from paper.probes.targets import target_batches
-from paper.probes.wordnet import word_of
+from paper.probes.wordnet import SenseInventory, Word, word_of
 
 if TYPE_CHECKING:
     from jaxtyping import Float32
-
-    from elmokit.model.vector_source import VectorSource
-    from paper.probes.sense_corpora import SenseCorpus
-    from paper.probes.wordnet import SenseInventory, Word
 
 Answers = dict[str, str]
 """A sense key by the name of the instance."""
@@ -65,7 +63,7 @@ def disambiguate(
         for row, mix in mixes(layers.num_layers).items():
             for index, vector in zip(indices, mix(vectors), strict=True):
                 instance = asked.instances[index]
-                key = tables[row].nearest((instance.lemma, instance.pos), vector)
+                key = tables[row].nearest(instance.word, vector)
                 if key is not None:
                     answers[row][instance.name] = key
     return answers
@@ -73,15 +71,15 @@ def disambiguate(
 
 def first_senses(asked: SenseCorpus, inventory: SenseInventory) -> Answers:
     """WordNet's first sense of each instance: the line that every system is compared with."""
-    found = {each.name: inventory.senses((each.lemma, each.pos)) for each in asked.instances}
+    found = {each.name: inventory.senses(each.word) for each in asked.instances}
     return {name: senses[0] for name, senses in found.items() if senses}
 
 
 def _sense_means(layers: VectorSource, corpus: SenseCorpus) -> dict[str, dict[str, Float32[np.ndarray, " E"]]]:
     """For each layer and mix, the mean vector of each sense key."""
-    names = list(dict.fromkeys(key for each in corpus.instances for key in corpus.keys[each.name]))
+    names = list(dict.fromkeys(key for each in corpus.instances for key in each.senses))
     numbers = {key: number for number, key in enumerate(names)}
-    senses: list[Sequence[int]] = [[numbers[key] for key in corpus.keys[each.name]] for each in corpus.instances]
+    senses: list[Sequence[int]] = [[numbers[key] for key in each.senses] for each in corpus.instances]
     rows = mixes(layers.num_layers)
     sums = {row: np.zeros((len(names), layers.dim), np.float32) for row in rows}
     counts = np.zeros((len(names), 1), np.float32)

@@ -7,7 +7,7 @@ compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,16 +15,16 @@ import numpy as np
 
 from elmokit.analysis.polysemy import TIE
 from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.model.vector_source import VectorSource
 from paper.probes.layer_mixes import mixes
+from paper.probes.sense_corpora import Instance, SenseCorpus
 from paper.probes.targets import target_vectors
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float32, Float64, Int64
 
-    from elmokit.model.vector_source import VectorSource
-    from paper.probes.sense_corpora import Instance, SenseCorpus
-
 QUERIES_PER_BLOCK = 1024
+CHANCE = "chance"
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,18 @@ def neighbour_shares(layers: VectorSource, corpus: SenseCorpus) -> dict[str, Nei
     members = [index for group in groups for index in group]
     vectors = target_vectors(layers, corpus.sentences, [corpus.instances[index].target for index in members])
     rows = mixes(layers.num_layers)
-    pos: dict[str, list[Float64[np.ndarray, " N"]]] = {row: [] for row in ("chance", *rows)}
-    senses: dict[str, list[Float64[np.ndarray, " N"]]] = {row: [] for row in ("chance", *rows)}
+    pos: dict[str, list[Float64[np.ndarray, " N"]]] = {row: [] for row in (CHANCE, *rows)}
+    senses: dict[str, list[Float64[np.ndarray, " N"]]] = {row: [] for row in (CHANCE, *rows)}
     start = 0
     for group in groups:
-        labels = _Labels([corpus.instances[index] for index in group], corpus)
+        instances = [corpus.instances[index] for index in group]
         mine = vectors[:, start : start + len(group)]
         start += len(group)
         for row in pos:
-            found = labels.chance() if row == "chance" else labels.shares(unit_vectors(rows[row](mine)))
-            pos[row].append(found.same_pos)
-            senses[row].append(found.same_sense)
+            unit = None if row == CHANCE else unit_vectors(rows[row](mine))
+            for same_pos, same_sense in _shares_in_blocks(instances, unit):
+                pos[row].append(same_pos)
+                senses[row].append(same_sense)
     return {row: NeighbourShares(np.concatenate(pos[row]), np.concatenate(senses[row])) for row in pos}
 
 
@@ -67,48 +68,34 @@ def _ambiguous_lemmas(corpus: SenseCorpus) -> Iterator[list[int]]:
     for index, instance in enumerate(corpus.instances):
         groups.setdefault(instance.lemma, []).append(index)
     for group in groups.values():
-        if len({corpus.keys[corpus.instances[index].name][0] for index in group}) > 1:
+        if len({corpus.instances[index].senses[0] for index in group}) > 1:
             yield group
 
 
-class _Labels:
-    """Parts of speech, senses and sentences of the occurrences of one lemma, as numbers."""
-
-    def __init__(self, instances: Sequence[Instance], corpus: SenseCorpus) -> None:
-        self.sentences = _numbers([each.target.sentence for each in instances])
-        self.pos = _numbers([each.pos for each in instances])
-        self.senses = _numbers([(each.pos, corpus.keys[each.name][0]) for each in instances])
-
-    def chance(self) -> NeighbourShares:
-        """What a random one of the others gets."""
-        return self._judged(lambda queries, allowed: allowed)
-
-    def shares(self, unit: Float32[np.ndarray, "N E"]) -> NeighbourShares:
-        """What the nearest one of the others gets, or each of those that are equally near."""
-
-        def nearest(queries: slice, allowed: Bool[np.ndarray, "Q N"]) -> Bool[np.ndarray, "Q N"]:
-            nearness = np.where(allowed, unit[queries] @ unit.T, -np.inf)
-            return allowed & (nearness >= nearness.max(axis=1, keepdims=True) - TIE)
-
-        return self._judged(nearest)
-
-    def _judged(self, choose: Callable[[slice, Bool[np.ndarray, "Q N"]], Bool[np.ndarray, "Q N"]]) -> NeighbourShares:
-        pos: list[Float64[np.ndarray, " Q"]] = []
-        senses: list[Float64[np.ndarray, " Q"]] = []
-        for start in range(0, len(self.pos), QUERIES_PER_BLOCK):
-            queries = slice(start, start + QUERIES_PER_BLOCK)
-            others = self.sentences[queries, None] != self.sentences
-            same_pos = self.pos[queries, None] == self.pos
-            same_sense = self.senses[queries, None] == self.senses
-            pos.append(_shares(choose(queries, others), same_pos, others))
-            senses.append(_shares(choose(queries, others & same_pos), same_sense, others & same_pos))
-        return NeighbourShares(np.concatenate(pos), np.concatenate(senses))
+def _shares_in_blocks(
+    instances: Sequence[Instance], unit: Float32[np.ndarray, "N E"] | None
+) -> Iterator[tuple[Float64[np.ndarray, " P"], Float64[np.ndarray, " S"]]]:
+    """The shares of the occurrences of one lemma, block by block; without vectors, those of a random other one."""
+    sentences = _numbers([each.target.sentence for each in instances])
+    pos = _numbers([each.pos for each in instances])
+    senses = _numbers([(each.pos, each.senses[0]) for each in instances])
+    for start in range(0, len(instances), QUERIES_PER_BLOCK):
+        queries = slice(start, start + QUERIES_PER_BLOCK)
+        nearness = None if unit is None else unit[queries] @ unit.T
+        others = sentences[queries, None] != sentences
+        same_pos = pos[queries, None] == pos
+        same_sense = senses[queries, None] == senses
+        yield _shares(nearness, same_pos, others), _shares(nearness, same_sense, others & same_pos)
 
 
 def _shares(
-    chosen: Bool[np.ndarray, "Q N"], same: Bool[np.ndarray, "Q N"], allowed: Bool[np.ndarray, "Q N"]
+    nearness: Float32[np.ndarray, "Q N"] | None, same: Bool[np.ndarray, "Q N"], allowed: Bool[np.ndarray, "Q N"]
 ) -> Float64[np.ndarray, " J"]:
-    """Share of the chosen that are the same, of each query that has both same and different ones among the allowed."""
+    """Share of the nearest that are the same, of each query that has both same and different ones among the allowed."""
+    chosen = allowed
+    if nearness is not None:
+        within = np.where(allowed, nearness, -np.inf)
+        chosen = allowed & (within >= within.max(axis=1, keepdims=True) - TIE)
     judged = (allowed & same).any(axis=1) & (allowed & ~same).any(axis=1)
     return (chosen & same)[judged].sum(axis=1) / chosen[judged].sum(axis=1)
 

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
+from elmokit.model.vector_source import VectorSource
 from paper.probes.layer_mixes import mixes
+from paper.probes.tagged_text import TaggedSentence
 from paper.probes.targets import Target, target_vectors
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float32, Int
-    from torch import Tensor
-
-    from elmokit.model.vector_source import VectorSource
-    from paper.probes.tagged_text import TaggedSentence
 
 BATCH_SIZE = 512
 NUM_EPOCHS = 8

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elmokit.model.vector_source import VectorSource
 from elmokit.system.batches import batched
 
 if TYPE_CHECKING:
     from jaxtyping import Float32
-
-    from elmokit.model.vector_source import VectorSource
 
 SENTENCES_PER_BATCH = 256
 

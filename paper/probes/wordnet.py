@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from elmokit.files.lines import read_lines
 from elmokit.system.messages import FormatError, printable
 
-if TYPE_CHECKING:
-    import os
-
 Word = tuple[str, str]
 """Lemma in lower case and part of speech: `("play", "NOUN")`."""
+Senses = Callable[[Word], tuple[str, ...]]
+"""The senses of a word in a dictionary, the most frequent first; none if it lacks the word."""
 
 _LINE = re.compile(r"(?P<key>(?P<lemma>[^ %]+)%(?P<type>[1-5]):[^ ]*) \d{8} (?P<number>\d{1,3}) \d{1,9}")
 _POS = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}  # 5: adjectives that belong to another one

@@ -1,4 +1,4 @@
-"""Scores taken apart into items: their sums give the score of the task."""
+"""Scores taken apart into items, whose sums give the score of the task; ensembles, in which probabilities decide."""
 
 from __future__ import annotations
 
@@ -6,62 +6,78 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from elmokit.tasks.all_tasks import TASKS, find_task
 from elmokit.tasks.coreference.reader import CoreferenceDocument
-from elmokit.tasks.entailment.reader import SentencePair
 from elmokit.tasks.named_entities.reader import TaggedSentence
+from elmokit.tasks.question_answering.model import AnswerFinder
+from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
+from elmokit.tasks.question_answering.task import from_json
 from elmokit.tasks.semantic_roles.reader import PredicateInSentence
 from elmokit.tasks.task_model import LabelPrediction
-from paper.bootstrap import ITEM_COUNTS
+from paper.bootstrap import ITEM_COUNTS, ensemble_predictions
 
 NAMES = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "B-ORG"]]
 ROLES = [["B-ARG0", "B-V", "O"], ["B-V", "B-ARG1", "I-ARG1"]]
 CLUSTERS = [[[(0, 0), (2, 2)], [(3, 3), (4, 4), (5, 5)]], [[(0, 0), (1, 1)]]]
 
 
-def documents() -> list[CoreferenceDocument]:
-    return [CoreferenceDocument("a", 0, [["x"] * 6], ["-"] * 6, clusters) for clusters in CLUSTERS]
+def labels(text: str) -> list[Any]:
+    return [SimpleNamespace(label=label) for label in text]
 
 
-@pytest.mark.parametrize(
-    ("task", "examples", "predictions"),
-    [
-        ("named-entities", [TaggedSentence(["x"] * 3, tags) for tags in NAMES], [NAMES[0], ["B-LOC", "B-PER", "O"]]),
-        (
-            "semantic-roles",
-            [
-                PredicateInSentence(tokens=["x"] * 3, predicate=1 - number, tags=tags)
-                for number, tags in enumerate(ROLES)
-            ],
-            [ROLES[0], ["B-V", "B-ARG1", "O"]],
-        ),
-        ("coreference", documents(), [[[(0, 0), (2, 2), (3, 3)], [(4, 4), (5, 5)]], CLUSTERS[1]]),
-        (
-            "entailment",
-            [SentencePair(["a"], ["b"], label) for label in ("neutral", "entailment")],
-            [LabelPrediction("neutral", {}), LabelPrediction("neutral", {})],
-        ),
-        (
-            "sentiment",
-            [SimpleNamespace(label=label) for label in "121"],
-            [SimpleNamespace(label=label) for label in "111"],
-        ),
-        (
-            "question-answering",
-            [SimpleNamespace(answers=[SimpleNamespace(text="in the house")])] * 2,
-            [SimpleNamespace(text="house"), SimpleNamespace(text="In house")],
-        ),
-    ],
-)
-def test_the_sums_of_the_items_give_the_score_of_the_task(task: str, examples: list[Any], predictions: list[Any]):
-    counts = ITEM_COUNTS[task]
+EXAMPLES: dict[str, tuple[list[Any], list[Any]]] = {
+    "named-entities": (
+        [TaggedSentence(["x"] * 3, tags) for tags in NAMES],
+        [NAMES[0], ["B-LOC", "B-PER", "O"]],
+    ),
+    "semantic-roles": (
+        [PredicateInSentence(tokens=["x"] * 3, predicate=1 - number, tags=tags) for number, tags in enumerate(ROLES)],
+        [ROLES[0], ["B-V", "B-ARG1", "O"]],
+    ),
+    "coreference": (
+        [CoreferenceDocument("a", 0, [["x"] * 6], ["-"] * 6, clusters) for clusters in CLUSTERS],
+        [[[(0, 0), (2, 2), (3, 3)], [(4, 4), (5, 5)]], CLUSTERS[1]],
+    ),
+    "entailment": (labels("ne"), labels("nn")),
+    "sentiment": (labels("121"), labels("111")),
+    "question-answering": (
+        [SimpleNamespace(answers=[SimpleNamespace(text="in the house")])] * 2,
+        [SimpleNamespace(text="house"), SimpleNamespace(text="In house")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_sums_of_the_items_give_the_score_of_the_task(name: str):
+    counts, task = ITEM_COUNTS[name], find_task(name)
+    examples, predictions = EXAMPLES[name]
     items = [counts.of(example, made) for example, made in zip(examples, predictions, strict=True)]
-    found = find_task(task)
-    expected = found.score(examples, predictions)[found.metric]
+    expected = task.score(examples, predictions)[task.metric]
     assert 0 < expected < 100
     assert counts.score(tuple(map(sum, zip(*items, strict=True)))) == pytest.approx(expected)
 
 
-def test_every_task_has_items():
-    assert set(ITEM_COUNTS) == set(TASKS)
+def member(task: str, *, predictions: list[Any] | None = None, model: Any = None) -> Any:
+    return SimpleNamespace(task=SimpleNamespace(name=task), model_predictions=lambda examples: predictions, model=model)
+
+
+def test_the_mean_of_probabilities_decides_on_a_pair():
+    sure = LabelPrediction("neutral", {"neutral": 0.9, "entailment": 0.1})
+    unsure = LabelPrediction("entailment", {"neutral": 0.4, "entailment": 0.6})
+    members = [member("entailment", predictions=[one]) for one in (sure, unsure, unsure)]
+    (together,) = ensemble_predictions(members, [None])
+    assert together.label == "neutral"  # 1.7 against 1.3
+    assert together.probabilities["neutral"] == pytest.approx(1.7 / 3)
+
+
+def test_answers_of_members_that_are_equal_are_those_of_each(stand_in_inputs: Any):
+    question = from_json({"question": "Who sat ?", "context": "The cat sat on the mat ."})
+    inputs = stand_in_inputs([*question.tokens, *question.passage.tokens])
+    torch.manual_seed(1)
+    finder = AnswerFinder(QuestionAnsweringConfig(hidden_dim=4, dropout_rate=0.0), inputs=inputs).eval()
+    (alone,) = finder.predict([question])
+    (together,) = ensemble_predictions([member("question-answering", model=finder)] * 2, [question])
+    assert together.span == alone.span and together.text == alone.text
+    assert together.probability == pytest.approx(alone.probability)

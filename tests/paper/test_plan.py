@@ -11,9 +11,9 @@ from elmokit.formats.native import write_native
 from elmokit.formats.read import to_stored
 from elmokit.tasks.all_tasks import TASKS, find_task
 from paper import table1, table2, table3
-from paper.all_reproductions import REPRODUCTIONS, find_reproduction
 from paper.data_folders import data_folder, unpacked
 from paper.plan import CONVERGED, DATASETS, ELMO, NO_ELMO, RANDOM, SCALES, SIX_TASKS, Arm, cheapest_first
+from paper.reproduction import REPRODUCTIONS, find_reproduction
 from task_inputs import new_inputs
 from toy_bilm import random_bilm
 from toy_planned_runs import SETUP

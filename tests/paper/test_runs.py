@@ -1,4 +1,4 @@
-"""Runs read back by name: what the plan names is found, and what does not fit it is refused or left out."""
+"""Runs read back by name, and results: what the plan names is found, and what does not fit is refused or left out."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import elmokit
 from elmokit.runs.logged_runs import read_runs, write_runs
 from paper import table2
 from paper.plan import ELMO, NO_ELMO, Arm
+from paper.results import append_result, read_results
 from paper.runs import gain_interval, gain_text, measured_on, read_evidence
 from toy_planned_runs import SETUP, evidence_in, write_arm
 
@@ -47,19 +49,16 @@ def test_runs_that_the_plan_does_not_name_are_in_no_table(tmp_path: Path):
     assert table2.TABLE.rows(evidence_in(tmp_path)) == []
 
 
-def test_a_run_of_other_settings_under_a_planned_name_is_refused(tmp_path: Path):
+def test_a_run_of_other_settings_or_another_bilm_under_a_planned_name_is_refused(tmp_path: Path):
     (run,) = write_arm(tmp_path, NER, Arm("", ("elmo.penalty=0.5",)), (90,))
     (planned,) = replace(SETUP, seeds=(0,)).runs(NER, ELMO)
-    run.rename(run.with_name(planned.name))
+    renamed = run.rename(run.with_name(planned.name))
     with pytest.raises(ValueError, match=r"holds a run with other settings \(inputs.elmo.penalty\)"):
         evidence_in(tmp_path).arm(NER, ELMO)
-
-
-def test_a_run_of_another_bilm_or_task_under_a_planned_name_is_refused(tmp_path: Path):
-    (run,) = write_arm(tmp_path, NER, ELMO, (90,))
-    record = json.loads((run / "config.json").read_text())
-    (run / "config.json").write_text(json.dumps({**record, "elmo_fingerprint": "abcdef"}))
-    with pytest.raises(ValueError, match=r"holds a run with other settings \(the biLM\)"):
+    config = renamed / "config.json"
+    record = {**json.loads(config.read_text()), "elmo_fingerprint": "abcdef"}
+    config.write_text(json.dumps(record))
+    with pytest.raises(ValueError, match=r"other settings \(inputs.elmo.penalty, the biLM\)"):
         evidence_in(tmp_path).arm(NER, ELMO)
 
 
@@ -97,3 +96,16 @@ def test_a_run_that_has_not_recorded_it_has_converged_if_its_log_says_so(
     log.write_text(log.read_text().replace('"converged": true, ', ""))
     found = evidence_in(tmp_path).arm(NER, NO_ELMO)
     assert found is not None and found.is_converged == is_converged
+
+
+def test_results_are_found_by_their_reproduction_in_folders_and_files_each_once(tmp_path: Path):
+    append_result(tmp_path / "a", "table7", {"before": 100.0})
+    append_result(tmp_path / "a", "table5", {"f1": 65.9})
+    append_result(tmp_path / "b" / "inner", "table7", {"before": 50.0})
+    found = read_results([tmp_path / "a", tmp_path / "b", tmp_path / "nothing"], "table7")
+    assert [fields.number("before") for fields in found] == [100.0, 50.0]
+    (one,) = read_results([tmp_path / "a", tmp_path / "a" / "results.jsonl"], "table5")
+    assert one.number("f1") == 65.9 and one.text("version") == elmokit.__version__
+    (tmp_path / "a" / "results.jsonl").write_text("nonsense\n{}\n")
+    with pytest.raises(ValueError, match=r"results\.jsonl, line 1"):
+        read_results([tmp_path / "a"], "table7")

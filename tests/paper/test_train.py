@@ -18,6 +18,7 @@ from paper import plan, table1, table7, train
 from paper.ablation import Ablation
 from paper.plan import FINETUNED, RANDOM, Arm, PlannedRun, Scale, Setup
 from paper.printed import TABLE_1
+from paper.reproduction import find_reproduction
 from paper.results import read_results
 from paper.runs import read_evidence
 from paper.train import Training, missing_runs, plan_runs, train_for, train_planned
@@ -73,12 +74,11 @@ def setup(data: Path, model: Path) -> Setup:
 
 
 @pytest.fixture
-def training(monkeypatch: pytest.MonkeyPatch, data: Path, model: Path, setup: Setup, tmp_path: Path) -> Training:
+def training(monkeypatch: pytest.MonkeyPatch, setup: Setup, tmp_path: Path) -> Training:
     monkeypatch.setitem(plan.SCALES, "cpu", setup.scale)
-    monkeypatch.setattr(train, "find_reproduction", lambda name: TABLE.reproduction())
     pairs = (table1.Pair("", NONE, SMALL_ELMO, ("sentiment",)),)
     monkeypatch.setattr(train, "tested", lambda evidence: table1.tested(evidence, pairs))
-    return Training(data, tmp_path / "runs", model=str(model), device="cpu")
+    return Training([(TABLE.reproduction(), setup)], tmp_path / "runs", device="cpu")
 
 
 @pytest.mark.slow
@@ -88,12 +88,13 @@ def test_what_tables_need_is_trained_once_and_measured(
 ):
     found = plan.DATASETS["sentiment"]
     monkeypatch.setitem(plan.DATASETS, "sentiment", replace(found, test_set="test.tsv"))
-    runs = plan_runs(["table1", "table7"], training)
+    runs = plan_runs(training)
     assert missing_runs(runs, training) == runs and len(runs) == 4  # another system's vectors are not trained
-    (folder,) = train_for(["table1"], training)
+    train_for(training)
+    folder = training.runs_dir
     assert missing_runs(runs, training) == []
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")}
-    assert train_for(["table7"], training) == [folder]
+    train_for(training)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.safetensors")} == before
 
     evidence = read_evidence(setup, [folder])
@@ -112,37 +113,22 @@ def one_run(setup: Setup, *settings: str) -> PlannedRun:
     return run
 
 
-def test_a_run_that_was_trained_without_its_test_scores_gets_them_when_they_are_needed(
-    training: Training, setup: Setup
+def test_a_run_is_trained_once_here_or_elsewhere_and_refused_with_other_settings(
+    training: Training, setup: Setup, tmp_path: Path
 ):
     run = one_run(setup)
     scored = replace(run, scores_tests=True)
     train_planned([run], training.runs_dir)
-    assert missing_runs([run], training) == [] and missing_runs([scored], training) == [scored]
-    train_planned([scored], training.runs_dir)
-    assert missing_runs([scored], training) == []
-
-
-def test_what_was_trained_elsewhere_is_not_trained_again(training: Training, setup: Setup, tmp_path: Path):
-    here, elsewhere = one_run(setup), one_run(setup, "learning_rate=0.01")
-    train_planned([elsewhere], tmp_path / "elsewhere")
-    log = tmp_path / "logs" / "runs.jsonl"
-    log.parent.mkdir()
-    write_runs(read_runs([tmp_path / "elsewhere"]), log)
-    training = replace(training, finished=(log,))
-    assert missing_runs([here, elsewhere], training) == [here]
-    scored = replace(elsewhere, scores_tests=True)  # its test scores are not there
-    assert missing_runs([scored], training) == [scored]
-
-
-def test_a_run_of_other_settings_is_refused_here_and_elsewhere(training: Training, setup: Setup):
-    run = one_run(setup)
-    train_planned([run], training.runs_dir)
+    write_runs(read_runs([training.runs_dir]), tmp_path / "runs.jsonl")
+    elsewhere = replace(training, finished=(tmp_path / "runs.jsonl",), runs_dir=tmp_path / "none")
     other = replace(run, config=one_run(setup, "learning_rate=1").config)
-    elsewhere = replace(training, finished=(training.runs_dir,), runs_dir=training.runs_dir / "none")
     for where in (training, elsewhere):
+        new = one_run(setup, "learning_rate=0.01")
+        assert missing_runs([run, scored, new], where) == [scored, new]
         with pytest.raises(ValueError, match=r"holds a run with other settings \(training.learning_rate\); move it"):
             missing_runs([other], where)
+    train_planned([scored], training.runs_dir)  # which adds the test scores
+    assert missing_runs([scored], training) == []
 
 
 def test_a_run_that_diverges_is_left_out_and_named(
@@ -155,21 +141,12 @@ def test_a_run_that_diverges_is_left_out_and_named(
     assert read_evidence(setup, [training.runs_dir]).runs == {}
 
 
-def test_some_tasks_alone_are_planned(data: Path, model: Path, tmp_path: Path):
-    training = Training(data, tmp_path, model=str(model))
-    everything = plan_runs(["table2"], training)
-    some = plan_runs(["table2"], replace(training, tasks=("semantic-roles", "named-entities")))
+def test_some_tasks_alone_are_planned(setup: Setup, tmp_path: Path):
+    def planned(name: str, *tasks: str) -> list[PlannedRun]:
+        return plan_runs(Training([(find_reproduction(name), setup)], tmp_path, tasks=tasks))
+
+    everything, some = planned("table2"), planned("table2", "srl", "NER")
     assert some == [run for run in everything if run.task in ("semantic-roles", "named-entities")]
     assert 0 < len(some) < len(everything)
-    assert plan_runs(["table2"], replace(training, tasks=("srl", "NER"))) == some
     with pytest.raises(ValueError, match="no run of sentiment is needed for figure1; the runs are of named-entities, "):
-        plan_runs(["figure1"], replace(training, tasks=("sst", "srl")))
-
-
-def test_numbers_of_jobs_and_seeds_are_checked(tmp_path: Path):
-    with pytest.raises(ValueError, match="0 jobs; expected at least 1"):
-        Training(tmp_path, tmp_path, jobs=0)
-    with pytest.raises(ValueError, match="0 seeds; expected at least 1"):
-        Training(tmp_path, tmp_path, seeds=0)
-    with pytest.raises(ValueError, match="sentimental"):
-        Training(tmp_path, tmp_path, tasks=("sentimental",))
+        planned("figure1", "sst", "srl")

@@ -1,48 +1,68 @@
-"""Word in Context, English and Korean, on toy pairs: both are read, scored and shown."""
+"""Word in Context: both layouts, and the best threshold computed by hand."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from paper import system_results
-from paper.reproduction import Reproduction, Request
-from paper.wic import KOBEST_REPRODUCTION as KOBEST
-from paper.wic import REPRODUCTION as WIC
-from toy_planned_runs import evidence_of
-from toy_senses import cue_system
+from paper.wic import Pair, best_threshold, read_kobest_wic, read_wic
+
+ROWS = "bank\tN\t1-1\tthe bank loans\ta bank loans\nbank\tN\t0-1\tbank flooded\tmy bank loans\n"
+HEADER = "ID\tSENTENCE1\tSENTENCE2\tANSWER\n"
 
 
-@pytest.fixture(autouse=True)
-def _cues(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(system_results, "open_system", cue_system)
+def wic(folder: Path, data: str = ROWS, gold: str = "T\nF\n") -> list[Pair]:
+    (folder / "x.data.txt").write_text(data)
+    (folder / "x.gold.txt").write_text(gold)
+    return read_wic(folder / "x.data.txt", folder / "x.gold.txt")
 
 
-def test_english_pairs(tmp_path: Path):
-    for part in ("train", "dev", "test"):
-        folder = tmp_path / "external/wic/wic/HW2/WiC_dataset" / part
-        folder.mkdir(parents=True)
-        rows = ["bank\tN\t0-0\tbank loans\tbank loans\n", "bank\tN\t0-0\tbank loans\tbank flooded\n"]
-        (folder / f"{part}.data.txt").write_text("".join(rows))
-        (folder / f"{part}.gold.txt").write_text("T\nF\n")
-    assert_right(WIC, tmp_path)
+def test_pairs_have_their_tokens_and_answer(tmp_path: Path):
+    first, second = wic(tmp_path)
+    assert first.tokens == (["the", "bank", "loans"], ["a", "bank", "loans"]) and first.is_same
+    assert second.indices == (0, 1) and not second.is_same
 
 
-def test_korean_pairs(tmp_path: Path):
-    folder = tmp_path / "external/kobest/kobest/v1.0/WiC"
-    folder.mkdir(parents=True)
-    rows = ["SENTENCE1\tSENTENCE2\tANSWER", "[눈] 온다\t[눈] 온다\tTrue", "[눈] 온다\t[눈] 아프다\tFalse"]
-    for part in ("train", "dev", "test"):
-        (folder / f"{part}.tsv").write_text("\n".join(rows), encoding="utf-8")
-    assert_right(KOBEST, tmp_path)
+@pytest.mark.parametrize(
+    ("data", "gold", "message"),
+    [
+        ("bank\tN\t1-1\tonly one\n", "T\n", "line 1.*expected word"),
+        (ROWS, "T\n", "line 2.*T or F"),
+        (ROWS, "T\nperhaps\n", "line 2.*T or F"),
+        (ROWS, "T\nF\nT\n", "has 3 answers, and .* has 2 pairs"),
+        (ROWS.replace("1-1", "1"), "T\nF\n", "line 1.*two numbers"),
+        (ROWS.replace("1-1", "1-7"), "T\nF\n", "line 1.*index 1-7, but 3 and 3 tokens"),
+    ],
+)
+def test_a_strange_line_is_refused(tmp_path: Path, data: str, gold: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        wic(tmp_path, data, gold)
 
 
-def assert_right(reproduction: Reproduction, data: Path):
-    assert reproduction.compute is not None and reproduction.details is not None
-    paths = reproduction.compute(Request(data, data / "results", ("cues",)))
-    scores = {row.row: str(row.cells[0]) for row in reproduction.measure(evidence_of(paths))}
-    assert scores["layer 2"] == "100.00" and scores["layer 0"] == "50.00"
-    parts, gains = reproduction.details(evidence_of(paths))
-    assert parts.columns == ("train", "dev", "test") and parts.about.endswith("Data: 2 / 2 / 2 pairs.")
-    assert next(iter(gains.rows)) == "cues (cues): layer 2 over layer 1"
+def test_korean_words_are_the_tokens_in_which_the_brackets_begin(tmp_path: Path):
+    rows = "1\t단전과 [단수]의 고통.\t[단수]로 할지 본다.\tFALSE\n2\t괄호 없음\t[괄호] 있음\tTrue\n"
+    (tmp_path / "x.tsv").write_text(HEADER + rows, encoding="utf-8")
+    (pair,) = read_kobest_wic(tmp_path / "x.tsv")
+    assert pair.tokens[0][pair.indices[0]] == "단수의" and pair.tokens[1][pair.indices[1]] == "단수로"
+    assert not pair.is_same
+    (tmp_path / "x.tsv").write_text(HEADER + "1\t[a]\t[a]\tmaybe\n")
+    with pytest.raises(ValueError, match="line 2.*'maybe'; expected True or False"):
+        read_kobest_wic(tmp_path / "x.tsv")
+
+
+@pytest.mark.parametrize(
+    ("cosines", "is_same", "threshold"),
+    [
+        ([0.9, 0.1, 0.5, 0.3], [True, False, True, False], 0.4),
+        ([0.5, 0.5], [True, True], -np.inf),
+        ([0.5, 0.7], [False, False], np.inf),
+        ([0.5, 0.5, 0.5], [True, False, False], np.inf),  # equal cosines cannot be parted
+        ([0.2, 0.4, 0.6, 0.8], [False, True, False, True], 0.3),  # three are right from 0.4 on, and from 0.8 on
+    ],
+)
+def test_the_threshold_lies_between_the_pairs_that_it_parts(
+    cosines: list[float], is_same: list[bool], threshold: float
+):
+    assert best_threshold(np.array(cosines), np.array(is_same)) == pytest.approx(threshold)

@@ -1,6 +1,8 @@
 """A toy corpus: the two senses of `bank` and of `play`, told apart by their neighbours."""
 
-from paper.comparators.sense_words import SenseSentence, SenseWord, Word
+from paper.probes.sense_corpora import Instance, SenseSentence
+from paper.probes.targets import Target
+from paper.probes.wordnet import Word
 
 DICTIONARY: dict[Word, tuple[str, ...]] = {
     ("bank", "NOUN"): ("bank%money", "bank%river"),
@@ -18,16 +20,20 @@ LINES = [
 ]
 
 
-def sentence(name: str, line: str, *, senses: tuple[str, ...] = ()) -> SenseSentence:
+def annotated(name: str, word: Word, start: int, end: int, *senses: str) -> Instance:
+    return Instance(name, *word, Target(0, start, end), senses)
+
+
+def sentence(name: str, line: str, *senses: str) -> SenseSentence:
     """A sentence whose word is the first one that the dictionary has."""
-    tokens = tuple(line.split())
+    tokens = line.split()
     start, word = next((at, (token, "NOUN")) for at, token in enumerate(tokens) if (token, "NOUN") in DICTIONARY)
-    tags = tuple("NOUN" if token.isalpha() and len(token) > 3 else "X" for token in tokens)
-    return SenseSentence(tokens, tags, (SenseWord(name, word, start, start + 1, senses),))
+    tags = ["NOUN" if token.isalpha() and len(token) > 3 else "X" for token in tokens]
+    return SenseSentence(tokens, tags, [annotated(name, word, start, start + 1, *senses)])
 
 
 def training() -> list[SenseSentence]:
-    return [sentence(str(number), line, senses=(sense,)) for number, (line, sense) in enumerate(LINES)]
+    return [sentence(str(number), line, sense) for number, (line, sense) in enumerate(LINES)]
 
 
 def senses(word: Word) -> tuple[str, ...]:

@@ -63,15 +63,12 @@ def test_the_published_kind_of_file_is_read_without_unpickling(lstm: nn.LSTM, tm
         assert torch.equal(read[name], tensor)
 
 
-def test_word_vectors_of_another_width_are_refused(lstm: nn.LSTM, words: Path, tmp_path: Path):
+def test_what_does_not_fit_the_encoder_is_refused(lstm: nn.LSTM, words: Path, tmp_path: Path):
     words.write_text("the 1 2\n")
     with pytest.raises(ValueError, match="reads vectors of 3 numbers, but those of .*glove.txt have 2"):
         open_cove(str(tmp_path), words)
     with pytest.raises(ValueError, match="CoVe reads word vectors"):
         open_cove(str(tmp_path), None)
-
-
-def test_a_missing_file_is_an_error(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="none.pth: there is no such file; expected CoVe's encoder"):
         read_encoder(tmp_path / "none.pth")
 

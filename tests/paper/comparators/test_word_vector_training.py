@@ -11,6 +11,7 @@ import pytest
 
 from elmokit.corpus.stream import SentenceStream
 from elmokit.text.word_vectors import read_word_vectors
+from paper.__main__ import main
 from paper.comparators.word_vector_training import train_fasttext, train_word2vec
 
 pytest.importorskip("gensim")
@@ -51,24 +52,22 @@ def test_a_line_is_read_to_its_end_however_long_it_is(tmp_path: Path):
     assert np.abs(trained - start).max() > 0.1
 
 
-def test_fasttext_needs_the_ending_that_holds_subwords(shard: Path, tmp_path: Path):
+def test_what_cannot_be_trained_is_refused(shard: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(ValueError, match=r"vectors.vec does not end in .bin; only"):
         train_fasttext([shard], tmp_path / "vectors.vec")
-
-
-@pytest.mark.parametrize("train", [train_word2vec, train_fasttext])
-def test_a_text_without_a_frequent_word_is_refused(
-    train: Callable[[list[Path], Path], object], shard: Path, tmp_path: Path
-):
-    shard.write_text("too few words\n")
-    with pytest.raises(ValueError, match=r"no word occurs at least 5 times \(min_count\)"):
-        train([shard], tmp_path / "vectors.bin")
-    assert not (tmp_path / "vectors.bin").exists()
-
-
-def test_what_cannot_be_resumed_says_so(shard: Path, tmp_path: Path):
     with pytest.raises(ValueError, match="a training of word vectors by gensim cannot be resumed"):
         train_word2vec([shard], tmp_path / "vectors.bin", resume=True)
+    command = ["train-comparator", "word2vec", str(shard), "-o", str(tmp_path / "v.vec"), "--set"]
+    assert main([*command, "min_count=1"]) == 0
+    assert '"words": 8' in capsys.readouterr().out
+    for setting in ("dim=0", "max_n=2", "max_n=101", "subsample=-1", "subsample=1", "seed=-1"):
+        assert main([*command, setting, "min_count=1"]) == 2
+        assert f": {setting.partition('=')[0]} is" in capsys.readouterr().err
+    shard.write_text("too few words\n")
+    for train in (train_word2vec, train_fasttext):
+        with pytest.raises(ValueError, match=r"no word occurs at least 5 times \(min_count\)"):
+            train([shard], tmp_path / "vectors.bin")
+    assert not (tmp_path / "vectors.bin").exists()
 
 
 def test_the_defaults_are_those_of_each_program(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -87,13 +86,6 @@ def test_the_defaults_are_those_of_each_program(shard: Path, tmp_path: Path, mon
             train([shard], tmp_path / "vectors.bin")
     word2vec, fasttext = ([one["alpha"], one["sample"], one["ns_exponent"]] for one in given)
     assert (word2vec, fasttext) == ([0.025, 1e-5, 0.75], [0.05, 1e-4, 0.5])
-
-
-@pytest.mark.parametrize("setting", ["dim=0", "max_n=2", "max_n=101", "subsample=-1", "subsample=1", "seed=-1"])
-def test_wrong_settings_are_refused(shard: Path, tmp_path: Path, setting: str):
-    with pytest.raises(ValueError, match=f": {setting.partition('=')[0]} is"):
-        train_word2vec([shard], tmp_path / "vectors.vec", [setting])
-    assert not (tmp_path / "vectors.vec").exists()
 
 
 def test_without_subsampling_every_token_is_trained_on(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,101 @@
+"""IMS and the neural tagger: features by hand, and the senses of a toy corpus told apart."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.vectors import word_vector_source
+from elmokit.vectors.word_vector_source import WordVectorSource
+from paper.comparators.ims import decayed_sum, train_ims
+from paper.comparators.sense_tagger import train_sense_tagger
+from paper.probes.sense_corpora import SenseSentence
+from toy_sense_sentences import LINES, annotated, senses, sentence, training
+
+TAGGER = ["word_dim=12", "hidden_dim=12", "min_count=1", "dropout_rate=0", "learning_rate=0.02", "batch_size=3"]
+
+
+@pytest.fixture
+def _sklearn():
+    pytest.importorskip("sklearn")
+
+
+@pytest.mark.usefixtures("_sklearn")
+@pytest.mark.parametrize("surrounding_words", [True, False])
+def test_ims_tells_senses_apart_by_the_words_around(surrounding_words: bool):
+    model = train_ims(training(), surrounding_words=surrounding_words)
+    asked = [sentence("money", "my bank lends money"), sentence("river", "its bank of the river")]
+    asked += [sentence("one", "a dog barks"), sentence("none", "a cat sits")]  # of one sense in the corpus, or unknown
+    asked.append(SenseSentence(["a", "zebra"], ["X", "NOUN"], [annotated("z", ("zebra", "NOUN"), 1, 2)]))
+    expected = {"money": "bank%money", "river": "bank%river", "one": "dog%animal", "none": "cat%animal"}
+    assert model.predict(asked, senses) == expected
+
+
+@pytest.mark.usefixtures("_sklearn")
+def test_the_features_of_a_word_of_two_tokens_are_those_around_both():
+    word = annotated("1", ("new_york", "NOUN"), 2, 4, "new_york%city", "new_york%state")
+    around = SenseSentence(["He", "saw", "New", "York", "City", "today"], ["P", "V", "N", "N", "M", "A"], [word])
+    classifier = train_ims([around]).classifiers["new_york", "NOUN"]
+    assert set(classifier.senses) == {"new_york%city", "new_york%state"}  # an example of each
+    assert set(classifier.vectorizer.get_feature_names_out()) == {
+        *("tag -3 <none>", "tag -2 P", "tag -1 V", "tag 0 N", "tag 1 M", "tag 2 A", "tag 3 <none>"),
+        *("-2 to -2 he", "-1 to -1 saw", "1 to 1 city", "2 to 2 today"),
+        *("-2 to -1 he saw", "-1 to 1 saw city", "1 to 2 city today", "-3 to -1 <none> he saw"),
+        *("-2 to 1 he saw city", "-1 to 2 saw city today", "1 to 3 city today <none>"),
+        *("word he", "word saw", "word city", "word today"),
+    }
+
+
+@pytest.mark.usefixtures("_sklearn")
+def test_vectors_of_unseen_neighbours_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    words = {"money": "5 0", "cash": "5 0", "river": "0 5", "stream": "0 5"}
+    (tmp_path / "vectors.txt").write_text("".join(f"{word} {vector}\n" for word, vector in words.items()))
+    model = train_ims(training(), vectors=WordVectorSource(tmp_path / "vectors.txt"), surrounding_words=False)
+    asked = [sentence("cash", "its bank has cash"), sentence("stream", "its bank has stream")]
+    reads: list[object] = []
+    read = word_vector_source.read_word_vectors
+    counted = lambda *given, **more: reads.append(given) or read(*given, **more)  # noqa: E731
+    monkeypatch.setattr(word_vector_source, "read_word_vectors", counted)
+    assert model.predict(asked, senses) == {"cash": "bank%money", "stream": "bank%river"}
+    assert len(reads) == 1  # the file, for all sentences together
+
+
+def test_the_sum_decays_to_a_tenth_within_the_window():
+    total = decayed_sum(np.eye(25), annotated("w", ("w", "NOUN"), 12, 14))
+    assert total[11] == total[14] == 1
+    assert total[2] == total[23] == pytest.approx(0.1)
+    assert total[[1, 12, 13, 24]].tolist() == [0, 0, 0, 0]
+
+
+def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "sklearn.feature_extraction", None)
+    with pytest.raises(ValueError, match=r"training sense classifiers needs scikit-learn: pip install"):
+        train_ims(training())
+
+
+def test_the_tagger_learns_the_senses_of_a_toy_corpus_by_heart():
+    tagger = train_sense_tagger(training(), [*TAGGER, "epochs=20"])
+    asked = [sentence(str(number), line) for number, (line, _) in enumerate(LINES)]
+    assert tagger.predict(asked, senses) == {str(number): sense for number, (_, sense) in enumerate(LINES)}
+    assert tagger.predict([sentence("unseen", "a cat sits")], senses) == {"unseen": "cat%animal"}
+    assert tagger.predict([sentence("x", "the dog barks")], lambda _: ()) == {}
+
+
+def test_tokens_without_a_sense_are_to_be_tagged_with_themselves():
+    tagger = train_sense_tagger(training(), [*TAGGER[:2], "epochs=1"])  # words that occur twice
+    row = tagger.targets([sentence("0", "the bank lends money", "bank%money")])[0].tolist()
+    assert row == [tagger.labels["the"], tagger.labels["bank%money"], -100, tagger.labels["money"]]
+
+
+def test_what_the_tagger_cannot_learn_is_refused():
+    with pytest.raises(ValueError, match="the corpus has no sentence with a token"):
+        train_sense_tagger([SenseSentence([], [], [])])
+    for setting in ("epochs=0", "dropout_rate=1", "learning_rate=0"):
+        with pytest.raises(ValueError, match=setting.partition("=")[0]):
+            train_sense_tagger(training(), [setting])
+    with pytest.raises(DivergenceError, match="lower learning_rate"):
+        train_sense_tagger(training(), [*TAGGER[:-2], "batch_size=1", "learning_rate=3e37"])

@@ -1,0 +1,285 @@
+"""Trainings of CoVe and context2vec: what is learnt, the same bits for the same command, resumed and refused alike."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from elmokit.runs.optimizer_state import DivergenceError
+from elmokit.text.vocabulary import Vocabulary
+from elmokit.vectors.files import load_vectors
+from paper.__main__ import main
+from paper.comparators import context2vec_training, run_folder
+from paper.comparators.all_comparators import COMPARATORS, TRAININGS, open_comparator, train_comparator
+from paper.comparators.bleu import bleu
+from paper.comparators.context2vec import ContextEncoder, new_encoder
+from paper.comparators.context2vec_training import Context2vecConfig, negative_sampling_loss, train_context2vec
+from paper.comparators.cove_training import train_cove
+from paper.comparators.run_folder import CHECKPOINT_FILE, ComparatorRun
+from paper.comparators.translation import Translator
+from paper.comparators.translation import new_encoder as new_cove
+
+SOURCE = "a cat sleeps\na dog runs fast\nthe cat runs\nthe dog sleeps here now\n"
+TARGET = "eine Katze schläft heute\nein Hund läuft sehr schnell\ndie Katze läuft gern\nder Hund schläft jetzt hier\n"
+WIDTHS = {
+    "cove": ["hidden_dim=16", "target_dim=16"],
+    "context2vec": ["word_dim=4", "lstm_dim=4", "dim=4", "log_every=2"],
+}
+WEIGHTS = {"cove": "encoder.safetensors", "context2vec": "model.safetensors"}
+
+
+class Toy:
+    """Files and settings of a training, in a folder."""
+
+    def __init__(self, system: str, folder: Path) -> None:
+        self.system, self.folder = system, folder
+        words = sorted(set(SOURCE.split()))
+        vectors = {word: " ".join(str(float(word == other)) for other in words) for word in words}
+        (folder / "glove.txt").write_text("".join(f"{word} {vector}\n" for word, vector in vectors.items()))
+        self.files = [folder / "train.en", folder / "train.de"][: 1 if system == "context2vec" else 2]
+        for file, text in zip(self.files, (SOURCE, TARGET), strict=False):
+            file.write_text(text, encoding="utf-8")
+        words_file = [f"word_vectors={folder / 'glove.txt'}", "dropout_rate=0.3"] if system == "cove" else []
+        self.settings = [*words_file, *WIDTHS[system], "min_count=1", "batch_size=2"]
+
+    def train(self, name: str, *settings: str, resume: bool = False) -> dict[str, float]:
+        """Train into a folder of this name."""
+        changed = [*self.settings, *settings]
+        return train_comparator(self.system, self.files, self.folder / name, changed, resume=resume)
+
+    def weights(self, name: str) -> bytes:
+        return (self.folder / name / WEIGHTS[self.system]).read_bytes()
+
+    def log(self, name: str) -> list[dict[str, Any]]:
+        """The lines of the log, without the times."""
+        lines = map(json.loads, (self.folder / name / "metrics.jsonl").read_text().splitlines())
+        return [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
+
+
+@pytest.fixture(params=["cove", "context2vec"])
+def toy(request: pytest.FixtureRequest, tmp_path: Path) -> Toy:
+    return Toy(request.param, tmp_path)
+
+
+@pytest.mark.parametrize(("module", "name"), [(nn.utils, "clip_grad_norm_"), (run_folder, "write_tensors")])
+def test_an_interrupted_training_ends_as_one_that_was_not(
+    module: ModuleType, name: str, toy: Toy, monkeypatch: pytest.MonkeyPatch
+):
+    toy.train("whole", "epochs=4")
+    monkeypatch.setattr(context2vec_training, "SAVE_SECONDS", -1)  # at every line of the log
+    real, calls = getattr(module, name), 0
+
+    def killed(*given: Any, **more: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls in (1, 6):  # before the first checkpoint, and between two of them
+            raise KeyboardInterrupt
+        return real(*given, **more)
+
+    monkeypatch.setattr(module, name, killed)
+    for resume in (False, True):
+        with pytest.raises(KeyboardInterrupt):
+            toy.train("run", "epochs=4", resume=resume)
+    toy.train("run", "epochs=4", resume=True)
+    assert toy.weights("run") == toy.weights("whole") and not (toy.folder / "run" / CHECKPOINT_FILE).exists()
+    assert toy.log("run") == toy.log("whole")
+    with pytest.raises(ValueError, match="run has ended: .* is the trained model"):
+        toy.train("run", "epochs=4", resume=True)
+
+
+def test_another_command_does_not_continue_a_run(toy: Toy, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(run_folder.ComparatorRun, "finish", _stop)
+    with pytest.raises(KeyboardInterrupt):
+        toy.train("run", "epochs=1")
+    with pytest.raises(ValueError, match="already holds a run; resume it with the same command and --resume"):
+        toy.train("run", "epochs=1")
+    toy.files[0].write_bytes(toy.files[0].read_bytes().swapcase())
+    with pytest.raises(ValueError, match="holds a run with other epochs, contents of files; expected the same command"):
+        toy.train("run", "epochs=2", resume=True)
+
+
+def _stop(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", ["weights", CHECKPOINT_FILE])
+def test_a_file_of_the_user_s_is_not_replaced(name: str, toy: Toy):
+    name = WEIGHTS[toy.system] if name == "weights" else name
+    (toy.folder / "run").mkdir()
+    (toy.folder / "run" / name).write_text("mine")
+    with pytest.raises(ValueError, match=f"run has a file {name}, which the run would replace"):
+        toy.train("run")
+    assert (toy.folder / "run" / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("setting", ["batch_size=0", "learning_rate=0", "clip_norm=0", "seed=-1", f"seed={1 << 63}"])
+def test_wrong_settings_are_refused(setting: str, toy: Toy):
+    with pytest.raises(ValueError, match=f": (field )?{setting.partition('=')[0]}:? is"):
+        toy.train("run", setting)
+    assert not (toy.folder / "run").exists()
+
+
+def test_what_cannot_be_trained_is_refused(toy: Toy):
+    with pytest.raises(ValueError, match=r"no word .*occurs at least 99 times \(min_count\)"):
+        toy.train("run", "min_count=99")
+    assert not (toy.folder / "run").exists()  # nothing is trained or written
+    with pytest.raises(DivergenceError, match="lower learning_rate"):
+        toy.train("run", f"learning_rate={'1e30' if toy.system == 'cove' else '1e15'}", "epochs=5")
+
+
+def test_weights_optimiser_and_progress_come_back_and_another_model_changes_nothing(tmp_path: Path):
+    def step(width: int) -> tuple[nn.Linear, torch.optim.Adam]:
+        model = nn.Linear(3, width)
+        optimizer = torch.optim.Adam(model.parameters())
+        model(torch.ones(1, 3)).sum().backward()
+        optimizer.step()
+        return model, optimizer
+
+    run = ComparatorRun(tmp_path, "weights.safetensors")
+    (model, optimizer), (again, other), (wide, of_wide) = step(2), step(2), step(5)
+    assert run.load(again, other, "steps") == 0
+    run.save(model, optimizer, {"steps": 7}, model)
+    before = wide.weight.clone()
+    with pytest.raises(ValueError, match=r"checkpoint\.safetensors: tensor bias"):
+        run.load(wide, of_wide, "steps")
+    assert torch.equal(wide.weight, before)
+    assert run.load(again, other, "steps") == 7 and torch.equal(again.weight, model.weight)
+    path = tmp_path / CHECKPOINT_FILE
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    with pytest.raises(ValueError, match=r"checkpoint\.safetensors.*damaged"):
+        run.load(again, other, "steps")
+    for saved, loaded in zip(optimizer.state.values(), other.state.values(), strict=True):
+        assert all(torch.equal(saved[name], loaded[name]) for name in saved)
+
+
+def test_a_toy_translation_is_learnt_by_heart_and_its_encoder_is_cove(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    toy, run, out = Toy("cove", tmp_path), tmp_path / "run", tmp_path / "out.npy"
+    command = ["train-comparator", "cove", *map(str, toy.files * 2), "-o", str(run), "--set", *toy.settings]
+    assert main([*command, "dropout_rate=0", "epochs=40", "learning_rate=0.02"]) == 0
+    assert json.loads(capsys.readouterr().out)["bleu"] == pytest.approx(100)
+    lines = toy.log("run")
+    assert len(lines) == 40 and lines[39]["loss"] < 0.1 < lines[0]["loss"]
+    embed = ["embed", f"cove:{run}", str(toy.files[0]), "-o", str(out)]
+    assert main([*embed, "--word-vectors", str(tmp_path / "glove.txt")]) == 0
+    assert load_vectors(out)[0].shape == (2, 3, 32)
+    assert main(embed) == 2
+    assert "give their file with --word-vectors FILE" in capsys.readouterr().err
+
+
+def test_pairs_that_cove_cannot_learn_from_are_left_out_or_refused(tmp_path: Path):
+    toy = Toy("cove", tmp_path)
+    toy.train("whole", "epochs=1")
+    losses = [toy.train(size, f"max_size={size}", "epochs=1")["loss"] for size in "19"]
+    assert losses[0] < losses[1]  # one word and the specials are fewer than all
+    for file, line in zip(toy.files, ("a dog", ""), strict=True):
+        file.write_text(f"{file.read_text()}{line}\n")
+    toy.train("run", "epochs=1")
+    assert toy.weights("run") == toy.weights("whole")
+    with pytest.raises(ValueError, match="--set word_vectors=FILE"):
+        train_cove(toy.files, tmp_path / "new")
+    with pytest.raises(ValueError, match="3 files were given; expected SOURCE TARGET"):
+        train_cove([*toy.files, toy.files[0]], tmp_path / "new", toy.settings)
+    with pytest.raises(ValueError, match="no pair has 1 to 2 tokens"):
+        toy.train("new", "max_tokens=2")
+    toy.files[1].write_text("nur eine\n")
+    with pytest.raises(ValueError, match="has 5 lines and .* 1; expected a translation of each line"):
+        toy.train("new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_bleu_of_a_corpus_computed_by_hand():
+    hypotheses = [["the", "cat", "sat", "on", "the", "mat"], ["a", "dog"]]
+    references = [["the", "cat", "sat", "on", "a", "mat"], ["a", "dog", "barks"]]
+    precisions = (7 / 8) * (4 / 6) * (2 / 4) * (1 / 3)  # "the" counts once: the reference has it once
+    assert bleu(hypotheses, references) == pytest.approx(100 * math.exp(1 - 9 / 8) * precisions**0.25)
+    assert bleu(references, references) == 100
+    longer = 100 * (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25  # without a penalty
+    assert bleu([["a", "b", "c", "d", "e"]], [["a", "b", "c", "d"]]) == pytest.approx(longer)
+    assert [bleu([text.split()], [["a", "b", "c", "d"]]) for text in ("", "b a", "a b c x")] == [0, 0, 0]
+
+
+def test_a_translation_is_the_most_probable_token_of_each_step_until_the_end():
+    torch.manual_seed(0)
+    encoder = new_cove(input_dim=3, hidden_dim=4)
+    model = Translator(encoder, num_tokens=7, target_dim=5, dropout_rate=0.0, begin_id=1, end_id=2)
+    source = torch.randn(3, 4, 3, requires_grad=True)
+    for row, ids in enumerate(model.translate(source, max_tokens=6)):
+        best = model(source[row : row + 1], torch.tensor([[model.begin_id, *ids]]))[0].argmax(dim=1).tolist()
+        assert best[: len(ids)] == ids and (len(ids) == 6 or best[len(ids)] == model.end_id)
+    first, second = model(source[:1], torch.tensor([[1, 3, 4]])), model(source[:1], torch.tensor([[1, 3, 5]]))
+    torch.testing.assert_close(first[:, :2], second[:, :2])  # later tokens do not change earlier logits
+    first[:, 0].sum().backward()
+    assert source.grad is not None and (source.grad[0].abs().sum(dim=1) > 0).all()  # every source token is read
+    with torch.no_grad():
+        model.output.bias[model.end_id] = 100.0
+    assert model.translate(source, max_tokens=5) == [[], [], []]
+
+
+def test_the_loss_of_context2vec_is_that_of_negative_sampling():
+    torch.manual_seed(0)
+    vocabulary = Vocabulary(["<UNK>", "<S>", "</S>", "a", "b"])
+    encoder = new_encoder(vocabulary=vocabulary, word_dim=2, lstm_dim=3, dim=4)
+    assert not encoder.targets.weight.any()  # as in the original program
+    torch.nn.init.normal_(encoder.targets.weight)
+    ids, negatives = torch.tensor([[3, 4]]), torch.tensor([[[4, 0], [3, 3]]])
+    contexts, targets = encoder(ids)[0], encoder.targets.weight
+    expected = torch.zeros(())
+    for position in range(2):
+        expected -= torch.sigmoid(targets[ids[0, position]] @ contexts[position]).log()
+        for negative in negatives[0, position]:
+            expected -= torch.sigmoid(-targets[negative] @ contexts[position]).log()
+    torch.testing.assert_close(negative_sampling_loss(encoder, ids, negatives), expected / 2)
+
+
+def test_negatives_are_drawn_from_counts_to_the_power_of_three_quarters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    toy = Toy("context2vec", tmp_path)
+    toy.files[0].write_text("a\n" * 81 + "b\n" * 16 + "once\n")
+    drawn: list[torch.Tensor] = []
+
+    def recorded(encoder: ContextEncoder, ids: torch.Tensor, negatives: torch.Tensor) -> torch.Tensor:
+        drawn.append(negatives)
+        return negative_sampling_loss(encoder, ids, negatives)
+
+    monkeypatch.setattr(context2vec_training, "negative_sampling_loss", recorded)
+    toy.train("run", "negatives=200", "epochs=1", "min_count=2")
+    shares = torch.cat([each.flatten() for each in drawn]).bincount(minlength=5) / (200 * 98)
+    assert shares.tolist() == pytest.approx([1 / 36, 0, 0, 27 / 36, 8 / 36], abs=0.02)  # <UNK>, <S>, </S>, a, b
+    assert not torch.equal(drawn[0], drawn[1])
+
+
+def test_context2vec_counts_rare_words_as_unknown_and_stops_after_its_tokens(tmp_path: Path):
+    shard = tmp_path / "shard.txt"
+    shard.write_text("The cat sat\nthe dog sat\nthe rare bird\n")
+    vocabulary, counts = context2vec_training._count([shard], Context2vecConfig(min_count=2))
+    found = dict(zip(vocabulary.tokens, counts.tolist(), strict=True))
+    assert found == {"<UNK>": 4, "<S>": 0, "</S>": 0, "the": 3, "sat": 2}
+    settings = [*WIDTHS["context2vec"], "min_count=2", "batch_size=2"]
+    assert train_context2vec([shard], tmp_path / "all", [*settings, "epochs=3"])["num_tokens"] == 27
+    assert train_context2vec([shard], tmp_path / "some", [*settings, "num_tokens=10"])["num_tokens"] == 12
+    assert (tmp_path / "all" / "vocabulary.txt").read_text().split() == ["<UNK>", "<S>", "</S>", "the", "sat"]
+
+
+def test_systems_and_trainings_are_found_by_their_names(tmp_path: Path):
+    for name, comparator in COMPARATORS.items():
+        assert comparator.name == name
+        with pytest.raises(ValueError, match=f"{name} needs a model: "):
+            open_comparator(name, "")
+    with pytest.raises(ValueError, match="no system 'covee'; did you mean cove"):
+        open_comparator("covee", "x")
+    with pytest.raises(ValueError, match="no training 'contextvec'; expected one of word2vec"):
+        train_comparator("contextvec", [], "x")
+    for system in TRAININGS:
+        with pytest.raises(ValueError, match="^- is a pipe or standard input, but a training reads it again; write it"):
+            train_comparator(system, ["-"], tmp_path / "vectors.bin")
+    assert not list(tmp_path.iterdir())

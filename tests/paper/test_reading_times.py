@@ -1,0 +1,122 @@
+"""Reading times: surprisal that explains them adds likelihood, noise adds none, and each model is measured once."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paper import reading_times
+from paper.reading_times import ReadWord, ScoredWord, added_likelihood, compute, our_rows, read_words, score_words
+from paper.reproduction import Request
+from toy_language_model import toy_elmo, write_toy
+from toy_planned_runs import evidence_of
+
+STORIES = {1: ["A", "b!", "C", "a", "b", "a!", "B", "b", "c!"], 2: ["A,", "c", "b", "a!", "C", "c", "a", "z", "a!"]}
+
+
+def write_stories(folder: Path, stories: dict[int, list[str]] = STORIES, *, time: str = "") -> Path:
+    """Tiny stories in the layout of Natural Stories; the second word of the first has no time."""
+    folder.mkdir(parents=True)
+    words = [(word, zone, item) for item, story in stories.items() for zone, word in enumerate(story, start=1)]
+    lines = [f"{word}\t{zone}\t{item}\n" for word, zone, item in words]
+    (folder / "all_stories.tok").write_text("".join(["word\tzone\titem\n", *lines]))
+    times = [f"{word}\t{zone}\t{item}\t80\t{time or 300 + 7 * zone % 40}\t1\t1\t1\n" for word, zone, item in words]
+    del times[1]
+    (folder / "processed_wordinfo.tsv").write_text("".join(["header\n", *reversed(times)]))
+    return folder
+
+
+def test_words_come_in_order_with_their_times(tmp_path: Path):
+    words = read_words(write_stories(tmp_path / "ns"))
+    assert len(words) == len(STORIES[1]) + len(STORIES[2]) - 1
+    assert words[0] == ReadWord("A", story=1, zone=1, milliseconds=307.0)
+    assert [word.zone for word in words[:3]] == [1, 3, 4]
+
+
+def test_each_word_has_the_bits_of_its_tokens_in_its_own_sentence(tmp_path: Path):
+    scored = score_words(toy_elmo().surprisal_model(), read_words(write_stories(tmp_path / "ns")))
+    second = [each for each in scored if each.word.story == 2]
+    first, last = toy_elmo().surprisal([["A", ",", "c", "b", "a", "!"], ["C", "c", "a", "z", "a", "!"]])
+    assert [each.word.text for each in second[:4]] == ["A,", "c", "b", "a!"]
+    for direction in ("forward", "backward"):
+        bits = first.bits(direction)
+        expected = [bits[0] + bits[1], bits[2], bits[3], bits[4] + bits[5]]
+        assert [each.bits[direction] for each in second[:4]] == pytest.approx(expected, rel=1e-5)
+    assert second[4].bits["forward"] == pytest.approx(last.bits()[0], rel=1e-5)
+    assert [each.is_at_edge for each in second[:5]] == [True, False, False, True, True]
+    assert [each.is_known for each in second[:4]] == [False, True, True, False]  # no marks, no capitals
+    assert second[1].log_rank == math.log(1 + 5)
+
+
+def scored_words(*, times_from_surprisal: bool) -> list[ScoredWord]:
+    random = np.random.default_rng(0)
+    words: list[ScoredWord] = []
+    for story in range(1, 5):
+        for zone in range(1, 200):
+            bits = {"forward": float(random.exponential(6)), "backward": float(random.exponential(6))}
+            time = 300 + random.normal(0, 10) + (4 * bits["forward"] if times_from_surprisal else 0.0)
+            word = ReadWord("x" * int(random.integers(1, 9)), story, zone, time)
+            words.append(ScoredWord(word, float(random.random()), bits, is_known=True, is_at_edge=zone % 20 == 0))
+    return words
+
+
+def test_surprisal_that_times_depend_on_adds_likelihood_and_noise_does_not():
+    words = scored_words(times_from_surprisal=True)
+    added = added_likelihood(words, ["forward"])
+    assert added.num_words == 4 * (198 - 9)
+    # the variance of the errors falls from 10^2 + (4 * 6)^2 to 10^2
+    assert added.mean == pytest.approx(0.5 * math.log(6.76), abs=0.15)
+    assert added.mean > 10 * added.standard_error
+    assert abs(added_likelihood(words, ["backward"]).mean) < 0.02
+    assert abs(added_likelihood(scored_words(times_from_surprisal=False), ["forward"]).mean) < 0.02
+
+
+def test_a_story_is_predicted_from_the_others_and_not_from_itself():
+    slopes = {1: 4.0, 2: -4.0}
+    opposite = [
+        replace(each, word=replace(each.word, milliseconds=300 + slopes[each.word.story] * each.bits["forward"]))
+        for each in scored_words(times_from_surprisal=False)
+        if each.word.story in slopes
+    ]
+    assert added_likelihood(opposite, ["forward"]).mean < -1  # what each story teaches is wrong for the other
+    with pytest.raises(ValueError, match="there are fewer than two stories"):
+        added_likelihood([each for each in opposite if each.word.story == 1], ["forward"])
+
+
+def test_the_standard_error_is_that_of_a_mean_of_a_sample(monkeypatch: pytest.MonkeyPatch):
+    words = scored_words(times_from_surprisal=False)
+    two = [each for each in words if each.word.story in (1, 2) and each.word.zone < 3]
+    likelihoods = iter([np.zeros(2), np.array([1.0, 3.0])])
+    monkeypatch.setattr(reading_times, "_log_likelihoods", lambda *_: next(likelihoods))
+    added = added_likelihood(two, ["forward"])
+    assert (added.mean, added.num_words, added.standard_error) == (2.0, 2, pytest.approx(1.0))  # sqrt(2) / sqrt(2)
+
+
+@pytest.mark.parametrize("time", ["soon", "nan", "0"])
+def test_lines_of_another_layout_are_refused(tmp_path: Path, time: str):
+    folder = write_stories(tmp_path / "ns", time=time)
+    with pytest.raises(ValueError, match=rf"processed_wordinfo\.tsv, line 2: '{time}' is not a reading time"):
+        read_words(folder)
+    (folder / "processed_wordinfo.tsv").write_text("header\n")
+    (folder / "all_stories.tok").write_text("word\tzone\titem\na\tone\t1\n")
+    with pytest.raises(ValueError, match=r"all_stories\.tok, line 2: expected 3 columns"):
+        read_words(folder)
+
+
+def test_each_model_is_measured_once_and_becomes_rows(tmp_path: Path):
+    stories = {item: list("abcabacbabca"[::item]) for item in (1, 2)}
+    write_stories(tmp_path / "external" / "natural_stories" / "ns", stories)
+    request = Request(tmp_path, tmp_path / "results", (str(write_toy(tmp_path / "toy")),))
+    for _ in range(2):
+        (path,) = compute(request)
+        (record,) = map(json.loads, path.read_text().splitlines())
+    rows = our_rows(evidence_of([path]))
+    model = f"toy ({record['fingerprint'][:8]})"
+    assert [row.row for row in rows] == [f"{model}, forward", f"{model}, backward", f"{model}, both"]
+    mean, error = record["added"]["forward"]
+    assert rows[0].cells == (f"{mean:.4f} ± {error:.4f}",)

@@ -1,0 +1,221 @@
+"""Tables of systems on toy data: each is measured once, kept with where it comes from, shown, and compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from paper import senses_supervised, system_results, table5, table6
+from paper.__main__ import main
+from paper.data_folders import glove_file
+from paper.reproduction import OurRow, OurTable, Request, find_reproduction
+from paper.results import append_result
+from paper.system_results import (
+    NO_SYSTEM,
+    Measured,
+    details_table,
+    difference,
+    differences_table,
+    gain_name,
+    measure_systems,
+    read_system_results,
+    share_gain,
+)
+from toy_planned_runs import evidence_of
+from toy_senses import cue_system, write_sense_data
+
+TAGGED = [[("bank", "NOUN", "NN"), ("loans", "VERB", "VBZ")], [("bank", "AUX", "VB"), ("flooded", "ADJ", "JJ")]]
+PARTS = ("train", "dev", "test")
+
+
+@pytest.fixture(autouse=True)
+def _cues(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(system_results, "open_system", cue_system)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder with toys of all data sets of these tables."""
+    folder = write_sense_data(tmp_path / "data")
+    files = {str(glove_file(folder).relative_to(folder)): "play 1 0\nzoo 0 1\ngame 2 1\nplays 3 0\n"}
+    files["vectors.txt"] = "loans 5 0\nflooded 0 5\n"
+    for corpus in (corpus for corpora in table6.CORPORA.values() for corpus in corpora):
+        for name in corpus.files:
+            rows = [enumerate(each, start=1) for each in TAGGED]
+            line = "{1}\t{2}\n" if name.endswith(".tsv") else "{0}\t{1}\t_\t{2}\t{3}\t_\t0\t_\t_\t_\n"
+            sentences = ["".join(line.format(number, *word) for number, word in row) for row in rows]
+            files[f"{corpus.folder}/{name}"] = "\n".join(sentences * 200)
+    for part in PARTS:
+        pairs = ["bank\tN\t0-0\tbank loans\tbank loans\n", "bank\tN\t0-0\tbank loans\tbank flooded\n"]
+        files[f"external/wic/HW2/WiC_dataset/{part}/{part}.data.txt"] = "".join(pairs)
+        files[f"external/wic/HW2/WiC_dataset/{part}/{part}.gold.txt"] = "T\nF\n"
+        korean = ["SENTENCE1\tSENTENCE2\tANSWER", "[눈] 온다\t[눈] 온다\tTrue", "[눈] 온다\t[눈] 아프다\tFalse"]
+        files[f"external/kobest/v1.0/WiC/{part}.tsv"] = "\n".join(korean)
+    eyes = [{"word": "눈", "sense": each[0], "index": 0, "tokens": ["눈을", each]} for each in ("뜨다", "쓸다") * 2]
+    for half in ("train", "test"):
+        files[f"ko/tasks/homonym_ko/{half}.jsonl"] = "\n".join(map(json.dumps, eyes))
+    praise = [f"잘한다\t{sense}\t0\t잘한다 {sense}" for sense in ("praise", "sarcasm") * 2]
+    files["ko/tasks/homonym_ko/demo_seed_examples.tsv"] = "\n".join(["word\tsense\tindex\ttokens", *praise])
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def made(name: str, data: Path, *models: str) -> tuple[list[OurRow], list[OurTable]]:
+    """The rows of a table, and the tables below it."""
+    table = find_reproduction(name)
+    assert table.compute is not None
+    evidence = evidence_of(table.compute(Request(data, data / "results", models or ("cues",))))
+    return list(table.measure(evidence)), list(table.details(evidence)) if table.details else []
+
+
+def first_cells(rows: Sequence[OurRow]) -> Mapping[str, str]:
+    return {row.row: str(row.cells[0]) for row in rows}
+
+
+def test_table_4_has_the_nearest_context_and_shares_of_neighbours(data: Path):
+    rows, (shares, gains) = made("table4", data)
+    assert rows[0].row == "GloVe" and rows[0].cells == ("play", "plays, game, zoo")
+    assert {row.row for row in rows[1:]} == {"biLM, 1", "biLM, 2"} and len(rows) == 13
+    assert "play" in str(rows[1].cells[0]) and "[" in str(rows[1].cells[1])
+    assert shares.columns == ("same part of speech", "same sense", "list of polysemes")
+    assert [str(cell) for cell in shares.rows["cues (cues), layer 2"][:2]] == ["100.00", "100.00"]
+    assert shares.rows["cues (cues), chance"][2] is None
+    before, after = (float(str(shares.rows[f"cues (cues), layer {number}"][1])) for number in (1, 2))
+    assert str(gains.rows["cues (cues): layer 2 over layer 1"][0]).startswith(f"{after - before:+.2f} [")
+
+
+def test_table_5_has_f1_by_set_and_part_of_speech(data: Path):
+    rows, (below, _) = made("table5", data)
+    assert first_cells(rows) == {
+        "WordNet 1st sense": "75.00",
+        "biLM, first layer": "75.00",
+        "biLM, second layer": "75.00",
+    }
+    assert {"cues (cues), layer 0", "cues (cues), average"} <= below.rows.keys()
+    first, cues = read_system_results([data / "results"], table5.NAME)
+    numbers = first.measured.rows["WordNet 1st sense"]
+    assert (numbers["ALL"], numbers["four sets"], numbers["VERB"], numbers["senseval2"]) == (60, 75, 100, 0)
+    right = dict.fromkeys(("senseval2", "senseval3", "semeval2007", "semeval2013", "VERB"), 100)
+    assert cues.measured.rows["layer 2"] == {"ALL": 80, "four sets": 75, "semeval2015": 0, "NOUN": 75, **right}
+    assert cues.measured.hits["layer 2"] == "11110" and cues.measured.hits["layer 0"] == "01011"
+
+
+def test_the_verb_computes_and_writes_the_page(data: Path, tmp_path: Path):
+    arguments = ["--model", "cues", "--data", str(data), "--results", str(tmp_path / "r"), "-o", str(tmp_path / "docs")]
+    assert main(["table5", *arguments]) == 0
+    page = (tmp_path / "docs" / "table5.md").read_text(encoding="utf-8")
+    assert "| WordNet 1st sense | without vectors | 75.00 |" in page
+    assert "| cues (cues): layer 2 over average |" in page
+
+
+@pytest.mark.parametrize("name", [table6.ENGLISH, table6.KOREAN])
+def test_table_6_probes_each_corpus_of_its_language(name: str, data: Path):
+    corpora = [corpus.name for corpus in table6.CORPORA[name]]
+    rows, tables = made(name, data)
+    assert {row.row for row in rows} == {"biLM, first layer", "biLM, second layer"}
+    first = [row for row in rows if row.row == "biLM, first layer"]
+    assert [row.measured_on for row in first] == [f"cues (cues), {corpus}" for corpus in corpora]
+    assert {(str(row.cells[0]), row.is_extra) for row in first} == {("100.00", name == table6.KOREAN)}
+    assert [table.title for table in tables] == [title for corpus in corpora for title in (corpus, "Differences")]
+    assert [str(table.rows["cues (cues), layer 0"][1]) for table in tables[::2]] == ["75.00"] * len(corpora)
+    assert tables[0].about.endswith(f"Data: {corpora[0]}: 800, 800, 800 tokens.")
+
+
+@pytest.mark.parametrize("name", ["wic", "kobest"])
+def test_words_in_context_are_told_apart_by_layers_that_know_the_context(name: str, data: Path):
+    rows, (parts, gains) = made(name, data)
+    assert (first_cells(rows)["layer 2"], first_cells(rows)["layer 0"]) == ("100.00", "50.00")
+    assert parts.columns == PARTS and parts.about.endswith("Data: 2 / 2 / 2 pairs.")
+    assert next(iter(gains.rows)) == "cues (cues): layer 2 over layer 1"
+
+
+def test_korean_homonyms_are_told_apart_in_context_and_their_counts_are_shown(data: Path):
+    rows = {row.row: [str(cell) for cell in row.cells] for row in made("polysemy-ko", data)[0]}
+    assert rows["layer 2"][:2] == ["100.00", "100.00"] and rows["layer 2"][3] == "100.00"
+    assert rows["layer 0"][0] == rows["chance"][0] == "50.00" and rows["bag of context words"][0] == "100.00"
+    assert rows["occurrences that are judged"] == ["4", "4", "184", "4"]
+
+
+def test_supervised_systems_are_trained_on_semcor_and_asked_once(data: Path):
+    pytest.importorskip("sklearn")
+    tagger = "sense-tagger:word_dim=4,hidden_dim=4,min_count=1,epochs=1"
+    vectors = data / "vectors.txt"
+    models = ("ims", f"ims-s:{vectors}", tagger)
+    rows, (below,) = made("senses-supervised", data, *models)
+    names = ["ims", "ims-s, vectors.txt", tagger.replace(":", ", ")]
+    assert [(row.row, row.is_extra) for row in rows] == [
+        ("ims", True),
+        ("Iacobacci et al. (2016)", False),
+        ("Raganato et al. (2017a)", False),
+    ]
+    results = read_system_results([data / "results"], senses_supervised.NAME)
+    assert [each.system for each in results] == names and len(below.rows) == 3
+    for each in results[:2]:
+        numbers = each.measured.rows["answers"]
+        assert (numbers["ALL"], numbers["four sets"], numbers["VERB"]) == (80, 75, 100)
+    made("senses-supervised", data, *models)
+    assert len(read_system_results([data / "results"], senses_supervised.NAME)) == 3  # nothing was left to do
+    vectors.write_text("loans 0 5\nflooded 5 0\n")
+    made("senses-supervised", data, *models)
+    assert len(read_system_results([data / "results"], senses_supervised.NAME)) == 4  # other vectors of the same name
+    with pytest.raises(ValueError, match="no supervised system 'mini-en'; expected one of ims, ims-s, sense-tagger"):
+        made("senses-supervised", data, "mini-en")
+
+
+def measure(folder: Path, counts: list[str], *, data: str = "toy: 4") -> list[Path]:
+    def count(system: object) -> Measured:
+        counts.append("measured")
+        rows = {"layer 0": {"F1": 50.00049}, "layer 1": {"F1": 100.0, "dev": 1.0}}
+        return Measured(rows, {"layer 0": "1100", "layer 1": "1111"}, {"play": "a [play] ended"})
+
+    chance = Measured({"chance": {"F1": 25.0}})
+    request = Request(folder, folder)
+    return measure_systems("toy", request, count, default=["cues"], data=data, without_vectors=lambda: chance)
+
+
+def test_a_system_is_measured_once_for_the_same_data_and_its_record_says_its_cost(tmp_path: Path):
+    counts: list[str] = []
+    paths = [path for data in ("toy: 4", "toy: 4", "toy: 5") for path in measure(tmp_path, counts, data=data)]
+    found = read_system_results(paths, "toy")
+    assert counts == ["measured"] * 2 and [each.system for each in found] == [NO_SYSTEM, "cues", NO_SYSTEM, "cues"]
+    assert found[1].measured.rows["layer 0"] == {"F1": 50.0} and found[1].fingerprint == "cues"
+    assert found[1].measured.texts == {"play": "a [play] ended"} and found[1].data == "toy: 4"
+    for name in ("version", "commit", "machine", "seconds", "processor_seconds", "threads"):
+        assert f'"{name}": ' in paths[0].read_text(), name
+    other = replace(found[1], system="static, words.vec", is_bilm=False, fingerprint="0123456789abcdef")
+    assert [each.label for each in (found[0], other)] == [NO_SYSTEM, "static, words.vec (01234567)"]
+
+
+def test_tables_have_every_number_and_the_differences_their_intervals(tmp_path: Path):
+    found = read_system_results(measure(tmp_path, []), "toy")
+    table = details_table(found, title="All", about="F1.")
+    assert table.columns == ("F1", "dev") and table.about == "F1. Data: toy: 4."
+    assert [cell and str(cell) for cell in table.rows["cues (cues), layer 0"]] == ["50.00", None]
+    gains = differences_table(found, [("layer 0", "layer 1"), ("layer 0", "layer 2")], about="Points.")
+    assert list(gains.rows) == ["cues (cues): layer 1 over layer 0"]
+    interval = difference(found[1], "layer 0", "layer 1")
+    assert interval is not None and interval.estimate == 50 and 0 <= interval.low < 50 < interval.high <= 100
+
+
+def test_gains_of_shares_are_kept_with_their_intervals(tmp_path: Path):
+    gain = share_gain([0.5, 0.0, 0.25, 0.0], [1.0, 0.5, 0.75, 0.5])
+    assert gain.estimate == 50 and gain.low == gain.high == 50  # each item gains a half
+    measured = Measured({"layer 0": {"share": 18.75}}, gains={gain_name("layer 0", "layer 1"): gain})
+    paths = measure_systems("toy", Request(tmp_path, tmp_path), lambda _: measured, default=["cues"], data="toy: 4")
+    (found,) = read_system_results(paths, "toy")
+    assert difference(found, "layer 0", "layer 1") == gain and difference(found, "layer 1", "layer 2") is None
+
+
+def test_a_count_that_is_not_in_the_data_is_empty(tmp_path: Path):
+    data = "homonyms, same form: 1,136, homonyms: 1,295, list: 8"
+    values = {"system": "cues", "is_bilm": False, "fingerprint": "", "data": data, "hits": {}, "texts": {}}
+    columns = find_reproduction("polysemy-ko").paper.columns
+    append_result(tmp_path, "polysemy-ko", {**values, "rows": {"layer 0": dict.fromkeys(columns, 50.0)}})
+    counts, _ = find_reproduction("polysemy-ko").measure(evidence_of([tmp_path]))
+    assert counts.cells == ("1,295", "1,136", "8", None)
