@@ -48,7 +48,7 @@ check: $(STAMP)  ## lint, format, types, floors, all tests, coverage of each fil
 	$(BIN)/python tests/check_coverage.py build/coverage.json --at-least $(MIN_COVERAGE)
 
 docs: $(DOCS_STAMP)  ## build the documentation as a site, build/site, strictly; needs no torch
-	$(DOCS)/bin/mkdocs build --strict --quiet
+	$(DOCS)/bin/mkdocs build --strict
 
 wheel-test: $(STAMP)  ## build the wheel, install it elsewhere, run doctor and demo with it
 	rm -rf build/wheel-test

@@ -162,7 +162,7 @@ def _ancestors(process: int, parents: dict[int, int]) -> set[int]:
 
 def take_pictures(browser: Browser, site: str, name: str, folder: Path) -> None:
     """The views of contexts and of the map, as they are at first."""
-    page = browser.new_page(viewport={"width": 1000, "height": 860})
+    page = browser.new_page(viewport={"width": 1000, "height": 1060})
     page.goto(site)
     page.wait_for_selector("body[data-ready]", timeout=120_000)
     for view in ("contexts", "map"):

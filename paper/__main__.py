@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.cli.main import main as run_verb
+from elmokit.cli.verb import continues_by
 from paper.comparators.commands import VERBS as COMPARATOR_VERBS
 from paper.reproduction import REPRODUCTIONS, Reproduction, Request, find_reproduction, results_of
 
@@ -57,7 +58,7 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
     )
     _add_setup(parser)
     _add_output(parser, "TABLE.md")
-    parser.set_defaults(when_interrupted="; the same command continues")
+    parser.set_defaults(when_interrupted=continues_by("; the same command continues"))
 
 
 def _tables(arguments: argparse.Namespace) -> None:
@@ -81,7 +82,7 @@ def _tables(arguments: argparse.Namespace) -> None:
                 arguments.word_vectors,
             )
             paths = results_of(table, given, request)
-        own = arguments.model if table.plan is not None else []
+        own: list[str] = arguments.model if table.plan is not None else []
         if len(own) > 1:
             raise ValueError(f"{len(own)} models; {table.name} is made of training runs, which take one --model")
         model = own[0] if own else table.model
@@ -124,12 +125,12 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help="list the training runs with an estimate of their time, and stop"
     )
-    parser.set_defaults(when_interrupted="; the same command continues")
+    parser.set_defaults(when_interrupted=continues_by("; the same command continues"))
 
 
 def _train(arguments: argparse.Namespace) -> None:
     """Train the runs that the plans of tables and figures name and the folder of runs lacks."""
-    from elmokit.vectors.cache_folder import default_cache
+    from elmokit.system.python import default_cache
     from paper.train import Training, check_data, missing_runs, plan_runs, train_for
 
     tables, paths = _tables_and_paths(arguments.names)

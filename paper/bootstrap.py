@@ -168,10 +168,10 @@ ITEM_COUNTS = {
 
 def ensemble_predictions(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[Any]:
     """The predictions of several models of one of ENSEMBLES together, in the form of the task's own predictions."""
-    return _entailments(members, examples) if members[0].task.name == "entailment" else _answers(members, examples)
+    return _mean_labels(members, examples) if members[0].task.name == "entailment" else _mean_answers(members, examples)
 
 
-def _entailments(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[LabelPrediction]:
+def _mean_labels(members: Sequence[TrainedTask], examples: Sequence[Any]) -> list[LabelPrediction]:
     together: list[LabelPrediction] = []
     for predictions in zip(*(member.model_predictions(examples) for member in members), strict=True):
         labels = predictions[0].probabilities
@@ -180,7 +180,7 @@ def _entailments(members: Sequence[TrainedTask], examples: Sequence[Any]) -> lis
     return together
 
 
-def _answers(members: Sequence[TrainedTask], examples: Sequence[Question]) -> list[FoundAnswer]:
+def _mean_answers(members: Sequence[TrainedTask], examples: Sequence[Question]) -> list[FoundAnswer]:
     answers: list[FoundAnswer] = []
     for group in batched(examples, size=QUESTIONS_AT_ONCE):
         start, end = _mean_probabilities(members, group)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
@@ -21,7 +21,6 @@ from paper.results import RESULTS_NAME, append_result, read_interval, read_resul
 from paper.runs import Evidence
 from paper.systems import open_system
 
-S = TypeVar("S")
 NO_SYSTEM = "without vectors"
 """What rows that need no vectors are recorded under: chance, WordNet's first sense."""
 
@@ -115,11 +114,11 @@ class SystemTable:
 def measure_systems(
     name: str,
     request: Request,
-    measure: Callable[[S], Measured],
+    measure: Callable[[Any], Measured],
     *,
     default: Sequence[str],
     data: str,
-    opened: Callable[[str], S] | None = None,
+    opened: Callable[[str], Any] | None = None,
     without_vectors: Callable[[], Measured] | None = None,
 ) -> list[Path]:
     """Measure the systems of a request that its results lack, one record each; returns the path of the results.

@@ -9,8 +9,8 @@ from elmokit.elmo.elmo import Elmo
 from elmokit.formats.model_name import model_name
 from elmokit.formats.names import bundled_models
 from elmokit.model.vector_source import VectorSource
+from elmokit.system.python import default_cache
 from elmokit.vectors.cache import CachedActivations
-from elmokit.vectors.cache_folder import default_cache
 from elmokit.vectors.file_vector_source import FileVectorSource
 from paper.comparators.all_comparators import COMPARATORS, open_comparator
 from paper.data_folders import glove_file

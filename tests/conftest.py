@@ -16,6 +16,13 @@ shape_checks.install()  # before the fixtures below import elmokit
 
 pytest_plugins = ["toy_task"]
 
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Toys learn a few sentences by heart, in a few steps; tests of these warnings see them all the same."""
+    for toy in (".*nothing shows when the model learns them by heart", ".*steps would be warm-up"):
+        config.addinivalue_line("filterwarnings", f"ignore:{toy}")
+
+
 # The same examples on every run, and no failure because the machine was busy.
 settings.register_profile("elmokit", deadline=None, derandomize=True)
 settings.load_profile("elmokit")
@@ -126,7 +133,7 @@ class Forks:
 
 @pytest.fixture(scope="session")
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}  # no spinning on busy cores
     command = [sys.executable, "-c", FORKS]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment

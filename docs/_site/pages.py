@@ -31,6 +31,8 @@ ROOT_PAGES = {
 }
 """A file of the root, and its page on the site."""
 REFERENCE = "reference.md"
+FIRST = "Elmo"
+"""What a newcomer looks up; the other names of the reference are in alphabetical order."""
 COMMANDS = "commands.md"
 WIDTH_OF_HELP = "100"
 INTEGRATIONS = "Integrations"
@@ -71,13 +73,14 @@ def with_links(markdown: str, page: str, *, repo_url: str | None) -> str:
 
     def replaced(link: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join(folder, link["target"]))
+        text = _LINK.sub(replaced, link["text"])  # which may be a picture
         if "://" in link["target"] or not (ROOT / path).exists():
-            return link[0]
+            return link[0].replace(link["text"], text, 1)
         anchor = link["anchor"] or ""
         if path in ROOT_PAGES or (path.startswith("docs/") and (ROOT / path).is_file()):
             site = posixpath.relpath(ROOT_PAGES.get(path, path.removeprefix("docs/")), posixpath.dirname(page) or ".")
-            return f"{link['image']}[{link['text']}]({site}{anchor})"
-        return f"[{link['text']}]({repo_url.rstrip('/')}/blob/main/{path}{anchor})" if repo_url else link["text"]
+            return f"{link['image']}[{text}]({site}{anchor})"
+        return f"[{text}]({repo_url.rstrip('/')}/blob/main/{path}{anchor})" if repo_url else text
 
     return _LINK.sub(replaced, markdown)
 
@@ -91,7 +94,7 @@ def reference() -> str:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES"
     )
     parts = ["# Reference", "Every public name, with its arguments. [The public names](api.md) has an example of each."]
-    for name, home in homes.items():
+    for name, home in sorted(homes.items(), key=lambda item: item[0] != FIRST):
         parts.append(f"## elmokit.{name}\n\n::: {home.replace(':', '.')}")
     return "\n\n".join(parts) + "\n"
 

@@ -1,4 +1,4 @@
-"""Keep the ended runs of `python -m paper train ... --results FOLDER` next to those of before, and what it has measured.
+"""Keep the ended runs of `python -m paper train ... --results FOLDER` next to those of before, and what it measured.
 
 python experiments/2026-11-22-reproduce/keep.py FOLDER [TABLE...]
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.cli.verb import continues_by
+
 if TYPE_CHECKING:
     import argparse
 
@@ -32,7 +34,9 @@ def _add_train_comparator(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume", action="store_true", help="continue an interrupted training in OUT (cove, context2vec)"
     )
-    parser.set_defaults(when_interrupted="; the same command with --resume continues cove and context2vec")
+    parser.set_defaults(
+        when_interrupted=continues_by("; the same command with --resume continues cove and context2vec")
+    )
 
 
 def _train_comparator(arguments: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 from xml.etree import ElementTree
 
 from elmokit.files.lines import read_chunks, read_lines, split_tokens
@@ -116,11 +117,11 @@ def read_keys(path: str | os.PathLike[str]) -> dict[str, tuple[str, ...]]:
 
 def _sentences(path: Path) -> Iterator[ElementTree.Element]:
     """The sentences of an XML file, one at a time."""
-    parser = ElementTree.XMLPullParser()
+    parser: ElementTree.XMLPullParser[ElementTree.Element] = ElementTree.XMLPullParser()
     try:
         for chunk in read_chunks(path):
             parser.feed(chunk)
-            for _, element in parser.read_events():
+            for _, element in cast("Iterator[tuple[str, ElementTree.Element]]", parser.read_events()):
                 if element.tag == "sentence":
                     yield element
                     element.clear()

@@ -7,6 +7,8 @@ The names below are the public ones; docs/api.md has an example of each. A name 
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from elmokit.version import __version__
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
     from elmokit.tasks.saved import load_task
     from elmokit.tasks.train import resume_task
     from elmokit.tasks.train import train as train_task
-    from elmokit.text.tokenizer import tokenize
+    from elmokit.text.characters import batch_character_ids
+    from elmokit.text.tokenizer import split_sentences, tokenize
     from elmokit.text.vocabulary import Vocabulary
     from elmokit.vectors.files import load_vectors
     from elmokit.vectors.jobs.embed_file import embed_file
@@ -53,6 +56,7 @@ __all__ = [
     "Splits",
     "Vocabulary",
     "__version__",
+    "batch_character_ids",
     "convert",
     "embed_fasta",
     "embed_file",
@@ -71,6 +75,7 @@ __all__ = [
     "resume_task",
     "save_vectors",
     "semantic_change",
+    "split_sentences",
     "task_recipe",
     "task_sentences",
     "tokenize",
@@ -89,6 +94,7 @@ _HOMES = {
     "SoftmaxDetails": "elmokit.layers.full_softmax:SoftmaxDetails",
     "Splits": "elmokit.tasks.config:Splits",
     "Vocabulary": "elmokit.text.vocabulary:Vocabulary",
+    "batch_character_ids": "elmokit.text.characters:batch_character_ids",
     "convert": "elmokit.formats.convert:convert",
     "embed_fasta": "elmokit.vectors.jobs.proteins:embed_fasta",
     "embed_file": "elmokit.vectors.jobs.embed_file:embed_file",
@@ -107,6 +113,7 @@ _HOMES = {
     "resume_task": "elmokit.tasks.train:resume_task",
     "save_vectors": "elmokit.vectors.save_vectors:save_vectors",
     "semantic_change": "elmokit.analysis.semantic_change.change:semantic_change",
+    "split_sentences": "elmokit.text.tokenizer:split_sentences",
     "task_recipe": "elmokit.tasks.all_tasks:task_recipe",
     "task_sentences": "elmokit.tasks.reading:task_sentences",
     "tokenize": "elmokit.text.tokenizer:tokenize",
@@ -126,4 +133,15 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__") and name.endswith("__"))})
+
+
+def _use_one_thread() -> None:
+    """Torch waits for ever for OpenMP's threads, which a forked child does not have (pytorch/pytorch#17199)."""
+    set_num_threads = getattr(sys.modules.get("torch"), "set_num_threads", None)
+    if set_num_threads is not None:
+        set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows; here, as every use of torch by elmokit passes this file
+    os.register_at_fork(after_in_child=_use_one_thread)

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from elmokit.analysis.semantic_change.change import MovedContext, SemanticChange, UsesInCorpus, WordChange
@@ -9,18 +10,24 @@ DISTANCE = Distance(0.25, 0.1, 0.4, 0.01, 0.002, 0.004)
 CONTEXT = MovedContext(Path("old.txt"), 3, 10, tuple(f"t{number}" for number in range(20)), 0.5)
 
 
-def result_of(*words: str) -> SemanticChange:
-    uses = UsesInCorpus(1200, 200, (CONTEXT,))
-    distances = Distances(DISTANCE, DISTANCE, DISTANCE)
+def result_of(*words: str, q: float = 0.004) -> SemanticChange:
+    uses = UsesInCorpus(1200, {"plane": 1200, "planes": 0, "plane,": 0}, 200, (CONTEXT,))
+    distances = Distances(*(replace(DISTANCE, q=q) for _ in range(3)))
     return SemanticChange(
-        tuple(WordChange(word, "top", distances, uses, UsesInCorpus(7, 7, ())) for word in words), {"zebra": (0, 3)}
+        tuple(
+            WordChange(word, "top", distances, uses, UsesInCorpus(7, {"plane": 4, "planes": 3, "plane,": 0}, 7, ()))
+            for word in words
+        ),
+        {"zebra": (0, 3)},
     )
 
 
 def test_the_text_shows_words_contexts_and_what_was_left_out():
     text = change_text(result_of("plane", "b\x1bad"))
     assert "layer top" in text and "left out, because there are too few uses: zebra (0 and 3)" in text
+    assert "forms without a use in either corpus: plane,\n" in change_text(result_of("plane"))
     assert "plane    1,200     7   0.250  [0.100, 0.400]  0.002  0.004" in text
+    assert "how much further they are from the other corpus than from their own:\nplane, corpus 1" in text
     assert "plane, corpus 1, +0.500: ... t2 t3 t4 t5 t6 t7 t8 t9 [t10] t11 t12 t13 t14 t15 t16 t17 t18 ..." in text
     assert "\x1b" not in text and "b\\x1bad" in text
 
@@ -28,6 +35,11 @@ def test_the_text_shows_words_contexts_and_what_was_left_out():
 def test_of_many_words_the_first_are_shown():
     text = change_text(result_of(*(f"word{number}" for number in range(NUM_SHOWN + 2))))
     assert "and 2 more words with a smaller excess" in text and "word21" not in text
+
+
+def test_the_text_says_if_no_word_differs():
+    said = "no word differs more than chance would have it: none has a q of at most 0.05"
+    assert said in change_text(result_of("plane", q=0.06)) and said not in change_text(result_of("plane", q=0.05))
 
 
 def test_the_table_has_a_row_per_word_and_a_column_per_number():
@@ -43,4 +55,5 @@ def test_json_has_everything():
     assert found["too_rare"] == {"zebra": [0, 3]}
     change = found["changes"][0]
     assert change["word"] == "눈이" and change["distances"]["excess"]["estimate"] == 0.25
+    assert change["second"]["of_forms"] == {"plane": 4, "planes": 3, "plane,": 0}
     assert change["first"]["moved_most"][0]["line"] == 3 and change["first"]["moved_most"][0]["path"] == "old.txt"

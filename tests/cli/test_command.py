@@ -41,7 +41,14 @@ def test_a_name_that_is_not_utf_8_is_printed_as_it_is(tmp_path: Path):
     assert (done.returncode, done.stderr) == (0, b"") and output in done.stdout
 
 
-@pytest.mark.parametrize("encoding", ["ascii:strict", "cp1252:strict", "cp949:strict"])
+def test_a_current_folder_that_is_gone_is_said(tmp_path: Path):
+    line = f"mkdir gone; cd gone; rmdir ../gone; {sys.executable} -m elmokit inspect mini-en"
+    done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    said = "elmokit: error: the current folder: No such file or directory; change to another one\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+@pytest.mark.parametrize("encoding", ["ascii:surrogateescape", "ascii:strict", "cp1252:strict", "cp949:strict"])
 def test_what_the_encoding_of_the_output_does_not_have_is_escaped(tmp_path: Path, encoding: str):
     (tmp_path / "shard").write_text("one two\n")
     output = tmp_path / "눈œ.txt"

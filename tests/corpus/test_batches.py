@@ -58,11 +58,6 @@ def test_the_forward_row_by_hand(text: Path) -> None:
     assert not third.directions[0].starts.any()
 
 
-def test_the_backward_row_by_hand(text: Path) -> None:
-    first, *_ = packed_batches([packer(text, backward=True)], spelling=ByteSpelling(50))
-    assert spelled(first) == [(["</S>", "b", "a"], ["b", "a", "<S>"])]
-
-
 def test_a_word_is_encoded_once_however_often_it_is_read(text: Path) -> None:
     both = [packer(text, backward=False, bptt_steps=7), packer(text, backward=True, bptt_steps=7)]
     batch = next(packed_batches(both, spelling=ByteSpelling(20)))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from elmokit.corpus import stream as corpus
-from elmokit.corpus.stream import CorpusPosition, SentenceStream
+from elmokit.corpus.stream import SentenceStream
 
 
 @pytest.fixture
@@ -18,17 +18,9 @@ def shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Three shards, plain, gzip and xz, of 7 sentences each, read in blocks of 3 lines."""
     monkeypatch.setattr(corpus, "BLOCK_LINES", 3)
     paths = [tmp_path / "a.txt", tmp_path / "b.gz", tmp_path / "c.xz"]
-    for path, write in zip(paths, (Path.write_bytes, _write_gzip, _write_xz), strict=True):
-        write(path, "".join(f"{path.stem} {number}\n" for number in range(7)).encode())
+    for path, compressed in zip(paths, (bytes, gzip.compress, lzma.compress), strict=True):
+        path.write_bytes(compressed("".join(f"{path.stem} {number}\n" for number in range(7)).encode()))
     return paths
-
-
-def _write_gzip(path: Path, content: bytes) -> None:
-    path.write_bytes(gzip.compress(content))
-
-
-def _write_xz(path: Path, content: bytes) -> None:
-    path.write_bytes(lzma.compress(content))
 
 
 def take(stream: SentenceStream, count: int) -> list[str]:
@@ -41,12 +33,8 @@ def test_an_epoch_visits_every_sentence_once_before_any_comes_again(shards: list
     first, second = take(stream, 21), take(stream, 21)
     assert set(first) == set(second) == everything
     assert first != second
-
-
-def test_the_seed_and_the_purpose_make_the_order(shards: list[Path]) -> None:
-    assert take(SentenceStream(shards, seed=1), 21) == take(SentenceStream(shards, seed=1), 21)
-    assert take(SentenceStream(shards, seed=1), 21) != take(SentenceStream(shards, seed=2), 21)
-    assert take(SentenceStream(shards, seed=1), 21) != take(SentenceStream(shards, seed=1, purpose="backward"), 21)
+    assert first == take(SentenceStream(shards, seed=1), 21) != take(SentenceStream(shards, seed=2), 21)
+    assert first != take(SentenceStream(shards, seed=1, purpose="backward"), 21)
 
 
 def test_shards_and_blocks_of_equal_size_are_shuffled_differently(shards: list[Path]) -> None:
@@ -82,20 +70,8 @@ def test_shards_without_a_sentence_are_an_error(tmp_path: Path) -> None:
         next(SentenceStream([path]))
 
 
-def test_no_shards_are_an_error() -> None:
-    with pytest.raises(ValueError, match="no shards"):
-        SentenceStream([])
-
-
 @pytest.mark.parametrize("name", ["MANIFEST.md", "manifest.json"])
 def test_the_manifest_of_a_corpus_is_not_a_shard(shards: list[Path], name: str) -> None:
     (shards[0].parent / name).write_text("a corpus\n")
     with pytest.raises(ValueError, match=f"{name} is about a corpus, not a part of it; give its shards: .*train-"):
         SentenceStream([*shards, shards[0].parent / name])
-
-
-def test_a_position_behind_the_last_sentence_of_an_epoch_goes_on_with_the_next(shards: list[Path]) -> None:
-    stream = SentenceStream(shards, seed=5)
-    take(stream, 21)
-    assert stream.position == CorpusPosition(epoch=0, shard=2, block=2, sentence=1)
-    assert len(set(take(SentenceStream(shards, seed=5, position=stream.position), 21))) == 21

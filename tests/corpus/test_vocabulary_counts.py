@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from elmokit.cli.main import main
 from elmokit.corpus import external_sort as spilled_sort
-from elmokit.corpus.external_sort import ExternalSort
 from elmokit.corpus.vocabulary_counts import write_vocabulary
-from elmokit.files.atomic import temporary_folder
 from elmokit.files.lines import read_lines
 from elmokit.text.vocabulary import Vocabulary
 
@@ -67,11 +65,6 @@ def test_specials_in_the_text_are_no_types_and_unk_is_not_known(tmp_path: Path):
     assert (summary.num_tokens, summary.num_types, summary.num_known_tokens) == (4, 1, 3)
 
 
-def test_tokens_that_lose_their_ends_are_counted(tmp_path: Path):
-    (tmp_path / "shard").write_text(f"{'a' * 48} {'a' * 49} {'밥' * 17} {'밥' * 17}\n")
-    assert write_vocabulary([tmp_path / "shard"], tmp_path / "vocabulary.txt").num_cut_tokens == 3
-
-
 @pytest.mark.slow
 @given(SENTENCES, st.integers(1, 3), st.sampled_from([1, 500, 2000, 10**6]))
 @example([["a", "b", "c"], ["a"]], 1, 500)  # the last "a" is still in memory in the end
@@ -92,21 +85,6 @@ def test_counts_are_exact_in_any_memory(sentences: list[list[str]], min_count: i
         assert (summary.num_known_tokens, summary.rarest_count) == (sum(known), min(known, default=0))
         assert Vocabulary.read(path).tokens == [*SPECIALS, *(token for token, _ in expected)]
         assert sorted(os.listdir(folder)) == ["a.gz", "b", "vocabulary"]
-
-
-@given(st.lists(st.binary(max_size=5)), st.integers(1, 300))
-def test_a_spilled_sort_is_a_sort(records: list[bytes], memory_bytes: int):
-    with (
-        tempfile.TemporaryDirectory() as parent,
-        temporary_folder(Path(parent) / "x") as folder,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        patch.setattr(spilled_sort, "RUNS_AT_ONCE", 2)
-        sort = ExternalSort(folder, memory_bytes=memory_bytes)
-        for record in records:
-            sort.add(record)
-        assert [*sort] == sorted(records)
-        assert os.listdir(folder) == []
 
 
 def test_the_command_says_what_the_vocabulary_covers(shard: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

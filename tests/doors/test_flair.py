@@ -69,6 +69,14 @@ def test_names_tell_models_and_layers_apart():
     assert ElmoEmbeddings(ELMO, name="mine").name == "mine"
 
 
+def test_the_name_of_a_model_of_a_path_is_the_same_wherever_it_is(tmp_path: Path):
+    for folder in ("here/best", "there/best", "other/best"):
+        (Elmo(random_bilm(seed=8)) if folder.startswith("other") else ELMO).save(tmp_path / folder)
+    names = [ElmoEmbeddings(tmp_path / folder).name for folder in ("here/best", "there/best", "other/best")]
+    assert names[0] == names[1] == f"elmo-best-{ELMO.fingerprint()[:12]}-top"
+    assert names[2].startswith("elmo-best-") and names[2] != names[0]
+
+
 def test_names_tell_precisions_apart():
     exact, fast = ElmoEmbeddings("mini-en"), ElmoEmbeddings(Elmo("mini-en", precision="int8"))
     assert (exact.name, fast.name) == ("elmo-mini-en-top", "elmo-mini-en-top-int8")

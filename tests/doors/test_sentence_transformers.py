@@ -76,6 +76,10 @@ def test_a_prompt_is_put_in_front_of_strings():
     np.testing.assert_allclose(vectors[0], ELMO.encode("the cat sat .").mean(axis=0), atol=2e-6)
 
 
+def test_the_tokenizer_is_that_of_elmo():
+    assert transformer().tokenizer("It's good.") == Elmo.tokenize("It's good.")
+
+
 def test_the_width_is_known():
     assert transformer().get_embedding_dimension() == ELMO.dim == 12
 

@@ -22,6 +22,7 @@ from toy_bilm import random_bilm
 pytest.importorskip("spacy", reason="needs the extra: pip install 'elmokit[spacy]'")
 
 import spacy
+import torch
 from spacy.cli.init_config import fill_config
 from spacy.cli.train import train
 from spacy.tokens import Doc, DocBin
@@ -101,7 +102,8 @@ def test_white_space_has_zeros_and_changes_nothing(model: str):
     assert [token.is_space for token in doc] == [False, True, False, True, False, False]
     assert_close(doc.tensor[[0, 2, 4, 5]], ELMO.encode([TOKENS])[0])
     assert not doc.tensor[[1, 3]].any()
-    assert pipeline(model)("").tensor.shape == (0, 12)
+    empty = pipeline(model)("")
+    assert empty.tensor.shape == (0, 12) and not empty.has_vector
 
 
 def test_our_own_tokens_can_be_read_and_are_laid_onto_those_of_spacy(model: str):
@@ -144,10 +146,15 @@ def test_a_stream_has_the_same_vectors(model: str):
 
 @pytest.mark.filterwarnings("ignore:.*W109")  # the hooks stay behind, as docs/integrations/spacy.md says
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.timeout(120)  # children that wait for threads of their parent do so for ever
 def test_two_processes_give_the_same_vectors(model: str):
     nlp = pipeline(model)
-    texts = ["the cat sat.", "a dog", "밥"] * 3
-    docs = list(nlp.pipe(texts, n_process=2, batch_size=2))
+    texts = ["the cat sat.", "a dog", "밥"] * 20
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    list(nlp.pipe(texts))  # has started them
+    docs = list(nlp.pipe(texts, n_process=2, batch_size=20))
+    torch.set_num_threads(threads)
     assert [doc.text for doc in docs] == texts
     for doc, text in zip(docs, texts, strict=True):
         assert_close(doc.tensor, nlp(text).tensor)
@@ -170,6 +177,11 @@ def test_a_pipeline_is_saved_with_its_model(model: str, tmp_path: Path):
     config.write_text(config.read_text().replace(model, "a/folder/of/another/machine"))
     np.testing.assert_array_equal(spacy.load(tmp_path / "pipeline")("the cat sat.").tensor, expected)
     nlp.to_disk(tmp_path / "pipeline")  # where it is already
+    elmo = nlp.get_pipe("elmo")
+    without = elmo.to_bytes(exclude=["model"])
+    assert len(without) < 10 and ElmoPipe(model, layers=1).from_bytes(without)(nlp("the cat sat.")).tensor.any()
+    elmo.to_disk(tmp_path / "without", exclude=["model"])
+    assert not (tmp_path / "without").exists()
     from_bytes = pipeline("nowhere", layers=1).from_bytes(nlp.to_bytes())
     np.testing.assert_array_equal(from_bytes("the cat sat.").tensor, expected)
     np.testing.assert_array_equal(
@@ -190,6 +202,16 @@ def test_settings_that_are_not_there_are_refused(model: str):
         ElmoPipe(model, tokens="theirs")  # pyright: ignore
     with pytest.raises(ValueError, match="precision is 'float8'"):
         ElmoPipe(model, precision="float8")  # pyright: ignore
+    for settings, said in (
+        ({"layers": "tpo"}, "layers is 'tpo'; expected 'average', 'all', 'top' or the number of a layer"),
+        ({"layers": -1}, r"layers is -1; this model has layers 0 \(token representation\) to its last one"),
+        ({"batch_size": 0}, "batch_size is 0; expected a whole number"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            pipeline(model, **settings)
+    with pytest.warns(UserWarning, match=r"there is no model 'mini-em' here, .*; did you mean mini-en\?$"):
+        pipeline("mini-em")
+    pipeline("some/folder/mini-em")  # may be where the pipeline was saved
     with pytest.raises(ValueError, match=r"layers is 3; this model has layers 0 .* to 2"):
         pipeline(model, layers=3)("the cat")
     with pytest.raises(FileNotFoundError, match="no model 'nowhere'"):
@@ -283,5 +305,5 @@ def test_a_tagger_learns_sentences_by_heart_with_spacy_train(model: str, tmp_pat
 def test_without_the_package_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delitem(sys.modules, "elmokit.integrations.spacy")
     monkeypatch.setitem(sys.modules, "spacy.language", None)
-    with pytest.raises(ValueError, match=r"elmokit.integrations.spacy needs spacy: pip install 'elmokit\[spacy\]'"):
+    with pytest.raises(ValueError, match=r"elmokit.integrations.spacy needs spacy.*pip install 'elmokit\[spacy\]'"):
         importlib.import_module("elmokit.integrations.spacy")

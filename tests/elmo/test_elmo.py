@@ -24,7 +24,7 @@ from elmokit.text.indexer import ByteSpelling
 from toy_bilm import random_bilm
 
 SENTENCES = [["the", "cat", "sat", "."], ["the", "the"], [], ["밥"], ["a", "cat"] * 9]
-WORDS = ["the", "cat", "sat", "on", "밥", "<UNK>", ".", "", "a" * 40]
+WORDS = ["the", "cat", "sat", "on", "밥", "<UNK>", ".", "", "a" * 40]  # the empty one gives a warning
 
 
 ELMO = Elmo(random_bilm())
@@ -50,6 +50,9 @@ def test_layers_by_name_and_number():
     assert_same(ELMO.encode(SENTENCES, layers="top"), [array[2] for array in every])
     assert_same(ELMO.encode(SENTENCES), [array[2] for array in every])
     assert_same(ELMO.encode(SENTENCES, layers="average"), [array.mean(axis=0) for array in every])
+    for weights in ([0.1, 0.3, 0.6], (1, 1, 1), np.array([0.0, 2.0, -1.0], np.float32)):
+        sums = [np.einsum("l,lte->te", np.asarray(weights, np.float32), array) for array in every]
+        assert_same(ELMO.encode(SENTENCES, layers=weights), sums)  # pyright: ignore
 
 
 def test_layer_0_is_the_token_alone_twice_and_the_others_see_the_context():
@@ -59,7 +62,7 @@ def test_layer_0_is_the_token_alone_twice_and_the_others_see_the_context():
     assert np.abs(one[1, 1] - other[1, 1]).max() > 1e-3
 
 
-@pytest.mark.parametrize("layers", [3, -1, True, "bottom", 1.0])
+@pytest.mark.parametrize("layers", [3, -1, True, "bottom", 1.0, [0.5, 0.5], [1, 2, np.nan], ["a", "b", "c"]])
 def test_refuses_layers_that_are_not_there(layers: object):
     with pytest.raises(ValueError, match=r"layers is .* 0 .*to 2"):
         ELMO.encode(SENTENCES, layers=layers)  # type: ignore[call-overload]
@@ -119,6 +122,7 @@ def test_a_device_that_is_not_there_is_refused():
 
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
+@pytest.mark.filterwarnings("ignore:.*tokens are empty")
 @given(
     st.lists(st.lists(st.sampled_from(WORDS), max_size=30), min_size=1, max_size=12),
     st.integers(1, 8),

@@ -152,6 +152,11 @@ def test_refuses_padding_between_tokens():
 def test_refuses_sentences_that_are_strings_and_no_mixes():
     with pytest.raises(ValueError, match="expected a list of tokens"):
         ElmoEmbedding(random_bilm(BILM_CONFIG))(["The cat sat."])
+    for source in (random_bilm(BILM_CONFIG), Lengths()):
+        with pytest.raises(
+            ValueError, match="^got the string 'The cat sat'; expected a list of sentences, each a list"
+        ):
+            ElmoEmbedding(source)("The cat sat")
     with pytest.raises(ValueError, match="num_mixes is 0"):
         ElmoEmbedding(random_bilm(BILM_CONFIG), num_mixes=0)
 

@@ -161,6 +161,11 @@ def test_a_model_without_softmax_or_vocabulary_is_refused() -> None:
         Elmo(bilm, softmax=softmax).surprisal(["a"])
 
 
+def test_a_pair_of_texts_is_not_a_sentence_of_two_tokens() -> None:
+    with pytest.raises(ValueError, match="the token 'The keys to the cabinet' has a space in it, which no vocabulary"):
+        toy_elmo().surprisal([("The keys to the cabinet", "are")])
+
+
 def test_no_sentences_have_no_surprisal() -> None:
     assert toy_elmo().surprisal([]) == []
     assert list(toy_elmo().surprisal_model().read([], SurprisalSettings())) == []

@@ -51,6 +51,18 @@ def test_tokens_that_are_not_in_nfc_are_noticed_once():
     Elmo("mini-ko").encode([*KOREAN, [unicodedata.normalize("NFC", "\u1112\u119e\u11ab")]])  # has no other spelling
 
 
+@pytest.mark.parametrize(
+    ("token", "shown"), [("the bank", "'the bank'"), ("", "''"), (" a", "' a'"), ("a\n", r"'a\\n'"), ("a\tb", ".*")]
+)
+def test_what_is_not_one_token_is_noticed_once(token: str, shown: str):
+    elmo = Elmo("mini-en")
+    said = f"1 of 3 tokens are empty or contain spaces, such as {shown}; no model has read such tokens: give sent"
+    with pytest.warns(UserWarning, match=said):
+        elmo.encode([["We", token], ["sat"]])
+    elmo.encode([["We", token], ["sat"]])
+    Elmo("mini-en").encode([["We", "10\xa0cm", "a\u2028b", "\u3000"], [], "", " a b "])
+
+
 def test_a_model_that_has_read_decomposed_tokens_may_read_more():
     token = unicodedata.normalize("NFD", "밥을")
     Elmo(random_bilm(seed=7, std=0.4), Vocabulary(["<S>", "</S>", "<UNK>", token])).encode([[token, "밥을"]])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from attacks.limited_child import Call, run_limited
 from attacks.outcome import Outcome
-from elmokit.files.lines import check_inputs, lines_and_first, read_chunks, read_lines
+from elmokit.files.lines import check_inputs, largest_unpacked, lines_and_first, read_chunks, read_lines, whole
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0\ufeff"))
 COMPRESSIONS = pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
@@ -88,9 +88,25 @@ def test_a_carriage_return_belongs_to_the_line_end(path: Path):
     assert list(read_lines(path)) == ["a", "b"]
 
 
-def test_a_byte_order_mark_is_removed_at_the_start_only(path: Path):
-    path.write_bytes("\ufeffa\n\ufeffb\n".encode())
-    assert list(read_lines(path)) == ["a", "\ufeffb"]
+def test_a_byte_order_mark_is_removed_at_the_start_of_a_line_unless_it_may_be_of_a_token(path: Path):
+    path.write_bytes("\ufeffa\n\ufeffb\nc\ufeff\n".encode())
+    assert list(read_lines(path)) == ["a", "b", "c\ufeff"]
+    assert list(read_lines(path, keep_marks=True)) == ["a", "\ufeffb", "c\ufeff"]
+
+
+@COMPRESSIONS
+@pytest.mark.parametrize("content", [b"a\rb\r", b"a\rb", b"\r\r"])
+def test_lines_that_end_as_on_old_macs_are_to_be_converted(path: Path, compress, content: bytes):
+    path.write_bytes(compress(content))
+    with pytest.raises(
+        ValueError, match=r"shard\.txt: its lines end as on old Macs; convert it, for .* tr '\\r' '\\n'"
+    ):
+        list(read_lines(path))
+
+
+def test_a_single_line_may_end_in_a_carriage_return(path: Path):
+    path.write_bytes(b"a\r")
+    assert list(read_lines(path)) == ["a"]
 
 
 @COMPRESSIONS
@@ -115,6 +131,18 @@ def test_a_small_file_with_an_endless_line_is_refused_in_little_memory(path: Pat
     code += "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60_000"  # KiB
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"{path}, line 1: has more than 16.0 MiB; expected text")
+
+
+@COMPRESSIONS
+def test_what_is_read_as_a_whole_is_as_large_as_its_file_can_hold(path: Path, compress):
+    text = ["four", *["x" * 1000] * 2000]
+    path.write_bytes(compress("\n".join(text).encode()))
+    assert largest_unpacked(path, 100) == 100
+    if compress is bytes:
+        assert whole(read_lines(path), path) == text
+        return
+    with pytest.raises(ValueError, match=r"shard\.txt: has more than 1\.\d MiB, which is too much for a"):
+        whole(read_lines(path), path)
 
 
 def test_a_line_of_a_megabyte_is_a_line(path: Path):
@@ -159,9 +187,19 @@ def test_what_is_no_text_is_named_by_file_and_line(path: Path, compress, content
         list(read_lines(path))
 
 
-def test_text_in_another_encoding_is_to_be_converted_from_it(path: Path):
-    path.write_bytes("눈이 왔다 .\n".encode("cp949"))
-    with pytest.raises(ValueError, match="from its encoding, for example with iconv -f CP949 -t UTF-8 for Korean"):
+@pytest.mark.parametrize(
+    ("text", "encoding", "advice"),
+    [
+        ("눈이 왔다 .", "cp949", "CP949 -t UTF-8 for Korean"),
+        ("OK 눈이 왔다 .", "cp949", "CP949 -t UTF-8 for Korean"),
+        ("a café .", "latin-1", "WINDOWS-1252 -t UTF-8 for Western Europe"),
+        ("Ägypten über alles", "latin-1", "WINDOWS-1252 -t UTF-8 for Western Europe"),  # "Äg" is a syllable in CP949
+        ("“Yes”", "cp1252", "WINDOWS-1252 -t UTF-8 for Western Europe"),
+    ],
+)
+def test_text_in_another_encoding_is_to_be_converted_from_it(path: Path, text: str, encoding: str, advice: str):
+    path.write_bytes(text.encode(encoding) + b"\n")
+    with pytest.raises(ValueError, match=f"from its encoding, for example with iconv -f {advice}$"):
         list(read_lines(path))
 
 

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,68 +95,69 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
     assert not Path("/etc/elmokit-test").exists()
 
 
-@pytest.mark.parametrize("name", ["a\x1b[2J" + "x" * 300, "/".join("abcdefghij")])
-def test_names_that_a_disk_does_not_take_are_refused(tmp_path: Path, name: str) -> None:
-    for archive in (zipped(tmp_path / "a.zip", (name, b"1")), tarred(tmp_path / "a.tar.gz", (name, b"1"))):
-        with pytest.raises(FormatError, match="File name too long|is in more than 8 folders") as error:
-            contents(archive)
-        assert "\x1b" not in str(error.value)
+def zip_link() -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo("link")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return info
 
 
-def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "a.zip", ("name", b"1"))
-    path.write_bytes(path.read_bytes().replace(b"name", b"\0ame"))  # a zip's names end at a zero
-    with pytest.raises(FormatError, match=r"a\.zip: cannot be unpacked"):
-        contents(path)
-
-
-def link(kind: bytes) -> tarfile.TarInfo:
+def tar_link(kind: bytes) -> tarfile.TarInfo:
     info = tarfile.TarInfo("link")
     info.type, info.linkname = kind, "/etc/passwd"
     return info
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
-def test_links_and_devices_in_a_tar_are_refused(tmp_path: Path, kind: bytes) -> None:
-    with pytest.raises(FormatError, match="link: is a link or a device"):
-        contents(tarred(tmp_path / "a.tar.gz", link(kind)))
+ZEROS = bytes(30 << 20)
+LONG = "a\x1b[2J" + "x" * 300
+ENCRYPTED = (b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01")  # flags in the list of members
+HOSTILE_ZIPS: dict[str, tuple[list[tuple[Any, bytes]], tuple[bytes, bytes], str]] = {
+    "a long name": ([(LONG, b"1")], (b"", b""), "File name too long"),
+    "deep folders": ([("/".join("abcdefghij"), b"1")], (b"", b""), "is in more than 8 folders"),
+    "no name": ([("name", b"1")], (b"name", b"\0ame"), "cannot be unpacked"),  # a zip's names end at a zero
+    "a link": ([(zip_link(), b"/etc/passwd")], (b"", b""), "link: is a link or a device"),
+    "a file that is a folder": ([("a", b"1"), ("a/b", b"1")], (b"", b""), "cannot be unpacked"),
+    "a folder that is a file": ([("a/b", b"1"), ("a", b"1")], (b"", b""), "cannot be unpacked"),
+    "a bomb": ([("zeros", ZEROS)], (b"", b""), "which no archive of trained weights does"),
+    "a size that is too small": (
+        [("zeros", ZEROS)],
+        (len(ZEROS).to_bytes(4, "little"), (100).to_bytes(4, "little")),
+        "cannot be unpacked",
+    ),
+    "too many files": ([(str(number), b"") for number in range(21)], (b"", b""), "holds more than 20 files"),
+    "encryption": ([("a", NOISE)], ENCRYPTED, "is encrypted"),
+}
+HOSTILE_TARS: dict[str, tuple[list[Any], str]] = {
+    "a long name": ([(LONG, b"1")], "File name too long"),
+    "deep folders": ([("/".join("abcdefghij"), b"1")], "is in more than 8 folders"),
+    "a file that is a folder": ([("a", b"1"), ("a/b", b"1")], "cannot be unpacked"),
+    "a folder that is a file": ([("a/b", b"1"), ("a", b"1")], "cannot be unpacked"),
+    "a bomb": ([("noise", NOISE), ("zeros", ZEROS)], "which no archive of trained weights does"),
+    **{
+        f"a link of type {kind.decode()}": ([tar_link(kind)], "link: is a link or a device")
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)
+    },
+}
 
 
-def test_links_in_a_zip_are_refused(tmp_path: Path) -> None:
-    info = zipfile.ZipInfo("link")
-    info.external_attr = (stat.S_IFLNK | 0o777) << 16
-    with pytest.raises(FormatError, match="link: is a link or a device"):
-        contents(zipped(tmp_path / "a.zip", (info, b"/etc/passwd")))
-
-
-@pytest.mark.parametrize("names", [("a", "a/b"), ("a/b", "a")])
-def test_a_file_that_is_also_a_folder_is_refused(tmp_path: Path, names: tuple[str, str]) -> None:
-    for archive in (
-        zipped(tmp_path / "a.zip", *((name, b"1") for name in names)),
-        tarred(tmp_path / "a.tar.gz", *((name, b"1") for name in names)),
-    ):
-        with pytest.raises(FormatError, match="cannot be unpacked"):
-            contents(archive)
-
-
-def test_bombs_are_refused(tmp_path: Path) -> None:
-    zeros = bytes(30 << 20)
-    reason = "which no archive of trained weights does"
-    for archive in (
-        zipped(tmp_path / "a.zip", ("zeros", zeros)),
-        tarred(tmp_path / "a.tar.gz", ("zeros", zeros)),
-        tarred(tmp_path / "b.tar.gz", ("noise", NOISE), ("zeros", zeros)),
-    ):
-        with pytest.raises(FormatError, match=reason):
-            contents(archive)
-
-
-def test_a_zip_that_says_less_than_it_unpacks_to_is_refused(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "a.zip", ("zeros", bytes(30 << 20)))
-    size = (30 << 20).to_bytes(4, "little")
-    path.write_bytes(path.read_bytes().replace(size, (100).to_bytes(4, "little")))
-    with pytest.raises(FormatError, match="cannot be unpacked"):
+@pytest.mark.parametrize("name", HOSTILE_ZIPS)
+def test_hostile_zips_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 20)
+    members, (old, new), reason = HOSTILE_ZIPS[name]
+    path = zipped(tmp_path / "a.zip", *members)
+    if old:
+        assert old in path.read_bytes()
+        path.write_bytes(path.read_bytes().replace(old, new))
+    with pytest.raises(FormatError, match=reason) as error:
         contents(path)
+    assert "\x1b" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", HOSTILE_TARS)
+def test_hostile_tars_are_refused(tmp_path: Path, name: str) -> None:
+    members, reason = HOSTILE_TARS[name]
+    with pytest.raises(FormatError, match=reason) as error:
+        contents(tarred(tmp_path / "a.tar.gz", *members))
+    assert "\x1b" not in str(error.value)
 
 
 def test_a_header_of_gigabytes_in_a_tar_takes_no_memory(
@@ -170,27 +172,10 @@ def test_a_header_of_gigabytes_in_a_tar_takes_no_memory(
         contents(tmp_path / "a.tar.gz")
 
 
-def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MAX_MEMBERS", 20)
-    contents(zipped(tmp_path / "a.zip", *((f"{number}", b"") for number in range(20))))
-    path = zipped(tmp_path / "b.zip", *((f"{number}", b"") for number in range(21)))
-    with pytest.raises(FormatError, match="holds more than 20 files"):
-        contents(path)
-
-
-def test_encrypted_files_are_refused(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "a.zip", ("a", NOISE))
-    content = bytearray(path.read_bytes())
-    content[content.index(b"PK\x01\x02") + 8] |= 1  # the flag in the list of members
-    path.write_bytes(content)
-    with pytest.raises(FormatError, match="is encrypted"):
-        contents(path)
-
-
 @pytest.mark.parametrize("name", ["nlpl/typical.zip", "allennlp/frozen.model.tar.gz"])
 def test_damaged_archives_are_read_or_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "archive"
-    for content in mutants((FIXTURES / name).read_bytes(), number=60, seed=3):
+    for content in mutants((FIXTURES / name).read_bytes(), number=20, seed=3):
         path.write_bytes(content)
         try:
             read_stored(path)

@@ -11,7 +11,6 @@ import pytest
 from attacks.limited_disk import files_of_at_most
 from elmokit.formats.bilm_tf import write_bilm_tf
 from elmokit.formats.convert import convert
-from elmokit.formats.inspect import inspect
 from elmokit.formats.native import write_native
 from elmokit.formats.recognise import read_stored
 from elmokit.formats.weights import StoredBiLM
@@ -51,24 +50,12 @@ def test_models_that_the_old_tools_refuse_are_said(make_stored: Make, tmp_path: 
     assert convert(tmp_path / "usual", tmp_path / "usual again", to="bilm_tf") == []
 
 
-def test_a_pair_of_files_is_converted(pair: Path, tmp_path: Path, assert_equal: Equal) -> None:
-    convert(pair / "options.json", tmp_path / "native", to="native", weights=pair / "weights.hdf5")
-    assert_equal(read_stored(pair), read_stored(tmp_path / "native"))
-
-
 def test_a_target_that_is_there_stays_as_it_is(folder: Path, pair: Path) -> None:
     before = {path: path.read_bytes() for path in folder.iterdir()}
     for to in ("native", "bilm_tf"):
         with pytest.raises(FileExistsError, match="exists and is not an empty folder"):
             convert(pair, folder, to=to)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
-
-
-def test_a_place_where_nothing_can_be_written_is_refused_before_the_model_is_read(tmp_path: Path) -> None:
-    target = Path("/proc/self/models/native")  # not even the superuser writes there
-    with pytest.raises(OSError) as refusal:
-        convert(tmp_path / "nothing", target, to="native")
-    assert refusal.value.filename == str(target)
 
 
 @pytest.mark.parametrize("most_bytes", [100, 3000, 9000])
@@ -95,15 +82,6 @@ def test_arguments_that_make_no_sense_are_refused(pair: Path, tmp_path: Path) ->
         with pytest.raises(ValueError, match="are about the softmax, which is to be left out"):
             convert(pair, tmp_path / "out", to="native", include_softmax=False, **settings)  # type: ignore[arg-type]
     assert not (tmp_path / "out").exists()
-
-
-def test_a_repository_for_the_hub_has_its_softmax_in_the_chosen_type(folder: Path, tmp_path: Path) -> None:
-    convert(folder, tmp_path / "hub", to="hugging_face", dtype="float16", softmax_dtype="int8")
-    convert(folder, tmp_path / "native", to="native", dtype="float16", softmax_dtype="int8")
-    found = inspect(tmp_path / "hub")
-    assert (found.dtypes, found.softmax_dtypes) == (["float16"], ["int8"])
-    softmaxes = [sorted((tmp_path / name).glob("softmax-*")) for name in ("hub", "native")]
-    assert [path.read_bytes() for path in softmaxes[0]] == [path.read_bytes() for path in softmaxes[1]] != []
 
 
 def test_a_repository_for_the_hub_is_a_native_model_with_a_card(

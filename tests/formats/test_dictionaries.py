@@ -87,7 +87,7 @@ def changed(path: Path, old: str, new: str) -> None:
 
 REFUSALS = {
     "another size": ("cnn_50_100_512_4096_sample.json", '"dim": 13', '"dim": 14', "lstm_dim is 13 in the tensors"),
-    "another encoder": ("cnn_50_100_512_4096_sample.json", '"elmo"', '"lstm"', "encoder.name: is lstm"),
+    "another encoder": ("cnn_50_100_512_4096_sample.json", '"elmo"', '"lstm"', "encoder.name: is 'lstm'"),
     "another activation": ("cnn_50_100_512_4096_sample.json", '"relu"', '"gelu"', "activation is 'gelu'"),
     "a number too high": (
         "word.dic",
@@ -95,7 +95,7 @@ REFUSALS = {
         "<oov>\t53",
         r"word\.dic, line 1: is number 53; the weights have 53 rows",
     ),
-    "no number": ("word.dic", "<oov>\t0", "<oov>\tx", r"word\.dic, line 1: is '<oov>\\\\tx'; expected a symbol"),
+    "no number": ("word.dic", "<oov>\t0", "<oov>\tx", r"word\.dic, line 1: is '<oov>' \.\.\.; expected a symbol"),
     "two tabs": ("char.dic", "b\t1", "b\tb\t1", r"char\.dic, line 2"),
     "no boundary": ("word.dic", "<bos>", "<boss>", "the dictionary of words lacks <bos>"),
     "no padding": ("char.dic", "<pad>", "<pat>", "the dictionary of characters lacks <pad>"),
@@ -117,6 +117,23 @@ def test_missing_files_and_links_are_refused(model: Path, tmp_path: Path) -> Non
         read_stored(model)
     (model / "token_embedder.pkl").unlink()
     with pytest.raises(FormatError, match=r"has no token_embedder\.pkl"):
+        read_stored(model)
+
+
+@pytest.mark.parametrize("name", ["word.dic", "char.dic"])
+@pytest.mark.parametrize("which", ["an earlier version", "cut", "a number left out", "a number twice"])
+def test_a_dictionary_of_another_version_is_refused(model: Path, name: str, which: str) -> None:
+    lines = (model / name).read_text(encoding="utf-8").splitlines()
+    symbols = [line.rpartition("\t")[0] for line in lines]
+    symbols.remove(symbols[9])
+    others = {
+        "an earlier version": [f"{symbol}\t{number}" for number, symbol in enumerate(symbols)],
+        "cut": lines[: len(lines) // 2 + 4],
+        "a number left out": [*lines[:9], *lines[10:]],
+        "a number twice": [*lines[:9], lines[9].replace("9", "8"), *lines[10:]],
+    }
+    (model / name).write_text("\n".join(others[which]) + "\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=rf"{name}: has \d+ of the numbers from 0 to (52|71), which are the rows"):
         read_stored(model)
 
 

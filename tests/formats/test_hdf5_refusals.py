@@ -12,6 +12,8 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ import numpy as np
 import pytest
 
 from elmokit.files import hdf5
+from elmokit.files.hdf5_dataset import describe_dataset
 from elmokit.formats.inspect import inspect
 from elmokit.formats.recognise import read_stored
 from elmokit.system.messages import FormatError
@@ -39,11 +42,6 @@ def _soft_link(file: Any, folder: Path) -> None:
     file["elsewhere"] = file[CONVOLUTION][...]
     del file[CONVOLUTION]
     file[CONVOLUTION] = h5py.SoftLink("/elsewhere")
-
-
-def _soft_link_to_itself(file: Any, folder: Path) -> None:
-    del file[CONVOLUTION]
-    file[CONVOLUTION] = h5py.SoftLink(f"/{CONVOLUTION}")
 
 
 def _external_link(file: Any, folder: Path) -> None:
@@ -115,7 +113,6 @@ def _bomb_in_a_small_chunk(file: Any, folder: Path) -> None:
 
 ATTACKS: dict[str, tuple[Callable[[Any, Path], None], str, str]] = {
     "soft link": (_soft_link, CONVOLUTION, "is a soft link"),
-    "soft link to itself": (_soft_link_to_itself, CONVOLUTION, "is a soft link"),
     "external link": (_external_link, CONVOLUTION, "is an external link"),
     "soft link to the group": (_soft_linked_group, "CNN/W_cnn_0", "CNN is a soft link"),
     "external link to the group": (_external_group, "CNN/W_cnn_0", "CNN is an external link"),
@@ -126,28 +123,7 @@ ATTACKS: dict[str, tuple[Callable[[Any, Path], None], str, str]] = {
         CONVOLUTION,
         "holds strings",
     ),
-    "objects of variable length": (
-        lambda file, _: _replace(file, CONVOLUTION, dtype=h5py.vlen_dtype(np.dtype("f4"))),
-        CONVOLUTION,
-        "variable length",
-    ),
-    "object references": (
-        lambda file, _: _replace(file, CONVOLUTION, dtype=h5py.ref_dtype),
-        CONVOLUTION,
-        "references",
-    ),
-    "compound values": (
-        lambda file, _: _replace(file, CONVOLUTION, dtype=np.dtype([("a", "f4"), ("b", "i4")])),
-        CONVOLUTION,
-        "compound",
-    ),
-    "opaque values": (lambda file, _: _replace(file, CONVOLUTION, dtype="V4"), CONVOLUTION, "opaque"),
     "integers": (lambda file, _: _replace(file, CONVOLUTION, dtype="i4"), CONVOLUTION, "holds integers"),
-    "complex numbers": (
-        lambda file, _: _replace(file, CONVOLUTION, dtype="c8"),
-        CONVOLUTION,
-        "holds (compound|values)",
-    ),
     "floats of an unusual layout": (_unusual_float, CONVOLUTION, "unusual layout"),
     "a null dataset": (
         lambda file, _: _replace(file, CONVOLUTION, shape=None, data=h5py.Empty("f4")),
@@ -158,11 +134,6 @@ ATTACKS: dict[str, tuple[Callable[[Any, Path], None], str, str]] = {
         lambda file, _: _replace(file, f"{CELL}/W_0", shape=(12, 36), data=np.zeros((12, 36), "f4")),
         f"{CELL}/W_0",
         r"has shape \(12, 36\); options.json calls for \(12, 40\)",
-    ),
-    "a scalar": (
-        lambda file, _: _replace(file, f"{CELL}/B", shape=(), data=np.float32(1)),
-        f"{CELL}/B",
-        r"has shape \(\)",
     ),
     "a missing dataset": (
         lambda file, _: file.__delitem__(f"{CELL}/W_P_0"),
@@ -183,7 +154,7 @@ ATTACKS: dict[str, tuple[Callable[[Any, Path], None], str, str]] = {
     "a group under two names": (
         lambda file, _: (file.__delitem__("RNN_1"), file.__setitem__("RNN_1", file["RNN_0"])),
         "RNN_[01]/RNN/MultiRNNCell/Cell0/LSTMCell/W_0",
-        "second link to a group",
+        "second name of a group",
     ),
     "a layer too many": (
         lambda file, _: file.copy(CELL, CELL.replace("Cell1", "Cell2")),
@@ -191,7 +162,6 @@ ATTACKS: dict[str, tuple[Callable[[Any, Path], None], str, str]] = {
         "is not called for by options.json",
     ),
     "NaN": (lambda file, _: file[CONVOLUTION].__setitem__((0, 1, 2, 3), np.nan), CONVOLUTION, "NaN or infinity"),
-    "infinity": (lambda file, _: file[CONVOLUTION].__setitem__((0, 1, 2, 3), -np.inf), CONVOLUTION, "NaN or infinity"),
     "numbers too large for 32 bits": (
         lambda file, _: _replace(file, CONVOLUTION, dtype="f8", data=np.full((1, 2, 4, 5), 1e300)),
         CONVOLUTION,
@@ -232,21 +202,6 @@ def test_refuses(pair: Path, without_allocation: Frugal, attack: str) -> None:
     assert "\n" not in message
     if reason != "NaN or infinity" and "unpack" not in reason:  # `inspect` reads no weights
         assert any(re.search(rf"dataset {dataset}: .*({reason})", text) for text in inspect(pair).refusals)
-
-
-@pytest.mark.parametrize("attack", ["soft link", "external link", "external storage", "virtual dataset"])
-def test_the_attack_would_have_worked(pair: Path, attack: str) -> None:
-    with h5py.File(pair / "weights.hdf5", "r+") as file:
-        ATTACKS[attack][0](file, pair)
-    with h5py.File(pair / "weights.hdf5") as file:
-        assert file[CONVOLUTION][...].shape == (1, 2, 4, 5)
-
-
-def test_a_link_that_no_weight_needs_is_refused_too(pair: Path) -> None:
-    with h5py.File(pair / "weights.hdf5", "r+") as file:
-        file["notes"] = h5py.SoftLink("/char_embed")
-    with pytest.raises(FormatError, match=r"weights\.hdf5: notes: is a soft link"):
-        read_stored(pair)
 
 
 def test_a_dataset_beside_the_weights_is_left_alone_and_said(pair: Path) -> None:
@@ -292,21 +247,21 @@ def test_a_compressed_bomb_is_refused(tmp_path: Path, without_allocation: Frugal
     assert any(re.search(r"CNN_high_0/W_carry: declares 34\.3 MiB but stores .* KiB", refusal) for refusal in refusals)
 
 
-def test_many_datasets_in_the_same_bytes_are_refused(pair: Path) -> None:
-    """Hard links make any number of datasets out of one; together they may not be larger than the file allows."""
-    options = json.loads((pair / "options.json").read_text())
-    options["char_cnn"] |= {"filters": [[1, 100]], "n_highway": 60}
-    (pair / "options.json").write_text(json.dumps(options))
-    with h5py.File(pair / "weights.hdf5", "w") as file:
-        file["CNN_high_0/W_carry"] = np.ones((100, 100), np.float32)
-        for index in range(60):
-            for part in ("carry", "transform"):
-                if (index, part) != (0, "carry"):
-                    file[f"CNN_high_{index}/W_{part}"] = file["CNN_high_0/W_carry"]
-    assert any(
-        re.search(r"declares 4\.6 MiB in a file of", refusal) and "cannot hold" in refusal
-        for refusal in inspect(pair).refusals
+def test_datasets_that_claim_the_same_bytes_are_refused(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several names, or the headers of several datasets, could make any size of a few bytes."""
+    with h5py.File(pair / "weights.hdf5", "r+") as file:
+        del file["CNN_high_0/W_transform"]
+        file["CNN_high_0/W_transform"] = file["CNN_high_0/W_carry"]
+    with pytest.raises(FormatError, match="W_transform: is a second name of a dataset; expected one name"):
+        read_stored(pair)
+    numbers = count()
+    monkeypatch.setattr(hdf5, "object_address", lambda _: next(numbers))  # each with its own header
+    claim = 2000  # bytes, of which the file has not enough for all
+    monkeypatch.setattr(
+        hdf5, "describe_dataset", lambda *given: replace(describe_dataset(*given), num_stored_bytes=claim)
     )
+    with pytest.raises(FormatError, match=r"declares .* KiB in a file of .* KiB, which cannot hold them"):
+        read_stored(pair)
 
 
 def test_a_file_cut_short_is_refused_wherever_it_is_cut(pair: Path) -> None:

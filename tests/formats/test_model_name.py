@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from elmokit.formats.model_name import model_name, with_fingerprint
+from elmokit.formats.model_name import model_name
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,3 @@ def test_the_name_of_a_path_is_that_of_the_folder_that_it_leads_to(tmp_path: Pat
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)
     assert model_name(".") == "inner" and model_name("..") == "bilm"
-
-
-def test_tables_name_a_model_with_the_first_digits_of_its_fingerprint():
-    assert with_fingerprint("mini-en", "c3b1f14d" + 56 * "0") == "mini-en (c3b1f14d)"

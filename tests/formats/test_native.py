@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -12,10 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from elmokit.files.safetensors import read_layout
 from elmokit.formats import native
 from elmokit.formats.inspect import inspect
 from elmokit.formats.native import read_native, write_native
@@ -46,34 +42,21 @@ def test_the_folder_is_what_the_format_says(folder: Path) -> None:
     assert Vocabulary.read(folder / "vocabulary.txt").tokens[:3] == ["<S>", "</S>", "<UNK>"]
 
 
-def test_the_card_is_the_writers(make_stored: Make, tmp_path: Path) -> None:
-    write_native(tmp_path / "model", make_stored(), card="# Mine\n")
-    write_native(tmp_path / "model", make_stored())
-    assert (tmp_path / "model" / "README.md").read_text() == "# Mine\n"
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda c: c.update(version=2), "field version: is 2; this elmokit reads version 1, install a newer elmokit"),
-        (lambda c: c.update(version="1"), "field version: is text; expected a whole number"),
-        (lambda c: c.pop("version"), "field version: is missing"),
         (
             lambda c: c.update(weights="other.bin"),
             "field weights: is not known; expected format, version, bilm, pretraining",
         ),
-        (lambda c: c.update(pretraining=[1]), "field pretraining: is a list; expected an object"),
         (lambda c: c.pop("bilm"), "field bilm: is missing"),
         (lambda c: c["bilm"].update(dropout=0.1), r"field bilm\.dropout: is not known; expected filters, "),
-        (lambda c: c["bilm"].pop("lstm_dim"), r"field bilm\.lstm_dim: is missing"),
         (lambda c: c["bilm"].pop("cell_clip"), r"field bilm\.cell_clip: is missing"),
         (lambda c: c["bilm"].update(cell_clip=0), "cell_clip is 0"),
         (lambda c: c["bilm"].update(lstm_dim=1 << 50), r"field bilm\.lstm_dim: is \d+; expected 1 to 1048576"),
         (lambda c: c["bilm"].update(num_layers=10**9), r"field bilm\.num_layers: is 1000000000; expected 1 to 64"),
-        (lambda c: c["bilm"].update(num_layers=True), r"field bilm\.num_layers: is a boolean"),
-        (lambda c: c["bilm"].update(activation=None), r"field bilm\.activation: is null; expected text"),
         (lambda c: c["bilm"].update(num_characters=300), r"field bilm\.num_characters: is 300; expected 261 to 262"),
-        (lambda c: c["bilm"].update(bidirectional="no"), r"field bilm\.bidirectional: is text"),
     ],
 )
 def test_refuses_a_config(folder: Path, change: Change, message: str) -> None:
@@ -83,19 +66,6 @@ def test_refuses_a_config(folder: Path, change: Change, message: str) -> None:
     with pytest.raises(FormatError, match=rf"config\.json: .*{message}"):
         read_stored(folder)
     assert inspect(folder).refusals
-
-
-def test_sizes_that_the_weights_do_not_have_are_refused_before_anything_is_allocated(
-    folder: Path, without_allocation: Frugal
-) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    config["bilm"] |= {"lstm_dim": 1 << 20, "projection_dim": 1 << 20, "num_layers": 64}
-    (folder / "config.json").write_text(json.dumps(config))
-    with (
-        without_allocation(),
-        pytest.raises(FormatError, match=r"model\.safetensors: .* has shape .*; the config says"),
-    ):
-        read_native(folder)
 
 
 def _write_header(path: Path, header: dict[str, Any] | bytes, data: bytes) -> None:
@@ -113,11 +83,9 @@ def _read_raw(path: Path) -> tuple[dict[str, Any], bytes]:
     ("change", "message"),
     [
         (lambda h: h[EMBEDDING].update(dtype="F64"), f"tensor {EMBEDDING}: is of type F64; expected F32 or F16"),
-        (lambda h: h[EMBEDDING].update(dtype="I64"), f"tensor {EMBEDDING}: is of type I64"),
         (lambda h: h[EMBEDDING].update(shape=[131, 8]), f"{EMBEDDING}: has shape .131, 8.; the config says .262, 4."),
         (lambda h: h[EMBEDDING].update(shape=[1 << 35, 1 << 35]), f"tensor {EMBEDDING}: has 4192 bytes"),
         (lambda h: h[EMBEDDING].update(shape=[-262, -4]), rf"field {EMBEDDING}\.shape: is -262; expected 0 to"),
-        (lambda h: h[EMBEDDING].update(shape=[262.0, 4]), "is a number; expected a whole number"),
         (lambda h: h[EMBEDDING].update(data_offsets=[0]), "has 1 data_offsets; expected 2"),
         (lambda h: h[EMBEDDING].update(data_offsets=[4192, 0]), "has -4192 bytes"),
         (lambda h: h[EMBEDDING].update(data_offsets=[0, 1 << 62]), "expected 0 to"),
@@ -125,7 +93,6 @@ def _read_raw(path: Path) -> tuple[dict[str, Any], bytes]:
         (lambda h: _move(h, "softmax.bias", -4), "starts at byte"),
         (lambda h: h.pop(EMBEDDING), "starts at byte"),
         (lambda h: h.pop("softmax.weight"), "its tensors end at byte .*: it is cut short"),
-        (lambda h: h[EMBEDDING].update(extra=1), rf"field {EMBEDDING}\.extra: is not known"),
         (lambda h: h.update({EMBEDDING: 7}), f"field {EMBEDDING}: is a number; expected an object"),
         (lambda h: _rename(h, EMBEDDING, "other"), f"{EMBEDDING}: is missing; expected shape"),
         (lambda h: h.update(other={"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}), "other: is not a weight"),
@@ -153,16 +120,14 @@ def _rename(header: dict[str, Any], name: str, new: str) -> None:
     ("content", "message"),
     [
         (b"", "cut short"),
-        (b"abc", "cut short"),
         ((1 << 62).to_bytes(8, "little") + b"{", "its header would have 4194304.0 TiB"),
         ((50_000_000).to_bytes(8, "little") + b"{" + b" " * 1000, "cut short"),
         ((2).to_bytes(8, "little") + b"[]", "header: holds a list; expected an object"),
         ((2).to_bytes(8, "little") + b"{}", "is missing; expected shape"),
         ((8).to_bytes(8, "little") + b'{"a":NaN', "header: is not valid JSON"),
         ((19).to_bytes(8, "little") + b'{"a": {}, "a": {}} ', 'the key "a" is repeated'),
-        ((9).to_bytes(8, "little") + b'{"a":"\xff"}', "header: is not UTF-8"),
     ],
-    ids=range(9),
+    ids=range(7),
 )
 def test_refuses_what_is_not_safetensors(folder: Path, content: bytes, message: str) -> None:
     (folder / "model.safetensors").write_bytes(content)
@@ -181,17 +146,6 @@ def test_refuses_a_file_cut_short_wherever_it_is_cut(folder: Path) -> None:
     weights.write_bytes(whole + b"\0")
     with pytest.raises(FormatError, match=r"its tensors end at byte"):
         read_native(folder)
-
-
-@given(st.binary(max_size=300))
-def test_any_bytes_are_a_header_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "any.safetensors"
-    for prefix in (b"", len(content).to_bytes(8, "little"), (len(content) + 1).to_bytes(8, "little") + b"{"):
-        path.write_bytes(prefix + content)
-        try:
-            read_layout(path)
-        except FormatError as error:
-            assert str(error).isprintable()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -242,27 +196,6 @@ def test_refuses_to_write_what_could_not_be_read(make_stored: Make, tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_file_is_said(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(FileNotFoundError, match=r"model\.safetensors: there is no such file"):
-        read_native(folder)
-    assert any("model.safetensors" in refusal for refusal in inspect(folder).refusals)
-
-
-def test_a_pipe_in_place_of_a_file_does_not_keep_us_waiting(folder: Path) -> None:
-    (folder / "model.safetensors").unlink()
-    os.mkfifo(folder / "model.safetensors")
-    with pytest.raises(FileNotFoundError):
-        read_native(folder)
-
-
-def test_a_model_without_its_softmax_says_so(make_stored: Make, folder: Path) -> None:
-    write_native(folder, make_stored(num_tokens=20).without_softmax())
-    assert not read_native(folder).has_softmax
-    with pytest.raises(FormatError, match="has no softmax"):
-        read_native(folder, with_softmax=True)
-
-
 def test_an_incomplete_softmax_is_refused_only_when_it_is_wanted(make_stored: Make, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     write_native(folder, make_stored(num_tokens=2000), max_file_bytes=24_000)
@@ -284,32 +217,11 @@ def test_an_incomplete_softmax_is_refused_only_when_it_is_wanted(make_stored: Ma
         read_native(folder, with_softmax=True)
 
 
-def test_a_softmax_in_two_places_is_refused(make_stored: Make, tmp_path: Path) -> None:
-    stored = make_stored(num_tokens=20)
-    write_native(tmp_path / "one", stored)
-    write_native(tmp_path / "parts", stored, max_file_bytes=24_000)
-    part = "softmax-00001-of-00001.safetensors"
-    (tmp_path / "one" / part).write_bytes((tmp_path / "parts" / part).read_bytes())
-    with pytest.raises(FormatError, match=r"is a part of the softmax, but model\.safetensors also contains a softmax"):
-        read_native(tmp_path / "one", with_softmax=True)
-
-
 def test_softmax_and_vocabulary_must_agree(folder: Path) -> None:
     Vocabulary(["<S>", "</S>", "<UNK>", "a"]).write(folder / "vocabulary.txt")
     with pytest.raises(FormatError, match=r"vocabulary\.txt: has 4 tokens, but the softmax has 20 rows"):
         read_native(folder, with_softmax=True)
     assert any("has 4 tokens, but the softmax has 20 rows" in refusal for refusal in inspect(folder).refusals)
-
-
-def test_a_vocabulary_that_is_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("<S>\n</S>\n<UNK>\nsecret secret\n")
-    (folder / "vocabulary.txt").unlink()
-    (folder / "vocabulary.txt").symlink_to(secret)
-    with pytest.raises(FormatError, match="is a link out of its folder, and is not followed"):
-        read_native(folder)
-    inspection = str(inspect(folder))
-    assert "is a link out of its folder" in inspection and "secret secret" not in inspection
 
 
 def test_a_config_that_is_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
@@ -344,13 +256,6 @@ def test_links_within_the_folder_and_into_the_cache_of_hugging_face_are_followed
         (folder / file).resolve().rename(blobs / f"hash-of-{file}")
         (snapshot / file).symlink_to(blobs / f"hash-of-{file}")
     assert read_native(snapshot).vocabulary is not None
-
-
-def test_a_bad_vocabulary_names_file_and_line(folder: Path) -> None:
-    (folder / "vocabulary.txt").write_bytes(b"<S>\n</S>\n<UNK>\na\na\n")
-    with pytest.raises(ValueError, match=r"vocabulary\.txt, line 5"):
-        read_native(folder)
-    assert any("vocabulary.txt, line 5" in refusal for refusal in inspect(folder).refusals)
 
 
 def test_a_failure_leaves_nothing_behind(

@@ -36,10 +36,6 @@ def test_each_number_is_off_by_half_a_step_at_most(quantised: Path, make_stored:
     assert np.array_equal(read.tensors[SOFTMAX_BIAS], stored.tensors[SOFTMAX_BIAS])
 
 
-def test_all_other_weights_keep_their_bits(quantised: Path, make_stored: Make, assert_equal: Equal) -> None:
-    assert_equal(make_stored().without_softmax(), read_native(quantised))
-
-
 def test_rows_of_zeros_stay_zeros(make_stored: Make, tmp_path: Path) -> None:
     stored = make_stored(num_tokens=20)
     stored.tensors[SOFTMAX_WEIGHT][3] = 0.0

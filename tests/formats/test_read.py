@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 import torch
 
 from elmokit.formats.native import write_native
@@ -16,7 +15,6 @@ from elmokit.formats.weights import StoredBiLM
 from elmokit.layers.sampled_softmax import Softmax
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from elmokit.system.messages import FormatError
 
 Make = Callable[..., StoredBiLM]
 Equal = Callable[[StoredBiLM, StoredBiLM], None]
@@ -57,32 +55,8 @@ def test_the_state_of_a_fresh_model_can_be_written(tmp_path: Path) -> None:
         assert again.config == each
 
 
-def test_nothing_is_initialised(make_stored: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    random_state = torch.get_rng_state()
-    bilm, softmax, _ = from_stored(make_stored(num_tokens=20))
-    assert torch.equal(torch.get_rng_state(), random_state)
-    assert softmax is not None
-    for module in (bilm, softmax):
-        assert not any(tensor.is_meta for tensor in [*module.parameters(), *module.buffers()])
-
-
-def test_a_softmax_that_is_not_there_is_an_error(pair: Path, tmp_path: Path, make_stored: Make) -> None:
-    with pytest.raises(FormatError, match="has no softmax"):
-        read_bilm(pair, with_softmax=True)
-    write_native(tmp_path / "model", make_stored())
-    with pytest.raises(FormatError, match="has no softmax"):
-        read_bilm(tmp_path / "model", with_softmax=True)
-
-
 def test_weights_in_another_type_are_written_as_float32(make_stored: Make, assert_equal: Equal) -> None:
     bilm, _, _ = from_stored(make_stored())
     expected = to_stored(bilm.to(torch.bfloat16))
     assert all(array.dtype == "float32" for array in expected.tensors.values())
     assert_equal(expected, to_stored(bilm.double()))
-
-
-@pytest.mark.parametrize("name", ["bilm_tf", "allennlp"])
-def test_the_published_fixtures_open(published: Callable[[str], Path], name: str) -> None:
-    bilm, softmax, _ = read_bilm(published(name))
-    assert softmax is None
-    assert sum(parameter.numel() for parameter in bilm.parameters()) == bilm.config.num_parameters + 4

@@ -7,6 +7,7 @@ import io
 import lzma
 import os
 import pickle
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -16,7 +17,6 @@ import numpy as np
 import pytest
 import torch
 
-from elmokit.formats import model_files
 from elmokit.formats.bilm_tf import BILM_TF, find_pair
 from elmokit.formats.file_kinds import ADVICE, FileKind, kind_of
 from elmokit.formats.inspect import inspect
@@ -83,16 +83,6 @@ def test_a_folder_whose_only_file_of_pytorch_is_damaged_says_what_is_wrong_with_
         read_stored(tmp_path)
 
 
-def test_options_that_are_a_link_out_of_their_folder_must_be_named(pair: Path, tmp_path: Path) -> None:
-    options = next(path for path in pair.iterdir() if path.suffix == ".json")
-    options.rename(tmp_path / "elsewhere.json")
-    options.symlink_to(tmp_path / "elsewhere.json")
-    with pytest.raises(FormatError, match="is a link out of its folder, and is not followed"):
-        read_stored(pair)
-    weights = next(path for path in pair.iterdir() if path.suffix == ".hdf5")
-    assert read_stored(options, weights).tensors and read_stored(options).tensors
-
-
 def test_weights_are_told_from_other_hdf5_files(pair: Path) -> None:
     with h5py.File(pair / "a_cache.hdf5", "w") as file:
         file["0"] = np.zeros((3, 4, 12), np.float32)
@@ -125,7 +115,7 @@ def test_a_half_of_a_pair_says_what_is_missing(pair: Path, tmp_path: Path) -> No
 def _tar(mode: str) -> bytes:
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode=mode) as archive:
-        archive.addfile(tarfile.TarInfo("weights.th"), io.BytesIO())
+        archive.addfile(tarfile.TarInfo("vocabulary"), io.BytesIO())
     return target.getvalue()
 
 
@@ -170,7 +160,10 @@ OTHER_FILES: dict[str, tuple[bytes, FileKind, str]] = {
     "broken JSON": (b'{"a": ', FileKind.BROKEN_JSON, "is not valid JSON"),
     "text": ("밥을 먹다.\n".encode() * 200, FileKind.TEXT, "expected a model"),
     "noise": (b"\xff\x00\xfe\x01" * 300, FileKind.BINARY, "expected a model"),
-    "nothing": (b"", FileKind.EMPTY, "expected a model"),
+    "nothing": (b"", FileKind.EMPTY, "download it again"),
+    "web page": (b"\n<!DOCTYPE html>\n<html>", FileKind.MARKUP, "download it again"),
+    "page of S3": (b"<Error><Code>AccessDenied</Code></Error>", FileKind.MARKUP, "download it again"),
+    "pointer": (b"version https://git-lfs.github.com/spec/v1\noid", FileKind.GIT_LFS_POINTER, "run `git lfs pull`"),
 }
 
 
@@ -202,6 +195,29 @@ def test_a_file_of_the_wrong_kind_in_a_pair_is_named(pair: Path, tmp_path: Path)
         recognise(pair, pair / "weights.hdf5")
     with pytest.raises(FormatError, match=r"is a folder; expected the HDF5 file .*; give the folder alone"):
         recognise(pair / "options.json", pair)
+
+
+@pytest.mark.parametrize("content", [OTHER_FILES[name][0] for name in ("nothing", "web page", "pointer")])
+def test_what_a_failed_download_left_is_named(pair: Path, folder: Path, content: bytes) -> None:
+    for path in (pair / "options.json", pair / "weights.hdf5", folder / "config.json", folder / "model.safetensors"):
+        kept = path.read_bytes()
+        path.write_bytes(content)
+        for given in (path, path.parent):
+            with pytest.raises(FormatError, match=f"{path.name}: is an? .*; expected a model file: (download|run)"):
+                read_stored(given)
+        path.write_bytes(kept)
+        assert read_stored(path).tensors
+
+
+def test_of_two_released_pairs_the_one_with_the_given_name_is_read(pair: Path) -> None:
+    for name in ("small", "5.5B"):
+        for file, ending in (("options", "json"), ("weights", "hdf5")):
+            shutil.copy(pair / f"{file}.{ending}", pair / f"elmo_{name}_{file}.{ending}")
+    for given in ("elmo_5.5B_options.json", "elmo_5.5B_weights.hdf5"):
+        found = find_pair(ModelFiles(pair / given))
+        assert (found.options.name, found.weights.name) == ("elmo_5.5B_options.json", "elmo_5.5B_weights.hdf5")
+    with pytest.raises(FormatError, match="holds several options"):
+        find_pair(ModelFiles(pair))
 
 
 def test_an_elmoformanylangs_folder_is_explained(tmp_path: Path) -> None:
@@ -250,12 +266,17 @@ def test_models_have_the_names_that_elmo_knows(
 
 
 def test_what_is_not_there_is_said(tmp_path: Path, pair: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no model '.*nowhere': it is neither a path that exists nor a bundled"):
+    with pytest.raises(FileNotFoundError, match="no model '.*nowhere': it is neither a path that exists nor the name"):
         recognise(tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="nowhere: there is no such file or folder"):
         recognise(pair / "options.json", tmp_path / "nowhere")
     with pytest.raises(FileNotFoundError, match="no model 'mini_en': .*; did you mean mini-en"):
         inspect("mini_en")
+    for url in ("https://x.org/options.json", Path("https://x.org/options.json")):
+        with pytest.raises(FileNotFoundError, match="is a URL, which elmokit does not download; .*hf://user/model"):
+            recognise(url)
+        with pytest.raises(FileNotFoundError, match="is a URL, which elmokit does not download"):
+            recognise(pair / "options.json", url)
     (tmp_path / "empty").mkdir()
     with pytest.raises(FormatError, match="is a folder without files; expected a model"):
         recognise(tmp_path / "empty")
@@ -267,12 +288,6 @@ def test_pipes_and_dangling_links_do_not_keep_us_waiting(tmp_path: Path) -> None
     for path in (tmp_path / "pipe", tmp_path / "link", tmp_path):
         with pytest.raises(FormatError, match="a device, pipe or dangling link"):
             recognise(path)
-
-
-def test_a_folder_of_thousands_of_files_is_not_searched(pair: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_files, "MAX_FILES", 2)
-    with pytest.raises(FormatError, match="holds 3 files; no model has so many"):
-        recognise(pair)
 
 
 def test_safetensors_without_our_config_are_explained(folder: Path) -> None:

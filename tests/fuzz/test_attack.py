@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 import attack
 from attack import main
+from attacks import mutations
 from attacks.limited_child import Call, Ending, Limits, RefusedError, WrongError, run_limited
 from attacks.outcome import Attempt, Outcome, Part, Result, read_results, write_results
 from attacks.writing_verbs import verbs_not_attacked
@@ -110,6 +112,16 @@ def test_every_ending_of_a_call_is_told_apart_and_the_calls_after_it_run():
     ]
     assert endings[5] == Ending(Outcome.CRASH, "SIGABRT")
     assert 45 << 20 <= endings[8].memory < 60 << 20 and endings[0].memory < 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("inside", "name"),
+    [(mutations._torch, "many_langs/word_only/encoder.pkl"), (mutations._hdf5, "checkpoints/char.dumped.hdf5")],
+)
+def test_files_whose_tensors_share_their_numbers_are_made(inside: mutations.Way, name: str):
+    content = (Path(__file__).parents[1] / "fixtures" / "formats" / name).read_bytes()
+    assert mutations._INSIDE_OF[mutations._kind(content)] is inside
+    assert len({inside(content, random.Random(seed)) for seed in range(5)} - {content}) > 1
 
 
 def result(part: str, seed: int, **counts: int) -> Result:

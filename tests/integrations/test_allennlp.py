@@ -157,6 +157,11 @@ def test_a_token_embedder_can_forget_its_state():
     assert not torch.equal(first, second)
     embedder.reset_states()
     assert torch.equal(embedder(ids), first)
+    theirs = embedder._elmo._elmo_lstm._elmo_lstm  # by the path of their own scripts
+    theirs.reset_states()
+    assert torch.equal(embedder(ids), first)
+    theirs.stateful = False
+    assert torch.equal(embedder(ids), first) and torch.equal(embedder(ids), first)
 
 
 def test_character_ids_are_those_of_bilm_tf_and_zero_at_padding():
@@ -386,6 +391,10 @@ def test_what_cannot_work_is_refused_with_what_to_do():
         ElmoTokenEmbedder()
     with pytest.raises(ValueError, match="a module and files were given"):
         Elmo("mini-en", None, 1, module=random_bilm())
+    with pytest.raises(ValueError, match="module is of type Linear; expected a BiLM, such as elmokit"):
+        Elmo(None, None, 1, module=nn.Linear(2, 2))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="got the string 'the cat'; expected a list of sentences"):
+        batch_to_ids("the cat")
     with pytest.raises(ValueError, match=r"scalar_mix_parameters are \[1.0\]; the model has 3 layers"):
         Elmo("mini-en", None, 1, scalar_mix_parameters=[1.0])
     with pytest.raises(ValueError, match="looks its words up in dictionaries"):

@@ -79,6 +79,8 @@ def test_a_string_in_place_of_tokens_is_refused(stateful: bool):
         embedder.embed_sentence("I ate")
     with pytest.raises(ValueError, match="sentence 1 is the string 'an apple'; expected a list of tokens"):
         embedder.embed_batch([["I", "ate"], "an apple"])
+    with pytest.raises(ValueError, match="got the string 'I ate'; expected a list of sentences"):
+        embedder.embed_batch("I ate")
 
 
 @pytest.mark.parametrize("output_format", ["all", "top", "average"])

@@ -68,7 +68,7 @@ def test_the_command_is_the_function(glove: Path, text: Path, tmp_path: Path, ca
     out = tmp_path / "out.npy"
     text.write_text("The cat.\n")
     assert main(["embed", str(text), "-o", str(out), "--with", f"static:{glove}", "--tokenize"]) == 0
-    assert "1 lines, 3 tokens" in capsys.readouterr().out
+    assert "1 line, 3 tokens" in capsys.readouterr().out
     np.testing.assert_array_equal(load_vectors(out)[0], [[[1, 2], [3, 4], [0, 1]]])
 
 

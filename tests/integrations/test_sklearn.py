@@ -76,6 +76,7 @@ def test_it_passes_the_checks_that_need_no_table(check: str):
 def test_its_tags_are_those_of_a_text_vectorizer():
     ours, theirs = ElmoVectorizer().__sklearn_tags__(), TfidfVectorizer().__sklearn_tags__()
     assert (ours.input_tags, ours.target_tags) == (theirs.input_tags, theirs.target_tags)
+    assert ours.transformer_tags.preserves_dtype == []  # float32, whatever comes in
 
 
 @pytest.mark.parametrize(("layers", "pooling"), [("top", "mean"), ("average", "max"), (0, "mean")])
@@ -148,6 +149,13 @@ def test_what_is_no_collection_of_texts_is_refused(fitted: Any):
         ElmoVectorizer(layers="all").fit(TEXTS)
     with pytest.raises(ValueError, match="pooling 'sum'; expected"):
         ElmoVectorizer(pooling="sum").fit(TEXTS)  # type: ignore[arg-type]
+    for settings, said in (
+        ({"layers": "botom"}, "layers is 'botom'; expected 'average', "),
+        ({"layers": 9}, r"layers is 9; this model has layers 0 .* to 2 \(top\)"),
+        ({"batch_size": 0}, "batch_size is 0; expected a whole number"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            ElmoVectorizer(fitted.elmo_, **settings).fit(TEXTS)
 
 
 def test_one_column_of_a_table_is_read_and_a_table_of_one_column_is_refused(folder: Path):
@@ -165,5 +173,5 @@ def test_one_column_of_a_table_is_read_and_a_table_of_one_column_is_refused(fold
 def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     monkeypatch.delitem(sys.modules, "elmokit.integrations.sklearn")
-    with pytest.raises(ValueError, match=r"ElmoVectorizer needs scikit-learn: pip install 'elmokit\[sklearn\]'"):
+    with pytest.raises(ValueError, match=r"ElmoVectorizer needs scikit-learn.*pip install 'elmokit\[sklearn\]'"):
         importlib.import_module("elmokit.integrations.sklearn")

@@ -48,6 +48,18 @@ def test_details_are_left_out_unless_they_are_asked_for_and_change_no_loss() -> 
     assert torch.equal(plain.losses, detailed.losses)
 
 
+@pytest.mark.parametrize("scale", [1e0, 1e1, 1e3, 1e6])
+def test_no_loss_and_no_entropy_is_below_zero(scale: float) -> None:
+    torch.manual_seed(0)
+    softmax, hidden = Softmax(num_tokens=50, dim=64), torch.randn(300, 64)
+    torch.nn.init.normal_(softmax.weight, std=scale)
+    contexts, likeliest = torch.arange(300), softmax(hidden).argmax(dim=1)
+    found = full_softmax_predictions(hidden, softmax, contexts=contexts, targets=likeliest, details=ALL)
+    assert found.entropies is not None
+    for values in (found.losses, found.entropies):
+        assert not values.signbit().any(), values.min()
+
+
 def test_equal_probabilities_share_a_rank() -> None:
     softmax = Softmax(num_tokens=4, dim=2)
     torch.nn.init.zeros_(softmax.weight)

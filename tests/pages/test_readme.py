@@ -11,10 +11,11 @@ import torch
 
 from elmokit.formats.names import DEFAULT_MODEL, bundled_models
 from elmokit.formats.native import write_native
+from elmokit.formats.published import find_published
 from elmokit.formats.read import to_stored
 from elmokit.model.bilm import BiLM
 from elmokit.model.config import BiLMConfig
-from page_code import blocks, commands
+from page_code import blocks, commands, promised
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -34,11 +35,14 @@ def default_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("default_model")
 def test_the_python_runs_and_prints_what_its_comments_say(capsys: pytest.CaptureFixture[str]):
-    (code,) = blocks(README)
+    code, of_published = blocks(README)
     exec(code, {})
-    shown = capsys.readouterr().out
-    assert shown.splitlines()[0] == "(9, 256) (6, 256)"
-    assert shown.splitlines()[0] in code
+    near, far, shape = capsys.readouterr().out.splitlines()
+    assert [f"{float(number):.2f}" for number in (near, far)] + [shape] == [
+        said.partition(":")[0] for said in promised(code)
+    ]
+    for name in re.findall(r'"(\S+?)"', of_published):
+        assert find_published(name) is not None, name
 
 
 def test_other_commands_are_those_that_set_things_up():

@@ -40,10 +40,31 @@ PAGES = load("pages")
         ("tasks.md", "[a](../examples)", "a"),
         ("tasks.md", "[a](https://example.org/x.md)", "[a](https://example.org/x.md)"),
         ("tasks.md", "vectors[0](nothing)", "vectors[0](nothing)"),
+        ("index.md", "[![a](docs/demo.svg)](docs/explorer.md)", "[![a](demo.svg)](explorer.md)"),
+        ("index.md", "[![a](docs/demo.svg) b](https://example.org)", "[![a](demo.svg) b](https://example.org)"),
+        ("index.md", "[![a](docs/demo.svg)](src)", "![a](demo.svg)"),
     ],
 )
 def test_links_lead_to_pages_of_the_site(page: str, link: str, expected: str):
     assert PAGES.with_links(f"see {link}.", page, repo_url=None) == f"see {expected}."
+
+
+def test_every_picture_of_a_page_is_on_the_site():
+    docs = ROOT / "docs"
+    pages = {path.relative_to(docs).as_posix(): path for path in docs.rglob("*.md")}
+    pages |= {page: ROOT / name for name, page in PAGES.ROOT_PAGES.items()}
+    found = [
+        docs / Path(page).parent / picture
+        for page, path in pages.items()
+        for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", PAGES.with_links(path.read_text(), page, repo_url=None))
+    ]
+    assert docs / "explorer-mini-en-contexts.png" in found
+    assert [path for path in found if not path.is_file()] == []
+
+
+def test_the_site_is_built_strictly():
+    recipe = re.findall(r"^\t.*mkdocs build.*$", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+    assert len(recipe) == 1 and "--strict" in recipe[0] and "--quiet" not in recipe[0]  # which hides all warnings
 
 
 def test_other_links_lead_to_the_repository_if_there_is_one():
@@ -53,6 +74,7 @@ def test_other_links_lead_to_the_repository_if_there_is_one():
 
 def test_the_reference_has_every_public_name():
     shown = PAGES.reference()
+    assert shown.index("## elmokit.") == shown.index("## elmokit.Elmo\n")
     assert all(f"## elmokit.{name}\n" in shown for name in elmokit._HOMES)
     assert "\n::: elmokit.elmo.elmo.Elmo\n" in shown
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from elmokit.cli.main import main
 from elmokit.formats.convert import convert
 from elmokit.formats.read import read_bilm
-from elmokit.layers.sampled_softmax import Softmax
 from elmokit.pretraining.config import with_settings
-from elmokit.pretraining.finetune import adapted_softmax, finetune
-from elmokit.pretraining.recipes import recipe, tiny
+from elmokit.pretraining.finetune import finetune
+from elmokit.pretraining.recipes import recipe
 from elmokit.pretraining.train import Run, pretrain, resume_pretraining
 from elmokit.scoring.perplexity import perplexity
 from elmokit.text.vocabulary import Vocabulary
@@ -63,18 +62,79 @@ def test_starts_with_the_weights_of_the_model(model: Path, shards: tuple[Path, P
     assert perplexity(str(run), list(shards)).mean == pytest.approx(perplexity(str(model), list(shards)).mean, rel=1e-6)
 
 
-def test_stops_when_patience_ends_and_keeps_the_best(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:
-    settings = [*FAST, "softmax=full", "num_steps=400", "evaluate_every=5", "patience=2", "learning_rate=0.01"]
-    run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, held_out=[shards[0]])
+def evaluated(run: Path) -> dict[int, float]:
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    evaluated = [(line["step"], line["heldout"]["mean"]) for line in lines if "heldout" in line]
-    best_step, best = min(evaluated, key=lambda pair: pair[1])
-    assert [step for step, _ in evaluated] == list(range(5, best_step + 11, 5))
-    assert perplexity(str(run / "best"), [shards[0]]).mean == pytest.approx(best, rel=1e-6)
-    assert perplexity(str(run), [shards[0]]).mean > best
+    return {line["step"]: line["heldout"]["mean"] for line in lines if "heldout" in line}
+
+
+@pytest.mark.parametrize("held_out", [0, 1])
+@pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
+def test_stops_when_patience_ends_and_keeps_the_best_also_that_of_the_start(
+    model: Path, shards: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], held_out: int
+) -> None:
+    settings = [*FAST, "softmax=full", "num_steps=30", "evaluate_every=5", "patience=2", "learning_rate=0.01"]
+    text = [shards[held_out]]
+    run = finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, held_out=text)
+    summary = capsys.readouterr().err.splitlines()[-1]
+    measured = evaluated(run)
+    best_step, best = min(measured.items(), key=lambda pair: pair[1])
+    assert (best_step == 0) == (held_out == 0)  # the general text, which the model knew, is forgotten
+    assert measured[0] == pytest.approx(perplexity(str(model), text).mean, rel=1e-6)
+    assert perplexity(str(run / "best"), text).mean == pytest.approx(best, rel=1e-6)
+    if best_step == 0:
+        assert list(measured) == [0, 5, 10]
+        last = f"; the last weights have {measured[10]:.1f}: {run}"
+        assert (
+            summary
+            == f"held-out perplexity {best:.1f} at the start and never lower: {run}/best has those weights{last}"
+        )
+    else:
+        assert summary.startswith(f"held-out perplexity {measured[0]:.1f} -> {best:.1f} (step {best_step}): {run}/best")
     size = (run / "metrics.jsonl").stat().st_size
     resume_pretraining(run)  # it has ended, and a resumed run knows
     assert (run / "metrics.jsonl").stat().st_size == size
+
+
+def test_a_run_killed_before_its_first_step_is_measured_at_its_start_once(
+    model: Path, shards: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(self: Run, source: object) -> None:
+        raise KeyboardInterrupt
+
+    settings = [*FAST, "softmax=full", "num_steps=3"]
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Run, "_advance", killed)
+        finetune(str(model), [shards[1]], run_dir=tmp_path / "run", settings=settings, held_out=[shards[0]])
+    resume_pretraining(tmp_path / "run")
+    assert (tmp_path / "run" / "metrics.jsonl").read_text().count('"heldout"') == 2
+    assert list(evaluated(tmp_path / "run")) == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("num_lines", "given", "every"), [(2, [], 20), (120, [], 27), (2, ["evaluate_every=50"], 50), (999, [], 200)]
+)
+def test_held_out_text_is_measured_at_least_once_per_pass(
+    model: Path,
+    shards: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    num_lines: int,
+    given: list[str],
+    every: int,
+) -> None:
+    monkeypatch.setattr(Run, "train", lambda self, on_step: None)
+    (tmp_path / "domain.txt").write_text("the judge put the case in the court\n" * num_lines)  # 9 predictions each
+    settings = ["batch_size=4", "bptt_steps=10", "softmax=full", *given]
+    run = finetune(
+        str(model), [tmp_path / "domain.txt"], run_dir=tmp_path / "run", settings=settings, held_out=[shards[0]]
+    )
+    assert json.loads((run / "config.json").read_text())["pretraining"]["evaluate_every"] == every
+
+
+def test_the_verb_that_resumes_a_fine_tuned_run_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["finetune", "--resume", "run"])
+    assert "resumed as any other: elmokit pretrain --resume DIR" in capsys.readouterr().err
 
 
 def test_a_start_that_was_cut_short_can_be_made_again(
@@ -151,17 +211,6 @@ def test_a_new_vocabulary_keeps_the_encoder_and_the_rows_it_knows(
         torch.testing.assert_close(new_softmax.weight[row], softmax.weight[old_row])
         torch.testing.assert_close(new_softmax.bias[row], softmax.bias[old_row])
     assert not torch.equal(new_softmax.weight[5], softmax.weight[vocabulary.unknown_id])
-
-
-def test_rows_of_unknown_tokens_are_drawn_from_the_seed() -> None:
-    old = Softmax(num_tokens=4, dim=32)
-    known = Vocabulary(["<S>", "</S>", "<UNK>", "sea"])
-    new = Vocabulary(["<S>", "</S>", "<UNK>", "land", "sea"])
-    first, again, other = (
-        adapted_softmax(old, known, new, replace(tiny(), seed=seed)).weight.detach() for seed in (1, 1, 2)
-    )
-    assert torch.equal(first, again)
-    assert torch.equal(first[4], old.weight[3]) and not torch.equal(first[3], other[3])
 
 
 def test_a_model_without_softmax_asks_for_a_vocabulary(model: Path, shards: tuple[Path, Path], tmp_path: Path) -> None:

@@ -142,14 +142,6 @@ def test_threads_that_have_nothing_to_do_with_training_keep_their_number(config:
     assert (seen, torch.get_num_threads()) == ([2], 2)
 
 
-def test_each_step_direction_and_seed_has_a_seed_of_its_own(config: PretrainingConfig) -> None:
-    makers = [
-        LossAndGradients(*made(config), replace(config, seed=seed), device=torch.device("cpu")) for seed in range(3)
-    ]
-    seeds = {maker.seed_for(step, direction) for maker in makers for step in range(50) for direction in (0, 1)}
-    assert len(seeds) == 300
-
-
 def test_dropout_follows_from_the_step_alone(config: PretrainingConfig) -> None:
     config = replace(config, dropout_rate=0.5)
     bilm, softmax = made(config)
@@ -176,18 +168,6 @@ def test_the_state_is_carried_unless_it_is_reset(config: PretrainingConfig) -> N
         assert (second.losses == first.losses) is reset_state
 
 
-def test_gradients_of_a_step_do_not_pile_up_on_those_of_the_step_before(config: PretrainingConfig) -> None:
-    bilm, softmax = made(config)
-    maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
-    maker.dtype = torch.float64
-    rounds: list[list[torch.Tensor]] = []
-    for _ in range(2):
-        maker.backward(random_batch(), None, step=1)
-        rounds.append([parameter.grad.clone() for parameter in (*bilm.parameters(), *softmax.parameters())])  # type: ignore[union-attr]
-    for first, second in zip(*rounds, strict=True):
-        assert torch.equal(first, second)
-
-
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw"])
 def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(config: PretrainingConfig, optimizer: str) -> None:
     # Fused optimisers read a gradient's memory as it lies, also that of a slice: a step must not depend on its strides.
@@ -205,12 +185,3 @@ def test_the_fused_optimiser_makes_the_step_that_the_plain_one_makes(config: Pre
         weights.append([parameter.detach() for parameter in parameters])
     for one, other in zip(*weights, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
-
-
-def test_every_gradient_lies_in_memory_as_its_weight_does(config: PretrainingConfig) -> None:
-    bilm, softmax = made(config)
-    maker = LossAndGradients(bilm, softmax, config, device=torch.device("cpu"))
-    maker.dtype = torch.float64
-    maker.backward(random_batch(), None, step=1)
-    for parameter in (*bilm.parameters(), *softmax.parameters()):
-        assert parameter.grad is not None and parameter.grad.stride() == parameter.stride()

@@ -47,13 +47,6 @@ def test_the_first_line_after_resuming_knows_the_speed_of_the_steps_since(
     }
 
 
-def test_an_evaluation_is_a_line_of_its_own(tmp_path: Path) -> None:
-    with RunLog(tmp_path, CONFIG, step=9) as log:
-        log.log_perplexity(RESUMED, MEASURED)
-    (line,) = map(json.loads, (tmp_path / "metrics.jsonl").read_text().splitlines())
-    assert line["heldout"] == {"forward": 4.0, "backward": None, "mean": 4.0}
-
-
 def test_only_the_first_process_speaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with RunLog(tmp_path, replace(CONFIG, tensorboard=True), step=9, silent=True) as log:
         log.show_step(after_a_step())

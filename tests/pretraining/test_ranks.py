@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -132,28 +131,8 @@ def test_streams_are_shared_out_evenly_or_not_at_all() -> None:
         Ranks(cpu, 0, 3).share(10)
 
 
-def test_one_process_alone_needs_no_group() -> None:
-    alone = Ranks(torch.device("cpu"))
-    tensor = torch.ones(2)
-    alone.average([tensor])
-    alone.wait()
-    assert torch.equal(tensor, torch.ones(2)) and alone.mean([1.0, 2.0]) == (1.0, 2.0)
-    assert alone.any(True) and not alone.any(False) and alone.broadcast_from_first("x") == "x"
-
-
 def test_several_processes_do_not_share_apples_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ValueError, match="2 processes cannot share Apple's GPU; give device='cpu'"):  # noqa: SIM117
         with join_ranks(torch.device("mps")):
             pytest.fail("there is no such group")
-
-
-def test_processes_wait_for_the_first_longer_than_nccl_would(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: dict[str, object] = {}
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setattr(dist, "init_process_group", lambda backend, **given: seen.update(given, backend=backend))
-    monkeypatch.setattr(dist, "get_rank", lambda: 1)
-    monkeypatch.setattr(dist, "destroy_process_group", lambda: None)
-    with join_ranks(torch.device("cpu")) as ranks:
-        assert (ranks.rank, ranks.world_size) == (1, 2)
-    assert seen == {"backend": "gloo", "timeout": timedelta(days=1)}

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import lzma
 import math
 import os
 import re
+import shutil
 import signal
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 import torch
 
 from attacks.limited_disk import files_of_at_most
+from elmokit.cli.main import main
 from elmokit.corpus.batches import packed_batches
 from elmokit.files.json_fields import Fields
-from elmokit.pretraining import checkpoints, run_folder
+from elmokit.pretraining import checkpoints, logging, run_folder
 from elmokit.pretraining import train as train_file
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.gradients import resolved
@@ -59,6 +62,31 @@ def settings(*changes: str) -> PretrainingConfig:
     return with_settings(recipe("tiny"), [*fast, *changes])
 
 
+Start = Callable[..., Path]
+
+
+@pytest.fixture
+def start(shard: Path, vocabulary: Path, tmp_path: Path) -> Start:
+    """Trains on the four sentences: `start(name, *changes, **given)`."""
+
+    def begin(name: str, *changes: str, **given: Any) -> Path:
+        return pretrain(
+            [shard], vocabulary_path=vocabulary, run_dir=tmp_path / name, config=settings(*changes), **given
+        )
+
+    return begin
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run that `start` makes without changes."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "shard.txt").write_text(SENTENCES)
+    Vocabulary(["<S>", "</S>", "<UNK>", *dict.fromkeys(SENTENCES.split())]).write(folder / "vocab.txt")
+    files = {"vocabulary_path": folder / "vocab.txt", "run_dir": folder / "run"}
+    return pretrain([folder / "shard.txt"], config=settings(), **files)
+
+
 def interrupt_at(step: int) -> Callable[[Run], None]:
     """What Ctrl+C does after a step."""
 
@@ -83,17 +111,20 @@ def test_learns_four_sentences_by_heart(shard: Path, vocabulary: Path, tmp_path:
     assert best * 0.99 < learnt.backward.perplexity < 1.25
 
 
-@pytest.mark.parametrize("kind", ["sampled", "full"])
-@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw", "muon", "muon muon_for=all"])
-def test_a_resumed_run_gives_the_same_bits(
-    shard: Path, vocabulary: Path, tmp_path: Path, optimizer: str, kind: str
-) -> None:
-    config = settings(*f"optimizer={optimizer}".split(), f"softmax={kind}", "num_negatives=6", "dropout_rate=0.1")
-    whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
-
+@pytest.mark.parametrize(
+    ("optimizer", "kind"),
+    [
+        *(("adagrad", "sampled"), ("adam", "full"), ("adamw", "sampled")),
+        *(("muon", "full"), ("muon muon_for=all", "sampled")),
+    ],
+)
+def test_a_resumed_run_gives_the_same_bits(start: Start, tmp_path: Path, optimizer: str, kind: str) -> None:
+    changes = [*f"optimizer={optimizer}".split(), f"softmax={kind}", "num_negatives=6", "dropout_rate=0.1"]
+    whole = start("whole", *changes)
     halted = tmp_path / "halted"
-    with pytest.raises(KeyboardInterrupt):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=halted, config=config, on_step=interrupt_at(5))
+    with pytest.raises(KeyboardInterrupt):  # the steps after the last checkpoint are made again and logged once
+        start("halted", *changes, on_step=interrupt_at(7))
+    assert [step for step, _ in _losses(halted)] == [2, 4, 6]
     assert [path.name for path in (halted / "checkpoints").iterdir()] == ["step-00000005"]
     resume_pretraining(halted)
 
@@ -109,28 +140,8 @@ def _losses(run: Path) -> list[tuple[int, float]]:
     return [(entry["step"], entry["loss"]) for entry in map(json.loads, lines)]
 
 
-def test_steps_after_the_last_checkpoint_are_made_again_and_logged_once(
-    shard: Path, vocabulary: Path, tmp_path: Path
-) -> None:
-    config = settings()
-    run = tmp_path / "run"
-    with pytest.raises(KeyboardInterrupt):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config, on_step=interrupt_at(9))
-    assert [step for step, _ in _losses(run)][-1] == 8
-    resume_pretraining(run)
-    whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=config)
-    assert [step for step, _ in _losses(run)] == [2, 4, 6, 8, 10, 12]
-    assert _losses(run) == _losses(whole)
-
-
-def test_old_checkpoints_go_and_the_newest_stay(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    config = settings("checkpoint_every=3", "keep_checkpoints=2")
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
-    assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000009", "step-00000012"]
-
-
 @pytest.mark.parametrize("torn", ["model.safetensors", "training.safetensors"])
-def test_a_full_disk_leaves_the_checkpoint_before(shard: Path, vocabulary: Path, tmp_path: Path, torn: str) -> None:
+def test_a_full_disk_leaves_the_checkpoint_before(start: Start, whole: Path, tmp_path: Path, torn: str) -> None:
     with ExitStack() as full_disk:
 
         def fill_the_disk_at_seven(run: Run) -> None:
@@ -140,24 +151,21 @@ def test_a_full_disk_leaves_the_checkpoint_before(shard: Path, vocabulary: Path,
 
         run = tmp_path / "run"
         with pytest.raises(OSError, match="File too large") as caught:
-            pretrain(
-                [shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=fill_the_disk_at_seven
-            )
+            start(run.name, on_step=fill_the_disk_at_seven)
     assert caught.value.filename == str(run / "checkpoints" / "step-00000010")
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000005"]
     resume_pretraining(run)
-    whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
 
-def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(start: Start, tmp_path: Path) -> None:
     def poison(run: Run) -> None:
         if run.progress.step in (4, 7):
             torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), float("nan"))
 
     run = tmp_path / "run"
     with pytest.raises(DivergenceError, match="step 4: the backward loss is not finite.*run has no checkpoint yet"):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=poison)
+        start(run.name, on_step=poison)
     resume_pretraining(run, ["num_steps=6"])
     with pytest.raises(DivergenceError, match="step 7: .*; the last checkpoint in .*run is intact"):
         resume_pretraining(run, ["num_steps=12"], on_step=poison)
@@ -166,7 +174,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_it(shard: Path, vocab
 
 @pytest.mark.parametrize("poison", [math.inf, -math.inf, math.nan])
 def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(
-    shard: Path, vocabulary: Path, tmp_path: Path, poison: float
+    start: Start, tmp_path: Path, poison: float
 ) -> None:
     def poison_and_save(run: Run) -> None:
         torch.nn.init.constant_(run.bilm.get_parameter("backward_lstm.layers.1.bias"), poison)
@@ -175,9 +183,7 @@ def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(
     run = tmp_path / "run"
     name = "backward_lstm.layers.1.bias"
     with pytest.raises(DivergenceError, match=f"step 1: .*{name} has a number that is not finite, .*has no checkpoint"):
-        pretrain(
-            [shard], vocabulary_path=vocabulary, run_dir=run, config=settings("num_steps=2"), on_step=poison_and_save
-        )
+        start(run.name, "num_steps=2", on_step=poison_and_save)
     assert not (run / "model.safetensors").exists()
     resume_pretraining(run)
     assert (run / "checkpoints" / "step-00000002").is_dir()
@@ -186,13 +192,13 @@ def test_a_checkpoint_with_numbers_that_are_not_finite_is_not_written(
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
 @pytest.mark.parametrize("perplexity", [math.inf, math.nan])
 def test_a_held_out_perplexity_that_is_not_finite_stops_the_run(
-    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, perplexity: float
+    start: Start, shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, perplexity: float
 ) -> None:
     run = tmp_path / "run"
     diverged = SimpleNamespace(mean=perplexity)
     with monkeypatch.context() as patch, pytest.raises(DivergenceError, match="step 12: the held-out perplexity is"):
         patch.setattr(train_file, "bilm_perplexity", lambda *_: diverged)
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), held_out=[shard])
+        start(run.name, held_out=[shard])
     assert not (run / "best").exists()
     assert [path.name for path in checkpoints.checkpoints(run)] == ["step-00000010", "step-00000005"]
     resume_pretraining(run)
@@ -200,9 +206,8 @@ def test_a_held_out_perplexity_that_is_not_finite_stops_the_run(
 
 
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
-def test_a_run_that_patience_ended_says_what_trains_it_on(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    config = settings("evaluate_every=1", "patience=2", "learning_rate=1e-30", "num_steps=9")
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config, held_out=[shard])
+def test_a_run_that_patience_ended_says_what_trains_it_on(start: Start, shard: Path) -> None:
+    run = start("run", "evaluate_every=1", "patience=2", "learning_rate=1e-30", "num_steps=9", held_out=[shard])
     assert "has trained for at most 9 steps" in (run / "README.md").read_text()
     before = (run / "config.json").read_bytes()
     resume_pretraining(run)
@@ -214,9 +219,8 @@ def test_a_run_that_patience_ended_says_what_trains_it_on(shard: Path, vocabular
 
 
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
-def test_held_out_text_that_is_gone_is_missed(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    config = settings("num_steps=2")
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config, held_out=[shard])
+def test_held_out_text_that_is_gone_is_missed(start: Start, shard: Path, tmp_path: Path) -> None:
+    run = start("run", "num_steps=2", held_out=[shard])
     kept = (run / "heldout.txt").rename(tmp_path / "kept.txt")
     resume_pretraining(run)  # it has ended
     with pytest.raises(FileNotFoundError, match=r"run/heldout\.txt is gone, .*; put it back"):
@@ -225,37 +229,24 @@ def test_held_out_text_that_is_gone_is_missed(shard: Path, vocabulary: Path, tmp
     resume_pretraining(run, ["num_steps=4"])
 
 
-def test_a_damaged_checkpoint_is_passed_over_with_a_warning(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
-    expected = sha256(run / "model.safetensors")
-    newest = run / "checkpoints" / "step-00000012" / "training.safetensors"
-    newest.write_bytes(newest.read_bytes()[:1000])
-    with pytest.warns(UserWarning, match="step-00000012 cannot be read"):
-        resume_pretraining(run)
-    assert sha256(run / "model.safetensors") == expected
-
-
-def test_a_damaged_checkpoint_does_not_push_out_good_ones(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    config = settings("num_steps=15", "keep_checkpoints=2")
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+def test_a_damaged_checkpoint_does_not_push_out_good_ones(start: Start) -> None:
+    run = start("run", "num_steps=15", "keep_checkpoints=2")
     (run / "checkpoints" / "step-00000015" / "training.safetensors").write_bytes(b"x")
     with pytest.warns(UserWarning, match="step-00000015 cannot be read"):
         resume_pretraining(run, ["num_steps=12"])
     assert sorted(path.name for path in (run / "checkpoints").iterdir()) == ["step-00000010", "step-00000012"]
 
 
-def test_a_torn_last_line_of_the_log_is_dropped(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
+def test_a_torn_last_line_of_the_log_is_dropped(whole: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(whole, tmp_path / "run"))
     before = (run / "metrics.jsonl").read_text()
     (run / "metrics.jsonl").write_text(before + '{"step": 1')
     resume_pretraining(run)
     assert (run / "metrics.jsonl").read_text() == before
 
 
-def test_a_run_killed_right_after_its_last_checkpoint_still_becomes_its_model(
-    shard: Path, vocabulary: Path, tmp_path: Path
-) -> None:
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
+def test_a_run_killed_right_after_its_last_checkpoint_still_becomes_its_model(whole: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(whole, tmp_path / "run"))
     expected = sha256(run / "model.safetensors")
     older = run / "checkpoints" / "step-00000010" / "model.safetensors"
     (run / "model.safetensors").unlink()
@@ -266,34 +257,74 @@ def test_a_run_killed_right_after_its_last_checkpoint_still_becomes_its_model(
     assert not list(run.glob(".*"))
 
 
-def test_a_run_killed_before_its_first_checkpoint_starts_again(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+def test_a_run_killed_before_its_first_checkpoint_starts_again(start: Start, whole: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=interrupt_at(1))
+        start(run.name, on_step=interrupt_at(1))
     resume_pretraining(run)
-    whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
 
-def test_sigterm_saves_and_stops_and_the_rest_is_the_same(
-    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("number", "raised", "message"),
+    [
+        (signal.SIGTERM, SystemExit(143), "stopped at step 8; continue with --resume '{run}'\n"),
+        (signal.SIGINT, KeyboardInterrupt(), "finishing this step and saving; Ctrl-C again ends at once\n"),
+    ],
+)
+def test_a_signal_saves_and_stops_and_the_rest_is_the_same(
+    shard: Path,
+    vocabulary: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    number: int,
+    raised: BaseException,
+    message: str,
 ) -> None:
-    def terminate_after_seven(run: Run) -> None:
+    def stop_after_seven(run: Run) -> None:
         if run.progress.step == 7:
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), number)
 
     run = tmp_path / "my run"
-    before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(SystemExit) as stopped:
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=terminate_after_seven)
-    assert stopped.value.code == 143
-    assert f"stopped at step 8; continue with --resume '{run}'\n" in capsys.readouterr().err
-    assert signal.getsignal(signal.SIGTERM) == before
+    before = signal.getsignal(number)
+    with pytest.raises(type(raised)) as stopped:
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings(), on_step=stop_after_seven)
+    assert stopped.value.args == raised.args
+    assert message.format(run=run) in capsys.readouterr().err
+    assert signal.getsignal(number) == before
     assert (run / "checkpoints" / "step-00000008").is_dir()
     resume_pretraining(run)
     whole = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "whole", config=settings())
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
     assert _losses(run) == _losses(whole)
+
+
+def test_a_second_interrupt_ends_at_once(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+    def interrupt_twice(run: Run) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        raise EOFError
+
+    with pytest.raises(EOFError):
+        pretrain(
+            [shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings(), on_step=interrupt_twice
+        )
+
+
+@pytest.mark.parametrize(
+    ("at", "advice"), [(1, "has no checkpoint yet: {} begins again"), (7, "; {} continues after step 5")]
+)
+def test_the_command_says_what_continues_an_interrupted_run(
+    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], at: int, advice: str
+) -> None:
+    run, words = tmp_path / "my run", ["--vocabulary", vocabulary, "--recipe", "tiny"]
+    interrupting = functools.partial(Run.train, on_step=interrupt_at(at))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "train", lambda run, _: interrupting(run))
+        code = main([*map(str, ["pretrain", shard, *words, "--run", run, "--set"]), "checkpoint_every=5"])
+    assert code == 130
+    assert advice.format(f"elmokit pretrain --resume '{run}'") in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_run_removes_no_checkpoints_of_another_tool(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
@@ -307,9 +338,10 @@ def test_a_run_removes_no_checkpoints_of_another_tool(shard: Path, vocabulary: P
 def test_a_run_is_resumed_however_long_the_sentences_of_its_streams_are(
     vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "long").write_text(f"{'the bank ' * 20_000}\n")
-    config = settings("num_steps=1")
-    run = pretrain([tmp_path / "long"], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    (tmp_path / "long").write_text(f"{'the bank ' * 2_000}\n")
+    run = pretrain(
+        [tmp_path / "long"], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1")
+    )
     monkeypatch.setattr(checkpoints, "MAX_PROGRESS_BYTES", 10_000)
     assert (run / "checkpoints" / "step-00000001" / "training.json").stat().st_size > checkpoints.MAX_PROGRESS_BYTES
     resume_pretraining(run, ["num_steps=2"])
@@ -322,21 +354,18 @@ def test_a_pipe_is_no_shard(vocabulary: Path, tmp_path: Path) -> None:
         pretrain([tmp_path / "pipe"], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings())
 
 
-def test_a_vocabulary_smaller_than_the_negatives_gets_the_full_softmax(
-    shard: Path, vocabulary: Path, tmp_path: Path
-) -> None:
-    config = settings("softmax=sampled", "num_negatives=4096", "num_steps=1")
+def test_a_vocabulary_smaller_than_the_negatives_gets_the_full_softmax(start: Start) -> None:
     with pytest.warns(UserWarning, match="training with the full softmax") as given:
-        run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+        run = start("run", "softmax=sampled", "num_negatives=4096", "num_steps=1")
     assert given[0].filename == __file__
     assert json.loads((run / "config.json").read_text())["pretraining"]["softmax"] == "full"
 
 
-def test_a_run_leaves_the_callers_random_numbers_alone(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+def test_a_run_leaves_the_callers_random_numbers_alone(start: Start) -> None:
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1"))
+    start("run", "num_steps=1")
     assert torch.equal(torch.rand(3), expected)
 
 
@@ -344,8 +373,52 @@ def test_a_log_file_gets_whole_lines(
     shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=2"))
-    line = capsys.readouterr().err.strip()
-    assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, training perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", line)
+    start, first, last = capsys.readouterr().err.splitlines()
+    read = "2 steps of 40 tokens, which read the 33 tokens of text 2.2 times"  # and 4 ends of sentences
+    assert start == f"51,536 parameters and 792 of the softmax; {read}"
+    assert first.startswith("step 1/2: loss ")
+    assert re.fullmatch(r"step 2/2: loss \d\.\d{3}, training perplexity \d+\.\d, [\d,]+ tokens/s, 0:00:00 left", last)
+    assert "It reads the 33 tokens of text 2.2 times." in (tmp_path / "run" / "README.md").read_text()
+
+
+def test_a_minute_without_a_line_is_too_long(
+    shard: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "LINE_EVERY", 0)
+    config = settings("num_steps=3", "log_every=100")
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    assert [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()[1:]] == [
+        f"step {step}/3" for step in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["num_steps=10"], "10 steps read the 33 tokens of text 11 times, and without held-out text"),
+        (["num_steps=12", "warmup_steps=5"], "5 of the 12 steps would be warm-up; a tenth is usual: warmup_steps=1$"),
+        (["num_steps=9", "warmup_steps=90", "learning_rate=1"], "warm-up, so the learning rate ends at 0.1; a tenth"),
+    ],
+)
+def test_settings_that_rarely_make_a_good_model_are_warned_of(
+    shard: Path, vocabulary: Path, tmp_path: Path, changes: list[str], message: str
+) -> None:
+    run, config = tmp_path / "run", settings("num_steps=1", "warmup_steps=0")
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config)
+    with pytest.warns(UserWarning, match=message):
+        pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "new", config=with_settings(config, changes))
+    with pytest.warns(UserWarning, match=message):
+        resume_pretraining(run, changes)
+
+
+def test_settings_with_which_others_train_are_not_warned_of(
+    shard: Path, vocabulary: Path, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    config = settings("num_steps=9", "warmup_steps=3")
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
+    config = settings("num_steps=11", "warmup_steps=3")
+    pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "held", config=config, held_out=[vocabulary])
+    assert not recwarn.list
 
 
 def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
@@ -371,9 +444,8 @@ def test_a_step_over_several_batches_takes_their_mean_gradient(shard: Path, voca
 
 
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
-def test_the_best_weights_are_kept_beside_the_newest(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    config = settings("num_steps=12", "evaluate_every=4", "evaluate_sentences=3")
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config, held_out=[shard])
+def test_the_best_weights_are_kept_beside_the_newest(start: Start, shard: Path) -> None:
+    run = start("run", "num_steps=12", "evaluate_every=4", "evaluate_sentences=3", held_out=[shard])
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     evaluated = [line for line in lines if "heldout" in line]
     assert [line["step"] for line in evaluated] == [4, 8, 12]
@@ -384,12 +456,11 @@ def test_the_best_weights_are_kept_beside_the_newest(shard: Path, vocabulary: Pa
 
 
 @pytest.mark.filterwarnings("ignore:.*is a shard as well as held-out text")
-def test_the_log_is_tensorboards_too(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
+def test_the_log_is_tensorboards_too(start: Start, shard: Path) -> None:
     pytest.importorskip("tensorboard", reason="needs the extra: pip install 'elmokit[tb]'")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    config = settings("tensorboard=true")
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config, held_out=[shard])
+    run = start("run", "tensorboard=true", held_out=[shard])
     events = EventAccumulator(str(run / "tensorboard")).Reload()
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     logged = [(scalar.step, scalar.value) for scalar in events.Scalars("loss")]
@@ -401,7 +472,7 @@ def test_tensorboard_that_is_not_there_is_named(
     shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard.writer", None)
-    with pytest.raises(ValueError, match=r"tensorboard=true needs tensorboard: pip install 'elmokit\[tb\]'"):
+    with pytest.raises(ValueError, match=r"tensorboard=true needs tensorboard.*pip install 'elmokit\[tb\]'"):
         pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("tensorboard=true"))
     assert not (tmp_path / "run").exists()  # so that the command can be corrected
 
@@ -424,7 +495,7 @@ class Writer:
 
 
 def test_tensorboards_file_is_closed_when_the_run_ends_also_by_an_exception(
-    shard: Path, vocabulary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Writer, "closed", [])
     module = ModuleType("torch.utils.tensorboard.writer")
@@ -432,24 +503,11 @@ def test_tensorboards_file_is_closed_when_the_run_ends_also_by_an_exception(
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", ModuleType("torch.utils.tensorboard"))
     run = tmp_path / "run"
-    config = settings("tensorboard=true")
     with pytest.raises(KeyboardInterrupt):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=config, on_step=interrupt_at(3))
+        start(run.name, "tensorboard=true", on_step=interrupt_at(3))
     assert Writer.closed == [True]
     resume_pretraining(run)
     assert Writer.closed == [True, True]
-
-
-def test_a_forward_model_trains_and_is_measured(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    config = settings("bidirectional=false")
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=config)
-    assert perplexity(str(run), [shard]).backward is None
-
-
-def test_a_folder_that_holds_a_run_is_not_overwritten(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1"))
-    with pytest.raises(ValueError, match="already holds a run; resume it with --resume"):
-        pretrain([shard], vocabulary_path=vocabulary, run_dir=run, config=settings())
 
 
 @pytest.mark.parametrize(
@@ -489,18 +547,11 @@ def test_nothing_is_written_for_a_name_that_no_config_can_hold(shard: Path, voca
     assert not (tmp_path / "run").exists()
 
 
-def test_a_resumed_run_keeps_its_model(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
-    run = pretrain([shard], vocabulary_path=vocabulary, run_dir=tmp_path / "run", config=settings("num_steps=1"))
-    with pytest.raises(ValueError, match="keeps its model"):
-        resume_pretraining(run, ["lstm_dim=64"])
-    resume_pretraining(run, ["num_steps=3"])
-    assert (run / "checkpoints" / "step-00000003").is_dir()
-
-
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
         ("num_step=3", r"unknown field 'num_step'; did you mean num_steps"),
+        ("lookup=1", "unknown field 'lookup'"),  # a record of its own, which no value of a setting gives
         ("num_steps", "has no '='"),
         ("num_steps=many", "expected int"),
         ("num_steps=1.5", "expected a whole number"),
@@ -522,14 +573,6 @@ def test_bad_settings_are_refused_with_their_reason(setting: str, message: str) 
 def test_settings_that_are_not_a_list_are_refused() -> None:
     with pytest.raises(ValueError, match=re.escape("the settings are 'num_steps=3'; expected a list: ['num_steps=3']")):
         with_settings(recipe("tiny"), "num_steps=3")
-
-
-def test_settings_reach_the_run_and_the_model() -> None:
-    config = with_settings(
-        recipe("mini"), ["num_steps=3", "reset_state=false", "learning_rate=1", "cell_clip=none", "filters=[[1, 4]]"]
-    )
-    assert (config.num_steps, config.reset_state, config.learning_rate) == (3, False, 1.0)
-    assert (config.bilm.cell_clip, config.bilm.filters) == (None, ((1, 4),))
 
 
 @pytest.mark.parametrize(("name", "millions"), [("small", 13.593296), ("medium", 28.027728), ("original", 93.600848)])

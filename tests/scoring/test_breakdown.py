@@ -9,6 +9,7 @@ import threading
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ from elmokit.model.config import BiLMConfig
 from elmokit.scoring import breakdown
 from elmokit.scoring import perplexity as perplexity_file
 from elmokit.scoring.breakdown import Breakdown, MeasuredText, frequency_bands, measure_files
-from elmokit.scoring.perplexity import perplexity
+from elmokit.scoring.perplexity import TextLosses, perplexity, text_losses
 from elmokit.text.characters import batch_character_ids
 from elmokit.text.vocabulary import Vocabulary
 
@@ -146,6 +147,21 @@ def test_the_union_is_the_concatenated_file(folder: Path):
     assert json.loads(table.to_json())["whole"] == approximately(json.loads(one.to_json())["whole"])
     for file, path in zip(table.files, (folder / "news.txt", folder / "speech.txt"), strict=True):
         assert file.perplexity == perplexity(model, [path])
+
+
+def test_the_losses_of_many_files_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    kept: WeakSet[TextLosses] = WeakSet()
+    numbers: list[int] = []
+
+    def remembered(*given: Any, **named: Any) -> TextLosses:
+        kept.add(losses := text_losses(*given, **named))
+        numbers.append(len(kept))
+        return losses
+
+    monkeypatch.setattr(breakdown, "text_losses", remembered)
+    table = measure_files(str(folder / "model"), [folder / "news.txt"] * 6)
+    assert max(numbers) <= 3
+    assert table.whole.perplexity.num_sentences == 6 * (table.files[0].perplexity.num_sentences or 0)
 
 
 def approximately(value: object) -> object:

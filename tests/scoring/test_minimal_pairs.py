@@ -44,7 +44,8 @@ def test_a_forward_model_judges_in_one_direction() -> None:
 def test_pairs_are_read_from_lines_of_two_halves(tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     path.write_text("A dog barks.\tA dog bark.\n\na b\tb a\n")
-    assert list(read_pairs(path)) == [(["A", "dog", "barks."], ["A", "dog", "bark."]), (["a", "b"], ["b", "a"])]
+    with pytest.warns(UserWarning, match="pairs.tsv looks like raw text"):
+        assert list(read_pairs(path)) == [(["A", "dog", "barks."], ["A", "dog", "bark."]), (["a", "b"], ["b", "a"])]
     assert next(read_pairs(path, raw_text=True))[0] == ["A", "dog", "barks", "."]
 
 

@@ -114,7 +114,7 @@ def test_carried_state_reads_the_text_as_one_stream(tmp_path: Path, monkeypatch:
 
 def test_too_little_text_for_carried_state_says_so(text: Path) -> None:
     bilm, softmax = random_model()
-    with pytest.raises(ValueError, match="at least 256 tokens"):
+    with pytest.raises(ValueError, match=r"at least 256 tokens \(elmokit surprisal --carry-state reads fewer"):
         bilm_perplexity(bilm, softmax, VOCABULARY, [text], carry_state=True)
 
 
@@ -131,6 +131,19 @@ def test_a_stored_model_is_measured_and_one_without_softmax_refused(text: Path, 
     (tmp_path / "model" / "vocabulary.txt").unlink()
     with pytest.raises(ValueError, match="model has no vocabulary; perplexity needs the one"):
         perplexity(str(tmp_path / "model"), [text])
+
+
+@pytest.mark.parametrize("carry_state", [False, True])
+def test_raw_text_is_tokenised_if_asked_for_and_otherwise_warned_of(tmp_path: Path, carry_state: bool) -> None:
+    model, raw, text = str(tmp_path / "model"), tmp_path / "raw.txt", tmp_path / "text.txt"
+    write_native(tmp_path / "model", to_stored(*random_model(), VOCABULARY))
+    raw.write_text("aa c, bb.\n" * 300)
+    text.write_text("aa c , bb .\n" * 300)
+    tokenised = perplexity(model, [text], carry_state=carry_state)
+    assert perplexity(model, [raw], raw_text=True, carry_state=carry_state) == tokenised
+    with pytest.warns(UserWarning, match=r"raw.txt looks like raw text: .*; --tokenize, or raw_text=True,") as warned:
+        perplexity(model, [raw], carry_state=carry_state)
+    assert len(warned) == 1
 
 
 def test_a_device_that_is_not_there_is_refused(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from pathlib import Path
 
 import pytest
 
 from elmokit.cli.main import main
-from elmokit.scoring.surprisal_table import TableSettings
-from toy_language_model import toy_elmo, write_toy
+from elmokit.formats.native import write_native
+from elmokit.formats.read import to_stored
+from elmokit.scoring.surprisal_table import TableSettings, as_tsv
+from elmokit.text.vocabulary import Vocabulary
+from toy_language_model import toy_elmo, toy_parts, write_toy
 
 Row = dict[str, str]
 
@@ -25,10 +31,15 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
+def read_rows(table: str) -> list[list[str]]:
+    """The rows as spreadsheets, pandas and R read them by default."""
+    return list(csv.reader(io.StringIO(table, newline=""), delimiter="\t"))
+
+
 def table(model: Path, text: Path, *options: str) -> list[Row]:
     output = text.with_suffix(".tsv")
     assert main(["surprisal", str(model), str(text), "-o", str(output), *options]) == 0
-    names, *rows = (line.split("\t") for line in output.read_text().splitlines())
+    names, *rows = read_rows(output.read_text())
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
@@ -43,6 +54,56 @@ def test_a_row_for_each_token_begins_with_the_columns_of_lm_zoo(model: Path, tex
     for direction, column in (("forward", "surprisal"), ("backward", "backward")):
         expected = [*first.bits(direction), *second.bits(direction)]
         assert [float(row[column]) for row in rows] == pytest.approx(expected, abs=1e-5)
+
+
+def test_each_row_is_read_as_one_whatever_its_token_is(model: Path, text: Path) -> None:
+    tokens = [
+        '"',
+        'a"b',
+        '""',
+        '"a',
+        'a"',
+        "“",
+        "'",
+        "\\",
+        "a\\",
+        "\xa0",
+        "\r",
+        "a\rb",
+        "a\tb",
+        "\u2028",
+        "\x0b",
+        "\x85",
+        "",
+        "#",
+    ]
+    rows = [[str(number), token, "0.5"] for number, token in enumerate(tokens)]
+    assert read_rows(as_tsv(rows)) == rows
+    text.write_text('The 5" keys are here .\nThe 5" keys is here .\n')
+    assert [row["token"] for row in table(model, text)] == text.read_text().split()
+
+
+def test_lm_zoo_reads_four_columns_and_finds_known_tokens_in_the_text(
+    tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "model"
+    write_native(model, to_stored(*toy_parts(), Vocabulary(["<S>", "</S>", "<UNK>", "a", '"', "..."])))
+    text.write_text('a b\n\n“a” "z" a…\n')
+
+    def printed(what: str) -> str:
+        assert main(["surprisal", str(model), str(text), "--format", what]) == 0
+        return capsys.readouterr().out
+
+    names, *rows = read_rows(printed("lm-zoo"))
+    assert names == ["sentence_id", "token_id", "token", "surprisal"]
+    tokens = printed("lm-zoo-tokenize")
+    assert tokens == 'a <UNK>\n\n“ a ” " <UNK> " a …\n'
+    assert [row[2] for row in rows] == tokens.split()
+    assert printed("lm-zoo-unkify") == "0 1\n\n0 0 0 0 1 0 0 0\n"
+    assert [row[3] for row in rows] == [row["surprisal"] for row in table(model, text, "--tokenize")]
+    described = json.loads(printed("lm-zoo-spec"))
+    assert set(tokens.split()) <= {*described["vocabulary"]["items"]}
+    assert described["vocabulary"]["unk_types"] == ["<UNK>"] and described["tokenizer"]["cased"]
 
 
 def test_the_table_goes_to_the_terminal_without_an_output(
@@ -119,6 +180,7 @@ def test_a_blank_line_ends_a_story_and_has_no_row(model: Path, text: Path) -> No
     ("options", "message"),
     [
         (["--words", "--rank"], "--rank, --entropy, --top and --boundaries are for rows of tokens, not for --words"),
+        (["--format", "lm-zoo", "--words"], "--format lm-zoo goes with no other option for the rows and columns"),
         (["--pairs", "--carry-state"], "no --carry-state or --direction"),
         (["--top", "7"], "7 likeliest tokens were asked for; the vocabulary has 6"),
         (["--pairs"], "text.txt, line 1: expected two sentences separated by a tab"),
@@ -132,6 +194,12 @@ def test_what_makes_no_sense_is_one_line_and_leaves_no_file(
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
     assert not output.exists()
+
+
+@pytest.mark.parametrize("verb", ["surprisal", "perplexity"])
+def test_the_model_comes_first(text: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    assert main([verb, str(text), "mini-en"]) == 2
+    assert "mini-en is a model, and there is no such file; expected the model first" in capsys.readouterr().err
 
 
 def test_a_text_without_sentences_is_refused(model: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:

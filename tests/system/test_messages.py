@@ -27,6 +27,11 @@ def test_an_error_quotes_no_more_than_the_first_token_of_a_file():
     assert [first_token(""), first_token(" ")] == ["''", "' '"]
 
 
+def test_no_refusal_is_longer_than_a_paragraph():
+    message = str(FormatError("a.json", "is " + "x" * 1_000_000, part="y" * 1_000_000))
+    assert message.startswith("a.json: yyy") and len(message) < 1000
+
+
 def test_sizes_are_given_in_the_largest_unit_that_fits():
     assert readable_bytes(512) == "512 bytes"
     assert readable_bytes(1536) == "1.5 KiB"

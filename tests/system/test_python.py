@@ -16,16 +16,57 @@ def test_a_module_that_is_there_is_imported():
     assert require("json.decoder", extra="x", purpose="a test").JSONDecoder is json.JSONDecoder
 
 
-def test_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(ValueError, match=r"^reading documents needs spacy: pip install 'elmokit\[spacy\]'$"):
-        require("spacy.tokens", extra="spacy", purpose="reading documents")
+@pytest.mark.parametrize(("package", "named"), [(None, "no_such_package"), ("no-such-package", "no-such-package")])
+def test_the_error_says_what_to_install(package: str | None, named: str):
+    said = rf"^reading documents needs {named}: pip install 'elmokit\[x\]'$"
+    with pytest.raises(ModuleNotFoundError, match=said) as caught:
+        require("no_such_package.part", package=package, extra="x", purpose="reading documents")
+    assert isinstance(caught.value, ValueError)  # which the command line shows
 
 
-def test_the_error_names_the_package_when_the_module_is_not_its_own(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "json.tool", None)
-    with pytest.raises(ValueError, match="^drawing needs jsontool: "):
-        require("json.tool", package="jsontool", extra="x", purpose="drawing")
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
+        ("from json import no_such_name", "ImportError: cannot import name 'no_such_name' from 'json' .*"),
+        ("import json; json.no_such_name", "AttributeError: module 'json' has no attribute 'no_such_name'"),
+        ("", "ModuleNotFoundError: No module named 'toy_package.part'"),  # of an older version
+    ],
+)
+def test_a_package_that_is_there_and_fails_is_not_called_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str, reason: str
+):
+    (tmp_path / "toy_package").mkdir()
+    (tmp_path / "toy_package" / "__init__.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "toy_package", raising=False)
+    said = rf"^drawing needs toy_package, which is installed but fails to import \({reason}\); try pip install 'elmokit"
+    with pytest.raises(ImportError, match=said) as caught:
+        require("toy_package.part", extra="x", purpose="drawing")
+    assert isinstance(caught.value, ValueError) and not isinstance(caught.value, ModuleNotFoundError)
+
+
+WALK = """
+import importlib, pkgutil, sys
+
+class WithoutPackages:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("flair", "sentence_transformers", "sklearn", "spacy", "ray", "gensim", "onnx", "transformers"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, WithoutPackages())
+from elmokit import integrations
+for found in pkgutil.walk_packages(integrations.__path__, "elmokit.integrations."):
+    try:
+        importlib.import_module(found.name)
+    except ModuleNotFoundError:
+        print(found.name.rpartition(".")[2])
+"""
+
+
+def test_whoever_imports_all_integrations_meets_nothing_but_missing_packages(forks: Any):
+    done = forks.run_script(WALK)
+    assert done.stdout.split() == ["flair", "sentence_transformers", "sklearn", "spacy", "spacy_mix"], done.stderr
 
 
 def test_a_warning_names_the_line_that_called_the_package():

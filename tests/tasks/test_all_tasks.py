@@ -1,23 +1,27 @@
 from __future__ import annotations
 
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from elmokit.cli.main import _parser
 from elmokit.tasks.all_tasks import SHORT_NAMES, TASKS, find_task
 
 
-def test_each_task_has_a_short_name_in_any_case():
-    assert list(SHORT_NAMES.values()) == list(TASKS)
-    assert [find_task(short.upper()).name for short in SHORT_NAMES] == list(TASKS)
-    assert find_task("named_entities").name == "named-entities"
+@pytest.mark.parametrize(("short", "name"), SHORT_NAMES.items())
+def test_each_task_has_a_short_name_in_any_case_and_can_be_pickled(short: str, name: str):
+    assert find_task(short.upper()).name == find_task(name.replace("-", "_")).name == name
+    assert pickle.loads(pickle.dumps(find_task(name))).name == name
+
+
+def test_a_name_of_no_task_is_refused_with_the_names():
     with pytest.raises(ValueError, match=r"no task 'nerr'; did you mean ner\? the tasks are named-entities \(ner\), "):
         find_task("nerr")
-
-
-def test_a_task_without_a_short_name_is_named_too(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(TASKS, "parsing", "elmokit.tasks.parsing.task")
-    with pytest.raises(ValueError, match=r"no task 'nothing'; .*sentiment \(sst\), parsing$"):
-        find_task("nothing")
+    assert list(SHORT_NAMES.values()) == list(TASKS)
 
 
 def test_help_names_all_tasks_and_all_recipes(capsys: pytest.CaptureFixture[str]):
@@ -26,3 +30,100 @@ def test_help_names_all_tasks_and_all_recipes(capsys: pytest.CaptureFixture[str]
     shown = "".join(capsys.readouterr().out.split())  # lines are broken at hyphens
     recipes = {recipe for name in TASKS for recipe in find_task(name).recipes}
     assert all(name in shown for name in (*TASKS, *SHORT_NAMES, *recipes))
+
+
+@pytest.mark.parametrize(
+    ("short", "train", "dev", "test"),
+    [
+        ("ner", "eng.train", "eng.testa", "eng.testb"),
+        ("ner", "train.conll", "dev.conll", "test.conll"),
+        ("ner", "klue-ner-v1.1_train.tsv", "klue-ner-v1.1_dev.tsv", "klue-ner-v1.1_test.tsv"),
+        ("ner", "wnut17train.conll", "emerging.dev.conll", "emerging.test.annotated"),
+        ("nli", "snli_1.0_train.jsonl", "snli_1.0_dev.jsonl", "snli_1.0_test.jsonl"),
+        ("nli", "multinli_1.0_train.jsonl", "multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_mismatched.jsonl"),
+        ("nli", "train.tsv", "dev.tsv", "test.tsv"),
+        ("nli", "klue-nli-v1.1_train.json", "klue-nli-v1.1_dev.json", "klue-nli-v1.1_test.json"),
+        ("sst", "train.txt", "dev.txt", "test.txt"),
+        ("sst", "train.tsv", "dev.tsv", "test.tsv"),
+        ("sst", "ratings_train.txt", None, "ratings_test.txt"),
+        ("srl", "train.gold_conll", "dev.gold_conll", "test.gold_conll"),
+        ("srl", "train.verbs.gold_conll", "dev.verbs.gold_conll", "test.verbs.gold_conll"),
+        ("coref", "train.gold_conll", "dev.gold_conll", "test.gold_conll"),
+        ("qa", "train.json", "dev.json", "test.json"),
+        ("qa", "KorQuAD_v1.0_train.json#20:", "KorQuAD_v1.0_train.json#:20", "KorQuAD_v1.0_dev.json"),
+        ("qa", "train-v1.1.json#4:", "train-v1.1.json#:4", "dev-v1.1.json"),
+    ],
+)
+def test_finds_data_sets_by_their_files(tmp_path: Path, short: str, train: str, dev: str | None, test: str):
+    task = find_task(short)
+    kind = task.name.replace("-", " ")
+    with pytest.raises(ValueError, match=f"has no data set of {kind}; expected one of these sets of files: "):
+        task.find(tmp_path)
+    for name in filter(None, (train, dev, test)):
+        (tmp_path / name.partition("#")[0]).touch()
+    splits = task.find(tmp_path)
+    assert [[path.name for path in part] for part in (splits.train, splits.dev, splits.test)] == [
+        [train],
+        [dev] if dev else [],
+        [test],
+    ]
+    if short != "qa":
+        (tmp_path / test).unlink()
+        assert task.find(tmp_path).test == ()
+
+
+WORDS = "expected a list of words"
+
+
+@pytest.mark.parametrize(
+    ("short", "given", "message"),
+    [
+        ("ner", " ", "' ' has no tokens"),
+        ("ner", {"words": []}, "field text: is missing; there are words"),
+        *(("ner", {"tokens": tokens}, f"{WORDS} without spaces") for tokens in ([], ["New York"], ["a", 1], [""])),
+        ("ner", {"tokens": ["Jane"], "text": "Ann"}, "token 0, 'Jane', does not match the text"),
+        ("sst", "", "'' has no tokens; expected a text"),
+        ("sst", {"tekst": "so so"}, "field text: is missing"),
+        *(("sst", {"tokens": tokens}, WORDS) for tokens in ([], ["so", 1], [""])),
+        ("nli", "A dog.", "has 0 tabs; expected a premise, a tab and a hypothesis"),
+        ("nli", "A\tB\tC", "has 2 tabs; expected a premise"),
+        ("nli", {"premise": "A dog."}, "the pair: field hypothesis: is missing; there are premise"),
+        ("nli", {"premise": 3, "hypothesis": "A"}, "the pair: field premise: is a number; expected text"),
+        ("nli", {"premise": "A", "hypothesis": " "}, "the hypothesis ' ' has no tokens"),
+        *(("nli", {"premise": tokens, "hypothesis": "A"}, f"premise: is .*; {WORDS}") for tokens in ([], ["A", ""])),
+        ("qa", "Who won?", "has 0 tabs; expected a question, a tab and a passage"),
+        ("qa", {"question": "Who won?"}, "field context: is missing"),
+        ("qa", {"question": "Who?", "context": " "}, "question 'Who?', context ' ': one of them has no tokens"),
+        *(
+            ("srl", line, "marks no predicate; expected one word between asterisks")
+            for line in ("", "Ann sang", "Ann *sang", "Ann ** sang", "*Ann* *sang*", "Ann * * sang", "Ann *sang it*")
+        ),
+        ("srl", "Ann *\u200b* sang", "there is no token between the asterisks"),
+        ("srl", "Ann sang *\u200b*", "there is no token between the asterisks"),
+        ("srl", {}, "the sentence: field text: is missing"),
+        ("srl", {"tokens": ["Ann"]}, "the sentence: field predicate: is missing"),
+        ("srl", {"tokens": ["Ann"], "predicate": 1}, "field predicate: is 1; expected 0 to 0"),
+        ("srl", {"tokens": ["Ann"], "predicate": -1}, "field predicate: is -1; expected 0 to 0"),
+        ("srl", {"tokens": ["Ann", 3], "predicate": 0}, WORDS),
+        ("coref", " ", "has no tokens; expected the sentences of a document"),
+        ("coref", {}, "the document: field text: is missing"),
+        *(
+            ("coref", {"sentences": some}, "expected a list of lists of words, none empty")
+            for some in ([], [["Ann"], []])
+        ),
+        ("coref", {"sentences": ["Ann slept"]}, f"a sentence is Ann slept; {WORDS}"),
+        ("coref", {"sentences": [["Ann", 3]]}, WORDS),
+        ("coref", {"sentences": [["Ann"]], "speakers": [1]}, "expected a list of names"),
+        ("coref", {"sentences": [["Ann"]], "speakers": ["a", "b"]}, "there are 2 speakers but 1 sentences"),
+        ("coref", {"text": "Ann slept.", "speakers": ["a"]}, "field speakers: needs sentences"),
+        ("coref", {"text": "Ann slept.", "tokens": ["Bob"]}, "Bob"),
+        ("coref", {"tokens": ["Ann\tLee"]}, f"{WORDS} without tabs and line ends"),
+        ("coref", {"sentences": [["Ann"]], "speakers": ["a\tb"]}, "list of names without tabs and line ends"),
+        ("coref", {"text": "Ann slept.", "name": "a\nb"}, "field name: is 'a' ...; expected a name without tabs"),
+    ],
+)
+def test_what_asks_for_nothing_is_refused(short: str, given: Any, message: str):
+    task = find_task(short)
+    make: Callable[[Any], Any] = task.from_text if isinstance(given, str) else task.from_json
+    with pytest.raises(ValueError, match=message if ".*" in message else re.escape(message)):
+        make(given)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import pytest
 import torch
 from torch import nn
 
@@ -41,14 +40,3 @@ def test_predictions_come_in_the_order_of_the_examples_and_training_goes_on(toy:
     assert predict_all(toy, model, examples, batch_size=3) == [3, 1, 4, 1, 5, 9, 2, 6]
     assert model.training
     assert predict_all(toy, model, [], batch_size=3) == []
-
-
-def test_a_model_that_cannot_predict_is_in_training_mode_again(toy: Toy):
-    class Refuses(nn.Module):
-        def predict(self, examples: list[Any]) -> list[int]:
-            raise ValueError("too long")
-
-    model: Any = Refuses()
-    with pytest.raises(ValueError, match="too long"):
-        predict_all(toy, model, [toy.from_text("a")], batch_size=3)
-    assert model.training

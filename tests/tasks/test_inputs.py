@@ -10,7 +10,7 @@ import torch
 from elmokit.elmo.elmo import Elmo
 from elmokit.tasks.config import ElmoInput, InputConfig
 from elmokit.tasks.inputs import TokenInputs
-from elmokit.tasks.word_table import load_word_table, new_word_table, save_word_table
+from elmokit.tasks.word_table import new_word_table
 from task_inputs import new_inputs
 
 TRAINING = [["The", "cat", "sat"], ["the", "dog"]]
@@ -44,11 +44,6 @@ def test_words_of_the_training_set_have_rows_and_others_are_unknown():
     assert out.mask.tolist() == [[True] * 4, [True, False, False, False]]
     assert torch.equal(out.inputs[0, 0], out.inputs[0, 1]) and out.inputs[0, 0].any()
     assert not out.inputs[0, 2:].any() and not out.inputs[1, 1:].any()
-
-
-def test_case_counts_where_words_are_not_lowered():
-    out = make(PLAIN, lower_case=False)([["the", "The"]])
-    assert not torch.equal(out.inputs[0, 0], out.inputs[0, 1])
 
 
 def test_a_files_vectors_start_the_training_words_and_stay_for_the_others(vectors: str):
@@ -87,18 +82,6 @@ def test_rare_words_that_the_file_lacks_share_the_unknown_words_vector(vectors: 
     assert gradient is not None and gradient[0].tolist() == [2, 2] and not gradient[1:].any()
 
 
-def test_a_word_table_reads_back(tmp_path: Path, vectors: str):
-    table = new_word_table(TRAINING, HELD_OUT, path=vectors, dim=2)
-    save_word_table(tmp_path, table)
-    again = load_word_table(tmp_path)
-    assert (again.learnt, again.fixed) == (table.learnt, table.fixed)
-    np.testing.assert_array_equal(again.vectors, table.vectors)
-    save_word_table(tmp_path, new_word_table(TRAINING, dim=2))
-    (tmp_path / "words.json").write_text('{"learnt": ["a"], "fixed": []}')
-    with pytest.raises(ValueError, match=r"words\.safetensors: tensor vectors: has 5 vectors, but words\.json 2 words"):
-        load_word_table(tmp_path)
-
-
 def test_vectors_of_another_language_and_vectors_from_nowhere_are_refused(vectors: str):
     with pytest.raises(ValueError, match="has none of the 2 words of the data; is it for another language"):
         new_word_table([["밥", "집"]], path=vectors, dim=2)
@@ -129,7 +112,7 @@ def test_elmo_is_read_where_it_is_asked_for(bilm: str, position: str, input_dim:
     assert torch.equal(out.inputs[:2, :, :4], plain.inputs)  # the arms differ in ELMo alone
 
 
-@pytest.mark.parametrize("layers", ["average", "top", "0", "1", "2"])
+@pytest.mark.parametrize("layers", ["average", "top", "1"])
 def test_each_choice_of_layers_is_what_elmo_gives(bilm: str, layers: str):
     inputs = make(NO_WORDS, character_dim=0, elmo=ElmoInput("input", bilm, layers=layers))
     choice = int(layers) if layers.isdecimal() else layers

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from elmokit.runs.optimizer_state import DivergenceError
-from elmokit.tasks.checkpoint import Clock, TaskProgress, read_progress
+from elmokit.tasks.checkpoint import read_progress
 from elmokit.tasks.config import InputConfig, TrainingConfig
 from elmokit.tasks.loop import TaskTraining
 from elmokit.tasks.task import Task
@@ -92,15 +92,6 @@ def test_each_epoch_has_random_numbers_of_its_own(toy: Toy, tmp_path: Path):
     assert len(set(drawn)) == 3
 
 
-def test_training_on_the_cpu_leaves_the_generators_of_gpus_alone(
-    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    seeds: list[int] = []
-    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeds.append)
-    lone_training(toy, tmp_path, [10]).run()
-    assert seeds == []
-
-
 def test_a_small_training_set_is_read_as_often_as_an_epoch_needs(toy: Toy, tmp_path: Path):
     training = lone_training(toy, tmp_path, [10, 30], min_epoch_steps=3)
     assert (training.run().step, training.model.get_parameter("weight").tolist()) == (6, [-6, -6])
@@ -151,18 +142,6 @@ def test_the_moving_average_is_evaluated_and_kept_and_training_goes_on_with_the_
     assert training.model.get_parameter("weight").tolist() == [-2, -2]
 
 
-def test_an_average_without_warm_up_keeps_a_trace_of_the_first_weights(toy: Toy, tmp_path: Path):
-    lone_training(toy, tmp_path, [1], average_decay=0.75, average_warm_up=False).run()
-    assert load_file(tmp_path / "model.safetensors")["weight"].tolist() == [-0.25, -0.25]
-
-
-def test_adadelta_has_the_epsilon_of_the_config(toy: Toy, tmp_path: Path):
-    training = lone_training(toy, tmp_path, [1], optimizer="adadelta", adadelta_epsilon=1e-8)
-    training.run()
-    expected = (1e-8 / (0.05 + 1e-8)) ** 0.5  # the size of Adadelta's first step for a gradient of 1
-    assert training.model.get_parameter("weight").tolist() == pytest.approx([-expected] * 2)
-
-
 def test_a_last_step_that_spoils_the_weights_ends_the_run_before_they_are_kept(toy: Toy, tmp_path: Path):
     with pytest.raises(DivergenceError, match="epoch 1, step 0: a weight is not finite"):
         lone_training(toy, tmp_path, [1, 2], gradient=3e38, learning_rate=10.0).run()
@@ -186,14 +165,3 @@ def test_each_optimiser_goes_on_exactly(toy: Toy, tmp_path: Path, optimizer: str
     assert rest.progress.epoch == 2
     rest.run()
     assert torch.equal(rest.model.get_parameter("weight"), whole.model.get_parameter("weight"))
-
-
-def test_patience_counts_from_the_last_best_epoch_and_waits_for_the_steps():
-    config = TrainingConfig(patience=2, max_epochs=10)
-    progress = TaskProgress()
-    for score in (1.0, 2.0, 2.0):
-        progress = progress.after(score, config=config, step=1, began=Clock.now())
-        assert not progress.finished(config)
-    assert progress.after(1.0, config=config, step=1, began=Clock.now()).finished(config)
-    late = TaskProgress(epoch=9, best_epoch=4, step=999)
-    assert not late.finished(replace(config, min_steps=1000)) and replace(late, step=1000).converged(config)

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from attacks.text_files import DATA
+from elmokit.corpus.exclusion import texts_of
 from elmokit.tasks.all_tasks import find_task
 from elmokit.tasks.config import Splits, TrainingConfig, with_settings
-from elmokit.tasks.reading import dev_in_use, digest, read_data, task_sentences
+from elmokit.tasks.entailment.reader import read_sentence_pairs
+from elmokit.tasks.question_answering.reader import read_questions
+from elmokit.tasks.reading import dev_in_use, dev_name, digest, read_data, task_sentences
 from elmokit.tasks.task import Task, recipe_config
 
 Toy = Task[Any, Any]
@@ -19,6 +25,36 @@ def read(task: Toy, files: list[Path], *settings: str) -> tuple[list[Any], list[
     config = with_settings(recipe_config(task, "cpu"), settings)
     data = read_data(task, Splits(tuple(files)), config)
     return data.train, data.dev
+
+
+@pytest.mark.parametrize(
+    ("texts", "content"),
+    [
+        (read_questions, '{"data": [' + "[]," * 1_000_000 + "[]]}"),
+        (read_sentence_pairs, "[" + "[],\n" * 1_000_000 + "[]]"),
+        (lambda path: texts_of(path, str.split), "[" + "[],\n" * 1_000_000 + "[]]"),
+        (lambda path: texts_of(path, str.split), "{" + "\n" * 3_000_000 + "}"),
+    ],
+    ids=["question answering", "entailment", "exclusion of a list", "exclusion of an object"],
+)
+def test_json_that_is_read_as_a_whole_is_bounded_by_the_size_of_its_file(texts: Any, content: str, tmp_path: Path):
+    path = tmp_path / "data.json.gz"
+    path.write_bytes(gzip.compress(content.encode()))
+    with pytest.raises(ValueError, match=r"data\.json\.gz: has more than 1\.\d MiB, which is too much"):
+        list(texts(path))
+
+
+@pytest.mark.parametrize(("name", "kind", "content"), DATA, ids=[f"{name}, {kind}" for name, kind, _ in DATA])
+def test_no_error_quotes_more_than_a_token(name: str, kind: str, content: str, tmp_path: Path):
+    path = tmp_path / "data"
+    task = find_task(name)
+    for word in dict.fromkeys(re.findall(r'[^\s",:{}\[\]]+', content)):
+        for new in (5000 * "q", 5000 * "q" + "*", 5000 * "9"):
+            path.write_text(content.replace(word, new, 1))
+            try:
+                read(task, [path], "dev_share=0.5")
+            except ValueError as error:
+                assert len(str(error)) < 700, f"{word}: {str(error)[:700]}"
 
 
 def squad(number: int) -> dict[str, Any]:
@@ -115,6 +151,9 @@ def test_the_examples_scored_while_training_are_the_first_or_spread_evenly():
     assert dev_in_use(range(9), replace(config, spread_dev=True)) == [0, 3, 6]
     assert dev_in_use(range(2), config) == [0, 1]
     assert dev_in_use(range(9), TrainingConfig()) == list(range(9))
+    assert dev_name(9, config) == "the first 3 of the development set"
+    assert dev_name(9, replace(config, spread_dev=True)) == "3 of the development set"
+    assert dev_name(2, config) == dev_name(9, TrainingConfig()) == "the development set"
 
 
 def test_sentences_are_set_apart_with_their_document_where_there_are_several(tmp_path: Path):
@@ -136,14 +175,6 @@ def test_the_digest_is_of_the_sentences(toy: Toy, tmp_path: Path):
         data = read_data(toy, Splits((tmp_path / "train.tsv",), (tmp_path / "train.tsv",)), config)
         found.append(digest(toy, data))
     assert found[0] == found[1] and len(set(found)) == 3
-
-
-def test_the_sentences_of_a_data_set_are_found_by_names_too(tmp_path: Path):
-    for name in ("train.tsv", "dev.tsv"):
-        (tmp_path / name).write_text(f"text\tlabel\nin {name}\tgood\n")
-    task = find_task("sentiment")
-    config = recipe_config(task, "cpu")
-    assert task_sentences("sst", str(tmp_path), config) == task_sentences(task, tmp_path, config) != []
 
 
 def test_the_sentences_of_files_are_those_of_their_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

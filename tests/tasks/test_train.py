@@ -19,6 +19,7 @@ from torch import nn
 
 import elmokit
 from attacks.limited_disk import files_of_at_most
+from elmokit.files.locks import InUseError, lock
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.tasks.all_tasks import task_recipe
 from elmokit.tasks.checkpoint import read_progress
@@ -45,12 +46,22 @@ EVERYTHING = (
 
 @pytest.fixture
 def run(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path) -> Run:
-    def start(name: str, *settings: str, task: Toy = toy, test: bool = False) -> Path:
-        config = with_settings(task.recipes["cpu"](), ["elmo=none", f"elmo.model={tiny_bilms[0]}", *settings])
-        given: dict[str, Any] = {"cache": tmp_path / "cache", "device": "cpu", "test": test}
-        return train(task, toy_data, run_dir=tmp_path / name, config=config, **given)
+    def start(name: str, *settings: str, task: Toy = toy, data: Path | Splits = toy_data, **given: Any) -> Path:
+        config = with_settings(
+            task.recipes["cpu"](), ["elmo=none", f"elmo.model={tiny_bilms[0]}", "max_epochs=1", *settings]
+        )
+        given = {"cache": tmp_path / "cache", "device": "cpu"} | given
+        return train(task, data, run_dir=tmp_path / name, config=config, **given)
 
     return start
+
+
+@pytest.fixture(scope="module")
+def whole(toy: Toy, toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of everything, next to its cache of activations."""
+    config = with_settings(toy.recipes["cpu"](), [f"elmo.model={tiny_bilms[0]}", *EVERYTHING])
+    run_dir = tmp_path_factory.mktemp("runs") / "whole"
+    return train(toy, toy_data, run_dir=run_dir, config=config, cache=run_dir.parent / "cache", device="cpu")
 
 
 def lines(run_dir: Path) -> list[dict[str, Any]]:
@@ -102,14 +113,15 @@ def test_the_test_set_is_scored_only_when_that_is_asked_for(
         assert {name: result[name] for name in ("dev", "test")} == {name: asked[name] for name in ("dev", "test")}
 
 
-def test_a_new_test_file_is_scored_even_if_it_has_the_name_of_the_old_one(toy: Toy, toy_data: Path, tmp_path: Path):
-    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
+def test_a_new_test_file_is_scored_even_if_it_has_the_name_of_the_old_one(
+    run: Run, toy: Toy, toy_data: Path, tmp_path: Path
+):
     (tmp_path / "new").mkdir()
     for name in ("other.tsv", "new/test.tsv"):
         (tmp_path / name).write_text("?\tnothing\na\tApple\nx\tcow\n")
     train_and_dev = ((toy_data / "train.tsv",), (toy_data / "dev.tsv",))
     first = Splits(*train_and_dev, test=(toy_data / "test.tsv",))
-    run_dir = train(toy, first, run_dir=tmp_path / "run", config=config, test=True, device="cpu")
+    run_dir = run("run", data=first, test=True)
     assert lines(run_dir)[-1]["test"]["test.tsv"]["accuracy"] not in (0, 50)
     for name in ("new/test.tsv", "other.tsv"):
         splits = Splits(*train_and_dev, test=(tmp_path / name,))
@@ -130,7 +142,7 @@ def test_test_scores_stay_as_long_as_the_weights_do(
         return {"accuracy": {1: 50.0, 4: 40.0, 6: 60.0}.get(made, 30.0)}
 
     task = replace(toy, score=one_score_after_the_other)
-    run_dir = run("run", "max_epochs=1", task=task, test=True)  # dev of epoch 1, then the result's dev and test
+    run_dir = run("run", task=task, test=True)  # dev of epoch 1, then the result's dev and test
     before = lines(run_dir)[-1]["test"]
     assert before
     settings: dict[str, Any] = {"task": task, "cache": tmp_path / "cache", "device": "cpu"}
@@ -143,8 +155,7 @@ def test_test_scores_stay_as_long_as_the_weights_do(
 
 
 @pytest.mark.slow
-def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, toy: Toy, tmp_path: Path):
-    whole = contents(run("whole", *EVERYTHING))
+def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, whole: Path, toy: Toy, tmp_path: Path):
     for stop in (1, 2, 4):
         seen = 0
 
@@ -156,21 +167,26 @@ def test_a_resumed_run_ends_with_the_same_bits_as_an_unbroken_one(run: Run, toy:
             return toy.score(examples, predictions)
 
         with pytest.raises(KeyboardInterrupt):
-            run(f"broken-{stop}", *EVERYTHING, task=replace(toy, score=break_off))
+            run(f"broken-{stop}", *EVERYTHING, task=replace(toy, score=break_off), cache=None)
         broken = tmp_path / f"broken-{stop}"
         assert (broken / "checkpoint.safetensors").exists() == (stop > 1)
         with (broken / "metrics.jsonl").open("a") as file:
             file.write(f'{{"epoch": {stop}, "loss": 0.0}}\n{{"epoch": {stop + 1}, "lo')  # is made again
         torch.manual_seed(stop)  # which is nobody's business
-        assert contents(resume_task(broken, task=toy, cache=tmp_path / "cache", device="cpu")) == whole
+        settings: dict[str, Any] = {"task": toy, "cache": tmp_path / "cache", "device": "cpu"}
+        resume_task(broken, ["max_epochs=4"], **settings)
+        ended = contents(broken)
+        assert contents(resume_task(broken, **settings)) == ended
+        assert contents(resume_task(broken, ["max_epochs=5"], **settings)) == contents(whole)
+    with pytest.raises(ValueError, match="keeps its settings, except max_epochs, patience, min_steps"):
+        resume_task(broken, ["learning_rate=1"], **settings)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("torn", ["words.safetensors", "model.safetensors", "checkpoint.safetensors"])
 def test_a_full_disk_is_one_error_that_names_the_file_and_the_rerun_has_the_same_bits(
-    run: Run, toy: Toy, tmp_path: Path, torn: str
+    run: Run, whole: Path, toy: Toy, tmp_path: Path, torn: str
 ):
-    whole = run("whole", *EVERYTHING)
     broken = tmp_path / "broken"
     with ExitStack() as full_disk:
 
@@ -180,40 +196,18 @@ def test_a_full_disk_is_one_error_that_names_the_file_and_the_rerun_has_the_same
 
         filling = "symbols" if torn == "words.safetensors" else "score"
         with pytest.raises(OSError, match="File too large") as caught:
-            run("broken", *EVERYTHING, task=replace(toy, **{filling: fill_the_disk}))
+            run("broken", *EVERYTHING, task=replace(toy, **{filling: fill_the_disk}), cache=whole.parent / "cache")
     assert caught.value.filename == str(broken / torn)
     if torn == "words.safetensors":
         run("broken", *EVERYTHING)
     else:
-        resume_task(broken, task=toy, cache=tmp_path / "cache", device="cpu")
+        resume_task(broken, task=toy, device="cpu")
     assert contents(broken) == contents(whole)
-
-
-@pytest.mark.slow
-def test_a_finished_run_that_is_resumed_stays_as_it_is_and_may_get_more_epochs(run: Run, toy: Toy, tmp_path: Path):
-    settings: dict[str, Any] = {"task": toy, "cache": tmp_path / "cache", "device": "cpu"}
-    short = run("short", *EVERYTHING, "max_epochs=2")
-    before = contents(short)
-    assert contents(resume_task(short, **settings)) == before
-    resume_task(short, ["max_epochs=5"], **settings)
-    long = contents(run("long", *EVERYTHING))
-    assert {name for name, content in contents(short).items() if content != long[name]} == set()
-    with pytest.raises(ValueError, match="keeps its settings, except max_epochs, patience, min_steps"):
-        resume_task(short, ["learning_rate=1"], **settings)
-
-
-@pytest.mark.slow
-def test_the_cache_changes_nothing(run: Run, toy: Toy, toy_data: Path, tmp_path: Path):
-    with_cache = run("with", *EVERYTHING)
-    again = run("again", *EVERYTHING)
-    config = read_record(with_cache, toy).config
-    without = train(toy, toy_data, run_dir=tmp_path / "without", config=config, cache=None, device="cpu")
-    assert contents(with_cache) == contents(again) == contents(without)
 
 
 def test_the_seed_decides(run: Run):
     one, same, other = (
-        load_file(run(name, f"seed={seed}", "max_epochs=1") / "model.safetensors")
+        load_file(run(name, f"seed={seed}") / "model.safetensors")
         for name, seed in (("one", 1), ("same", 1), ("other", 2))
     )
     assert all(torch.equal(one[name], same[name]) for name in one)
@@ -226,10 +220,11 @@ def test_a_folder_that_holds_a_run_is_not_trained_into(run: Run):
         run("run", "max_epochs=1")
 
 
-def test_a_share_of_the_training_set_is_chosen_by_the_seed(run: Run):
+def test_a_share_of_the_training_set_is_chosen_by_the_seed(run: Run, capsys: pytest.CaptureFixture[str]):
     run_dir = run("run", "max_epochs=1", "max_train_examples=9", "max_dev_examples=5")
     assert lines(run_dir)[0]["step"] == 3
     assert lines(run_dir)[0]["dev"]["accuracy"] % 20 == 0  # of five
+    assert re.search(r"accuracy [\d.]+ on the first 5 of the development set \(best", capsys.readouterr().err)
     config = json.loads((run_dir / "config.json").read_text())
     assert config["examples"]["train"] == {"examples": 40, "without a label": 1, "used": 9}
 
@@ -245,15 +240,6 @@ def test_a_smaller_share_of_the_training_set_is_part_of_a_larger_one(toy: Toy, t
     assert tenth != other
 
 
-def test_gamma_stays_at_one_unless_it_is_trained(run: Run):
-    settings = ("elmo=both", "elmo.layers=top", "max_epochs=1")
-    learnt, fixed = (
-        lines(run(name, *settings, *more))[-1]["mixes"]["input"]["gamma"]
-        for name, more in (("learnt", ()), ("fixed", ("elmo.train_gamma=false",)))
-    )
-    assert fixed == 1 != learnt
-
-
 def test_activations_are_computed_for_the_chosen_examples_only(run: Run, toy: Toy, monkeypatch: pytest.MonkeyPatch):
     added: list[int] = []
     add = CachedActivations.add
@@ -265,11 +251,9 @@ def test_activations_are_computed_for_the_chosen_examples_only(run: Run, toy: To
 
 
 def test_without_a_development_file_a_tenth_is_set_apart(
-    toy: Toy, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, toy: Toy, toy_data: Path, capsys: pytest.CaptureFixture[str]
 ):
-    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
-    data = Splits((toy_data / "train.tsv", toy_data / "dev.tsv"))
-    run_dir = train(toy, data, run_dir=tmp_path / "run", config=config, device="cpu")
+    run_dir = run("run", data=Splits((toy_data / "train.tsv", toy_data / "dev.tsv")))
     assert "no development file: 10% of the training files are set apart (dev_share)" in capsys.readouterr().err
     record = read_record(run_dir, toy)
     assert (record.config.training.dev_share, record.splits.dev) == (0.1, ())
@@ -312,53 +296,33 @@ def test_a_loss_that_is_not_finite_ends_the_run(run: Run, toy: Toy, tmp_path: Pa
     assert not (tmp_path / "run" / "model.safetensors").exists()
 
 
-def test_files_that_a_resumed_run_would_not_find_are_refused(toy: Toy, toy_data: Path, tmp_path: Path):
-    settings: dict[str, Any] = {"run_dir": tmp_path / "run", "config": toy.recipes["cpu"](), "device": "cpu"}
+def test_files_that_a_resumed_run_would_not_find_and_files_without_examples_are_refused(
+    run: Run, toy_data: Path, tmp_path: Path
+):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("-")):
         with pytest.raises(ValueError, match="can be read only once, and a resumed run reads it again; give a file"):
-            train(toy, Splits((toy_data / "train.tsv",), (path,)), **settings)
+            run("run", data=Splits((toy_data / "train.tsv",), (path,)))
     unnamed = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.tsv"))
     with pytest.raises(ValueError, match="its name is not UTF-8; rename the file or folder"):
-        train(toy, Splits((toy_data / "train.tsv",), test=(unnamed,)), **settings)
+        run("run", data=Splits((toy_data / "train.tsv",), test=(unnamed,)))
+    (tmp_path / "empty.tsv").write_text("?\tnothing\n")
+    with pytest.raises(ValueError, match=r"no examples in .*empty.tsv"):
+        run("run", data=Splits((tmp_path / "empty.tsv",), (toy_data / "dev.tsv",)))
     assert not (tmp_path / "run").exists()
 
 
-def test_a_development_set_of_other_labels_is_reported(
-    toy: Toy, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("part", ["development set", "test file foreign.tsv"])
+def test_data_of_other_labels_is_reported_when_it_is_scored(
+    run: Run, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str
 ):
-    (tmp_path / "dev.tsv").write_text("x\tcow ant\ny\tbear\n")
-    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
-    for dev, is_reported in ((tmp_path / "dev.tsv", True), (toy_data / "dev.tsv", False)):
-        splits = Splits((toy_data / "train.tsv",), (dev,))
-        train(toy, splits, run_dir=tmp_path / f"run-{is_reported}", config=config, device="cpu")
-        said = "the development set has the labels x, y, and the model knows a, b, c: none in common"
+    (tmp_path / "foreign.tsv").write_text("x\tcow ant\ny\tbear\n")
+    known, foreign = (toy_data / "dev.tsv",), (tmp_path / "foreign.tsv",)
+    for is_reported in (True, False):
+        others = (foreign if is_reported else known, ()) if part == "development set" else (known, foreign)
+        run(f"run-{is_reported}", data=Splits((toy_data / "train.tsv",), *others), test=is_reported and bool(others[1]))
+        said = f"the {part} has the labels x, y, and the model knows a, b, c: none in common"
         assert (said in capsys.readouterr().err) == is_reported
-
-
-def test_a_test_set_of_other_labels_is_reported_when_it_is_scored(
-    toy: Toy, toy_data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
-    (tmp_path / "foreign.tsv").write_text("x\tcow ant\n")
-    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
-    splits = Splits((toy_data / "train.tsv",), (toy_data / "dev.tsv",), (tmp_path / "foreign.tsv",))
-    said = "the test file foreign.tsv has the labels x, and the model knows a, b, c: none in common"
-    for test in (True, False):
-        train(toy, splits, run_dir=tmp_path / f"run-{test}", config=config, test=test, device="cpu")
-        assert (said in capsys.readouterr().err) == test
-    for test in (True, False):
-        resume_task(tmp_path / "run-False", task=toy, test=test, device="cpu")
-        assert (said in capsys.readouterr().err) == test
-
-
-def test_a_run_in_the_home_folder_is_found_by_the_same_name(
-    toy: Toy, toy_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
-    assert train(toy, toy_data, run_dir="~/run", config=config, device="cpu") == tmp_path / "run"
-    assert load_task("~/run", task=toy, device="cpu").record.task == "toy"
-    resume_task("~/run", ["max_epochs=2"], task=toy, device="cpu")
 
 
 def reject(damage: Callable[[Path], object], run_dir: Path, **settings: Any) -> str:
@@ -421,15 +385,6 @@ def test_a_run_whose_checkpoint_is_damaged_is_neither_continued_nor_started_agai
         assert "Nothing was changed; put back a copy of the file, or train again from the first epoch with" in said
 
 
-def test_what_a_killed_process_left_in_a_run_goes_when_the_run_is_resumed(run: Run, toy: Toy):
-    whole = run("whole", "max_epochs=1")
-    for name in ("config.json", "checkpoint.safetensors", "model.safetensors"):
-        (whole / f".{name}.0123456789abcdef.tmp").mkdir()
-        (whole / f".{name}.0123456789abcdef.tmp" / name).touch()
-    resume_task(whole, task=toy, device="cpu")
-    assert not list(whole.glob(".*"))
-
-
 def test_a_damaged_run_is_trained_again_when_that_is_what_is_asked_for(run: Run, toy: Toy):
     whole = run("whole", "max_epochs=2")
     expected = contents(whole)
@@ -441,7 +396,7 @@ def test_a_damaged_run_is_trained_again_when_that_is_what_is_asked_for(run: Run,
 
 
 def test_a_damaged_log_is_refused_with_its_line(run: Run, toy: Toy):
-    whole = run("whole", "max_epochs=1")
+    whole = run("whole")
     (whole / "metrics.jsonl").write_text('{"step": 1}\n')
     with pytest.raises(ValueError, match=r"whole/metrics\.jsonl, line 1: field epoch: is missing"):
         resume_task(whole, task=toy, device="cpu")
@@ -452,7 +407,7 @@ def test_a_damaged_log_is_refused_with_its_line(run: Run, toy: Toy):
 
 
 def test_an_error_about_what_a_run_names_says_where_it_is_named(run: Run, toy: Toy):
-    whole = run("whole", "max_epochs=1", "elmo=input")
+    whole = run("whole", "elmo=input")
     config = json.loads((whole / "config.json").read_text())
     for part, name, value in (("files", "train", [""]), ("inputs", "elmo", config["inputs"]["elmo"] | {"model": "x"})):
         damaged = config | {part: config[part] | {name: value}}
@@ -463,39 +418,23 @@ def test_an_error_about_what_a_run_names_says_where_it_is_named(run: Run, toy: T
         load_task(whole, task=toy, device="cpu")
 
 
-def test_files_without_examples_are_refused(toy: Toy, toy_data: Path, tmp_path: Path):
-    (tmp_path / "empty.tsv").write_text("?\tnothing\n")
-    splits = Splits(train=(tmp_path / "empty.tsv",), dev=(toy_data / "dev.tsv",))
-    with pytest.raises(ValueError, match=r"no examples in .*empty.tsv"):
-        train(toy, splits, run_dir=tmp_path / "run", config=toy.recipes["cpu"](), device="cpu")
-    assert not (tmp_path / "run").exists()
-
-
-def test_weight_decay_may_leave_biases_alone(run: Run):
-    settings = ("optimizer=sgd", "learning_rate=1e-6", "weight_decay=1e6", "max_epochs=1")
+def test_weight_decay_leaves_the_mixes_alone_and_may_leave_biases_alone(run: Run):
+    """With a decay that leaves nothing of the weights that it applies to: each step takes 1e-6 * 1e6 of them."""
+    settings = ("elmo=both", "optimizer=sgd", "learning_rate=1e-6", "weight_decay=1e6")
     both, without = (
         load_file(run(name, *settings, f"decay_biases={name}") / "model.safetensors") for name in ("true", "false")
     )
     assert both["encode.bias"].abs().max() < 1e-3 < without["encode.bias"].abs().max()
-    assert without["encode.weight"].abs().max() < 1e-3
+    for tensors in (both, without):
+        assert tensors["inputs.elmo.mixes.0.gamma"].item() == pytest.approx(1, abs=1e-3)
+        assert tensors["encode.weight"].abs().max() < 1e-3
 
 
-def test_weight_decay_leaves_the_mixes_alone(run: Run):
-    """With a decay that leaves nothing of the weights that it applies to: each step takes 1e-6 * 1e6 of them."""
-    settings = ("elmo=both", "optimizer=sgd", "learning_rate=1e-6", "weight_decay=1e6", "max_epochs=1")
-    tensors = load_file(run("run", *settings) / "model.safetensors")
-    assert tensors["inputs.elmo.mixes.0.gamma"].item() == pytest.approx(1, abs=1e-3)
-    assert tensors["encode.weight"].abs().max() < 1e-3
-
-
-def test_a_run_records_what_its_mixes_have_learnt(
-    toy: Task[Any, Any], toy_data: Path, tiny_bilms: tuple[Path, Path], tmp_path: Path
-):
+def test_a_run_records_what_its_mixes_have_learnt(run: Run):
+    fixed = run("fixed", "elmo=input", "elmo.layers=top", "elmo.train_gamma=false")
+    assert lines(fixed)[-1]["mixes"]["input"]["gamma"] == 1
     for elmo, layers in (("both", "mix"), ("input", "top"), ("none", "mix")):
-        settings = [f"elmo={elmo}", f"elmo.model={tiny_bilms[0]}", f"elmo.layers={layers}", "max_epochs=1"]
-        config = with_settings(toy.recipes["cpu"](), settings)
-        run = train(toy, toy_data, run_dir=tmp_path / elmo, config=config, device="cpu")
-        mixes = json.loads((run / "metrics.jsonl").read_text().splitlines()[-1])["mixes"]
+        mixes = lines(run(elmo, f"elmo={elmo}", f"elmo.layers={layers}"))[-1]["mixes"]
         assert list(mixes) == {"both": ["input", "output"], "input": ["input"], "none": []}[elmo]
         for mix in mixes.values():
             assert mix["gamma"] != 1.0 and abs(mix["gamma"] - 1) < 0.5
@@ -513,12 +452,11 @@ def test_a_run_that_was_refused_leaves_nothing(run: Run, tmp_path: Path, monkeyp
         with pytest.raises(ValueError, match="too wide"):
             run("mine")
     assert not (tmp_path / "mine" / "config.json").exists()
-    run("mine", "max_epochs=1")
+    run("mine")
 
 
-def test_a_run_is_resumed_with_the_sentences_that_it_began_with(toy: Toy, toy_data: Path, tmp_path: Path):
-    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
-    run_dir = train(toy, toy_data, run_dir=tmp_path / "run", config=config, device="cpu")
+def test_a_run_is_resumed_with_the_sentences_that_it_began_with(run: Run, toy: Toy, toy_data: Path, tmp_path: Path):
+    run_dir = run("run", data=Path(shutil.copytree(toy_data, tmp_path / "data")))
     train_file = read_record(run_dir, toy).splits.train[0]
     before = train_file.read_text()
     train_file.write_text(before * 2)
@@ -535,8 +473,7 @@ def test_a_run_whose_data_and_bilm_have_moved_ends_with_the_same_bits(
         shutil.copytree(toy_data, place / "data")
         shutil.copytree(tiny_bilms[0], place / "bilm")
         settings = ["elmo=input", f"elmo.model={place / 'bilm'}", f"max_epochs={max_epochs}"]
-        config = with_settings(toy.recipes["cpu"](), settings)
-        return train(toy, place / "data", run_dir=place / "run", config=config, device="cpu")
+        return train(toy, place / "data", run_dir=place / "run", settings=settings, device="cpu")
 
     whole = begin(tmp_path / "whole", max_epochs=2)
     run_dir = begin(old := tmp_path / "old", max_epochs=1)
@@ -554,19 +491,25 @@ def test_a_run_whose_data_and_bilm_have_moved_ends_with_the_same_bits(
     assert read_record(run_dir, toy).splits.test == (new / "data" / "test.tsv",)
 
 
-def test_there_must_be_a_test_file_to_be_scored(toy: Toy, toy_data: Path, tmp_path: Path):
+def test_there_must_be_a_test_file_to_be_scored(run: Run, toy: Toy, toy_data: Path):
     data = Splits((toy_data / "train.tsv",), (toy_data / "dev.tsv",))
-    config = with_settings(toy.recipes["cpu"](), ["max_epochs=1"])
     with pytest.raises(ValueError, match="the data have no test file to score"):
-        train(toy, data, run_dir=tmp_path / "run", config=config, test=True, device="cpu")
-    run_dir = train(toy, data, run_dir=tmp_path / "run", config=config, device="cpu")
+        run("run", data=data, test=True)
+    run_dir = run("run", data=data)
     with pytest.raises(ValueError, match="no test file .*; `elmokit evaluate`, or `load_task`, scores other files$"):
         resume_task(run_dir, task=toy, test=True, device="cpu")
 
 
-def test_files_of_the_user_s_are_not_replaced(toy: Toy, toy_data: Path, tmp_path: Path):
+def test_a_run_that_another_process_trains_is_refused(run: Run, toy: Toy):
+    run_dir = run("run")
+    with lock(run_dir), pytest.raises(InUseError, match="run is in use by another process"):
+        resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
+    resume_task(run_dir, ["max_epochs=2"], task=toy, device="cpu")
+
+
+def test_files_of_the_user_s_are_not_replaced(run: Run, tmp_path: Path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "metrics.jsonl").write_text("{}\n")
     with pytest.raises(ValueError, match=r"run has a file metrics.jsonl, which the run would replace"):
-        train(toy, toy_data, run_dir=tmp_path / "run", config=toy.recipes["cpu"](), device="cpu")
+        run("run")
     assert (tmp_path / "run" / "metrics.jsonl").read_text() == "{}\n"

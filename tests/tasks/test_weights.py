@@ -12,7 +12,6 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from elmokit.cli.main import main
 from elmokit.tasks.config import InputConfig, Splits, TaskConfig, TrainingConfig
 from elmokit.tasks.named_entities.task import TASK
 from elmokit.tasks.saved import load_task
@@ -131,11 +130,3 @@ def test_words_that_are_not_those_of_the_vectors_are_refused(run_dir: Path, cont
     (run_dir / "words.json").write_text(json.dumps(content))
     with pytest.raises(ValueError, match=message):
         load_task(run_dir, device="cpu")
-
-
-def test_the_command_line_says_it_in_one_line(run_dir: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
-    change_config(run_dir, "model", second_dim=20_000)
-    (tmp_path / "text.txt").write_text("Jane lives in Seoul\n")
-    assert main(["predict", str(run_dir), str(tmp_path / "text.txt")]) == 2
-    shown = capsys.readouterr().err
-    assert shown.startswith(f"elmokit: error: {run_dir}/model.safetensors: tensor ") and shown.count("\n") == 1

@@ -127,6 +127,8 @@ def test_a_string_in_place_of_tokens_is_refused():
         character_ids("hello")
     with pytest.raises(ValueError, match="sentence 1 is the string 'hello'"):
         batch_character_ids([["a"], "hello"])
+    with pytest.raises(ValueError, match="got the string 'hello'; expected a list of sentences"):
+        batch_character_ids("hello")
 
 
 def test_a_token_that_is_no_string_is_named():

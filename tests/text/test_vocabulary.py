@@ -80,7 +80,7 @@ def test_bad_lines_are_named(path: Path, content: bytes, message: str):
 
 @pytest.mark.parametrize("bad", ["", "the"])
 def test_nothing_is_read_after_a_bad_line(path: Path, bad: str):
-    def lines(_: Path):
+    def lines(_: Path, **_options: bool):
         yield from ["<S>", "</S>", "<UNK>", "the", bad]
         pytest.fail("the rest was read too")
 

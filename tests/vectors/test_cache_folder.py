@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from elmokit.cli.main import main
+from elmokit.system.python import default_cache
 from elmokit.vectors.cache_folder import (
     cache_limit,
     cached_models,
     cached_pieces,
     clear_cache,
-    default_cache,
     make_room,
 )
 
@@ -116,7 +116,10 @@ def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch):
             cache_limit()
 
 
-def test_the_default_folder_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_the_default_folder_is_that_of_elmokit_or_of_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("ELMOKIT_CACHE", str(tmp_path / "ours"))
+    assert default_cache() == tmp_path / "ours"
+    monkeypatch.delenv("ELMOKIT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_cache() == tmp_path / "elmokit"
     monkeypatch.delenv("XDG_CACHE_HOME")

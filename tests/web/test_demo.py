@@ -88,7 +88,7 @@ def test_a_model_in_this_folder_is_called_as_the_folder_is(model: str, tmp_path:
 
 
 def test_the_text_has_the_rates_with_baselines_counts_and_every_word(study: SenseStudy):
-    lines = list(terminal.describe(study, colours=False))
+    lines = list(terminal.describe(study))
     text = "\n".join(lines)
     for one in study.measured:
         assert f"{one.name:22}{one.nearest_rate()}" in text and one.triple_rate().percent() in text
@@ -101,6 +101,19 @@ def test_the_text_has_the_rates_with_baselines_counts_and_every_word(study: Sens
     assert text.isascii() and "\x1b" not in text
 
 
+def test_the_terminal_has_the_rates_first_and_then_one_word_that_the_model_gets_right(study: SenseStudy):
+    lines = list(terminal.summarise(study, colours=False))
+    assert lines[0].startswith("Measured over the whole list") and len(lines) < 70
+    words = [line.partition(":")[0] for line in lines if re.fullmatch(r"\S+: .+\?", line)]
+    assert len(words) == 1 and max(map(len, lines)) <= terminal.WIDTH
+    (shown,) = (close_up for close_up in study.close_ups if close_up.word == words[0])
+    senses = [
+        [study.occurrences[index].sense for index in (one.occurrence, one.same_word[0].sentence)]
+        for one in shown.nearest
+    ]
+    assert ("which the model gets right" in "\n".join(lines)) == all(first == second for first, second in senses)
+
+
 def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sense(study: SenseStudy):
     assert [close_up.word for close_up in study.close_ups] == ["bank", "play", "spring", "match", "park"]
     bank = study.close_ups[0]
@@ -108,6 +121,25 @@ def test_close_ups_are_of_the_first_words_and_of_the_first_sentences_of_each_sen
     assert bank.labels == ["river 1", "river 2", "river 3", "money 1", "money 2", "money 3"]
     assert [len(nearest.same_word) for nearest in bank.nearest] == [3, 3]
     assert "bank" not in [word.token for word in bank.static]
+
+
+def test_the_sense_of_a_sentence_is_shown_for_the_token_that_has_it_and_no_other():
+    sentences = [("x", "x", "a"), ("x", "b"), ("c", "x", "x"), ("x", "d", "x", "y")]
+    occurrences = [
+        Occurrence("x", "noun/noun", sense, index, tokens)
+        for tokens, index, sense in zip(sentences, (0, 0, 2, 2), ("one", "one", "two", "two"), strict=True)
+    ]
+    found = study_senses(Elmo(random_bilm(seed=7, std=0.4)), occurrences, model="random")
+    rows = [line for line in terminal.describe(found, colours=False) if re.match(r"    -?[\d.]+  ", line)]
+    shown = {" ".join(row.split()[1:]) for row in rows}
+    senses = {
+        " ".join(f"[{token}]" if at == marked else token for at, token in enumerate(of.tokens)): of.sense
+        * (marked == of.index)
+        for of in occurrences
+        for marked in range(len(of.tokens))
+    }
+    assert shown <= {f"{text} {sense}".rstrip() for text, sense in senses.items()}
+    assert {row.split()[-1] in ("one", "two") for row in rows} == {True, False}
 
 
 def test_without_a_vocabulary_the_words_of_the_list_are_the_neighbours():
@@ -133,7 +165,8 @@ def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tm
     output = io.StringIO()
     demo.run(tmp_path / "demo.html", model=str(korean), output=output)
     shown, _, code = output.getvalue().partition("In Python:\n\n")
-    titles = re.findall(r"^(\S+): (.+)\?$", shown, flags=re.MULTILINE)
+    text = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    titles = re.findall(r"^(?:.*>)?(\S+): (.+)\?$", text, flags=re.MULTILINE)
     assert [word for word, _ in titles] == ["눈이", "배를", "말을", "사과를", "잘한다"]
     assert titles[1][1] == "ship or pear or belly" and titles[4][1] == "praise or sarcasm"
     assert "11 words of two or three senses, 184 sentences" in shown
@@ -142,15 +175,16 @@ def test_a_model_with_a_korean_vocabulary_shows_the_korean_list(korean: Path, tm
     names: dict[str, list] = {}
     exec(code, names)
     assert [vectors.shape for vectors in names["vectors"]] == [(4, 12), (5, 12)]
-    text = (tmp_path / "demo.html").read_text(encoding="utf-8")
     page = Page(text)
     assert page.open == []
-    assert ("pre", {"lang": "ko"}) in page.tags and "눈이: eye or snow?" in text
+    assert (
+        any(tag == "pre" and values.get("lang") == "ko" for tag, values in page.tags) and "눈이: eye or snow?" in text
+    )
 
 
 def test_korean_columns_are_aligned_within_the_width(korean: Path):
     found = study_senses(Elmo.from_pretrained(korean), read_polysemes(LISTS["ko"]), model="ko", language="ko")
-    lines = list(terminal.describe(found, colours=False))
+    lines = list(terminal.describe(found))
     assert max(map(columns, lines)) <= terminal.WIDTH
     for close_up in found.close_ups:
         start = lines.index(f"{close_up.word}: {' or '.join(close_up.senses)}?") + 4
@@ -184,7 +218,7 @@ def test_what_was_measured_when_the_model_was_bundled_is_shown_with_its_source(k
 
 
 def test_a_model_that_is_not_there_is_named_and_leaves_no_page(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match="no model 'mini-xx': it is neither a path that exists nor a bundled"):
+    with pytest.raises(FileNotFoundError, match="no model 'mini-xx': it is neither a path that exists nor the name"):
         demo.run(tmp_path / "demo.html", model="mini-xx", output=io.StringIO())
     assert list(tmp_path.iterdir()) == []
 
@@ -202,9 +236,9 @@ def test_colours_only_on_a_terminal_that_wants_them(study: SenseStudy, monkeypat
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("NO_COLOR", "1")
     assert not terminal.shows_colours(Terminal())
-    coloured = list(terminal.describe(study, colours=True))
+    coloured = list(terminal.summarise(study, colours=True))
     plain = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured]
-    assert plain == list(terminal.describe(study, colours=False))
+    assert plain == list(terminal.summarise(study, colours=False))
     assert plain != coloured
 
 
@@ -240,7 +274,7 @@ def test_the_page_has_the_picture_and_what_the_terminal_shows(study: SenseStudy)
     (picture,) = [values for tag, values in page.tags if tag == "svg"]
     assert picture["role"] == "img" and picture["aria-label"]
     assert sense_picture(study) in text and "prefers-color-scheme: dark" in text
-    assert "".join(f"{line}\n" for line in terminal.describe(study, colours=False)) in html.unescape(text)
+    assert "".join(f"{line}\n" for line in terminal.describe(study)) in html.unescape(text)
     assert ("html", {"lang": "en"}) in page.tags
     assert any(values.get("name") == "viewport" for tag, values in page.tags if tag == "meta")
 
@@ -250,7 +284,7 @@ def test_the_page_and_the_terminal_name_the_command_of_the_explorer(study: Sense
     demo.run(tmp_path / "demo.html", model=model, output=output)
     command = f"elmokit explore --model {shlex.quote(model)}"
     assert command in output.getvalue()
-    assert f"<pre><code>{html.escape(command)}</code></pre>" in (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert f"<code>{html.escape(command)}</code></pre>" in (tmp_path / "demo.html").read_text(encoding="utf-8")
 
 
 def test_text_is_escaped_in_the_page_and_in_the_picture():

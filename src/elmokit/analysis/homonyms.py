@@ -14,7 +14,7 @@ from elmokit.analysis.polysemy import Rate, measure_senses
 from elmokit.files.json_fields import Fields, parse_json_object, read_json_object
 from elmokit.files.lines import read_lines, split_tokens
 from elmokit.formats.native import folder_of
-from elmokit.system.messages import FormatError, printable
+from elmokit.system.messages import FormatError, first_token
 from elmokit.text.corpora.cells import whole_number
 from elmokit.text.corpora.tables import table_rows
 
@@ -70,7 +70,7 @@ def read_examples(path: str | os.PathLike[str]) -> list[Occurrence]:
         tokens, index = tuple(split_tokens(text)), whole_number(column)
         if index is None or index >= len(tokens) or not tokens[index].startswith(word):
             raise FormatError(
-                row.where, f"{printable(column)} is not the index of {printable(word)} in {printable(text)!r}"
+                row.where, f"{first_token(column)} is not the index of {first_token(word)} in {first_token(text)}"
             )
         occurrences.append(Occurrence(word, "pragmatic", sense, index, tokens))
     return occurrences
@@ -85,7 +85,9 @@ def measure_homonyms(elmo: Elmo, train: Sequence[Occurrence], test: Sequence[Occ
     num_senses = Counter(word for word, _ in known)
     for word, sense in dict.fromkeys((occurrence.word, occurrence.sense) for occurrence in test):
         if (word, sense) not in known or num_senses[word] < 2:
-            raise ValueError(f"the train half needs {word!r} in the sense {sense!r} and in another sense")
+            raise ValueError(
+                f"the train half needs {first_token(word)} in the sense {sense[:40]!r} and in another sense"
+            )
     occurrences = [*train, *test]
     encoded = elmo.encode([list(occurrence.tokens) for occurrence in occurrences], layers="all")
     return measure_senses(encoded, occurrences, num_known=len(train))
@@ -140,7 +142,9 @@ def _occurrence(line: str, where: str) -> Occurrence:
     word, sense, index = fields.text("word"), fields.text("sense"), fields.integer("index")
     tokens = tuple(fields.tokens("tokens"))
     if index >= len(tokens) or not tokens[index].startswith(word):
-        raise fields.error("index", f"is {index}, which is not the index of {word!r} in {' '.join(tokens)!r}")
+        raise fields.error(
+            "index", f"is {index}, which is not the index of {first_token(word)} in {first_token(' '.join(tokens))}"
+        )
     return Occurrence(word, "noun/noun", sense, index, tokens)
 
 

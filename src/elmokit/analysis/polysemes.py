@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from elmokit.analysis.neighbours import most_frequent_words
 from elmokit.files.lines import read_lines
-from elmokit.system.messages import printable
+from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import whole_number
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def read_polysemes(path: str | os.PathLike[str] = LISTS["en"]) -> list[Occurrenc
     for word in words_of(occurrences):
         senses = senses_of(word, occurrences)
         if len(senses) < 2 or any(sizes[word, sense] < 2 for sense in senses):
-            raise ValueError(f"{os.fspath(path)}: {word!r} needs at least two senses with at least two sentences each")
+            raise ValueError(
+                f"{os.fspath(path)}: {first_token(word)} needs at least two senses with at least two sentences each"
+            )
     return occurrences
 
 
@@ -90,5 +92,5 @@ def _occurrence(line: str, where: str) -> Occurrence:
     word, contrast, sense, column, text = columns
     tokens, index = tuple(text.split(" ")), whole_number(column)
     if index is None or index >= len(tokens) or tokens[index] != word:
-        raise ValueError(f"{where}: index {printable(column)} is not the index of {word!r} in {text!r}")
+        raise ValueError(f"{where}: index {column[:40]} is not the index of {first_token(word)} in {first_token(text)}")
     return Occurrence(word, contrast, sense, index, tokens)

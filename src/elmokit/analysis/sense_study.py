@@ -114,7 +114,7 @@ def study_senses(
 ) -> SenseStudy:
     """Run a model over the list. `model` is its name on the page, `recorded` its rates on other data, if any."""
     sentences = [list(occurrence.tokens) for occurrence in occurrences]
-    encoded = elmo.encode(sentences, layers="all", show_progress_bar=False)
+    encoded = elmo.encode(sentences, layers="all")
     top = [array[-1] for array in encoded]
     targets = np.stack([array[occurrence.index] for array, occurrence in zip(top, occurrences, strict=True)])
     targets = targets.astype(np.float64)

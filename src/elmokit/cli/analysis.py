@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from elmokit.cli.verb import Verb
 
 
+_CONTEXT = 50  # columns on each side of a word
+
+
 def _add_change(parser: argparse.ArgumentParser) -> None:
     text = "one sentence per line: a file (plain, .gz or .xz), or a folder of such files"
     parser.add_argument("first", type=Path, metavar="CORPUS1", help=f"the earlier text, {text}")
@@ -30,7 +33,7 @@ def _add_change(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
-    parser.add_argument("--layers", type=layer_choice, help="top, average, a number, or all (default: top)")
+    parser.add_argument("--layers", type=layer_choice, help="top, average, a number, weights, or all (default: top)")
     parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
     parser.add_argument("--ignore-case", action="store_true", help="count Plane as a use of plane")
     parser.add_argument(
@@ -94,4 +97,56 @@ def _change(arguments: argparse.Namespace) -> None:
     print(change_text(result))
 
 
-VERBS: Sequence[Verb] = (("change", _add_change, _change),)
+def _add_neighbours(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", help="a sentence, which is tokenised")
+    parser.add_argument("--word", required=True, metavar="W", help="its word; the first, if it has several")
+    parser.add_argument(
+        "--corpus",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="where to look: one sentence per line (plain, .gz or .xz), or a folder of such files",
+    )
+    parser.add_argument("--tokenize", action="store_true", help="split the lines of the corpus into tokens first")
+    parser.add_argument("--number", type=int, default=10, metavar="N", help="how many (default: %(default)s)")
+    parser.add_argument(
+        "--among",
+        choices=("any word", "same word", "other words"),
+        default="any word",
+        help="occurrences of which words (default: %(default)s)",
+    )
+    parser.add_argument("--layers", type=layer_choice, default="top", help="top, average, a number, or weights")
+    parser.add_argument("--model", metavar="M", help="name of a model, a model folder, or an options.json")
+    parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
+    parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+
+
+def _neighbours(arguments: argparse.Namespace) -> None:
+    """Find the occurrences in a corpus that are nearest to a word in a sentence."""
+    from elmokit.analysis.semantic_change.uses import open_corpus
+    from elmokit.formats.names import DEFAULT_MODEL, resolve_model
+    from elmokit.system.markdown import columns
+    from elmokit.system.messages import printable
+
+    corpus = open_corpus(arguments.corpus, raw_text=arguments.tokenize)
+    resolve_model(arguments.model or DEFAULT_MODEL)  # because importing torch takes seconds
+
+    from elmokit.elmo.elmo import Elmo
+
+    elmo = Elmo.from_pretrained(arguments.model or DEFAULT_MODEL, arguments.weights, device=arguments.device)
+    found = elmo.nearest(
+        arguments.text,
+        arguments.word,
+        corpus.sentences(),
+        number=arguments.number,
+        among=arguments.among,
+        layers=arguments.layers,
+    )
+    for one in found:
+        left, right = " ".join(one.tokens[: one.index]), " ".join(one.tokens[one.index + 1 :])
+        left, right = printable(left[-_CONTEXT:], most=None), printable(right[:_CONTEXT], most=None)
+        space = " " * (_CONTEXT - columns(left))
+        print(f"{one.similarity:.3f}  {space}{left} [{printable(one.token)}] {right}")
+
+
+VERBS: Sequence[Verb] = (("change", _add_change, _change), ("neighbours", _add_neighbours, _neighbours))

@@ -22,6 +22,10 @@ NUM_WITH_CONTEXTS = 5
 TOKENS_AROUND = 8
 """Tokens of a context that are shown on each side of the word."""
 
+MAX_Q = 0.05
+"""Largest q of a word that is said to differ: of such words, one in twenty is expected to be a false alarm."""
+
+_CONTEXTS = "contexts that moved most, by how much further they are from the other corpus than from their own:"
 _MEASURES = ("excess", "prt", "apd")
 _PARTS = tuple(field.name for field in fields(Distance))
 
@@ -35,7 +39,13 @@ def change_text(result: SemanticChange) -> str:
         if len(changes) > NUM_SHOWN:
             parts.append(f"and {len(changes) - NUM_SHOWN:,} more words with a smaller excess")
         contexts = [line for change in changes[:NUM_WITH_CONTEXTS] for line in _contexts(change)]
-        parts += ["", *contexts] if contexts else []
+        if not any(change.distances.excess.q <= MAX_Q for change in changes):
+            parts.append(
+                f"no word differs more than chance would have it: none has a q of at most {MAX_Q} (of the excess)"
+            )
+        parts += ["", _CONTEXTS, *contexts] if contexts else []
+    if unused := _forms_without_uses(result):
+        parts += ["", f"forms without a use in either corpus: {', '.join(map(printable, unused))}"]
     if result.too_rare:
         rare = ", ".join(
             f"{printable(word)} ({first:,} and {second:,})" for word, (first, second) in result.too_rare.items()
@@ -54,13 +64,24 @@ def change_rows(result: SemanticChange) -> Iterator[list[str]]:
         numbers = (change.first.total, change.second.total, change.first.compared, change.second.compared)
         yield [
             *(change.layer, change.word, *map(str, numbers)),
-            *(f"{getattr(_of(change.distances, name), part):.6f}" for name in _MEASURES for part in _PARTS),
+            *(f"{getattr(_of(change.distances, name), part):z.6f}" for name in _MEASURES for part in _PARTS),
         ]
 
 
 def change_json(result: SemanticChange) -> str:
     """Everything, with the contexts."""
     return json.dumps(asdict(result), ensure_ascii=False, indent=1, default=str) + "\n"
+
+
+def _forms_without_uses(result: SemanticChange) -> list[str]:
+    """Forms of the words that were compared, each once."""
+    changes = {change.word: change for change in result.changes}.values()
+    return [
+        form
+        for change in changes
+        for form, uses in change.first.of_forms.items()
+        if uses == change.second.of_forms[form] == 0
+    ]
 
 
 def _table(changes: Sequence[WordChange]) -> str:
@@ -70,8 +91,8 @@ def _table(changes: Sequence[WordChange]) -> str:
         rows.append(
             [
                 *(change.word, f"{change.first.total:,}", f"{change.second.total:,}"),
-                *(f"{excess.estimate:.3f}", _interval(excess), f"{excess.p:.3f}", f"{excess.q:.3f}"),
-                *(f"{prt.estimate:.3f}", _interval(prt), f"{apd.estimate:.3f}", _interval(apd)),
+                *(f"{excess.estimate:z.3f}", _interval(excess), f"{excess.p:z.3f}", f"{excess.q:z.3f}"),
+                *(f"{prt.estimate:z.3f}", _interval(prt), f"{apd.estimate:z.3f}", _interval(apd)),
             ]
         )
     return aligned_table(rows)
@@ -80,7 +101,7 @@ def _table(changes: Sequence[WordChange]) -> str:
 def _contexts(change: WordChange) -> Iterator[str]:
     for number, uses in enumerate((change.first, change.second), start=1):
         for context in uses.moved_most:
-            yield f"{printable(change.word)}, corpus {number}, {context.moved:+.3f}: {_excerpt(context)}"
+            yield f"{printable(change.word)}, corpus {number}, {context.moved:+z.3f}: {_excerpt(context)}"
 
 
 def _excerpt(context: MovedContext) -> str:
@@ -91,7 +112,7 @@ def _excerpt(context: MovedContext) -> str:
 
 
 def _interval(distance: Distance) -> str:
-    return f"[{distance.low:.3f}, {distance.high:.3f}]"
+    return f"[{distance.low:z.3f}, {distance.high:z.3f}]"
 
 
 def _of(distances: Distances, name: str) -> Distance:

@@ -10,12 +10,12 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from elmokit.cli import analysis, corpus, installation, models, pretraining, report, scoring, tasks, vectors, web
 from elmokit.cli.exit_codes import BROKEN_PIPE, INTERRUPTED, REFUSED
-from elmokit.cli.verb import Verb
-from elmokit.system.messages import printable
+from elmokit.cli.verb import Verb, continues_by
+from elmokit.system.messages import did_you_mean, printable
 from elmokit.version import __version__
 
 _MAX_SHOWN = 2000  # characters of a message
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None, *, program: str = "elmokit", verbs: 
             _discard_output()
             return BROKEN_PIPE
         except KeyboardInterrupt:
-            print(f"\nelmokit: interrupted{arguments.when_interrupted}", file=sys.stderr)
+            print(f"\nelmokit: interrupted{arguments.when_interrupted(arguments)}", file=sys.stderr)
             return INTERRUPTED
         except (ValueError, OSError, RuntimeError, MemoryError) as error:
             if getattr(arguments, "debug", False) or not _is_refusal(error):
@@ -57,10 +57,16 @@ def main(argv: Sequence[str] | None = None, *, program: str = "elmokit", verbs: 
 
 
 class _Parser(argparse.ArgumentParser):
-    """Shows control characters in what was given as escapes; so do the parsers of the verbs."""
+    """Shows control characters in what was given as escapes, and suggests the verb or choice that was meant."""
 
     def error(self, message: str) -> NoReturn:
         super().error(printable(message, most=_MAX_SHOWN))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            choices = list(map(str, action.choices))
+            hint = did_you_mean(str(value), choices)
+            raise argparse.ArgumentError(action, f"no {value!r}; {hint}expected one of {', '.join(choices)}")
 
 
 def _parser(program: str = "elmokit", known: Sequence[Verb] = VERBS) -> argparse.ArgumentParser:
@@ -76,7 +82,7 @@ def _parser(program: str = "elmokit", known: Sequence[Verb] = VERBS) -> argparse
     for name, add_arguments, run in known:
         summary = (run.__doc__ or "").strip()
         verb = verbs.add_parser(name, help=summary, description=summary, parents=[common])
-        verb.set_defaults(verb=name, run=run, when_interrupted="")
+        verb.set_defaults(verb=name, run=run, when_interrupted=continues_by(""))
         add_arguments(verb)
     return parser
 

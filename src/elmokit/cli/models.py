@@ -1,4 +1,4 @@
-"""Verbs of models on disk: describe, convert, export."""
+"""Verbs of models: describe, convert, export; list the published ones, and get them."""
 
 from __future__ import annotations
 
@@ -104,7 +104,60 @@ def _inspect(arguments: argparse.Namespace) -> int:
     return 1 if inspection.refusals else 0
 
 
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=("list", "get", "add"),
+        default="list",
+        help="list them all; get one into the cache, or check it there; add files that were fetched by hand",
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="name of a published model, such as original")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="files to add: options.json weights.hdf5")
+
+
+def _models(arguments: argparse.Namespace) -> None:
+    """List the models that have a name, and get published ones into the cache."""
+    from elmokit.formats.published import add_published, find_published, published_folder, verify_published
+    from elmokit.system.messages import printable
+
+    if arguments.action == "list":
+        if arguments.name:
+            raise ValueError(f"expected elmokit models get {printable(arguments.name)}")
+        print(_table_of_models())
+        return
+    if arguments.name is None:
+        raise ValueError(f"elmokit models {arguments.action} needs the name of a model; `elmokit models` lists them")
+    model = find_published(arguments.name)
+    if model is None:
+        raise ValueError(f"no published model {arguments.name!r}; `elmokit models` lists them")
+    if arguments.action == "get":
+        if arguments.files:
+            raise ValueError(f"expected one name; `elmokit models add {model.name} FILE...` adds files")
+        folder = published_folder(model)
+        verify_published(model)
+    else:
+        folder = add_published(model, arguments.files)
+    print(folder)
+
+
+def _table_of_models() -> str:
+    from elmokit.formats.names import bundled_models, packaged_models
+    from elmokit.formats.published import published_models
+    from elmokit.system.markdown import aligned_table
+
+    rows = [["name", "where", "parameters", "size", "language", "text", "licence"]]
+    rows += [[name, "bundled"] for name in bundled_models()]
+    rows += [[name, "installed"] for name in packaged_models()]
+    for model in published_models().values():
+        name = ", ".join([model.name, *(alias for alias in model.aliases if alias.startswith("efml:"))])
+        place = "in the cache" if model.is_here else "to download"
+        rows.append([name, place, model.parameters, model.size, model.language, model.text, model.licence])
+    return aligned_table([[*row, *[""] * (len(rows[0]) - len(row))] for row in rows], num_names=len(rows[0]))
+
+
 VERBS: Sequence[Verb] = (
+    ("models", _add_models, _models),
     ("convert", _add_convert, _convert),
     ("export", _add_export, _export),
     ("inspect", _add_inspect, _inspect),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
-
     from elmokit.cli.verb import Verb
 
 
@@ -53,7 +52,20 @@ def _add_pretrain(parser: argparse.ArgumentParser) -> None:
         help="with --resume: train again from the first step if no checkpoint can be read",
     )
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
-    parser.set_defaults(when_interrupted="; elmokit pretrain --resume DIR continues from the last checkpoint")
+    parser.set_defaults(when_interrupted=_how_to_continue)
+
+
+def _how_to_continue(arguments: argparse.Namespace) -> str:
+    from shlex import quote
+
+    run_dir: Path = arguments.resume or arguments.run_dir
+    steps = sorted((run_dir / "checkpoints").glob("step-*"), key=lambda path: (len(path.name), path.name))
+    if not (run_dir / "config.json").is_file():
+        return ""
+    command = f"elmokit pretrain --resume {quote(str(run_dir))}"
+    if not steps:
+        return f"; {run_dir} has no checkpoint yet: {command} begins again"
+    return f"; {command} continues after step {int(steps[-1].name.removeprefix('step-')):,}"
 
 
 def _pretrain(arguments: argparse.Namespace) -> None:
@@ -117,7 +129,15 @@ def _add_finetune(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
-    parser.set_defaults(when_interrupted="; elmokit pretrain --resume DIR continues from the last checkpoint")
+    parser.add_argument("--resume", action=_ResumedByPretrain, metavar="DIR", help=argparse.SUPPRESS)
+    parser.set_defaults(when_interrupted=_how_to_continue)
+
+
+class _ResumedByPretrain(argparse.Action):
+    """Says which verb resumes a fine-tuned run; looked for here first."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *given: object) -> None:
+        parser.error("a fine-tuned run is resumed as any other: elmokit pretrain --resume DIR")
 
 
 def _finetune(arguments: argparse.Namespace) -> None:

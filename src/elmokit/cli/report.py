@@ -24,7 +24,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         type=Path,
-        default=Path("docs"),
+        default=Path("report"),
         metavar="FOLDER",
         help="output folder: training.md and training-curve.svg for pretraining, tasks.md for tasks "
         "(default: %(default)s)",

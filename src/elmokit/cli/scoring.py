@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from elmokit.scoring.minimal_pairs import PairScore
 
 
+_LM_ZOO = ("lm-zoo", "lm-zoo-tokenize", "lm-zoo-unkify", "lm-zoo-spec")
+
+
 def _add_perplexity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="name of a bundled model, a model folder, or an options.json")
     parser.add_argument(
@@ -23,10 +26,11 @@ def _add_perplexity(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="tokenised text, one sentence per line; several files get one row each, and one row for all",
+        help="text, one sentence per line; several files get one row each, and one row for all",
     )
     parser.add_argument("--weights", metavar="FILE", help="HDF5 weights that belong to an options.json")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
+    parser.add_argument("--tokenize", action="store_true", help="split the lines into tokens first")
     parser.add_argument(
         "--carry-state",
         action="store_true",
@@ -61,10 +65,11 @@ def _perplexity(arguments: argparse.Namespace) -> None:
 
     from elmokit.files.atomic import atomic_write, check_is_not_input, check_names
     from elmokit.files.lines import check_inputs
-    from elmokit.formats.names import resolve_model
+    from elmokit.formats.names import check_is_not_a_model, resolve_model
 
     if arguments.top_min_count is not None and arguments.top is None:
         raise ValueError("--top-min-count needs --top N")
+    check_is_not_a_model(*arguments.files)
     check_inputs(*arguments.files)
     if arguments.json:
         check_names(*arguments.files)
@@ -80,12 +85,19 @@ def _perplexity(arguments: argparse.Namespace) -> None:
             arguments.files,
             num_words=arguments.top,
             min_count=1 if arguments.top_min_count is None else arguments.top_min_count,
+            raw_text=arguments.tokenize,
             carry_state=arguments.carry_state,
             weights=arguments.weights,
             device=arguments.device,
         )
         if unfinished:
             unfinished.write_text(table.to_json(), encoding="utf-8")
+    if arguments.bands and not table.ids_are_ranks:
+        print(
+            "elmokit: warning: the model's vocabulary does not seem to be sorted by falling frequency, so the places "
+            "of words in it, and with them the bands, say nothing about how frequent they are",
+            file=sys.stderr,
+        )
     print(perplexity_text(table, bands=arguments.bands))
 
 
@@ -123,19 +135,29 @@ def _add_surprisal(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read the lines as one story, each after the one before it; after a blank line, a new story starts",
     )
+    parser.add_argument(
+        "--format",
+        choices=_LM_ZOO,
+        metavar="FORMAT",
+        help="what the programs of an lm-zoo container print for raw text, as SyntaxGym reads it: lm-zoo (the table of "
+        "get_surprisals), lm-zoo-tokenize, lm-zoo-unkify or lm-zoo-spec",
+    )
 
 
 def _surprisal(arguments: argparse.Namespace) -> None:
     """Compute the surprisal of every token of a text, in bits, with the full softmax."""
     from elmokit.files.atomic import check_is_not_input, check_output
     from elmokit.files.lines import check_inputs
-    from elmokit.formats.names import resolve_model
+    from elmokit.formats.names import check_is_not_a_model, resolve_model
 
     rows = next((name for name in ("words", "sentences", "pairs") if getattr(arguments, name)), "tokens")
     if rows != "tokens" and (arguments.rank or arguments.entropy or arguments.top or arguments.boundaries):
         raise ValueError(f"--rank, --entropy, --top and --boundaries are for rows of tokens, not for --{rows}")
+    if arguments.format and (rows != "tokens" or _has_settings_of_tables(arguments)):
+        raise ValueError(f"--format {arguments.format} goes with no other option for the rows and columns of a table")
     if rows == "pairs" and (arguments.carry_state or arguments.direction != "both"):
         raise ValueError("--pairs reads each sentence by itself, in both directions: no --carry-state or --direction")
+    check_is_not_a_model(arguments.file)
     check_inputs(arguments.file)
     check_is_not_input(arguments.output, arguments.file, arguments.model, arguments.weights)
     if arguments.output:
@@ -145,7 +167,9 @@ def _surprisal(arguments: argparse.Namespace) -> None:
     from elmokit.elmo.elmo import Elmo
 
     model = Elmo.from_pretrained(arguments.model, arguments.weights, device=arguments.device).surprisal_model()
-    if rows == "pairs":
+    if arguments.format:
+        _write_for_lm_zoo(model, arguments)
+    elif rows == "pairs":
         _judge_pairs(model, arguments)
     else:
         _write_surprisal(model, arguments)
@@ -168,6 +192,29 @@ def _write_surprisal(model: SurprisalModel, arguments: argparse.Namespace) -> No
         for lines in surprisal_table(model, arguments.file, settings):
             file.write(as_tsv(lines))
             bar.update()
+
+
+def _has_settings_of_tables(arguments: argparse.Namespace) -> bool:
+    columns = arguments.rank or arguments.entropy or arguments.top or arguments.boundaries
+    return bool(columns or arguments.carry_state or arguments.direction == "backward")
+
+
+def _write_for_lm_zoo(model: SurprisalModel, arguments: argparse.Namespace) -> None:
+    from datetime import UTC, datetime
+
+    from elmokit.formats.model_name import model_name
+    from elmokit.scoring import lm_zoo
+
+    with _output(arguments.output) as file:
+        if arguments.format == "lm-zoo":
+            file.writelines(lm_zoo.get_surprisals(model, arguments.file))
+        elif arguments.format == "lm-zoo-tokenize":
+            file.writelines(lm_zoo.tokenized(model.vocabulary, arguments.file))
+        elif arguments.format == "lm-zoo-unkify":
+            file.writelines(lm_zoo.unkified(model.vocabulary, arguments.file))
+        else:
+            built = datetime.now(UTC).isoformat(timespec="seconds")
+            file.write(lm_zoo.spec(model.vocabulary, name=model_name(arguments.model), built=built))
 
 
 def _judge_pairs(model: SurprisalModel, arguments: argparse.Namespace) -> None:
@@ -201,7 +248,7 @@ def _output(path: Path | None) -> Generator[IO[str]]:
 
 def _show(arguments: argparse.Namespace) -> bool | None:
     """No bar between the rows of a table on the terminal."""
-    return None if arguments.output else False
+    return None if arguments.output or not sys.stdout.isatty() else False
 
 
 VERBS: Sequence[Verb] = (

@@ -65,7 +65,19 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-cache", action="store_true", help="compute the activations again and do not keep them")
     parser.add_argument("--device", help="cpu, cuda, cuda:1, ... (default: the GPU if there is one)")
-    parser.set_defaults(when_interrupted="; elmokit train --resume DIR continues after the last finished epoch")
+    parser.set_defaults(when_interrupted=_how_to_continue)
+
+
+def _how_to_continue(arguments: argparse.Namespace) -> str:
+    from shlex import quote
+
+    run_dir: Path = arguments.resume or arguments.run_dir
+    if not (run_dir / "config.json").is_file():
+        return ""
+    command = f"elmokit train --resume {quote(str(run_dir))}"
+    if not (run_dir / "checkpoint.safetensors").is_file():
+        return f"; {run_dir} has no finished epoch yet: {command} begins again"
+    return f"; {command} continues after the last finished epoch"
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
@@ -137,7 +149,7 @@ def _train_anew(arguments: argparse.Namespace) -> Path:
 
 
 def _cache(arguments: argparse.Namespace) -> Path | None:
-    from elmokit.vectors.cache_folder import default_cache
+    from elmokit.system.python import default_cache
 
     return None if arguments.no_cache else arguments.cache or default_cache()
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from elmokit.cli.verb import continues_by
 from elmokit.text.corpora.cells import whole_number
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--column",
         metavar="NAME",
-        help="column of a Parquet or Arrow INPUT: text, or lists of tokens (default: tokens or text)",
+        help="column of a Parquet, Arrow, JSON lines, TSV or CSV INPUT: text, or lists of tokens (default in Parquet "
+        "and Arrow: tokens or text); form of CoNLL-U",
     )
     parser.add_argument(
         "--model", metavar="M", help="name of a bundled model, a model folder, or an options.json (default: mini-en)"
@@ -50,8 +53,8 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layers",
         type=layer_choice,
-        help="top, average, all, or the number of one layer (default: all for *.h5, as dump_bilm_embeddings "
-        "does, else top)",
+        help="top, average, all, the number of one layer, or a weight for each: 0.1,0.3,0.6 (default: all for *.h5, as "
+        "dump_bilm_embeddings does, else top)",
     )
     parser.add_argument("--batch-size", type=int, metavar="N", help="sentences per batch (default: 128)")
     parser.add_argument(
@@ -87,7 +90,7 @@ def _add_embed(parser: argparse.ArgumentParser) -> None:
         help="another system's vectors instead of ELMo's, such as static:vectors.bin (docs/comparators.md); OUT is "
         "*.npy then",
     )
-    parser.set_defaults(when_interrupted="; run the same command with --resume to continue")
+    parser.set_defaults(when_interrupted=continues_by("; run the same command with --resume to continue"))
 
 
 def _embed(arguments: argparse.Namespace) -> None:
@@ -96,11 +99,13 @@ def _embed(arguments: argparse.Namespace) -> None:
         raise ValueError("--per-protein needs --fasta")
     if arguments.format and arguments.output.suffix != f".{arguments.format}":
         arguments.output = arguments.output.with_name(f"{arguments.output.name}.{arguments.format}")
+    from elmokit.system.messages import plural
+
     embed = _embed_fasta if arguments.fasta else _embed_with if arguments.system else _embed_with_elmo
     done = embed(arguments)
     size = arguments.output.stat().st_size / 1e6
-    lines, tokens = ("proteins", "vectors") if arguments.fasta else ("lines", "tokens")
-    print(f"{arguments.output}: {done.num_lines:,} {lines}, {done.num_tokens:,} {tokens}, {size:,.1f} MB")
+    line, token = ("protein", "vector") if arguments.fasta else ("line", "token")
+    print(f"{arguments.output}: {plural(done.num_lines, line)}, {plural(done.num_tokens, token)}, {size:,.1f} MB")
 
 
 def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
@@ -125,7 +130,7 @@ def _embed_fasta(arguments: argparse.Namespace) -> EmbeddedFile:
 def _embed_with(arguments: argparse.Namespace) -> EmbeddedFile:
     from elmokit.integrations.embed_with import embed_with
 
-    arguments.when_interrupted = ""  # there is no --resume with --with
+    arguments.when_interrupted = continues_by("")  # there is no --resume with --with
     names = {
         "--model": "model",
         "--weights": "weights",
@@ -178,9 +183,12 @@ def _open_elmo(arguments: argparse.Namespace) -> Elmo:
 
 
 def layer_choice(text: str) -> Layers:
-    """What `--layers` says."""
+    """What `--layers` says; Elmo.encode refuses what is none of these."""
+    if "," in text:
+        with suppress(ValueError):
+            return [float(weight) for weight in text.split(",")]
     number = whole_number(text)
-    return text if number is None else number  # type: ignore[return-value]  # Elmo.encode refuses what is neither
+    return text if number is None else number  # type: ignore[return-value]
 
 
 def _add_cache(parser: argparse.ArgumentParser) -> None:
@@ -199,7 +207,8 @@ def _cache(arguments: argparse.Namespace) -> None:
     import math
     import time
 
-    from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache, default_cache
+    from elmokit.system.python import default_cache
+    from elmokit.vectors.cache_folder import cached_models, cached_pieces, clear_cache
 
     folder = arguments.cache or default_cache()
     if arguments.action == "clear":

@@ -10,3 +10,8 @@ Verb = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.
 
 The functions import the library when they run.
 """
+
+
+def continues_by(advice: str) -> Callable[[argparse.Namespace], str]:
+    """A verb's `when_interrupted`, what is said after `interrupted`, if it does not depend on the arguments."""
+    return lambda arguments: advice

@@ -61,6 +61,7 @@ def _add_explore(parser: argparse.ArgumentParser) -> None:
 
 def _explore(arguments: argparse.Namespace) -> None:
     """Open a page that runs a model in the browser: nearest contexts, maps, what it expects; nothing leaves it."""
+    import shlex
     from tempfile import TemporaryDirectory
 
     from elmokit.formats.names import DEFAULT_MODEL
@@ -74,7 +75,8 @@ def _explore(arguments: argparse.Namespace) -> None:
         )
 
     if arguments.output:
-        print(write(arguments.output))
+        print(f"{write(arguments.output)}; browsers refuse it as a file, so serve its folder:")
+        print(shlex.join(["python", "-m", "http.server", "--directory", str(arguments.output)]))
         return
     with _ended_by_signals(), TemporaryDirectory(prefix="elmokit-explore-") as folder:
         site = Path(folder) / "site"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from elmokit.files.json_fields import parse_json
-from elmokit.files.lines import read_lines, split_tokens
+from elmokit.files.lines import read_lines, split_tokens, whole
 from elmokit.system.messages import FormatError
 from elmokit.text.corpora.cells import plain_token
 
@@ -71,7 +71,7 @@ def texts_of(path: Path, tokenizer: Tokenizer) -> Iterator[list[str]]:
     number, first = next(((number, line) for number, line in enumerate(lines, start=1) if line.strip()), (1, ""))
     opening = first.lstrip(_SPACE)[:1]
     if opening == "[":
-        lines = list(lines)
+        lines = whole(lines, path)
     if opening == "{" or (opening == "[" and _is_json_list(first, lines, path)):
         try:
             for text in _texts_in_json(first, lines, path, number=number):
@@ -128,7 +128,7 @@ def _texts_in_json(first: str, rest: Iterable[str], path: Path, *, number: int) 
         value = parse_json(first, where=path)
     except FormatError:
         blank = "\n" * (number - 1)
-        yield from _strings(parse_json("\n".join([blank + first, *rest]), where=path))
+        yield from _strings(parse_json("\n".join([blank + first, *whole(rest, path)]), where=path))
         return
     yield from _strings(value)
     for following, line in enumerate(rest, start=number + 1):

@@ -14,7 +14,7 @@ import os
 import re
 import struct
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -149,8 +149,9 @@ def prepare(
             found = _Sentences(how, exclusion, ExternalSort(sorting, memory_bytes=memory_bytes // 2))
             sources = [found.read(index, path, tokenizer) for index, path in enumerate(raw)]
             shuffled = ExternalSort(sorting, memory_bytes=memory_bytes // 2)
-            for record in found.without_duplicates():
-                shuffled.add(record)
+            with progress_bar(unit=" sentences", total=found.num_kept, label="sorting", keep=False) as bar:
+                for record in found.without_duplicates(bar.update):
+                    shuffled.add(record)
             held_out, shards = _write_corpus(staging, shuffled, shard_bytes=round(how.shard_megabytes * 1e6))
         if not shards:
             raise ValueError(f"{join_names(map(os.fspath, raw))}: {_nothing_left(found)}")
@@ -230,8 +231,16 @@ class _Sentences:
             tokens=found.tokens,
         )
 
-    def without_duplicates(self) -> Iterator[bytes]:
-        """Records to shuffle, each a key and a sentence: `_HELD_OUT_KEY` or `_TRAIN_KEY`, which sort in that order."""
+    @property
+    def num_kept(self) -> int:
+        """Number of sentences that pass the filters, with duplicates."""
+        return self._position
+
+    def without_duplicates(self, when_read: Callable[[int], object]) -> Iterator[bytes]:
+        """Records to shuffle, each a key and a sentence: `_HELD_OUT_KEY` or `_TRAIN_KEY`, which sort in that order.
+
+        when_read: called with 1 for each sentence that passes the filters.
+        """
         first_to_train = self._first_to_train
         if self._how.held_out and self.num_documents and not self.num_held_out_documents:
             first_to_train, self.num_held_out_documents = self._lowest + 1, 1
@@ -244,6 +253,7 @@ class _Sentences:
             num_tokens = sentence.count(b" ") + 1
             kept_to_train = kept_out = False
             for record in records:
+                when_read(1)
                 key, position = _ORIGIN.unpack(record[-_ORIGIN.size :])
                 if key < first_to_train:
                     if kept_out and not self._how.keep_duplicates:
@@ -303,7 +313,7 @@ def _write_corpus(
 ) -> tuple[CorpusFile | None, list[CorpusFile]]:
     held_out: CorpusFile | None = None
     shards: list[CorpusFile] = []
-    for kind, group in groupby(records, key=lambda record: record[0]):
+    for kind, group in groupby(_shown(records), key=lambda record: record[0]):
         key_size = (_HELD_OUT_KEY if kind == _HELD_OUT else _TRAIN_KEY).size
         lines = (record[key_size:] + b"\n" for record in group)
         if kind == _HELD_OUT:
@@ -314,6 +324,14 @@ def _write_corpus(
             file, line = _write_file(folder / f"train-{len(shards):05}.txt.xz", line, lines, limit=shard_bytes)
             shards.append(file)
     return held_out, shards
+
+
+def _shown(records: Iterable[bytes]) -> Iterator[bytes]:
+    """The same, with a bar: to compress them takes longer than to sort them."""
+    with progress_bar(unit=" sentences", label="writing", keep=False, scale=True) as bar:
+        for record in records:
+            yield record
+            bar.update()
 
 
 def _write_file(path: Path, first: bytes, lines: Iterator[bytes], *, limit: int) -> tuple[CorpusFile, bytes | None]:

@@ -8,8 +8,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from elmokit.files.lines import read_lines
 from elmokit.system.python import require
+from elmokit.text.sentence_lines import prose_lines
 from elmokit.text.tokenizer import tokenize
 
 PIECE_CHARACTERS = 1_000_000
@@ -21,12 +21,12 @@ SentenceTokenizer = Callable[[str], list[str]]
 def read_raw_documents(path: Path) -> Iterator[tuple[int, str]]:
     """Number and text of each document of a file, separated by blank lines; pieces of a long one share its number.
 
-    Raises the ValueError and OSError of `read_lines`, which name file and line.
+    Raises the ValueError and OSError of `prose_lines`, which name the file.
     """
     number = size = 0
     inside = False
     lines: list[str] = []
-    for line in read_lines(path):
+    for line in prose_lines(path):
         blank = not line or line.isspace()
         if not blank:
             inside = True

@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from elmokit.corpus.manifest import MANIFEST_JSON_NAME, MANIFEST_NAME
-from elmokit.files.lines import read_lines, shown_name, split_tokens
+from elmokit.files.lines import shown_name, split_tokens
 from elmokit.system.batches import batched
+from elmokit.text.sentence_lines import prose_lines, sentence_lines
+from elmokit.text.tokenizer import tokenize
 
 BLOCK_LINES = 65_536  # lines that are in memory and shuffled together, about 10 MB of text
 
@@ -32,8 +34,9 @@ class SentenceStream:
     """Sentences (lists of tokens), endless or for `num_epochs`; `shuffle=False` keeps the order of the files.
 
     `purpose` is part of the seed, so that two streams over the same shards (one per direction) shuffle independently.
-    Blank lines are skipped. Raises ValueError when the shards contain no sentence, or one of them is the
-    manifest of a corpus.
+    Blank lines are skipped. With `raw_text`, lines are tokenised. `warn` is for text that is read for the first time:
+    see `sentence_lines`. Raises ValueError when the shards contain no sentence, one of them is the manifest of a
+    corpus, or is not text.
     """
 
     def __init__(
@@ -43,6 +46,8 @@ class SentenceStream:
         seed: int = 0,
         purpose: str = "",
         shuffle: bool = True,
+        raw_text: bool = False,
+        warn: bool = False,
         num_epochs: int | None = None,
         position: CorpusPosition | None = None,
     ) -> None:
@@ -55,6 +60,8 @@ class SentenceStream:
         self.seed = seed
         self.purpose = purpose
         self.shuffle = shuffle
+        self.raw_text = raw_text
+        self.warn = warn
         self.num_epochs = num_epochs
         self.position = position or CorpusPosition()
         self._sentences = self._read()
@@ -68,13 +75,14 @@ class SentenceStream:
     def _read(self) -> Iterator[list[str]]:
         start = self.position
         epoch = start.epoch
+        split = tokenize if self.raw_text else split_tokens
         while self.num_epochs is None or epoch < self.num_epochs:
             empty = True
             for shard_index, shard in enumerate(self._shard_order(epoch)):
                 if (epoch, shard_index) < (start.epoch, start.shard):
                     empty = False
                     continue
-                for block_index, lines in enumerate(_blocks(shard)):
+                for block_index, lines in enumerate(self._blocks(shard)):
                     here = CorpusPosition(epoch, shard_index, block_index)
                     if (epoch, shard_index, block_index) < (start.epoch, start.shard, start.block):
                         continue
@@ -84,7 +92,7 @@ class SentenceStream:
                     for index in range(first, len(lines)):
                         empty = False
                         self.position = CorpusPosition(epoch, shard_index, block_index, index + 1)
-                        yield split_tokens(lines[index])
+                        yield split(lines[index])
             if empty and (epoch > start.epoch or start == CorpusPosition()):
                 raise ValueError(f"the shards contain no sentence: {', '.join(map(shown_name, self.shards))}")
             epoch += 1
@@ -98,7 +106,6 @@ class SentenceStream:
     def _random(self, what: str, position: CorpusPosition) -> random.Random:
         return random.Random(f"{self.seed}/{self.purpose}/{what}/{position.epoch}/{position.shard}/{position.block}")
 
-
-def _blocks(shard: Path) -> Iterator[list[str]]:
-    lines = (line for line in read_lines(shard) if line and not line.isspace())
-    return batched(lines, size=BLOCK_LINES)
+    def _blocks(self, shard: Path) -> Iterator[list[str]]:
+        lines = sentence_lines(shard, raw_text=self.raw_text) if self.warn else prose_lines(shard)
+        return batched((line for line in lines if line and not line.isspace()), size=BLOCK_LINES)

@@ -145,7 +145,7 @@ class _Counted:
         counter: Counter[str] = Counter()
         size = 0
         spilled = False
-        sentences = SentenceStream(shards, shuffle=False, num_epochs=1)
+        sentences = SentenceStream(shards, shuffle=False, num_epochs=1, warn=True)
         with progress_bar(unit=" sentences", label="counting") as bar:
             for tokens in sentences:
                 bar.update()

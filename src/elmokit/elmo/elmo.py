@@ -23,6 +23,7 @@ from elmokit.elmo.layer_choice import (
     split,
     unit_vectors,
 )
+from elmokit.elmo.nearest import Among, NearOccurrence, nearest_occurrences
 from elmokit.elmo.sentences import Sentence, batches_by_length, tokens_of_each
 from elmokit.elmo.surprisal import Direction, SentenceSurprisal, SurprisalModel, SurprisalSettings
 from elmokit.elmo.text_warnings import TextWarnings
@@ -96,8 +97,8 @@ class Elmo:
         else:
             if vocabulary is not None or softmax is not None:
                 raise ValueError(
-                    f"{model} has its own vocabulary and softmax; give the weights of a pair by weights=..., or to "
-                    "from_pretrained(options, weights)"
+                    f"{model} has its own vocabulary and softmax, and the second argument of Elmo is a vocabulary; "
+                    "give the weights of a pair by weights=..., or to from_pretrained(options, weights)"
                 )
             on_device = find_device(device)
             check_precision(precision, on_device)  # before anything is read
@@ -123,16 +124,17 @@ class Elmo:
         device: str | torch.device | None = None,
         precision: Precision = "float32",
     ) -> Elmo:
-        """Load a model: the name of a bundled one, a folder (native, a run, or with a released pair in it), or a pair.
+        """Load a model: a name, a folder (native, a run, or with a released pair in it), or a pair.
 
-        A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`. A model on the Hugging Face Hub is
-        `"hf://user/model"` or, pinned to a branch, a tag or a commit, `"hf://user/model@revision"` (extra `hub`).
+        A pair is loaded by `from_pretrained("options.json", "weights.hdf5")`. A published model (`"original"`; `elmokit
+        models` lists them) is downloaded at its first use. A model on the Hugging Face Hub is `"hf://user/model"` or,
+        pinned to a branch, a tag or a commit, `"hf://user/model@revision"` (extra `hub`).
         device: by default the GPU if there is one.
         precision: "float32" is exact; "auto" is also exact, with the kernel that is faster on this machine; "bfloat16"
             (float16 weights where the CPU has no bfloat16) and "int8" trade accuracy for speed, especially on few
             sentences.
         Raises FileNotFoundError when there is no such model, ValueError when a file is damaged or not a model, and
-        OSError when the Hub cannot be reached.
+        OSError when a model cannot be downloaded.
         """
         return cls(name_or_path, weights=weights, device=device, precision=precision)
 
@@ -278,13 +280,15 @@ class Elmo:
         sentences: strings, which are tokenised, or lists of tokens, which are used unchanged. A single string is one
             sentence and gives one array, as in sentence-transformers.
         batch_size: number of sentences encoded at once; a smaller one needs less memory and changes nothing else.
-        layers: "top", "average" of all layers, "all", or the number of a layer; 0 is the token representation, without
-            context. By default the top layer, which tells the senses of words apart best.
+        layers: "top", "average" of all layers, "all", the number of a layer, or a weight for each layer, such as
+            [0.1, 0.3, 0.6], for their weighted sum; 0 is the token representation, without context. By default the top
+            layer, which tells the senses of words apart best.
         pooling: "mean" or "max" over the tokens of each sentence, which gives one array (N,2D), or (N,L,2D); a
             sentence without tokens gets zeros. To classify sentences, train a task model instead.
         normalize_embeddings: whether to scale each vector to length 1; zeros stay zeros.
         convert_to_tensor: whether to return torch tensors on the model's device in place of arrays.
-        show_progress_bar: whether to show a bar on stderr; by default on a terminal, after two seconds.
+        show_progress_bar: whether to show a bar on stderr; by default on a terminal and in a notebook, after two
+            seconds, and in a log file as a line each minute.
 
         Raises ValueError for an unknown layer or pooling, and for sentences that are not strings or lists of strings.
         """
@@ -327,6 +331,28 @@ class Elmo:
         if widths[0] != widths[1]:
             raise ValueError(f"vectors of shapes {np.shape(one)} and {np.shape(other)}; expected the same width")
         return np.asarray(unit_vectors(one) @ unit_vectors(other).T)
+
+    def nearest(
+        self,
+        sentence: Sentence,
+        word: str | int,
+        corpus: Iterable[Sentence],
+        *,
+        number: int = 5,
+        among: Among = "any word",
+        layers: Layers = DEFAULT_LAYERS,
+    ) -> list[NearOccurrence]:
+        """The occurrences in a corpus nearest to a word of a sentence; each has `tokens`, `index` and `similarity`.
+
+        word: a token of the sentence, of which the first is meant, or its index.
+        corpus: sentences as `encode` takes them, read once; the same sentence in it is left out.
+        number: how many there are at most.
+        among: "any word", the "same word" or "other words", as they are spelt.
+        layers: as in `encode`, but not "all".
+
+        Raises ValueError for a word that the sentence does not have, and as `encode` does.
+        """
+        return nearest_occurrences(self, sentence, word, corpus, number=number, among=among, layers=layers)
 
     def encode_streams(
         self, streams: Iterable[Iterable[Sentence]], *, layers: Layers = DEFAULT_LAYERS

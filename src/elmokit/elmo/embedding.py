@@ -15,7 +15,7 @@ from elmokit.formats.names import DEFAULT_MODEL
 from elmokit.formats.read import read_bilm
 from elmokit.layers.masks import sentence_lengths
 from elmokit.layers.scalar_mix import ScalarMix, SingleLayer, normalise_layers
-from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, padded
+from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, check_sentences, padded
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
@@ -194,6 +194,7 @@ class ElmoEmbedding(nn.Module):
         if self.frozen is not None:
             if isinstance(sentences, Tensor):
                 raise ValueError("frozen layers got character ids; expected sentences as lists of tokens")
+            check_sentences(sentences)
             lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
             layers = self.frozen.layers(sentences)
             return layers.to(device), (torch.arange(layers.shape[2]) < lengths[:, None]).to(device)

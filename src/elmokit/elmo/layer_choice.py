@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
-Layers = Literal["average", "all", "top"] | int
+Layers = Literal["average", "all", "top"] | int | Sequence[float]
 Pooling = Literal["mean", "max"]
 
 DEFAULT_LAYERS: Literal["top"] = "top"
@@ -23,17 +23,33 @@ DEFAULT_LAYERS: Literal["top"] = "top"
 57.9 % in the average of all layers, in which the token layer is the longest."""
 
 
-def as_layers(layers: Layers, *, top: int) -> Layers:
-    """The same for `layers` as a plain string or int, such as 1 for `numpy.int64(1)`.
+def as_layers(layers: Layers, *, top: int | None) -> Layers:
+    """The same for `layers` as a plain string, int or list of floats, such as 1 for `numpy.int64(1)`.
 
-    Raises ValueError unless it is "average", "all", "top" or a number from 0 to `top`.
+    Raises ValueError unless it is "average", "all", "top", a number from 0 to `top`, or a weight for each layer; for a
+    model that has not been read yet, `top` is None, and no number is too large.
     """
+    if np.ndim(cast("Any", layers)) > 0:
+        return _as_weights(cast("Sequence[float]", layers), top=top)
     number = None if isinstance(layers, bool | str) else as_int(layers)
     if number is None and layers not in ("average", "all", "top"):
-        raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top' or a number from 0 to {top}")
-    if number is not None and not 0 <= number <= top:
-        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {top} (top)")
+        known = "the number of a layer" if top is None else f"a number from 0 to {top}"
+        raise ValueError(f"layers is {layers!r}; expected 'average', 'all', 'top', {known}, or a weight for each layer")
+    if number is not None and (number < 0 or (top is not None and number > top)):
+        last = "its last one" if top is None else f"{top} (top)"
+        raise ValueError(f"layers is {number}; this model has layers 0 (token representation) to {last}")
     return layers if number is None else number
+
+
+def _as_weights(weights: Sequence[float], *, top: int | None) -> list[float]:
+    numbers = np.asarray(weights)
+    is_of_numbers = numbers.ndim == 1 and numbers.dtype.kind in "iuf" and np.isfinite(numbers).all()
+    if not is_of_numbers or (top is not None and len(numbers) != top + 1):
+        known = (
+            "finite weights, one for each layer" if top is None else f"{top + 1} finite weights, of layers 0 to {top}"
+        )
+        raise ValueError(f"layers is {weights!r}; expected {known}")
+    return [float(number) for number in numbers]
 
 
 def as_int(value: object) -> int | None:
@@ -53,6 +69,9 @@ def select(activations: list[Float[Tensor, "N E"]], which: Layers) -> Float32[np
         selected = torch.stack(activations)
     elif which == "average":
         selected = torch.stack(activations).mean(dim=0)
+    elif not isinstance(which, int | str):
+        stacked = torch.stack(activations)
+        selected = torch.einsum("l,lne->ne", torch.tensor(which, dtype=stacked.dtype, device=stacked.device), stacked)
     else:
         selected = activations[-1]
     return selected.cpu().numpy()

@@ -100,7 +100,7 @@ class SentenceSurprisal:
 
     def log2_probability(self, direction: str = "forward") -> float:
         """Log2 of the probability of the sentence and its boundary: minus the sum of all bits of the direction."""
-        return -float(self._side(direction).bits.sum())
+        return 0.0 - float(self._side(direction).bits.sum())  # not -0
 
     def _side(self, direction: str) -> DirectionSurprisal:
         if direction not in self.directions:
@@ -139,7 +139,7 @@ class SurprisalModel:
     ) -> Iterator[SentenceSurprisal]:
         """The surprisal of each sentence of tokens, in order.
 
-        Raises ValueError for the backward direction of a model that has none.
+        Raises ValueError for the backward direction of a model that has none, and for a token with a space in it.
         """
         for chunk, sides in self.predict(sentences, settings):
             lengths = [len(sentence) + 1 for sentence in chunk]
@@ -160,6 +160,7 @@ class SurprisalModel:
         directions = self._directions(settings.direction)
         state: State | None = None
         for chunk in batched(sentences, size=SENTENCES_AT_ONCE, weight=len, enough_weight=TOKENS_AT_ONCE):
+            _check_tokens(chunk)
             if self.text_warnings is not None:
                 self.text_warnings.check(chunk)
             if settings.carry_state:
@@ -268,6 +269,16 @@ class SurprisalModel:
         return [
             [(tokens[id], probability) for id, probability in zip(*row, strict=True)] for row in zip(*rows, strict=True)
         ]
+
+
+def _check_tokens(sentences: Iterable[Sequence[str]]) -> None:
+    """A pair of texts is a list of strings as well, and would be a sentence of two unknown tokens."""
+    token = next((token for sentence in sentences for token in sentence if " " in token), None)
+    if token is not None:
+        raise ValueError(
+            f"the token {token[:40]!r} has a space in it, which no vocabulary knows; expected sentences that are "
+            "strings or lists of tokens"
+        )
 
 
 def _on_device(softmax: Softmax, device: torch.device) -> Softmax:

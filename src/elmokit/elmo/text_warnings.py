@@ -1,6 +1,6 @@
 """What a user is warned of, once for each model: tokens that are cut, and text that it has hardly read the like of.
 
-That is text in another script, and tokens that are not in NFC.
+That is text in another script, tokens that are not in NFC, and what is not a token: nothing, or words with spaces.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from elmokit.system.messages import printable
 from elmokit.system.python import warn_caller
 from elmokit.text.scripts import script_counts
 
@@ -29,6 +30,7 @@ words."""
 BUNDLED_SCRIPTS = {"mini-en": "LATIN", "mini-ko": "HANGUL"}
 """The script that each bundled model has read most."""
 
+_MAX_SHOWN = 40
 _NAMES = {"CJK": "Chinese characters"}
 
 
@@ -46,6 +48,7 @@ class TextWarnings:
         self._once("cut tokens", lambda: self._cut_tokens(sentences))
         self._once("unread script", lambda: self._unread_script(sentences))
         self._once("decomposed tokens", lambda: self._decomposed_tokens(sentences))
+        self._once("not single tokens", lambda: _not_single_tokens(sentences))
 
     def _once(self, topic: str, message: Callable[[], str | None]) -> None:
         if topic not in self._warned and (text := message()) is not None:
@@ -82,6 +85,20 @@ class TextWarnings:
             f"{number:,} of {sum(map(len, sentences)):,} tokens are not in Unicode NFC, such as syllables in NFD, and "
             f"{self._name} has read only NFC; normalise the text with unicodedata.normalize('NFC', text)"
         )
+
+
+def _not_single_tokens(sentences: Sequence[Sequence[str]]) -> str | None:
+    """No model has read such tokens, and no file has them: lines are split at spaces and tabs."""
+    found = [
+        token for tokens in sentences for token in tokens if not token or " " in token or "\t" in token or "\n" in token
+    ]
+    if not found:
+        return None
+    return (
+        f"{len(found):,} of {sum(map(len, sentences)):,} tokens are empty or contain spaces, such as "
+        f"{printable(repr(found[0]), most=_MAX_SHOWN)}; no model has read such tokens: give sentences as strings, or "
+        "as lists with one string for each token"
+    )
 
 
 def num_decomposed(tokens: Iterable[str]) -> int:

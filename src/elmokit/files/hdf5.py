@@ -82,7 +82,7 @@ def open_unseen(path: Path) -> Any:
 
 
 def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
-    """All entries of the file; no link is followed, and no group is entered twice."""
+    """All entries of the file; no link is followed, and nothing is entered or described twice."""
     visited = {object_address(root)}
     open_groups: list[tuple[str, Any]] = [("", root)]
     count = 0
@@ -101,16 +101,22 @@ def _walk(path: Path, root: Any, file_bytes: int) -> Iterator[Entry]:
                 yield Entry(name, "other", refusal)
                 continue
             target = h5py.h5o.open(group, raw_name)
-            if isinstance(target, h5py.h5d.DatasetID):
-                yield describe_dataset(name, target, file_bytes)
-            elif not isinstance(target, h5py.h5g.GroupID):
+            is_group = isinstance(target, h5py.h5g.GroupID)
+            if not is_group and not isinstance(target, h5py.h5d.DatasetID):
                 yield Entry(name, "other", "is a named type, not a dataset")
-            elif object_address(target) in visited:
-                yield Entry(name, "other", "is a second link to a group; groups have one name here")
-            else:
-                visited.add(object_address(target))
+                continue
+            is_again = object_address(target) in visited
+            visited.add(object_address(target))
+            if is_again:
+                what = "group" if is_group else "dataset"
+                yield Entry(
+                    name, "other" if is_group else "dataset", f"is a second name of a {what}; expected one name"
+                )
+            elif is_group:
                 open_groups.append((name + "/", target))
                 yield Entry(name, "group")
+            else:
+                yield describe_dataset(name, target, file_bytes)
 
 
 def _links(group: Any) -> list[tuple[bytes, int]]:

@@ -7,6 +7,7 @@ vectors need neither, so both are refused.
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from itertools import product
 from math import ceil, prod
 from pathlib import Path
@@ -41,10 +42,11 @@ def describe_dataset(name: str, dataset: Any, file_bytes: int) -> Entry:
     space = dataset.get_space()
     if space.get_simple_extent_type() == h5py.h5s.NULL:
         return Entry(name, "dataset", "holds nothing (a null dataset)", (0,), dtype)
-    entry = Entry(name, "dataset", None, tuple(int(length) for length in space.shape), dtype)
+    shape, stored = tuple(int(length) for length in space.shape), int(dataset.get_storage_size())
+    entry = Entry(name, "dataset", None, shape, dtype, stored)
     check = _refuse_chunked if layout == h5py.h5d.CHUNKED else _refuse_whole
     refusal = check(dataset, properties, entry, file_bytes)
-    return entry if refusal is None else Entry(name, "dataset", refusal, entry.shape, dtype)
+    return entry if refusal is None else replace(entry, refusal=refusal)
 
 
 def link_refusal(link: int) -> str | None:
@@ -77,7 +79,7 @@ def read_dataset(path: Path, root: Any, entry: Entry, file_bytes: int) -> Array:
 
 def _refuse_whole(dataset: Any, properties: Any, entry: Entry, file_bytes: int) -> str | None:
     """Why a contiguous or compact dataset cannot be read: its declared bytes must all be stored."""
-    stored = int(dataset.get_storage_size())
+    stored = entry.num_stored_bytes
     if stored != entry.num_bytes:
         return f"declares {readable_bytes(entry.num_bytes)} but stores {readable_bytes(stored)}"
     offset = cast("int | None", dataset.get_offset())  # None for a compact dataset, which is in its header
@@ -92,7 +94,7 @@ def _refuse_chunked(dataset: Any, properties: Any, entry: Entry, file_bytes: int
     unknown = [printable(name.decode("ascii", "replace")) for number, name in names.items() if number not in _FILTERS]
     if unknown or len(names) != len(filters):
         return f"is stored with filters that are not read: {', '.join(unknown) or 'one of them twice'}"
-    stored = int(dataset.get_storage_size())
+    stored = entry.num_stored_bytes
     if stored > file_bytes:
         return f"claims {readable_bytes(stored)} of a file of {readable_bytes(file_bytes)}"
     if entry.num_bytes > MAX_EXPANSION * stored + SMALL:

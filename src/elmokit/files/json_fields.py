@@ -17,6 +17,8 @@ from elmokit.system.messages import FormatError, did_you_mean, first_token, prin
 
 MAX_BYTES = 4 << 20
 """A config has a few hundred bytes; a run's config, with the names of thousands of shards, a few hundred thousand."""
+_MAX_DIGITS = 40
+"""Digits of a wrong number that an error shows."""
 MAX_PAIRS = 64
 """Groups of filters in a config; the released models have 7."""
 LARGEST_INTEGER = 1 << 53
@@ -296,7 +298,7 @@ class Fields:
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.error(name, f"is {_kind(value)}; expected a whole number")
         if not least <= value <= most:
-            raise self.error(name, f"is {printable(str(value))}; expected {least} to {most}")
+            raise self.error(name, f"is {printable(str(value), most=_MAX_DIGITS)}; expected {least} to {most}")
         return value
 
     def _number(self, name: str, value: object, *, least: float, most: float) -> float:
@@ -304,7 +306,7 @@ class Fields:
             raise self.error(name, f"is {_kind(value)}; expected a number")
         if not least <= value <= min(most, sys.float_info.max):
             bounds = f"{least:g} to {most:g}" if math.isfinite(most) else f"at least {least:g}"
-            raise self.error(name, f"is {printable(str(value))}; expected {bounds}")
+            raise self.error(name, f"is {printable(str(value), most=_MAX_DIGITS)}; expected {bounds}")
         return float(value)
 
 

@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
@@ -33,21 +33,29 @@ _NOT_READ = {
 MAX_LINE_BYTES = 16 << 20
 """Unpacked, with the line end. A compressed file of some kilobytes can hold a line that fills the memory."""
 
+MAX_WHOLE_BYTES = 64 << 20
+"""Of a file that is in memory as a whole. The training set of SQuAD 1.1 has 30 MB."""
+_MAX_EXPANSION, _SMALL = 20, 1 << 20
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, MemoryError)
 """Errors of files that do not unpack. A header of xz may ask for gigabytes of memory."""
 
 
-def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[str]:
+def read_lines(
+    path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES, keep_marks: bool = False
+) -> Iterator[str]:
     r"""Lines of a UTF-8 text file, of a `.gz` or `.xz` file, or of standard input (`-`), without their line ends.
 
     A line ends at `\n` or `\r\n` and nowhere else (U+2028, U+0085 and the like are part of the line). A byte order
-    mark at the start of the file is removed. The last line needs no line end.
+    mark at the start of a line is removed: files that were put one after the other have some within. The last line
+    needs no line end.
 
+    keep_marks: remove only that at the start of the file, because lines are those of tokens, which may begin with it.
     Raises OSError when the file cannot be opened or read, and ValueError when its content is not text: malformed
-    UTF-8, a NUL byte, a line of more than `max_line_bytes`, or a truncated or damaged compressed file. Both name the
-    file, and the line if there is one.
+    UTF-8, a NUL byte, a line of more than `max_line_bytes`, lines that end at `\r`, or a truncated or damaged
+    compressed file. Both name the file, and the line if there is one.
     """
     name = shown_name(path)
     number = 0
@@ -55,12 +63,16 @@ def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
         try:
             lines = iter(partial(stream.readline, max_line_bytes + 1), b"")  # they are split at b"\n" only
             for number, line in enumerate(lines, start=1):
+                if number == 1 and not line.endswith(b"\n") and b"\r" in line[:-1]:
+                    raise ValueError(
+                        f"{name}: its lines end as on old Macs; convert it, for example with tr '\\r' '\\n'"
+                    )
                 if len(line) > max_line_bytes:
                     raise ValueError(
                         f"{name}, line {number}: has more than {readable_bytes(max_line_bytes)}; expected text, in "
                         "lines of a sentence or a document"
                     )
-                yield _decode(line, number=number, name=name)
+                yield _decode(line, number=number, name=name, keep_marks=keep_marks)
         except _DAMAGE as error:
             raise ValueError(
                 f"{name}: the compressed file is truncated or damaged after line {number} ({_reason(error)}); download "
@@ -70,15 +82,35 @@ def read_lines(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
             raise OSError(f"{name}: reading failed after line {number}: {error.strerror or error}") from error
 
 
-def lines_and_first(path: str | os.PathLike[str]) -> tuple[Iterator[str], str]:
+def lines_and_first(path: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> tuple[Iterator[str], str]:
     """All lines of a file, which is read once, and the first of them that is not blank; empty if all are."""
-    lines = read_lines(path)
+    lines = read_lines(path, max_line_bytes=max_line_bytes)
     read: list[str] = []
     for line in lines:
         read.append(line)
         if line.strip():
             return chain(read, lines), line
     return iter(read), ""
+
+
+def largest_unpacked(path: str | os.PathLike[str], most: int = MAX_WHOLE_BYTES) -> int:
+    """Bytes that a file may have for a reader that keeps all of them: `most`, and what such text is packed from."""
+    return most if is_read_once(path) else min(most, _MAX_EXPANSION * os.stat(path).st_size + _SMALL)
+
+
+def whole(lines: Iterable[str], path: str | os.PathLike[str]) -> list[str]:
+    """All lines of a file, which are in memory together. Raises ValueError for more than `largest_unpacked`."""
+    most = left = largest_unpacked(path)
+    kept: list[str] = []
+    for line in lines:
+        kept.append(line)
+        left -= len(line) + 1
+        if left < -1:
+            raise ValueError(
+                f"{shown_name(path)}: has more than {readable_bytes(most)}, which is too much for a file of its size "
+                "that is read as a whole; split it, or unpack it first"
+            )
+    return kept
 
 
 def check_inputs(*paths: str | os.PathLike[str]) -> None:
@@ -132,10 +164,10 @@ def split_tokens(line: str) -> list[str]:
     return [token for token in line.replace("\t", " ").split(" ") if token]
 
 
-def _decode(line: bytes, *, number: int, name: str) -> str:
-    if number == 1:
-        if line.startswith(_UTF_16_MARKS):
-            raise ValueError(f"{name} is UTF-16; convert it, for example with iconv -f UTF-16 -t UTF-8")
+def _decode(line: bytes, *, number: int, name: str, keep_marks: bool) -> str:
+    if number == 1 and line.startswith(_UTF_16_MARKS):
+        raise ValueError(f"{name} is UTF-16; convert it, for example with iconv -f UTF-16 -t UTF-8")
+    if number == 1 or not keep_marks:
         line = line.removeprefix(BYTE_ORDER_MARK)
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     if b"\0" in line:
@@ -145,9 +177,15 @@ def _decode(line: bytes, *, number: int, name: str) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(
             f"{name}, line {number}: byte 0x{line[error.start]:02x} at byte {error.start + 1} is not UTF-8 "
-            f"({error.reason}); convert the file from its encoding, for example with "
-            "iconv -f CP949 -t UTF-8 for Korean"
+            f"({error.reason}); convert the file from its encoding, for example with {_conversion(line)}"
         ) from None
+
+
+def _conversion(line: bytes) -> str:
+    """The command for text that looks Korean in CP949, or else for the languages of Western Europe."""
+    letters = [letter for letter in line.decode("cp949", errors="ignore") if letter.isalpha()]
+    is_korean = 2 * sum("가" <= letter <= "힣" for letter in letters) > len(letters)
+    return f"iconv -f {'CP949 -t UTF-8 for Korean' if is_korean else 'WINDOWS-1252 -t UTF-8 for Western Europe'}"
 
 
 @contextmanager

@@ -7,6 +7,7 @@ The index is a table of LevelDB: blocks of sorted names, each with a protobuf th
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Message: TypeAlias = dict[int, list[int | memoryview]]
 
 INDEX_ENDING = ".index"
+_OTHER_ENDING = re.compile(r"\.(meta|data-\d{5}-of-\d{5})\Z")
 MAX_INDEX_BYTES = 16 << 20
 """Largest index; that of a biLM has a few kilobytes."""
 MAX_ENTRIES = 10_000
@@ -100,7 +102,7 @@ class TensorBundle:
         elif offset + num_bytes > path.stat().st_size:
             refusal = f"ends after {path.name}, which has {readable_bytes(path.stat().st_size)}"
         self._places[name] = (path, offset)
-        self.entries[name] = Entry(name, "dataset", refusal, shape, "<f4" if dtype == _FLOAT32 else "")
+        self.entries[name] = Entry(name, "dataset", refusal, shape, "<f4" if dtype == _FLOAT32 else "", num_bytes)
 
 
 def latest_index(indices: list[Path], listing: Path | None) -> Path:
@@ -119,6 +121,21 @@ def latest_index(indices: list[Path], listing: Path | None) -> Path:
                 if named:
                     return named[0]
     return max(indices, key=lambda index: (_number(index), index.name))
+
+
+def index_of(path: Path) -> Path | None:
+    """The index of a checkpoint that is named as TensorFlow does, without an ending, or by one of its other files."""
+    prefix = _OTHER_ENDING.sub("", path.name)
+    if not prefix or (prefix == path.name and path.exists()):
+        return None
+    index = path.with_name(prefix + INDEX_ENDING)
+    return index if index.is_file() else None
+
+
+def has_data(index: Path) -> bool:
+    """Whether a file with the variables of this index is next to it."""
+    prefix = index.name.removesuffix(INDEX_ENDING)
+    return any(file.name.startswith(f"{prefix}.data-") for file in index.parent.iterdir())
 
 
 def _number(index: Path) -> int:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from pickletools import genops, markobject
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from elmokit.files.weights_file import Array, require_finite
-from elmokit.system.messages import FormatError, printable, readable_bytes
+from elmokit.system.messages import FormatError, first_token, printable, readable_bytes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -20,6 +22,14 @@ _OLD_START = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."  # unt
 _ZIP_START = b"PK\x03\x04"
 MAX_EXPANSION = 2
 """Largest ratio of the size of all tensors to that of the file; tensors may share a storage, but rarely do."""
+MAX_STEPS = 200_000
+"""Largest number of opcodes of a pickle; a tensor takes about 35, and an empty list 64 bytes of memory."""
+_MAX_BUILDS = 20
+"""A state dict is given its metadata once; each time, a dict is copied."""
+_KNOWN = re.compile(
+    r"collections OrderedDict|torch \w+Storage|torch\._utils _rebuild_(tensor|tensor_v2|parameter)", re.ASCII
+)
+"""What the pickle of a state dict names. Others that torch trusts make gigabytes of a number."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,10 @@ def read_torch_file(path: Path) -> TorchFile:
         is_zip = zipfile.is_zipfile(path)
         if is_zip:
             _check_zip(path)
+        else:
+            with path.open("rb") as file:
+                for _ in range(5):  # two numbers, a note about the machine, the state dict, the names of its storages
+                    _check_steps(file)
         torch: Any = importlib.import_module("torch")  # `inspect` needs it for such files only
         state = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
         if not isinstance(state, dict):
@@ -112,3 +126,35 @@ def _check_zip(path: Path) -> None:
                 raise FormatError(path, "is compressed or encrypted; PyTorch does neither", part=member.filename)
         if (damaged := archive.testzip()) is not None:
             raise FormatError(path, "is damaged: its checksum is another one", part=damaged)
+        for member in archive.infolist():
+            if member.filename.lower().endswith("/data.pkl"):
+                with archive.open(member) as file:
+                    _check_steps(file)
+
+
+def _check_steps(file: IO[bytes]) -> None:
+    """Raise ValueError if the pickle that begins here names more than a state dict needs, or copies much.
+
+    A call with one argument makes a dict or a storage of it. The machine is followed as far as the lengths of tuples.
+    """
+    stack: list[int | None] = []  # length of each tuple, None for other values
+    memo: dict[object, int | None] = {}
+    marks: list[int] = []
+    builds = 0
+    for steps, (opcode, given, _) in enumerate(genops(file)):
+        if opcode.name == "GLOBAL" and not _KNOWN.fullmatch(str(given)):
+            raise ValueError(f"it asks for {first_token(str(given).replace(' ', '.', 1))}")
+        builds += opcode.name == "BUILD"
+        copies = opcode.name == "NEWOBJ" or (opcode.name == "REDUCE" and stack[-1] in (None, 1))
+        if steps > MAX_STEPS or builds > _MAX_BUILDS or copies:
+            raise ValueError("its pickle has more steps, or copies more, than that of a state dict")
+        if opcode.name == "MARK":
+            marks.append(len(stack))
+            continue
+        if opcode.name.endswith("PUT"):
+            memo[given] = stack[-1]
+        before = opcode.stack_before
+        items = len(stack) - marks.pop() if markobject in before else len(before)
+        del stack[len(stack) - items - (before.index(markobject) if markobject in before else 0) :]
+        result = memo[given] if opcode.name.endswith("GET") else items if "TUPLE" in opcode.name else None
+        stack += [result] * len(opcode.stack_after)

@@ -29,6 +29,8 @@ class Entry:
     refusal: str | None = None
     shape: tuple[int, ...] = ()
     dtype: str = ""
+    num_stored_bytes: int = 0
+    """Bytes that the file has for it; other entries may claim the same ones."""
 
     @property
     def num_bytes(self) -> int:

@@ -93,9 +93,10 @@ def _weights(files: ModelFiles) -> _Weights:
         raise FormatError(file.path, str(error)) from error
     if config.num_filters == config.projection_dim:
         raise FormatError(file.path, f"projects {config.num_filters} filters to as many, which elmokit does not")
-    check_shapes(file.path, shapes, config, names)
+    check_shapes(file.path, shapes, config, names, files=[file.path])
     if options_path is not None and config != said:
-        raise FormatError(options_path, f"says {said}; the tensors of {file.path.name} are of {config}")
+        differing = [name for name in config.field_names() if getattr(config, name) != getattr(said, name)]
+        raise FormatError(options_path, f"{', '.join(differing)}: the tensors of {file.path.name} say otherwise")
     return _Weights(file, prefix, config, options, options_path)
 
 

@@ -5,6 +5,7 @@ It cannot store the softmax. A vocabulary is not part of it, but may be in the s
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,8 +44,11 @@ class Pair:
 
 def _read(files: ModelFiles, *, with_softmax: bool | None) -> StoredBiLM:
     if with_softmax:
+        indices = [path.name for path, kind in files.in_folder.items() if kind is FileKind.TENSORFLOW_INDEX]
+        advice = f"; the checkpoint next to it may have one: {', '.join(indices)}" if indices else ""
         raise FormatError(
-            files.path, "has no softmax (perplexity and fine-tuning need it): the HDF5 format cannot store it"
+            files.path,
+            f"has no softmax (perplexity and fine-tuning need it): the HDF5 format cannot store it{advice}",
         )
     pair = find_pair(files)
     options = read_options(pair.options, is_named=pair.is_named)
@@ -149,6 +153,7 @@ def only_options(path: Path, kinds: dict[Path, FileKind], *, weights: str) -> Pa
     Raises FormatError if there is none, or more than one.
     """
     found = [file for file, kind in kinds.items() if kind is FileKind.OPTIONS]
+    found = _of_the_same_name(path, found) or found
     if len(found) == 1:
         return found[0]
     if found:
@@ -189,12 +194,21 @@ def _only_weights(path: Path, kinds: dict[Path, FileKind]) -> Path:
                     weights.append(path_of_file)
         except FormatError as error:
             errors.append(error)
+    weights = _of_the_same_name(path, weights) or weights
     if len(weights) == 1:
         return weights[0]
     if errors and not weights:
         raise errors[0]
     said = f"several HDF5 files of weights: {_names(weights)}" if weights else "no HDF5 file with a biLM's weights"
     raise FormatError(path, f"holds {said}; give the options and the weights as two files")
+
+
+def _of_the_same_name(path: Path, files: list[Path]) -> list[Path]:
+    """The files that are named as the given one except for the words `options` and `weights`, as released pairs are."""
+    if path.is_dir():
+        return []
+    names = [re.sub("options|weights", "", file.stem.lower()) for file in (path, *files)]
+    return [file for file, name in zip(files, names[1:], strict=True) if name == names[0]]
 
 
 def _names(paths: list[Path]) -> str:

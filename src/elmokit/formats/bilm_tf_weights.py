@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -202,9 +203,10 @@ def refusals(file: WeightsFile, layout: Layout) -> Iterator[FormatError]:
         elif entry.shape != shape:
             reason = f"has shape {entry.shape}; options.json calls for {shape}"
             yield FormatError(file.path, reason, part=f"dataset {name}")
-    declared = sum(file.entries[name].num_bytes for name in layout.shapes if name in file.entries)
-    if declared > MAX_EXPANSION * file.num_bytes + SMALL:
-        sizes = f"{readable_bytes(declared)} in a file of {readable_bytes(file.num_bytes)}"
+    found = [file.entries[name] for name in layout.shapes if name in file.entries]
+    stored, read = sum(entry.num_stored_bytes for entry in found), sum(4 * prod(entry.shape) for entry in found)
+    if stored > file.num_bytes or read > MAX_EXPANSION * file.num_bytes + SMALL:  # several may claim the same bytes
+        sizes = f"{readable_bytes(max(stored, read))} in a file of {readable_bytes(file.num_bytes)}"
         yield FormatError(file.path, f"declares {sizes}, which cannot hold them")
     for name in extra_datasets(file, layout):
         if name.startswith(ROOTS):

@@ -1,9 +1,11 @@
 """Bounds on the sizes of a biLM, checked before shapes are computed, and `BiLMConfig` <-> fields of a JSON object."""
 
 from dataclasses import asdict
+from pathlib import Path
 
 from elmokit.files.json_fields import Fields
 from elmokit.model.config import BiLMConfig, LookupConfig
+from elmokit.system.messages import FormatError
 
 # Far above any biLM (the released ones have 7 filter groups, 2 layers, width 4096), far below what is slow to compute.
 MAX_LAYERS = 64
@@ -49,6 +51,16 @@ def fields_of(config: BiLMConfig) -> dict[str, object]:
     if config.lookup is None:
         del fields["lookup"]
     return fields | {"filters": [list(pair) for pair in config.filters]}
+
+
+def require_bounds(path: Path, config: BiLMConfig) -> None:
+    """Raise FormatError, naming `path`, for sizes that a config.json may not have either."""
+    sizes: dict[str, float | None] = vars(config) | ({} if config.lookup is None else vars(config.lookup))
+    sizes |= {"number of filter groups": len(config.filters), "num_filters": config.num_filters}
+    bounds = _BOUNDS | _LOOKUP_BOUNDS | {"number of filter groups": (0, MAX_FILTER_GROUPS), "num_filters": (0, MAX_DIM)}
+    for name, (_, most) in bounds.items():
+        if (sizes.get(name) or 0) > most:
+            raise FormatError(path, f"{name} is {sizes[name]:,}; at most {most:,} is read")
 
 
 def _filters(fields: Fields, lookup: LookupConfig | None) -> tuple[tuple[int, int], ...]:

@@ -19,6 +19,8 @@ _HEAD_BYTES = 1024
 _TAR = (257, b"ustar")
 _TENSORFLOW_TABLE = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"  # ends a LevelDB-style table, such as model.ckpt-N.index
 _SAVED_MODEL = b"\x08\x01\x12"  # a protobuf: version 1, then the first graph
+_MARKUP = (b"<!doctype", b"<html", b"<head", b"<?xml", b"<error")
+_GIT_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 _PICKLE_TEXT = (b"(dp", b"(lp", b"ccopy_reg", b"ccollections", b"cnumpy", b"c__builtin__", b"cbuiltins", b"cposix")
 
 
@@ -45,6 +47,8 @@ class FileKind(Enum):
     TENSORFLOW_CHECKPOINT = "a TensorFlow checkpoint list"
     TENSORFLOW_SAVED_MODEL = "a SavedModel of TensorFlow"
     NUMPY = "a NumPy array"
+    MARKUP = "a page of HTML or XML"
+    GIT_LFS_POINTER = "a Git LFS pointer"
     TEXT = "a text file"
     EMPTY = "an empty file"
     BINARY = "a binary file of an unknown kind"
@@ -58,6 +62,7 @@ _NO_MODEL_IN_PICKLE = (
     "elmokit reads only the tensors of ELMo models from such files and runs nothing in them, because opening a pickle "
     "can run any code; convert its tensors to safetensors or HDF5 with the tool that wrote it"
 )
+_MODEL_ENDINGS = (".json", ".hdf5", ".h5", ".safetensors", ".th", ".pt", ".pkl", ".bin", ".index", ".dic")
 _GIVE_ARCHIVE = "if the model is in an archive, give the archive itself"
 ADVICE = {
     FileKind.SAFETENSORS: "there is no config.json of elmokit with it",
@@ -90,6 +95,15 @@ def kind_of(path: Path) -> FileKind:
     return FileKind.TENSORFLOW_INDEX if tail == _TENSORFLOW_TABLE else FileKind.BINARY
 
 
+def is_failed_download(path: Path, kind: FileKind) -> bool:
+    """Whether a file has the name of one of a model, but nothing in it, or a message of the server or of Git LFS."""
+    if kind is FileKind.GIT_LFS_POINTER:
+        return True  # also of a vocabulary
+    is_text = path.suffix == ".dic" or (path.suffix == ".json" and kind is FileKind.JSON)
+    is_message = kind in (FileKind.EMPTY, FileKind.MARKUP) or (kind in (FileKind.TEXT, FileKind.JSON) and not is_text)
+    return is_message and (path.suffix in _MODEL_ENDINGS or path.suffix.startswith(".data-"))
+
+
 def _by_signature(path: Path, head: bytes) -> FileKind | None:
     if not head:
         return FileKind.EMPTY
@@ -120,6 +134,10 @@ def _by_text(path: Path, head: bytes) -> FileKind | None:
         return None
     if head.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{"):
         return _kind_of_json(path)
+    if head.startswith(_GIT_LFS_POINTER):
+        return FileKind.GIT_LFS_POINTER
+    if head.removeprefix(BYTE_ORDER_MARK).lstrip().lower().startswith(_MARKUP):
+        return FileKind.MARKUP
     if head.startswith(b"model_checkpoint_path:"):
         return FileKind.TENSORFLOW_CHECKPOINT
     try:

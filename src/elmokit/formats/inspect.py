@@ -12,10 +12,15 @@ from elmokit.formats.file_kinds import PICKLES
 from elmokit.formats.inspection import Inspection
 from elmokit.formats.model_files import ModelFiles, StrPath
 from elmokit.formats.recognise import FORMATS, opened
+from elmokit.runs.folder import METRICS_NAME
 from elmokit.system.messages import join_names, plural, printable
 
 if TYPE_CHECKING:
     from elmokit.formats.format import Format
+
+
+_OF_A_RUN = (METRICS_NAME, "heldout.txt", "checkpoint")
+"""What pretraining writes next to a model, here and in TensorFlow."""
 
 
 def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[Format] = FORMATS) -> Inspection:
@@ -28,15 +33,17 @@ def inspect(path: StrPath, weights: StrPath | None = None, *, formats: Sequence[
     if files.is_archive:
         inspection.add_file(files.path)
     with inspection.noting_refusals():
-        is_folder = inspection.format is not None and weights is None and not files.is_archive
-        kinds = files.in_folder if is_folder else files.given
+        of_folder = (
+            inspection.format is not None and not files.is_archive and not set(inspection.files) <= {*files.given}
+        )
+        kinds = files.in_folder if of_folder or files.is_folder else files.given
         others = {path: kind for path, kind in kinds.items() if path not in inspection.files}
         for other, kind in others.items():
             if kind in PICKLES:
                 inspection.risks.append(
                     f"{printable(other.name)} is {kind.value}: never opened here; opening it runs code"
                 )
-        if inspection.format is not None and others:
-            names = join_names(other.name for other in others)
-            inspection.risks.append(f"{plural(len(others), 'file')} not of the model: {names}")
+        unread = [other.name for other in others if other.name not in _OF_A_RUN]
+        if inspection.format is not None and unread:
+            inspection.risks.append(f"{plural(len(unread), 'file')} not of the model: {join_names(unread)}")
     return inspection

@@ -19,7 +19,7 @@ from elmokit.formats.format import Format
 from elmokit.formats.torch_layout import Names, check_shapes, read_torch_files, sizes_of, the_file_with, to_native
 from elmokit.formats.weights import StoredBiLM
 from elmokit.model.config import BiLMConfig, LookupConfig
-from elmokit.system.messages import FormatError, leads_out, printable
+from elmokit.system.messages import FormatError, first_token, leads_out
 from elmokit.text.indexer import DictionarySpelling
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _model(files: ModelFiles) -> _Model:
         raise FormatError(folder, "has no token_embedder.pkl, with the weights of the token representation")
     path = _architecture_path(files)
     architecture, said = (_Architecture(), {}) if path is None else _read_architecture(path)
-    config = _config(folder, {**embedder.shapes(), **encoder.shapes()}, architecture)
+    config = _config(folder, encoder, embedder, architecture)
     for name, value in said.items():
         if getattr(config, name) != value:
             raise FormatError(
@@ -112,8 +112,9 @@ def _model(files: ModelFiles) -> _Model:
     )
 
 
-def _config(folder: Path, shapes: dict[str, tuple[int, ...]], architecture: _Architecture) -> BiLMConfig:
+def _config(folder: Path, encoder: TorchFile, embedder: TorchFile, architecture: _Architecture) -> BiLMConfig:
     """The config that the tensors say, all of whose shapes have been checked."""
+    shapes = {**embedder.shapes(), **encoder.shapes()}
     sizes = sizes_of(folder, shapes, _NAMES)
     num_words, word_dim = (*shapes.get(_NAMES.words, ()), 0, 0)[:2]
     num_symbols = shapes[_NAMES.embedding][0] if sizes["filters"] else 0
@@ -129,7 +130,7 @@ def _config(folder: Path, shapes: dict[str, tuple[int, ...]], architecture: _Arc
         config = BiLMConfig(**sizes, **asdict(architecture), lookup=lookup)
     except ValueError as error:
         raise FormatError(folder, str(error)) from error
-    check_shapes(folder, shapes, config, _NAMES)
+    check_shapes(folder, shapes, config, _NAMES, files=[encoder.path, embedder.path])
     return config
 
 
@@ -151,7 +152,7 @@ def _spelling(folder: Path, config: BiLMConfig) -> DictionarySpelling:
 
 
 def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
-    """Numbers by symbol, below the rows of the weights; of lines with the same symbol the last counts, as there.
+    """Numbers by symbol, one for each row of the weights; of lines with the same symbol the last counts, as there.
 
     A model without such rows has no such file.
     """
@@ -162,18 +163,26 @@ def _read_dictionary(path: Path, *, num_rows: int) -> dict[str, int]:
             path, "is missing, or a link out of the model's folder; its numbers are the rows of the weights"
         )
     numbers: dict[str, int] = {}
-    for line_number, line in enumerate(read_lines(path), start=1):
+    seen: set[int] = set()
+    for line_number, line in enumerate(read_lines(path, keep_marks=True), start=1):
         parts = line.strip().split("\t")
         symbol, number = parts if len(parts) == 2 else (_SPACE, parts[0])
         if len(parts) > 2 or not (number.isascii() and number.isdigit()) or len(number) > 9:
             raise FormatError(
-                f"{path}, line {line_number}", f"is {printable(line[:40])!r}; expected a symbol, a tab, a number"
+                f"{path}, line {line_number}", f"is {first_token(line)}; expected a symbol, a tab, a number"
             )
         if int(number) >= num_rows:
             raise FormatError(f"{path}, line {line_number}", f"is number {number}; the weights have {num_rows:,} rows")
         if line_number > MAX_LINES_PER_ROW * num_rows:
             raise FormatError(path, f"has more than {MAX_LINES_PER_ROW} lines for each of the {num_rows:,} rows")
         numbers[symbol] = int(number)
+        seen.add(int(number))
+    if len(seen) < num_rows:
+        raise FormatError(
+            path,
+            f"has {len(seen):,} of the numbers from 0 to {num_rows - 1:,}, which are the rows of the weights: it is "
+            "cut short, or of another version of the model",
+        )
     return numbers
 
 
@@ -194,7 +203,7 @@ def _read_architecture(path: Path) -> tuple[_Architecture, dict[str, int]]:
     fields = Fields(path, read_json_object(path))
     encoder, tokens = fields.fields("encoder"), fields.fields("token_embedder")
     if encoder.text("name") != "elmo":
-        raise encoder.error("name", f"is {printable(encoder.text('name'))}; elmokit reads encoders of type elmo")
+        raise encoder.error("name", f"is {first_token(encoder.text('name'))}; elmokit reads encoders of type elmo")
     cuts_words = tokens.text("name") == "cnn"  # plain LSTMs over words do not cut them
     limit = tokens.integer("max_characters_per_token", least=3, most=MAX_CHARACTERS) if cuts_words else MAX_CHARACTERS
     architecture = _Architecture(

@@ -1,17 +1,26 @@
-"""Names of models, for every function that takes one: of bundled models, which ship inside the package, addresses on
-the Hugging Face Hub, or paths on disk.
+"""Names of models, for every function that takes one: bundled models, which ship inside the package, those that other
+packages bring, published ones, addresses on the Hugging Face Hub, and paths on disk.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from importlib.metadata import entry_points
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
+from elmokit.files.tensor_bundle import index_of
 from elmokit.formats import hub
+from elmokit.formats.published import find_published, published_folder, published_models
 from elmokit.system.messages import did_you_mean
 
+_URL = re.compile(r"(https?|ftp|s3|gs):/", re.IGNORECASE)
+"""A `pathlib.Path` of a URL has one slash."""
 DEFAULT_MODEL = "mini-en"
+ENTRY_POINTS = "elmokit.models"
+"""Group of the entry points by which packages bring models: the model's name = the package that is its folder."""
 
 
 def bundled_models() -> dict[str, Path]:
@@ -22,30 +31,83 @@ def bundled_models() -> dict[str, Path]:
     return {folder.name: folder for folder in sorted(root.iterdir()) if (folder / "config.json").is_file()}
 
 
+def packaged_models() -> dict[str, Path]:
+    """Name and folder of every model that an installed package brings; nothing of the package is run.
+
+    Raises FileNotFoundError for an entry point that leads to no package.
+    """
+    found: dict[str, Path] = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        package, *inner = point.value.split(".")
+        spec = find_spec(package)
+        places = list(spec.submodule_search_locations or ()) if spec is not None else []
+        if not places:
+            raise FileNotFoundError(f"the model {point.name} should be in the package {point.value}, which is missing")
+        found[point.name] = Path(places[0], *inner)
+    return found
+
+
 def resolve_model(name_or_path: str | Path) -> Path:
-    """The folder of a bundled model, or else the path itself; a folder of such a name is written `./mini-en`.
+    """The folder of a model by its name, or else the path itself; a folder of such a name is written `./mini-en`.
 
-    The name of a bundled model may be written in any case (`Mini-EN`), unless there is such a path. A model on the
-    Hugging Face Hub is `hf://user/model`, or `hf://user/model@revision`; it is downloaded into the cache.
+    A bundled model, and one that a package brings, comes before a path of that name, a published one after it. In any
+    other case (`Mini-EN`) all come after it. A model on the Hugging Face Hub is `hf://user/model`, or
+    `hf://user/model@revision`. Published models and those of the Hub are downloaded into a cache. A TensorFlow
+    checkpoint may be named as TensorFlow does, `model.ckpt-5`, or by its data; the path is then that of its index.
 
-    Raises FileNotFoundError, with the nearest bundled name and all of them, if there is neither, and the errors of
-    `hub.download`.
+    Raises FileNotFoundError, with the nearest name, if there is neither, and the errors of `hub.download` and
+    `published_folder`.
     """
     if hub.is_address(name_or_path):
         return hub.download(name_or_path)
-    bundled = bundled_models()
-    if isinstance(name_or_path, str) and name_or_path in bundled:
-        return bundled[name_or_path]
+    installed = bundled_models() | packaged_models()
+    name = str(name_or_path)
+    if isinstance(name_or_path, str) and name in installed:
+        return installed[name]
     path = expanded(name_or_path)
+    if (index := index_of(path)) is not None:
+        return index
     if os.path.lexists(path):  # what is wrong with a link to nothing is said by what reads it
         return path
-    if str(name_or_path).lower() in bundled:
-        return bundled[str(name_or_path).lower()]
-    hint = did_you_mean(str(name_or_path).lower(), bundled)
-    names = ", ".join(bundled) or "none in this installation"
+    if name.lower() in installed:
+        return installed[name.lower()]
+    published = find_published(name)
+    if published is not None:
+        return published_folder(published)
+    _refuse_url(name_or_path)
+    hint = did_you_mean(name.lower(), [*installed, *published_models()])
+    names = ", ".join(installed) or "none in this installation"
     raise FileNotFoundError(
-        f"no model {str(name_or_path)!r}: it is neither a path that exists nor a bundled model; {hint}bundled: {names}"
+        f"no model {name!r}: it is neither a path that exists nor the name of a model; {hint}installed: {names}; "
+        "`elmokit models` lists the published ones"
     )
+
+
+def is_model_name(name_or_path: str | Path) -> bool:
+    """Whether it names a model, and not a path that exists: it leads to the same model on another machine."""
+    name = str(name_or_path)
+    if isinstance(name_or_path, str) and name in bundled_models() | packaged_models():
+        return True
+    if os.path.lexists(expanded(name_or_path)):
+        return False
+    return name.lower() in bundled_models() | packaged_models() or find_published(name) is not None
+
+
+def check_is_not_a_model(*files: str | Path) -> None:
+    """Raise ValueError for a text that has the name of a model, as two arguments in the other order do."""
+    for file in files:
+        if is_model_name(file) and not os.path.lexists(file):
+            raise ValueError(
+                f"{file} is a model, and there is no such file; expected the model first, and then the text"
+            )
+
+
+def _refuse_url(name: str | Path) -> None:
+    if _URL.match(str(name)):
+        raise FileNotFoundError(
+            f"{name} is a URL, which elmokit does not download; download the files of the model, and give their path "
+            f"(of a model on the Hugging Face Hub, {hub.SCHEME}user/model)"
+        )
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
@@ -54,18 +116,24 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 
 def pair_paths(path: str | Path, weights: str | Path) -> tuple[Path, Path]:
-    """The options.json and the weights of a pair. Raises ValueError for the name of a model, which has its weights."""
+    """The options.json and the weights of a pair, whose files may also be those of a TensorFlow checkpoint.
+
+    Raises ValueError for the name of a model, which has its weights, and FileNotFoundError for a URL.
+    """
     options = expanded(path)
-    if hub.is_address(path) or (str(path).lower() in bundled_models() and not os.path.lexists(options)):
+    if hub.is_address(path) or is_model_name(path):
         raise ValueError(
             f"{path} is the name of a model, which has weights of its own; leave out --weights, or weights=, or name "
             "the options.json to which they belong (--model, in Python the model)"
         )
-    return options, expanded(weights)
+    _refuse_url(path)
+    _refuse_url(weights)
+    weights = expanded(weights)
+    return index_of(options) or options, index_of(weights) or weights
 
 
 def lasting_paths(name_or_path: str | Path, weights: str | Path | None = None) -> tuple[str | Path, str | Path | None]:
-    """What leads to the same model later, for `resolve_model`: a bundled name, a commit of the Hub, absolute paths.
+    """What leads to the same model later, for `resolve_model`: a name, a commit of the Hub, absolute paths.
 
     Raises the errors of `resolve_model` and `pair_paths`.
     """
@@ -75,4 +143,4 @@ def lasting_paths(name_or_path: str | Path, weights: str | Path | None = None) -
     if hub.is_address(name_or_path):
         return hub.pinned(name_or_path), None
     path = resolve_model(name_or_path)
-    return (name_or_path if path in bundled_models().values() else path.absolute()), None
+    return (name_or_path if is_model_name(name_or_path) else path.absolute()), None

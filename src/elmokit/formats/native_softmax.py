@@ -17,7 +17,7 @@ import numpy as np
 from elmokit.files.safetensors import WEIGHTS, map_weights, read_layout, write_arrays
 from elmokit.files.weights_file import Array
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT
-from elmokit.system.messages import FormatError
+from elmokit.system.messages import FormatError, printable
 
 if TYPE_CHECKING:
     from elmokit.files.safetensors import TensorEntry
@@ -130,7 +130,7 @@ def _check_shard(shard: Path, entries: dict[str, TensorEntry], config: BiLMConfi
     if in_int8:
         expected[SOFTMAX_SCALE] = num_rows
     if found != expected or not num_rows:
-        raise FormatError(shard, f"holds {found}; expected {expected}")
+        raise FormatError(shard, f"holds {printable(str(found))}; expected {expected}")
     if in_int8 not in ([], [SOFTMAX_WEIGHT]):
         raise FormatError(shard, f"holds {' and '.join(in_int8)} in int8; only {SOFTMAX_WEIGHT} may be")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from elmokit.files.archives import unpacked
 from elmokit.formats.allennlp import ALLENNLP
 from elmokit.formats.bilm_tf import BILM_TF
+from elmokit.formats.file_kinds import FileKind, is_failed_download
 from elmokit.formats.format import Format
 from elmokit.formats.hugging_face import HUGGING_FACE
 from elmokit.formats.many_langs import MANY_LANGS
@@ -59,19 +60,35 @@ def opened(files: ModelFiles, formats: Sequence[Format]) -> Generator[tuple[Form
 
     Raises FormatError if no format does. Errors about files of an archive name the archive.
     """
-    known = next((known for known in formats if known.recognise(files)), None)
-    if known is not None:
-        yield known, files
-    elif not files.is_archive:
-        raise files.not_a_model()
-    else:
-        with unpacked(files.path) as folder, _naming_the_archive(files.path, folder):
-            inside = ModelFiles(folder)
+    with _naming_failed_downloads(files):
+        known = next((known for known in formats if known.recognise(files)), None)
+        if known is not None:
+            yield known, files
+            return
+        if not files.is_archive:
+            raise files.not_a_model()
+    with unpacked(files.path) as folder, _naming_the_archive(files.path, folder):
+        inside = ModelFiles(folder)
+        with _naming_failed_downloads(inside):
             known = next((known for known in formats if known.recognise(inside)), None)
             if known is None:
                 reason = str(inside.not_a_model()).removeprefix(f"{folder}: ")
                 raise FormatError(files.path, f"is {files.given[files.path].value}, and {reason}")
             yield known, inside
+
+
+@contextmanager
+def _naming_failed_downloads(files: ModelFiles) -> Generator[None]:
+    """Where a model cannot be read, files that a failed download left in its folder are the likeliest reason."""
+    try:
+        yield
+    except ValueError as error:
+        kinds = files.given if files.weights is not None else files.in_folder | files.given
+        for path, kind in kinds.items():
+            if is_failed_download(path, kind):
+                advice = "run `git lfs pull`" if kind is FileKind.GIT_LFS_POINTER else "download it again"
+                raise FormatError(path, f"is {kind.value}; expected a model file: {advice}") from error
+        raise
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.files.tensor_bundle import TensorBundle, latest_index
+from elmokit.files.tensor_bundle import TensorBundle, has_data, latest_index
 from elmokit.files.weights_file import Array, require_finite
 from elmokit.formats.bilm_tf import only_options
 from elmokit.formats.bilm_tf_weights import WORDS, inspect_weights, layout_of, read_weights
@@ -41,13 +41,20 @@ class _Files:
 
 
 def _recognise(files: ModelFiles) -> bool:
-    """Whether an index or a list of checkpoints was given, or a folder with one and without weights in HDF5."""
+    """Whether an index, a list of checkpoints or options were given, or a folder with them, and there is a checkpoint.
+
+    Weights in HDF5 next to it, as `dump_weights` writes them, lack the softmax; they are read if they are named.
+    """
     kinds = set(files.given.values())
     if not kinds & {FileKind.TENSORFLOW_INDEX, FileKind.TENSORFLOW_CHECKPOINT, FileKind.OPTIONS}:
         return False
-    nearby = set(files.in_folder.values()) | kinds
-    if FileKind.TENSORFLOW_INDEX not in nearby or (FileKind.HDF5 in nearby and FileKind.OPTIONS in kinds):
+    nearby = files.in_folder | files.given
+    if FileKind.TENSORFLOW_INDEX not in nearby.values():
         return False
+    if FileKind.HDF5 in nearby.values() and FileKind.OPTIONS in kinds:
+        named = not files.is_folder and FileKind.HDF5 in kinds
+        if named or not any(has_data(path) for path, kind in nearby.items() if kind is FileKind.TENSORFLOW_INDEX):
+            return False
     _find(files)
     return True
 

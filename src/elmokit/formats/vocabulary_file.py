@@ -8,8 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.files.lines import read_chunks
-from elmokit.files.weights_file import MAX_EXPANSION, SMALL
+from elmokit.files.lines import largest_unpacked, read_chunks
 from elmokit.formats.file_kinds import FileKind
 from elmokit.system.messages import FormatError, leads_out, readable_bytes, refuse_link_out
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
@@ -54,7 +53,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
     Raises FormatError for a link out of the folder, and above 256 MiB or what words can have been packed from.
     """
     refuse_link_out(path)
-    most = min(MAX_BYTES, MAX_EXPANSION * path.stat().st_size + SMALL)
+    most = largest_unpacked(path, MAX_BYTES)
     num_bytes = 0
     for chunk in read_chunks(path):
         num_bytes += len(chunk)

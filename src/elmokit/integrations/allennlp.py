@@ -17,12 +17,11 @@ from torch import Tensor, nn
 from elmokit.integrations.allennlp_bilm import AllenNLPBiLM
 from elmokit.integrations.allennlp_embedder import ElmoEmbedder
 from elmokit.integrations.allennlp_files import load_files
+from elmokit.model.bilm import BiLM
 from elmokit.text.characters import batch_character_ids
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float, Int
-
-    from elmokit.model.bilm import BiLM
 
 __all__ = ["Elmo", "ElmoEmbedder", "ElmoTokenEmbedder", "batch_to_ids"]
 
@@ -57,7 +56,8 @@ class Elmo(nn.Module):
     module: a `BiLM` in place of the two files.
     stateful: whether the LSTM state is carried from batch to batch, row by row, as AllenNLP always does.
 
-    Raises ValueError for weights whose number is not that of the layers, and the errors of `Elmo.from_pretrained`.
+    Raises ValueError for weights whose number is not that of the layers, for a module that is not a `BiLM`, and the
+    errors of `Elmo.from_pretrained`.
     """
 
     def __init__(
@@ -78,6 +78,11 @@ class Elmo(nn.Module):
         super().__init__()
         if module is not None and (options_file is not None or weight_file is not None):
             raise ValueError("a module and files were given; expected either, with None for the other")
+        if not (module is None or isinstance(module, BiLM)):
+            raise ValueError(
+                f"module is of type {type(module).__name__}; expected a BiLM, such as elmokit.Elmo(...).bilm; "
+                "modules that return activations and a mask, as in AllenNLP, are not run"
+            )
         bilm = load_files(options_file, weight_file).requires_grad_(requires_grad) if module is None else module
         self._elmo_lstm = AllenNLPBiLM(bilm, vocab_to_cache=vocab_to_cache, stateful=stateful)
         self._keep_sentence_boundaries = keep_sentence_boundaries

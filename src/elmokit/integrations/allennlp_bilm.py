@@ -58,6 +58,11 @@ class AllenNLPBiLM(nn.Module):
             self._word_embedding = nn.Embedding.from_pretrained(vectors, freeze=not trains, padding_idx=0)
         use_names_of_allennlp(self)
 
+    @property
+    def _elmo_lstm(self) -> AllenNLPBiLM:
+        """AllenNLP's path to `stateful` and `reset_states`: `elmo._elmo_lstm._elmo_lstm`."""
+        return self
+
     def get_output_dim(self) -> int:
         """Width 2D of a layer."""
         return self.bilm.config.output_dim

@@ -67,7 +67,7 @@ class ElmoEmbedder:
 
         Raises ValueError for a sentence that is a string.
         """
-        sentences = list(batch)
+        sentences = batch if isinstance(batch, str) else list(batch)
         check_sentences(sentences)
         if self._reader is None:
             return self._elmo.encode([list(sentence) for sentence in sentences], layers="all")

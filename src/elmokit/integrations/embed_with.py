@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elmokit.files.atomic import check_is_not_input, check_output
-from elmokit.files.lines import read_lines, shown_name, split_tokens
+from elmokit.files.lines import shown_name, split_tokens
 from elmokit.integrations.transformer import HF_FIRST, HF_MEAN
 from elmokit.integrations.word_vectors import STATIC
 from elmokit.system.batches import batched
 from elmokit.system.messages import find_named
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import warn_caller
+from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.jobs.embed_file import EmbeddedFile
 from elmokit.vectors.save_vectors import save_vectors
@@ -75,7 +76,7 @@ def write_vectors(
 ) -> EmbeddedFile:
     """Write what the layers of a system give for every line of a text file; `model` names it in the warning."""
     split = tokenize if raw_text else split_tokens
-    sentences = [split(line) for line in read_lines(input_path)]
+    sentences = [split(line) for line in sentence_lines(input_path, raw_text=raw_text)]
     if not sentences:
         raise ValueError(f"{shown_name(input_path)} has no lines; expected one sentence per line")
     layers.add(sentences)

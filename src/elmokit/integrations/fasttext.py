@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elmokit.system.messages import FormatError, readable_bytes
+from elmokit.system.messages import FormatError, first_token, readable_bytes
 from elmokit.text.word_vectors import MAX_DIM, MAX_WORD_BYTES
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class FastText:
             return np.zeros(self.dim, np.float32)
         vector = self.matrix[rows].mean(axis=0, dtype=np.float32)
         if not np.isfinite(vector).all():
-            raise FormatError(self.path, "has a number that is not finite", part=f"vector of {word!r}")
+            raise FormatError(self.path, "has a number that is not finite", part=f"vector of {first_token(word)}")
         return vector
 
     def ngrams(self, word: str) -> list[str]:
@@ -163,7 +163,7 @@ def _read_dictionary(path: Path, content: mmap.mmap) -> tuple[dict[str, int], in
         if (kind == _WORD_TYPE) != (number < num_words):
             raise FormatError(path, f"has type {kind}", part=f"entry {number:,}")
         if kind == _WORD_TYPE and rows.setdefault(word, number) != number:
-            raise FormatError(path, "is there twice", part=f"word {word!r}")
+            raise FormatError(path, "is there twice", part=f"word {first_token(word)}")
     return rows, at
 
 

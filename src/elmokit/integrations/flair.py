@@ -11,7 +11,8 @@ import torch
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.layer_choice import Layers, as_layers
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.formats import hub
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.system.python import require
 
@@ -25,8 +26,8 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
 
     model: an `Elmo`, or what `Elmo.from_pretrained` takes.
     layers: "top", "average", the number of a layer, or "all": the layers one after the other, as flair's own class.
-    name: the name under which a token keeps its vector; by default that of the model, its layers and, if it is not
-        float32, its precision.
+    name: the name under which a token keeps its vector; by default that of the model (of a path, its last part and a
+        hash of the model), its layers and, if it is not float32, its precision.
 
     The vectors are those of `Elmo.encode`, and are computed once: they are not trained. A tagger that is saved contains
     the model, and `elmokit.integrations.flair` has to be imported before it is loaded. Raises ValueError for a layer
@@ -70,5 +71,8 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
 
 
 def _default_name(elmo: Elmo, layers: Layers) -> str:
-    name = f"elmo-{elmo.name or elmo.fingerprint()[:12]}-{layers}"
+    model = elmo.name or ""
+    if not (hub.is_address(model) or model.lower() in bundled_models()):
+        model = "-".join(filter(None, (Path(model).name, elmo.fingerprint()[:12])))  # wherever the folder is
+    name = f"elmo-{model}-{layers}"
     return name if elmo.precision == "float32" else f"{name}-{elmo.precision}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from elmokit.formats.read import to_stored
 from elmokit.system.messages import FormatError
 from elmokit.system.python import require
 from elmokit.text.characters import padded
+from elmokit.text.tokenizer import tokenize
 
 _modules: Any = require(
     "sentence_transformers.sentence_transformer.modules",
@@ -50,6 +51,11 @@ class ElmoWordEmbeddings(_modules.InputModule):  # pyright: ignore[reportUntyped
         self.vocabulary = elmo.vocabulary
         self.spelling = elmo.bilm.spelling
         self.embedding = ElmoEmbedding(elmo.bilm, dropout_rate=0.0, layers=layers, requires_grad=requires_grad)
+
+    @property
+    def tokenizer(self) -> Callable[[str], list[str]]:
+        """`elmokit.tokenize`, as `SentenceTransformer.tokenizer`; sentences that are lists are not tokenised."""
+        return tokenize
 
     def preprocess(
         self, inputs: Sequence[Sentence], prompt: str | None = None, **kwargs: object

@@ -65,7 +65,8 @@ class ElmoVectorizer(
     def fit(self, X: Iterable[Sentence], y: object = None) -> ElmoVectorizer:  # noqa: N803 - scikit-learn's name
         """Load the model.
 
-        Raises ValueError for one string or a table in place of texts, and the errors of `from_pretrained`.
+        Raises ValueError for one string or a table in place of texts, and for settings that `transform` would refuse,
+        and the errors of `from_pretrained`.
         """
         del y
         _checked(X)
@@ -76,6 +77,7 @@ class ElmoVectorizer(
             )
         self.elmo_ = self.model if isinstance(self.model, Elmo) else Elmo(self.model, device=self.device)
         self.n_features_out_ = self.elmo_.dim
+        self._encode([])  # refuses a layer that the model does not have, and other settings
         return self
 
     def transform(self, X: Iterable[Sentence]) -> Float32[ndarray, "N E"]:  # noqa: N803
@@ -84,8 +86,11 @@ class ElmoVectorizer(
         Raises NotFittedError before `fit`, and ValueError as `fit` and `Elmo.encode` do.
         """
         _validation.check_is_fitted(self, "elmo_")
+        return self._encode(tokens_of_each(_checked(X)))
+
+    def _encode(self, sentences: list[list[str]]) -> Float32[ndarray, "N E"]:
         return self.elmo_.encode(
-            tokens_of_each(_checked(X)),
+            sentences,
             layers=self.layers,
             pooling=self.pooling,
             normalize_embeddings=self.normalize,
@@ -99,10 +104,11 @@ class ElmoVectorizer(
         return self.n_features_out_
 
     def __sklearn_tags__(self) -> Any:
-        """Texts come in, no table; and fitting needs no labels."""
+        """Texts come in, no table; fitting needs no labels; what goes out is float32."""
         tags = cast("Any", super().__sklearn_tags__())
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []
         return tags
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from elmokit.elmo.elmo import Elmo
-from elmokit.formats.names import DEFAULT_MODEL
+from elmokit.elmo.layer_choice import as_int, as_layers
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.layers.packed.linear import Precision, check_precision
-from elmokit.system.python import require
+from elmokit.system.messages import did_you_mean
+from elmokit.system.python import require, warn_caller
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
@@ -71,7 +74,8 @@ class ElmoPipe:
     batch_size: number of sentences that are encoded at once.
 
     Each sentence is read on its own if the document has sentences, and otherwise the whole document. White space has
-    zeros. Raises ValueError for settings that are not among these.
+    zeros. Raises ValueError for settings that are not among these; a model that is not here may still be read from the
+    pipeline's own folder, so of one with nearly the name of a bundled model a warning is given.
     """
 
     def __init__(
@@ -88,8 +92,12 @@ class ElmoPipe:
         if tokens not in get_args(Tokens):
             raise ValueError(f"tokens is {tokens!r}; expected {' or '.join(get_args(Tokens))}")
         check_precision(precision)
+        size = as_int(batch_size)
+        if size is None or size < 1:
+            raise ValueError(f"batch_size is {batch_size!r}; expected a whole number, at least 1")
+        _notice_misspelling(model)
         self.model = model
-        self.layers: Layers = layers
+        self.layers: Layers = as_layers(layers, top=None)
         self.tokens: Tokens = tokens
         self.precision: Precision = precision
         self.device = device
@@ -122,21 +130,25 @@ class ElmoPipe:
             yield from batch
 
     def to_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> None:
-        """Write the model into a folder, in the native format, for `nlp.to_disk`."""
-        self.elmo.save(Path(path, MODEL_FOLDER))
+        """Write the model into a folder, in the native format, for `nlp.to_disk`, unless `model` is excluded."""
+        if MODEL_FOLDER not in exclude:
+            self.elmo.save(Path(path, MODEL_FOLDER))
 
     def from_disk(self, path: str | Path, *, exclude: Sequence[str] = ()) -> ElmoPipe:
         """Read the model that `to_disk` wrote. Raises FormatError if a file of it is damaged."""
-        self._elmo = Elmo.from_pretrained(Path(path, MODEL_FOLDER), device=self.device, precision=self.precision)
+        if MODEL_FOLDER not in exclude:
+            self._elmo = Elmo.from_pretrained(Path(path, MODEL_FOLDER), device=self.device, precision=self.precision)
         return self
 
     def to_bytes(self, *, exclude: Sequence[str] = ()) -> bytes:
-        """The files of the model, for `nlp.to_bytes`."""
-        return _srsly.msgpack_dumps(bytes_of(self.elmo))
+        """The files of the model, for `nlp.to_bytes`; none if `model` is excluded."""
+        return _srsly.msgpack_dumps({} if MODEL_FOLDER in exclude else bytes_of(self.elmo))
 
     def from_bytes(self, data: bytes, *, exclude: Sequence[str] = ()) -> ElmoPipe:
         """Read the model that `to_bytes` gave. Raises FormatError if a file of it is damaged."""
-        self._elmo = elmo_of(_srsly.msgpack_loads(data), device=self.device, precision=self.precision)
+        files = _srsly.msgpack_loads(data)
+        if files and MODEL_FOLDER not in exclude:
+            self._elmo = elmo_of(files, device=self.device, precision=self.precision)
         return self
 
     def _annotate(self, docs: Sequence[Any]) -> None:
@@ -165,6 +177,14 @@ class ElmoPipe:
                 if len(own):
                     row[:] = flat[own].mean(axis=0)
         return rows
+
+
+def _notice_misspelling(model: str | Path) -> None:
+    """Warn of a name that is nearly that of a bundled model."""
+    name = str(model)
+    hint = did_you_mean(name.lower(), bundled_models()) if Path(name).name == name else ""
+    if hint and name.lower() not in bundled_models() and not lexists(name):
+        warn_caller(f"there is no model {name!r} here, so the first document will be refused; {hint.strip()}")
 
 
 def _sentences(doc: Any) -> list[Any]:
@@ -208,8 +228,8 @@ def _vector_of_token(token: Any) -> Float32[np.ndarray, " E"]:
     return token.doc.tensor[token.i]
 
 
-def _has_vector(_: Any) -> bool:
-    return True
+def _has_vector(of: Any) -> bool:
+    return len(of) > 0
 
 
 def _similarity(one: Any, other: Any) -> float:

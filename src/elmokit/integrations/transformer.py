@@ -17,6 +17,7 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from elmokit.integrations.encoder import Comparator, SystemLayers
+from elmokit.system.messages import first_token
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class TransformerEncoder:
         for position, size in enumerate(self._word_sizes(sentence)):
             if size > most:
                 word = sentence[position].strip()[:40]
-                raise ValueError(f"{word!r} has {size} pieces; the model reads {most} at once")
+                raise ValueError(f"{first_token(word)} has {size} pieces; the model reads {most} at once")
             if num_pieces + size > most:
                 yield _Part(number, start, list(sentence[start:position]), num_pieces)
                 start, num_pieces = position, 0

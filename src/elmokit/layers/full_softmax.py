@@ -69,12 +69,13 @@ def full_softmax_predictions(
     for rows, positions in _blocks(contexts, num_contexts=len(hidden)):
         logits, normalisers = _logits(hidden[rows], softmax, keep=details != SoftmaxDetails())
         local, true = contexts[positions] - rows.start, targets[positions]
-        result.losses[positions] = normalisers[local] - _true_logits(hidden[rows][local], softmax, true)
+        losses = normalisers[local] - _true_logits(hidden[rows][local], softmax, true)
+        result.losses[positions] = _not_negative(losses)
         if result.ranks is not None:
             result.ranks[positions] = _ranks(logits, local, true)
         if result.entropies is not None:
             logs = logits - normalisers[:, None]  # rounding grows with the logits, which may all be far from zero
-            result.entropies[rows] = -(logs.exp() * logs).sum(dim=1)
+            result.entropies[rows] = _not_negative(-(logs.exp() * logs).sum(dim=1))
         if result.likeliest is not None:
             values, ids = logits.topk(details.num_likeliest, dim=1)
             result.likeliest[0][rows] = ids
@@ -120,6 +121,11 @@ def _logits(
 
 def _true_logits(hidden: Float[Tensor, "N D"], softmax: Softmax, targets: Int[Tensor, " N"]) -> Float[Tensor, " N"]:
     return (hidden * softmax.weight[targets]).sum(dim=1) + softmax.bias[targets]
+
+
+def _not_negative(values: Float[Tensor, " N"]) -> Float[Tensor, " N"]:
+    """Without what rounding makes of zero: the normaliser and the true logit are sums in another order."""
+    return values.clamp(min=0.0) + 0.0  # -0 becomes 0
 
 
 def _ranks(logits: Float[Tensor, "R V"], rows: Int[Tensor, " M"], targets: Int[Tensor, " M"]) -> Int[Tensor, " M"]:

@@ -24,8 +24,12 @@ class ScalarMix(nn.Module):
     def forward(self, layers: Float[Tensor, "L B T D"]) -> Float[Tensor, "B T D"]:
         if len(layers) != len(self.weights):
             raise ValueError(f"scalar mix over {len(self.weights)} layers was given {len(layers)}")
-        shares = self.weights.softmax(dim=0).to(layers.dtype)
-        return self.gamma * torch.einsum("l,lbtd->btd", shares, layers)
+        return self.gamma * torch.einsum("l,lbtd->btd", self.shares.to(layers.dtype), layers)
+
+    @property
+    def shares(self) -> Float[Tensor, " L"]:
+        """The share of each layer in the sum; they add up to 1. `weights` are their logarithms, up to a constant."""
+        return self.weights.softmax(dim=0)
 
     def penalty(self) -> Float[Tensor, ""]:
         """`||weights||^2`, to be multiplied by the lambda of the paper; gamma is not penalised."""

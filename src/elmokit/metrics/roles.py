@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from elmokit.metrics.score import Score, add_by_label, scores_by_label
 from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
+from elmokit.system.messages import first_token
 
 _PREDICATE = "V"  # the predicate itself is given, so it is reported but left out of the overall score
 _CONTINUATION = "C-"
@@ -121,22 +122,22 @@ def tags_from_props(column: Sequence[str]) -> list[str]:
         match = _CELL.fullmatch(cell)
         if match is None:
             raise ValueError(
-                f"token {position}: {cell!r} is not a cell of roles; expected '*', '(A0*', '*)' or '(A0*)' "
+                f"token {position}: {first_token(cell)} is not a cell of roles; expected '*', '(A0*', '*)' or '(A0*)' "
                 "(the arguments of a predicate do not nest)"
             )
         if match["opened"] is not None:
             if opened is not None:
                 raise ValueError(
-                    f"token {position}: {cell!r} opens an argument within {opened[0]}, open since token {opened[1]}; "
-                    "the arguments of a predicate do not overlap"
+                    f"token {position}: {first_token(cell)} opens an argument within {opened[0]:.40}, open "
+                    f"since token {opened[1]}; the arguments of a predicate do not overlap"
                 )
             opened = (match["opened"], position)
         if match["closed"] is not None:
             if opened is None:
-                raise ValueError(f"token {position}: {cell!r} closes an argument, but none is open")
+                raise ValueError(f"token {position}: {first_token(cell)} closes an argument, but none is open")
             label, first = opened
             if match["closed"] not in ("", label):  # CoNLL-2004 also names the role at its end
-                raise ValueError(f"token {position}: {cell!r} closes {label}, open since token {first}")
+                raise ValueError(f"token {position}: {first_token(cell)} closes {label:.40}, open since token {first}")
             spans.append(Span(label, first, position))
             opened = None
     if opened is not None:

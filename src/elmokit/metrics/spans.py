@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from elmokit.metrics.score import Accuracy, Score, add_by_label, scores_by_label
+from elmokit.system.messages import first_token
 
 # Prefixes of a span's first, inner and last token, and of a span of one token.
 _PREFIXES = {"IOB1": "IIII", "BIO": "BIIB", "BIOUL": "BILU", "IOBES": "BIES"}
@@ -147,7 +148,7 @@ def _split(tag: str, position: int) -> tuple[str, str]:
     prefix, _, label = tag.partition("-")
     if tag != "O" and prefix not in _KNOWN:
         raise ValueError(
-            f"token {position}: the tag {tag!r} is unknown; expected 'O', or a label after one of "
+            f"token {position}: the tag {first_token(tag)} is unknown; expected 'O', or a label after one of "
             "B-, I- (IOB1, BIO), U-, L- (BIOUL), S-, E- (IOBES)"
         )
     return prefix, label

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
+from elmokit.system.messages import first_token
 from elmokit.text.character_numbers import NUM_CHARACTERS, SHIFT
 
 ACTIVATIONS = ("relu", "tanh")
@@ -93,7 +94,7 @@ class BiLMConfig:
         if self.num_highway_layers < 0:
             raise ValueError(f"num_highway_layers is {self.num_highway_layers}; it must be 0 or more")
         if bool(self.filters) != self.reads_characters or any(min(pair) < 1 for pair in self.filters):
-            raise ValueError(f"filters are {self.filters}; expected at least one (width, number), all positive")
+            raise ValueError(f"filters are {self.filters!s:.80}; expected at least one (width, number), all positive")
         widest = max((width for width, _ in self.filters), default=0)
         if self.max_characters_per_token < max(widest, 3):
             raise ValueError(
@@ -103,7 +104,9 @@ class BiLMConfig:
         if self.num_characters not in (261, 262):
             raise ValueError(f"num_characters is {self.num_characters}; a byte-level biLM has 261 (training) or 262")
         if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {self.activation!r}; expected one of {', '.join(ACTIVATIONS)}")
+            raise ValueError(
+                f"activation is {first_token(str(self.activation))}; expected one of {', '.join(ACTIVATIONS)}"
+            )
         if self.projection_dim > self.lstm_dim:
             raise ValueError(f"projection_dim {self.projection_dim} is wider than lstm_dim {self.lstm_dim}")
         width = self._token_width

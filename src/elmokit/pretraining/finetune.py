@@ -37,8 +37,11 @@ def finetune(
 
     The recipe is `finetuning`; `settings` (`field=value`) change it, except for the model's sizes. With the model's own
     vocabulary, training of the softmax continues too. With a vocabulary of the domain (`vocabulary_path`), the softmax
-    starts from the model's rows for the tokens that the model knows, and from new rows for the others. The run can be
-    resumed like any other. Raises ValueError if the model has no vocabulary or no softmax, and no vocabulary is given.
+    starts from the model's rows for the tokens that the model knows, and from new rows for the others.
+
+    Held-out text is measured before the first step, so `best/` is never worse than the model, and after each pass over
+    the text (or 20 steps, if that is longer), unless `settings` say how often. The run can be resumed like any other.
+    Raises ValueError if the model has no vocabulary or no softmax, and no vocabulary is given.
     """
     shards, held_out = as_paths(shards), as_paths(held_out)
     found = str(resolve_model(model))
@@ -51,7 +54,13 @@ def finetune(
     assert softmax is not None and vocabulary is not None
     record = RunRecord(config, shards, started_from=str(model))
     return begin(
-        record, vocabulary, Path(run_dir).expanduser(), held_out=held_out, start=(bilm, softmax), device=device
+        record,
+        vocabulary,
+        Path(run_dir).expanduser(),
+        held_out=held_out,
+        start=(bilm, softmax),
+        each_pass=not any(setting.partition("=")[0].strip() == "evaluate_every" for setting in settings),
+        device=device,
     )
 
 

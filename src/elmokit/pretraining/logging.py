@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from elmokit.pretraining.config import PretrainingConfig
 from elmokit.pretraining.position import PretrainingProgress
+from elmokit.pretraining.run_folder import BEST_DIR, TextSize
 from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line
 from elmokit.scoring.perplexity import Perplexity
-from elmokit.system.progress_bar import progress_bar
+from elmokit.system.progress_bar import LINE_EVERY, progress_bar, shows_bars
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
@@ -36,7 +38,11 @@ class RunLog:
         self.path = run_dir / METRICS_NAME
         wanted = config.tensorboard and not silent
         self.writer = _tensorboard_writer(run_dir / TENSORBOARD_DIR, step) if wanted else None
-        self.bar = progress_bar(unit="step", total=config.num_steps, done=step, show=False if silent else None)
+        has_bar = shows_bars() and not silent
+        self.bar = progress_bar(unit="step", total=config.num_steps, done=step, show=None if has_bar else False)
+        self._writes_lines = not (has_bar or silent)
+        self._last_line = -1, -math.inf
+        """Step and time of the last line on stderr."""
 
     def __enter__(self) -> RunLog:
         return self
@@ -47,17 +53,16 @@ class RunLog:
             self.writer.close()
 
     def show_step(self, progress: PretrainingProgress) -> None:
-        """Move the bar by one step."""
+        """Move the bar by one step; without a bar, print a line for the first step and whenever a minute has passed."""
+        if self._writes_lines and time.monotonic() - self._last_line[1] >= LINE_EVERY:
+            self._print_line(progress)
         self.bar.set_postfix_str(self._text(progress), refresh=False)
         self.bar.update()
 
     def log_losses(self, progress: PretrainingProgress) -> None:
         """Log the losses of the window; on stderr too, if it is a file and so has no bar."""
-        if self.bar.disable and not self.silent:
-            steps_left = self.config.num_steps - progress.step
-            left = timedelta(seconds=round(progress.window.seconds_per_step * steps_left))
-            step = f"step {progress.step}/{self.config.num_steps}"
-            print(f"{step}: {self._text(progress)}, {left} left", file=sys.stderr, flush=True)
+        if self._writes_lines and self._last_line[0] != progress.step:
+            self._print_line(progress)
         self._write(
             progress,
             {
@@ -73,6 +78,13 @@ class RunLog:
         backward = None if measured.backward is None else measured.backward.perplexity
         held_out = {"forward": measured.forward.perplexity, "backward": backward, "mean": measured.mean}
         self._write(progress, {"heldout": held_out})
+
+    def _print_line(self, progress: PretrainingProgress) -> None:
+        steps_left = self.config.num_steps - progress.step
+        left = timedelta(seconds=round(progress.window.seconds_per_step * steps_left))
+        step = f"step {progress.step}/{self.config.num_steps}"
+        print(f"{step}: {self._text(progress)}, {left} left", file=sys.stderr, flush=True)
+        self._last_line = progress.step, time.monotonic()
 
     def _text(self, progress: PretrainingProgress) -> str:
         """Loss and speed of the window, and perplexities, each called what it is: a sampled loss gives none."""
@@ -103,6 +115,30 @@ class RunLog:
             for name, value in _scalars(record):
                 self.writer.add_scalar(name, value, progress.step)
             self.writer.flush()
+
+
+def start_line(config: PretrainingConfig, text: TextSize | None, sizes: Sequence[int], *, step: int) -> str:
+    """What a run is about to do; `sizes` are the parameters of the biLM and of the softmax."""
+    bilm, softmax = sizes
+    most = "at most " if config.patience else ""
+    steps = f"{most}{config.num_steps:,} steps of {config.tokens_per_step:,} tokens"
+    reading = "" if text is None else f", which read the {text.num_tokens:,} tokens of text {most}{text.times(config)}"
+    continued = f"continued after step {step:,}: " if step else ""
+    return f"{continued}{bilm:,} parameters and {softmax:,} of the softmax; {steps}{reading}"
+
+
+def held_out_summary(run_dir: Path, records: Sequence[Mapping[str, Any]]) -> str | None:
+    """What came out of a run by the held-out text that it has measured, and which weights are the best."""
+    measured = [(record["heldout"]["mean"], record["step"]) for record in records if "heldout" in record]
+    if not measured:
+        return None
+    (first, first_step), (best, best_step), (last, last_step) = measured[0], min(measured), measured[-1]
+    if best_step == 0:
+        text = f"held-out perplexity {best:.1f} at the start and never lower: {run_dir / BEST_DIR} has those weights"
+    else:
+        before = f"{first:.1f} -> " if first_step == 0 else ""
+        text = f"held-out perplexity {before}{best:.1f} (step {best_step:,}): {run_dir / BEST_DIR}"
+    return text if last_step == best_step else f"{text}; the last weights have {last:.1f}: {run_dir}"
 
 
 def _scalars(record: Mapping[str, object], prefix: str = "") -> list[tuple[str, float]]:

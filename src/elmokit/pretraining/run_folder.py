@@ -18,13 +18,22 @@ from elmokit.files.json_fields import MAX_BYTES, Fields
 from elmokit.formats.config_json import config_of
 from elmokit.formats.native import CARD_NAME, VERSION, VOCABULARY_NAME
 from elmokit.pretraining.config import PretrainingConfig
-from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, checked_config, config_text, read_config, write_config
+from elmokit.runs.folder import (
+    BILM_FORMAT,
+    CONFIG_NAME,
+    HELD_OUT_NAME,
+    checked_config,
+    config_text,
+    read_config,
+    write_config,
+)
 from elmokit.system.markdown import escape_markdown
 from elmokit.system.messages import plural, readable_bytes
 from elmokit.text.vocabulary import Vocabulary
 
-HELD_OUT_NAME = "heldout.txt"
+BEST_DIR = "best"
 START_KEY = "started_from"
+TEXT_KEY = "text"
 CHANGES_KEY = "changes"
 SIZES_KEY = "shard_bytes"
 DIGESTS_KEY = "shard_sha256"
@@ -54,6 +63,23 @@ class Change:
 
 
 @dataclass(frozen=True)
+class TextSize:
+    """How much text there is in all shards."""
+
+    num_sentences: int
+    num_tokens: int
+
+    def steps_per_pass(self, config: PretrainingConfig) -> float:
+        """Steps in which a run reads the text once; a sentence of n tokens has n + 1 predictions."""
+        return (self.num_tokens + self.num_sentences) / config.tokens_per_step
+
+    def times(self, config: PretrainingConfig) -> str:
+        """How often a run of all its steps reads the text, such as `5.6 times`."""
+        passes = config.num_steps / self.steps_per_pass(config)
+        return f"{passes:,.{0 if passes >= 10 else 1}f} times"
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """What config.json says about a run."""
 
@@ -65,6 +91,8 @@ class RunRecord:
     """Sizes of these files when the run started; empty in the folders of earlier versions."""
     shard_digests: tuple[str, ...] = ()
     """Their SHA-256 (hex) at that time; empty in the folders of earlier versions."""
+    text: TextSize | None = None
+    """How much text they have; None in the folders of earlier versions."""
     started_from: str | None = None
     """Model that a fine-tuning run started from; None for random weights."""
     changes: tuple[Change, ...] = ()
@@ -119,6 +147,8 @@ def _values(record: RunRecord) -> dict[str, object]:
         pretraining[SIZES_KEY] = list(record.shard_bytes)
     if record.shard_digests:
         pretraining[DIGESTS_KEY] = list(record.shard_digests)
+    if record.text is not None:
+        pretraining[TEXT_KEY] = dataclasses.asdict(record.text)
     if record.started_from is not None:
         pretraining[START_KEY] = record.started_from
     if record.changes:
@@ -147,6 +177,7 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
     kinds = {
         SIZES_KEY: tuple[int, ...],
         DIGESTS_KEY: tuple[str, ...],
+        TEXT_KEY: TextSize,
         START_KEY: str,
         CHANGES_KEY: tuple[Change, ...],
     }
@@ -159,6 +190,7 @@ def _record(values: Mapping[str, Any], where: str | Path) -> RunRecord:
         shards=[Path(shard) for shard in shards],
         shard_bytes=read.get(SIZES_KEY, ()),
         shard_digests=read.get(DIGESTS_KEY, ()),
+        text=read.get(TEXT_KEY),
         started_from=read.get(START_KEY),
         changes=read.get(CHANGES_KEY, ()),
     )
@@ -174,11 +206,13 @@ def _card(name: str, record: RunRecord, num_tokens: int) -> str:
     start = "" if record.started_from is None else f", starting from {escape_markdown(record.started_from)},"
     most = "at most " if config.patience else ""
     shards = escape_markdown(", ".join(shard.name for shard in record.shards))
+    text = record.text
+    passes = "" if text is None else f" It reads the {text.num_tokens:,} tokens of text {most}{text.times(config)}."
     return (
         f"# {escape_markdown(name)}\n\n"
         f"A biLM ({config.bilm.num_parameters:,} parameters without the softmax) that `elmokit` is training, "
         f"or has trained{start} for {most}{config.num_steps:,} steps of {config.tokens_per_step:,} tokens on "
-        f"{shards}, with a vocabulary of {num_tokens:,} tokens.\n"
+        f"{shards}, with a vocabulary of {num_tokens:,} tokens.{passes}\n"
         "`config.json` has all settings, `metrics.jsonl` the losses and perplexities.\n"
         + (f"\n{changes_text(record.changes)}\n" if record.changes else "")
     )

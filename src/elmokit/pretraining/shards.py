@@ -9,13 +9,17 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from elmokit.corpus.batches import Packer, PackerState
 from elmokit.corpus.stream import SentenceStream
 from elmokit.files.digests import file_digest
-from elmokit.files.lines import is_read_once, read_lines
+from elmokit.files.lines import is_read_once, split_tokens
+from elmokit.pretraining.run_folder import TextSize
 from elmokit.system.messages import plural
 from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import warn_caller
+from elmokit.text.sentence_lines import prose_lines
 
 if TYPE_CHECKING:
     from elmokit.pretraining.config import PretrainingConfig
@@ -28,6 +32,10 @@ MOST_UNKNOWN = 0.5
 """Share of the first sentences' tokens that the vocabulary may lack without a warning."""
 MOST_CUT = 0.01
 """Share of them that may be longer than the model reads without a warning."""
+MOST_PASSES = 10
+"""Passes over the text without held-out text that need no warning: those of the released models (bilm-tf)."""
+MOST_WARM_UP = 1 / 3
+"""Share of the steps that may be warm-up without a warning."""
 _OTHER_TEXT = (
     ", so it would not end as an uninterrupted run; put the old file back, or use `elmokit finetune` for the new text"
 )
@@ -42,25 +50,57 @@ def check_files(paths: Sequence[Path], what: str) -> None:
             raise FileNotFoundError(f"no {what} {path}; expected a text file with one tokenised sentence per line")
 
 
-def check_text(shards: Sequence[Path]) -> None:
-    """Read every shard to its end, which takes about one second for 40 MB of text in an .xz file.
+def with_text(record: RunRecord) -> RunRecord:
+    """The record with the absolute paths of its shards, their sizes and digests, and the amount of their text.
 
-    Otherwise a bad line would end the run where it is read first, perhaps after days. Raises the ValueError and OSError
-    of `read_lines`, which name file and line.
+    Every shard is read to its end, which takes about two seconds for 40 MB of text in an .xz file. Otherwise a bad line
+    would end the run where it is read first, perhaps after days. Raises the ValueError and OSError of `prose_lines`,
+    which name the file.
     """
-    with progress_bar(unit=" shards", label="checking the text", total=len(shards), keep=False) as bar:
+    shards = [shard.resolve() for shard in record.shards]
+    digests: list[str] = []
+    num_sentences = num_tokens = 0
+    with progress_bar(unit=" lines", label="reading the text", keep=False, scale=True) as bar:
         for shard in shards:
-            for _ in read_lines(shard):
-                pass
-            bar.update()
+            digests.append(_digest(shard))
+            for line in prose_lines(shard):
+                in_line = len(split_tokens(line))
+                num_sentences += in_line > 0
+                num_tokens += in_line
+                bar.update()
+    return replace(
+        record,
+        shards=shards,
+        shard_bytes=tuple(shard.stat().st_size for shard in shards),
+        shard_digests=tuple(digests),
+        text=TextSize(num_sentences, num_tokens),
+    )
 
 
-def warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, spelling: Spelling) -> None:
+def warn_of_settings(config: PretrainingConfig, text: TextSize | None, *, has_held_out: bool) -> None:
+    """Warn of a text that is read so often that the model learns it by heart, and of a run that is mostly warm-up."""
+    num_steps = config.num_steps
+    if text is not None and not has_held_out and num_steps > MOST_PASSES * text.steps_per_pass(config):
+        warn_caller(
+            f"{num_steps:,} steps read the {text.num_tokens:,} tokens of text {text.times(config)}, and without "
+            "held-out text (--held-out FILE, or held_out=[FILE]) nothing shows when the model learns them by heart"
+        )
+    if config.warmup_steps > MOST_WARM_UP * num_steps:
+        highest = config.learning_rate_at(min(config.warmup_steps, num_steps) - 1)
+        reached = "" if config.warmup_steps <= num_steps else f", so the learning rate ends at {highest:g}"
+        warn_caller(
+            f"{config.warmup_steps:,} of the {num_steps:,} steps would be warm-up{reached}; a tenth is usual: "
+            f"warmup_steps={num_steps // 10}"
+        )
+
+
+def warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, spelling: Spelling, config: PretrainingConfig) -> None:
     """Warn of a vocabulary of another language, or of other tokens, and of tokens that the model does not read whole.
 
-    Raises ValueError for shards without a sentence.
+    Also of one that is not sorted by frequency, if training takes ids for ranks. Raises ValueError for shards without a
+    sentence.
     """
-    stream = SentenceStream(shards, shuffle=False, num_epochs=1)
+    stream = SentenceStream(shards, shuffle=False, num_epochs=1, warn=True)
     first = [next(stream), *islice(stream, FIRST_SENTENCES - 1)]
     tokens = [token for sentence in first for token in sentence]
     share = sum(token not in vocabulary for token in tokens) / len(tokens)
@@ -69,6 +109,14 @@ def warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, spelling: Spell
             f"{share:.0%} of the first {len(tokens):,} tokens are not in the vocabulary, and all of them are one "
             "unknown word to the softmax; is it the vocabulary of this text?"
         )
+    elif config.softmax == "sampled" or config.zipf_bias:
+        counts = np.bincount(vocabulary.ids(tokens), minlength=len(vocabulary))
+        if vocabulary.is_out_of_order(counts):
+            warn_caller(
+                "the vocabulary does not seem to be sorted by falling frequency: its first tenth has few of the first "
+                f"{len(tokens):,} tokens. The sampled softmax and zipf_bias take the place of a token for its rank, "
+                "and learn badly from another order; `elmokit vocabulary` writes it in order"
+            )
     share = spelling.num_cut(tokens) / len(tokens)
     if share > MOST_CUT:
         warn_caller(
@@ -79,7 +127,7 @@ def warn_of_text(shards: Sequence[Path], vocabulary: Vocabulary, spelling: Spell
 
 def sample_sentences(paths: Sequence[Path], *, most: int) -> list[str]:
     """Choose at most `most` sentences, spread evenly over the text; 0 takes all."""
-    sentences = [" ".join(tokens) for tokens in SentenceStream(paths, shuffle=False, num_epochs=1)]
+    sentences = [" ".join(tokens) for tokens in SentenceStream(paths, shuffle=False, num_epochs=1, warn=True)]
     if not most or len(sentences) <= most:
         return sentences
     return [sentences[index * len(sentences) // most] for index in range(most)]
@@ -118,17 +166,6 @@ def new_packers(
             )
         )
     return packers
-
-
-def with_contents(record: RunRecord) -> RunRecord:
-    """The record with the absolute paths of its shards, their sizes and digests."""
-    shards = [shard.resolve() for shard in record.shards]
-    return replace(
-        record,
-        shards=shards,
-        shard_bytes=tuple(shard.stat().st_size for shard in shards),
-        shard_digests=tuple(_digest(shard) for shard in shards),
-    )
 
 
 def moved_to(record: RunRecord, shards: Sequence[Path]) -> RunRecord:

@@ -10,11 +10,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
 
@@ -39,13 +39,14 @@ from elmokit.pretraining.checkpoints import (
 )
 from elmokit.pretraining.config import PretrainingConfig, with_settings
 from elmokit.pretraining.gradients import LossAndGradients, resolved
-from elmokit.pretraining.logging import RunLog, require_tensorboard
+from elmokit.pretraining.logging import RunLog, held_out_summary, require_tensorboard, start_line
 from elmokit.pretraining.optimizers import new_optimizer
 from elmokit.pretraining.position import PretrainingProgress
 from elmokit.pretraining.ranks import Ranks, join_ranks
 from elmokit.pretraining.run_folder import (
-    HELD_OUT_NAME,
+    BEST_DIR,
     RunRecord,
+    TextSize,
     change_record,
     check_can_be_recorded,
     create_run,
@@ -55,24 +56,26 @@ from elmokit.pretraining.run_folder import (
 from elmokit.pretraining.shards import (
     check_files,
     check_same_text,
-    check_text,
     moved_to,
     new_packers,
     sample_sentences,
+    warn_of_settings,
     warn_of_text,
-    with_contents,
+    with_text,
 )
-from elmokit.runs.folder import METRICS_NAME, existing_run, new_run, start_writing
-from elmokit.runs.metrics_log import keep_records
+from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME, existing_run, new_run, start_writing
+from elmokit.runs.metrics_log import keep_records, read_log
 from elmokit.runs.optimizer_state import DivergenceError
 from elmokit.scoring.perplexity import Perplexity, bilm_perplexity
 from elmokit.system.messages import plural
 from elmokit.system.python import warn_caller
 from elmokit.text.vocabulary import Vocabulary
 
-BEST_DIR = "best"
 CUT_SHORT = "step-00000000"
 """The checkpoint that the start of a fine-tuning run leaves when it is killed before config.json is written."""
+LEAST_BETWEEN_MEASUREMENTS = 20
+"""Steps between two measurements of held-out text in a fine-tuned run that would measure once per pass; they take about
+as long as one measurement."""
 KEPT = ("batch_size", "optimizer", "muon_for", "seed", "evaluate_sentences")
 """Settings that a resumed run keeps, next to the model."""
 WRITTEN = (VOCABULARY_NAME, CARD_NAME, HELD_OUT_NAME, METRICS_NAME, WEIGHTS_NAME, BEST_DIR)
@@ -142,13 +145,16 @@ def resume_pretraining(
         run.load_newest(started_from=record.started_from, from_start=from_start)
         if shards or not run.progress.finished(config):
             ranks.from_first(lambda: check_same_text(found, run_dir))
-        _check_can_continue(run, is_changed=config != record.config)
+        is_changed = config != record.config
+        _check_can_continue(run, is_changed=is_changed)
         if ranks.first:
+            if is_changed:
+                warn_of_settings(config, record.text, has_held_out=(run_dir / HELD_OUT_NAME).is_file())
             here = {"step": run.progress.step, "num_tokens": run.progress.num_tokens}
             changes = with_change(record.changes, record.config, config, **here)
             changed = replace(found, config=config, changes=changes)
             change_record(run_dir, record, changed, num_tokens_in_vocabulary=len(vocabulary))
-        run.train(on_step)
+        _train(run, record.text, on_step)
     return run_dir
 
 
@@ -159,10 +165,14 @@ def begin(
     *,
     held_out: Sequence[Path] = (),
     start: tuple[BiLM, Softmax] | None = None,
+    each_pass: bool = False,
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> Path:
-    """Create a new run, with random weights or those of `start`, and train it to its end. Raises as `pretrain` does."""
+    """Create a new run, with random weights or those of `start`, and train it to its end. Raises as `pretrain` does.
+
+    each_pass: whether held-out text is measured after each pass over the text, if that is sooner than `evaluate_every`.
+    """
     check_files(record.shards, "shard")
     check_files(held_out, "held-out text")
     for path in held_out:
@@ -175,11 +185,14 @@ def begin(
         config = resolved(record.config, num_tokens=len(vocabulary), device=ranks.device)
         config = ranks.broadcast_from_first(config)  # the measured precision may differ between processes
         record = replace(record, config=config)
-        record = ranks.from_first(lambda: with_contents(record))
+        record = ranks.from_first(lambda: with_text(record))
+        if each_pass and held_out:
+            record = replace(record, config=_measured_each_pass(config, record.text))
         check_can_be_recorded(run_dir, record)  # what cannot be trained on fails before anything is written
-        run = Run(run_dir, config, record.shards, vocabulary, ranks=ranks)
-        warn_of_text(run.shards, vocabulary, run.bilm.spelling)
-        ranks.from_first(lambda: check_text(run.shards))
+        run = Run(run_dir, record.config, record.shards, vocabulary, ranks=ranks)
+        warn_of_text(run.shards, vocabulary, run.bilm.spelling, config)
+        if ranks.first:
+            warn_of_settings(config, record.text, has_held_out=bool(held_out))
         sentences = sample_sentences(held_out, most=config.evaluate_sentences) if held_out else []
         if ranks.first:
             shutil.rmtree(run_dir / "checkpoints" / CUT_SHORT, ignore_errors=True)
@@ -190,8 +203,24 @@ def begin(
         if ranks.first:
             create_run(run_dir, record, vocabulary, sentences)
         ranks.wait()
-        run.train(on_step)
+        _train(run, record.text, on_step)
     return run_dir
+
+
+def _train(run: Run, text: TextSize | None, on_step: OnStep | None) -> None:
+    """Train a run to its end; stderr says what it reads, and at the end where its best weights are."""
+    if run.ranks.first and not run.progress.finished(run.config):
+        sizes = [sum(value.numel() for value in part.parameters()) for part in (run.bilm, run.softmax)]
+        print(start_line(run.config, text, sizes, step=run.progress.step), file=sys.stderr, flush=True)
+    run.train(on_step)
+    if run.ranks.first and (summary := held_out_summary(run.run_dir, read_log(run.run_dir / METRICS_NAME).records)):
+        print(summary, file=sys.stderr, flush=True)
+
+
+def _measured_each_pass(config: PretrainingConfig, text: TextSize | None) -> PretrainingConfig:
+    assert text is not None
+    steps = max(LEAST_BETWEEN_MEASUREMENTS, int(text.steps_per_pass(config)))
+    return replace(config, evaluate_every=min(config.evaluate_every or steps, steps))
 
 
 class Run:
@@ -213,6 +242,7 @@ class Run:
         self.optimizer = new_optimizer(config, self.bilm, self.softmax)
         self.gradients = LossAndGradients(self.bilm, self.softmax, config, device=ranks.device, rank=ranks.rank)
         self.state: BiLMState | None = None
+        self.is_finetuned = False
         self.packers = self._new_packers()
         self.progress = PretrainingProgress(tuple(packer.state for packer in self.packers))
 
@@ -225,10 +255,12 @@ class Run:
         """Start from trained weights, but with a new optimiser and from the beginning of the text."""
         self.bilm.load_state_dict(bilm.state_dict())
         self.softmax.load_state_dict(softmax.state_dict())
+        self.is_finetuned = True
 
     def load_newest(self, *, started_from: str | None, from_start: bool) -> None:
         """Continue from the newest checkpoint, or stay at the start. Raises as `checkpoint_to_resume` does."""
         found: Checkpoint | None = None
+        self.is_finetuned = started_from is not None
 
         def find() -> Path | None:
             nonlocal found
@@ -244,18 +276,25 @@ class Run:
             self.packers = self._new_packers(self.progress.packers)
 
     def train(self, on_step: OnStep | None = None) -> None:
-        """Train until the end. SIGTERM to any of the processes ends all of them after a step and a checkpoint.
+        """Train until the end. SIGTERM or Ctrl-C to any process ends all of them after a step and a checkpoint.
 
+        SIGTERM raises SystemExit then, Ctrl-C KeyboardInterrupt; a second Ctrl-C does so at once. A fine-tuned run
+        measures its held-out text before the first step, so that the weights it started from can be its best.
         on_step: called with the run after each step, once it has been logged, evaluated and saved; an exception from
             it ends the run, which can be resumed.
         """
-        config = self.config
+        config, last_step = self.config, self.progress.step
+        is_measured_first = self.is_finetuned and last_step == 0 and (self.run_dir / HELD_OUT_NAME).exists()
         if self.ranks.first:
-            last_step = self.progress.step
-            keep_records(self.run_dir / METRICS_NAME, lambda record: record.integer("step") <= last_step)
+            keep_records(
+                self.run_dir / METRICS_NAME,
+                lambda record: record.integer("step") <= last_step and not is_measured_first,
+            )
         source = packed_batches(self.packers, spelling=self.bilm.spelling)
         log = RunLog(self.run_dir, config, step=self.progress.step, silent=not self.ranks.first)
-        with log, _TerminationSignal() as termination:
+        with log, _StopSignals() as signals:
+            if is_measured_first:
+                log.log_perplexity(self.progress, self._evaluate())
             while not self.progress.finished(config):
                 self._advance(source)
                 log.show_step(self.progress)
@@ -266,13 +305,13 @@ class Run:
                     self.progress = self.progress.logged()
                 if measured is not None:
                     log.log_perplexity(self.progress, measured)
-                terminated = self.ranks.any(termination.received)
-                if finished or terminated or self.progress.step % config.checkpoint_every == 0:
+                stopped = self.ranks.any(signals.received is not None)
+                if finished or stopped or self.progress.step % config.checkpoint_every == 0:
                     self.save()
                 if on_step is not None:
                     on_step(self)
-                if terminated and not finished:
-                    self._stop()
+                if stopped and not finished:
+                    self._stop(signals.received)
 
     def save(self) -> None:
         """Write a checkpoint: the first process writes it, with the LSTM states of all.
@@ -298,7 +337,9 @@ class Run:
                 keep_every=self.config.keep_every,
             )
 
-    def _stop(self) -> NoReturn:
+    def _stop(self, received: int | None) -> NoReturn:
+        if received == signal.SIGINT:
+            raise KeyboardInterrupt
         if self.ranks.first:
             step = self.progress.step
             print(f"\nstopped at step {step}; continue with --resume {quote(str(self.run_dir))}", file=sys.stderr)
@@ -420,21 +461,27 @@ def new_softmax(num_tokens: int, config: PretrainingConfig) -> Softmax:
     return softmax
 
 
-class _TerminationSignal:
-    """Records SIGTERM, which schedulers send before they kill, instead of ending the process."""
+class _StopSignals:
+    """Records SIGTERM, which schedulers send before they kill, and the first Ctrl-C, instead of ending the process."""
 
     def __init__(self) -> None:
-        self.received = False
+        self.received: int | None = None
+        self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> _TerminationSignal:
-        self.in_main_thread = threading.current_thread() is threading.main_thread()
-        if self.in_main_thread:  # Python delivers signals to no other thread
-            self.handler_before = signal.signal(signal.SIGTERM, self._receive)
+    def __enter__(self) -> _StopSignals:
+        if threading.current_thread() is threading.main_thread():  # Python delivers signals to no other thread
+            self._before[signal.SIGTERM] = signal.signal(signal.SIGTERM, self._receive)
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored, or somebody's own
+                self._before[signal.SIGINT] = signal.signal(signal.SIGINT, self._receive)
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.in_main_thread:
-            signal.signal(signal.SIGTERM, self.handler_before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def _receive(self, number: int, frame: object) -> None:
-        self.received = True
+        self.received = self.received or number
+        if number == signal.SIGINT:
+            signal.signal(signal.SIGINT, self._before[signal.SIGINT])
+            with suppress(OSError, RuntimeError):  # it may have come while something was being printed
+                print("\nfinishing this step and saving; Ctrl-C again ends at once", file=sys.stderr, flush=True)

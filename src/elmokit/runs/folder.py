@@ -17,6 +17,7 @@ from elmokit.system.messages import FormatError, readable_bytes, refuse_link_out
 
 CONFIG_NAME = "config.json"
 METRICS_NAME = "metrics.jsonl"
+HELD_OUT_NAME = "heldout.txt"
 STARTING_NAME = ".starting"
 """Marks a folder in which a run was being created; `write_config` removes it."""
 BILM_FORMAT = "elmokit"

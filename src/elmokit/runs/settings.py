@@ -15,7 +15,7 @@ from elmokit.system.messages import did_you_mean
 def change_settings(parts: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
     """Change frozen dataclasses, given and returned by name, by settings `field=value` or `part.field=value`.
 
-    A field that is itself one of the parts cannot be set as a whole. Raises ValueError, naming the setting, for unknown
+    A field that is itself a dataclass cannot be set as a whole. Raises ValueError, naming the setting, for unknown
     fields, a field that several parts have, values of the wrong type, and values that the dataclass refuses.
     """
     if isinstance(settings, str):
@@ -43,7 +43,8 @@ def check_known(name: str, known: Sequence[str]) -> None:
 
 def _settable(config: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
     types = get_type_hints(cast("type[object]", type(config)))
-    return {entry.name: types[entry.name] for entry in dataclasses.fields(config) if entry.name not in parts}
+    own = {entry.name: types[entry.name] for entry in dataclasses.fields(config) if entry.name not in parts}
+    return {name: kind for name, kind in own.items() if not any(map(dataclasses.is_dataclass, (kind, *get_args(kind))))}
 
 
 def _find_field(name: str, kinds: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:

@@ -83,6 +83,8 @@ class PerplexityTable:
 
     files: tuple[MeasuredText, ...]
     whole: MeasuredText
+    ids_are_ranks: bool = True
+    """Whether the vocabulary seems to be sorted by falling frequency in this text; otherwise bands mean nothing."""
 
     def to_json(self) -> str:
         """Everything as JSON, including bands and worst words of every file; null where a number is not finite."""
@@ -97,6 +99,7 @@ def measure_files(
     *,
     num_words: int | None = None,
     min_count: int = 1,
+    raw_text: bool = False,
     carry_state: bool = False,
     weights: str | None = None,
     device: str | torch.device | None = None,
@@ -105,7 +108,7 @@ def measure_files(
 
     num_words: number of worst words to list; None for none.
     min_count: smallest number of predictions of a word that is listed.
-    carry_state: as in `perplexity`, with a separate stream for each file.
+    raw_text, carry_state: as in `perplexity`, with a separate stream for each file.
     device: by default the GPU if there is one.
 
     The model runs once over each file. Raises ValueError when no files are given, a file has no sentence, a count is
@@ -121,8 +124,6 @@ def measure_files(
             next(SentenceStream([path], shuffle=False, num_epochs=1))  # refuses an empty file now, not after hours
     scored = read_scorer(model, weights=weights, device=device)
     vocabulary = scored.vocabulary
-    with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
-        parts = [text_losses(scored, [path], carry_state=carry_state, when_done=bar.update) for path in files]
     names = [path.name for path in files]
     if len(set(names)) < len(names):
         names = [str(path) for path in files]
@@ -141,7 +142,19 @@ def measure_files(
         ]
         return MeasuredText(name, losses.perplexity(), forward=sides[0], backward=sides[1] if len(sides) > 1 else None)
 
-    return PerplexityTable(files=tuple(map(measured, names, parts)), whole=measured(ALL_FILES, join_texts(parts)))
+    texts: list[MeasuredText] = []
+    whole: TextLosses | None = None
+    with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
+        for name, path in zip(names, files, strict=True):
+            losses = text_losses(scored, [path], raw_text=raw_text, carry_state=carry_state, when_done=bar.update)
+            texts.append(measured(name, losses))
+            whole = losses if whole is None else join_texts(whole, losses)
+    assert whole is not None  # there is a file
+    return PerplexityTable(
+        files=tuple(texts),
+        whole=measured(ALL_FILES, whole),
+        ids_are_ranks=not vocabulary.is_out_of_order(whole.directions[0].counts),
+    )
 
 
 def frequency_bands(vocabulary: Vocabulary) -> dict[str, Int[np.ndarray, " N"]]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from elmokit.files.lines import read_lines, shown_name, split_tokens
+from elmokit.files.lines import shown_name, split_tokens
 from elmokit.metrics.score import Accuracy
+from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def read_pairs(path: Path | str, *, raw_text: bool = False) -> Iterator[Sentence
     """
     split = tokenize if raw_text else split_tokens
     is_empty = True
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(sentence_lines(path, raw_text=raw_text, has_columns=True), start=1):
         if not line.strip():
             continue
         halves = [split(half) for half in line.split("\t")]
@@ -79,7 +80,7 @@ def pair_rows(scores: Sequence[PairScore]) -> Iterator[list[str]]:
         cells = [
             cell
             for name in names
-            for cell in (f"{score.good[name]:.6f}", f"{score.bad[name]:.6f}", str(int(score.is_right(name))))
+            for cell in (f"{score.good[name]:z.6f}", f"{score.bad[name]:z.6f}", str(int(score.is_right(name))))
         ]
         yield [str(number), *cells]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -115,12 +116,14 @@ def perplexity(
     model: str | Path,
     shards: Iterable[str | Path],
     *,
+    raw_text: bool = False,
     carry_state: bool = False,
     weights: str | Path | None = None,
     device: str | torch.device | None = None,
 ) -> Perplexity:
-    """Perplexity of a stored model (folder, run, or options + weights) on text with one tokenised sentence per line.
+    """Perplexity of a stored model (folder, run, or options + weights) on text with one sentence per line.
 
+    raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
     device: by default the GPU if there is one.
     Raises ValueError when the model has no softmax or no vocabulary, when the text is empty, and for a device that is
     not there.
@@ -128,7 +131,8 @@ def perplexity(
     shards = as_paths(shards)
     scored = read_scorer(model, weights=weights, device=device)
     with progress_bar(unit=" predictions", scale=True, keep=False) as bar:
-        return text_losses(scored, shards, carry_state=carry_state, when_done=bar.update).perplexity()
+        losses = text_losses(scored, shards, raw_text=raw_text, carry_state=carry_state, when_done=bar.update)
+        return losses.perplexity()
 
 
 def read_scorer(
@@ -159,6 +163,7 @@ def text_losses(
     scored: SurprisalModel,
     shards: Sequence[Path],
     *,
+    raw_text: bool = False,
     carry_state: bool = False,
     when_done: Callable[[int], object] | None = None,
 ) -> TextLosses:
@@ -181,39 +186,42 @@ def text_losses(
         if direction == 0 and when_done is not None:
             when_done(len(targets))
 
+    sentences = partial(SentenceStream, shards, shuffle=False, raw_text=raw_text, num_epochs=1)
+    is_new = scored.text_warnings is not None
     if carry_state:
         if scored.text_warnings is not None:
-            scored.text_warnings.check(list(islice(_sentences(shards), SENTENCES_AT_ONCE)))
+            scored.text_warnings.check(list(islice(sentences(warn=True), SENTENCES_AT_ONCE)))
         weight = scored.softmax.weight
         rows = torch.arange(CARRIED_ROWS, device=weight.device)
         with torch.inference_mode(), without_autocast(weight.device):
-            for direction, hidden, targets in _carried(scored.packed, scored.vocabulary, shards):
+            for direction, hidden, targets in _carried(scored.packed, scored.vocabulary, sentences):
                 found = full_softmax_predictions(
                     hidden.to(weight.dtype), scored.softmax, contexts=rows, targets=targets
                 )
                 add(direction, found.losses, targets)
     else:
         num_sentences = 0
-        for sentences, sides in scored.predict(_sentences(shards)):
-            num_sentences += len(sentences)
+        for predicted, sides in scored.predict(sentences(warn=is_new)):
+            num_sentences += len(predicted)
             for direction, side in sides.items():
                 add(direction, side.found.losses, side.targets)
     if not sums[0].counts.any():
-        missing = f"at least {CARRIED_ROWS} tokens with carried state" if carry_state else "at least one sentence"
+        missing = "at least one sentence"
+        if carry_state:
+            missing = f"at least {CARRIED_ROWS} tokens (elmokit surprisal --carry-state reads fewer, in one row)"
         raise ValueError(f"{', '.join(map(str, shards))}: too little text; expected {missing}")
     return TextLosses(tuple(direction.result() for direction in sums), scored.vocabulary, num_sentences, carry_state)
 
 
-def join_texts(parts: Sequence[TextLosses]) -> TextLosses:
-    """Losses of several texts as if they were one text; all must be from the same model, with or without state."""
+def join_texts(text: TextLosses, other: TextLosses) -> TextLosses:
+    """Losses of two texts as if they were one text; both must be from the same model, with or without state."""
     directions = tuple(
-        TokenLosses(
-            np.sum([part.losses for part in direction], axis=0), np.sum([part.counts for part in direction], axis=0)
-        )
-        for direction in zip(*(part.directions for part in parts), strict=True)
+        TokenLosses(one.losses + two.losses, one.counts + two.counts)
+        for one, two in zip(text.directions, other.directions, strict=True)
     )
-    num_sentences = [part.num_sentences for part in parts if part.num_sentences is not None]
-    return replace(parts[0], directions=directions, num_sentences=sum(num_sentences) if num_sentences else None)
+    counts = (text.num_sentences, other.num_sentences)
+    num_sentences = None if counts[0] is None or counts[1] is None else counts[0] + counts[1]
+    return replace(text, directions=directions, num_sentences=num_sentences)
 
 
 def exp_of_loss(nats: float) -> float:
@@ -245,22 +253,17 @@ class _Sum:
         return TokenLosses(self.losses.numpy(), self.counts.numpy())
 
 
-def _sentences(shards: Sequence[Path]) -> SentenceStream:
-    """The sentences in the order of the files, once."""
-    return SentenceStream(shards, shuffle=False, num_epochs=1)
-
-
 def _packed(bilm: BiLM) -> PackedBiLM:
     weights = {name: tensor.float() for name, tensor in bilm.state_dict().items()}
     return PackedBiLM(bilm.config, weights, spelling=bilm.spelling)
 
 
 def _carried(
-    packed: PackedBiLM, vocabulary: Vocabulary, shards: Sequence[Path]
+    packed: PackedBiLM, vocabulary: Vocabulary, sentences: Callable[[], SentenceStream]
 ) -> Iterator[tuple[int, Float[Tensor, "B D"], Int[Tensor, " B"]]]:
     """(direction, top activations, targets) of parallel rows, one token per step, whose states are never reset."""
     packers = [
-        Packer(_sentences(shards), vocabulary, batch_size=CARRIED_ROWS, bptt_steps=1, backward=index == 1)
+        Packer(sentences(), vocabulary, batch_size=CARRIED_ROWS, bptt_steps=1, backward=index == 1)
         for index in range(len(packed.lstms))
     ]
     states = packed.zero_state(CARRIED_ROWS)

@@ -1,7 +1,7 @@
 """Tables of surprisal: a row for each token, word or sentence of a text file.
 
-The first four columns are those of lm-zoo (Gauthier et al., 2020), so that SyntaxGym and scripts in R read the tables
-as they are. NA marks positions without a prediction.
+The first four columns are those of lm-zoo (Gauthier et al., 2020). NA marks positions without a prediction. Cells are
+quoted as in CSV, so that pandas, R and spreadsheets read each row as one, whatever its token is.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from elmokit.elmo.surprisal import Likeliest, SurprisalSettings
-from elmokit.files.lines import read_lines, shown_name, split_tokens
+from elmokit.files.lines import shown_name, split_tokens
 from elmokit.text.alignment import token_offsets
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE
+from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ Row = list[str]
 Value = float | int | Likeliest
 
 MISSING = "NA"
+_NEEDS_QUOTES = re.compile(r'["\t\r\n]')
 _FIRST_COLUMNS = ("sentence_id", "token_id", "token")
 
 
@@ -67,7 +69,7 @@ def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSett
     """The rows of each sentence of a text with one sentence per line; first of all, the row of the columns' names.
 
     Blank lines have no rows; with carried state, the next line starts from zeros. Raises ValueError if the text has no
-    sentence, and the errors of `read_lines`.
+    sentence, and the errors of `sentence_lines`.
     """
     lines, to_predict = tee(_lines(path, settings))
     results = model.read((line.tokens for line in to_predict), settings.surprisal)
@@ -85,8 +87,9 @@ def surprisal_table(model: SurprisalModel, path: Path | str, settings: TableSett
 
 
 def _lines(path: Path | str, settings: TableSettings) -> Iterator[Line]:
-    split = tokenize if settings.raw_text or settings.rows == "words" else split_tokens
-    for number, text in enumerate(read_lines(path), start=1):
+    is_raw = settings.raw_text or settings.rows == "words"
+    split = tokenize if is_raw else split_tokens
+    for number, text in enumerate(sentence_lines(path, raw_text=is_raw), start=1):
         tokens = split(text)
         if tokens or settings.surprisal.carry_state:
             yield Line(f"{shown_name(path)}, line {number}", number, text, tokens)
@@ -150,9 +153,13 @@ def _sentence_rows(line: Line, result: SentenceSurprisal, settings: TableSetting
 def _cell(value: Value) -> str:
     if isinstance(value, list):  # no token contains a space
         return " ".join(f"{token}:{probability:.4g}" for token, probability in value)
-    return f"{value:.6f}" if isinstance(value, float) else str(value)
+    return f"{value:z.6f}" if isinstance(value, float) else str(value)
 
 
 def as_tsv(rows: Iterable[Sequence[str]]) -> str:
-    """Lines of cells separated by tabs."""
-    return "".join("\t".join(row) + "\n" for row in rows)
+    """Lines of cells separated by tabs; as in CSV, an empty cell or one with a quotation mark or line end is quoted."""
+    return "".join("\t".join(map(_quoted, row)) + "\n" for row in rows)
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if not cell or _NEEDS_QUOTES.search(cell) else cell

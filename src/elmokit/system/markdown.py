@@ -57,15 +57,15 @@ def heading_link(heading: str) -> str:
     return f"[{heading}](#{anchor})"
 
 
-def aligned_table(rows: Sequence[Sequence[str]]) -> str:
-    """A table for a terminal: columns two spaces apart, the first left-aligned, the others right-aligned.
+def aligned_table(rows: Sequence[Sequence[str]], *, num_names: int = 1) -> str:
+    """A table for a terminal: columns two spaces apart, the first `num_names` left-aligned, the others right-aligned.
 
     Control characters are shown escaped. Raises ValueError for rows with different numbers of cells.
     """
     rows = [[printable(cell, most=None) for cell in row] for row in rows]
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
-    sides = [True, *[False] * (len(widths) - 1)]
-    return "\n".join("  ".join(map(_flush, row, widths, sides)) for row in rows)
+    sides = [number < num_names for number in range(len(widths))]
+    return "\n".join("  ".join(map(_flush, row, widths, sides)).rstrip() for row in rows)
 
 
 def columns(text: str) -> int:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 _T = TypeVar("_T")
 _MAX_SHOWN = 200
+_MAX_REASON = 700
 _MAX_LISTED = 8
 _MAX_TOKEN = 40
 _FIRST_TOKEN = re.compile(rf"\s*(\S{{1,{_MAX_TOKEN}}})")
@@ -17,10 +18,11 @@ _FIRST_TOKEN = re.compile(rf"\s*(\S{{1,{_MAX_TOKEN}}})")
 class FormatError(ValueError):
     """A file is not what its format says. The message names the file, the part of it (a dataset, a field) and why.
 
-    `where` is the file, or the file with a line in it.
+    `where` is the file, or the file with a line in it. What a file holds makes no message longer than a paragraph.
     """
 
     def __init__(self, where: str | Path, reason: str, *, part: str | None = None) -> None:
+        reason = printable(reason, most=_MAX_REASON)
         super().__init__(f"{where}: {reason}" if part is None else f"{where}: {printable(part)}: {reason}")
 
 

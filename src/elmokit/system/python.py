@@ -1,4 +1,4 @@
-"""What Python leaves to its users: optional packages, the line that a warning names, and memory that was freed."""
+"""What Python leaves to its users: optional packages, the folder of caches, the line of a warning, freed memory."""
 
 import ctypes
 import importlib
@@ -15,19 +15,42 @@ _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 
 
+class PackageError(ImportError, ValueError):
+    """An optional package cannot be imported: an ImportError to Python, and a ValueError like all that is refused."""
+
+
+class MissingPackageError(ModuleNotFoundError, PackageError):
+    """An optional package is not installed."""
+
+
 def require(module: str, *, extra: str, purpose: str, package: str | None = None) -> Any:
-    """Import a module that needs an optional package. Raises ValueError, naming the extra, if the package is missing.
+    """Import a module that needs an optional package.
 
     extra: the group of optional dependencies in pyproject.toml that installs the package.
     purpose: what needs the package, as the subject of the error's sentence: `the ONNX export`.
     package: name of the package, if it is not the first part of the module's name.
+
+    Raises MissingPackageError, naming the extra, if the package is not installed, and PackageError if it is but fails.
     """
+    root = module.partition(".")[0]
+    needs, install = f"{purpose} needs {package or root}", f"pip install 'elmokit[{extra}]'"
     try:
         return importlib.import_module(module)
-    except ImportError as error:
-        raise ValueError(
-            f"{purpose} needs {package or module.partition('.')[0]}: pip install 'elmokit[{extra}]'"
+    except Exception as error:  # a package of another time fails with any, such as AttributeError
+        if isinstance(error, ModuleNotFoundError) and error.name in (root, package):
+            raise MissingPackageError(f"{needs}: {install}", name=root) from error
+        reason = f"{type(error).__name__}: {error}"
+        raise PackageError(
+            f"{needs}, which is installed but fails to import ({reason}); try {install} in a new environment", name=root
         ) from error
+
+
+def default_cache() -> Path:
+    """The folder that ELMOKIT_CACHE names; else `elmokit` in the user's folder for caches, such as `~/.cache`."""
+    if given := os.environ.get("ELMOKIT_CACHE"):
+        return Path(given).expanduser()
+    usual = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
+    return Path(os.environ.get("XDG_CACHE_HOME") or usual or Path.home() / ".cache") / "elmokit"
 
 
 def warn_caller(message: str) -> None:

@@ -13,6 +13,8 @@ from elmokit.runs.folder import METRICS_NAME
 from elmokit.runs.metrics_log import append_json_line, keep_records, read_log
 from elmokit.runs.provenance import provenance
 from elmokit.runs.tensor_files import read_tensors
+from elmokit.system.messages import printable
+from elmokit.system.progress_bar import progress_bar
 from elmokit.tasks.batching import predict_all
 from elmokit.tasks.run_folder import BEST_FILE
 from elmokit.tasks.task import E, P
@@ -79,13 +81,13 @@ def _result(loop: TaskTraining[E, P], examples: TaskExamples[E], tested: Mapping
     tested: the scores of these weights that the log has had, for a run whose test files are not scored now.
     """
     task, model, progress, batch_size = loop.task, loop.model, loop.progress, loop.config.batch_size
-    scores = {name: _scores(task, model, part, batch_size) for name, part in examples.test.items()}
+    scores = {name: _scores(task, model, part, batch_size, name) for name, part in examples.test.items()}
     return {
         "epoch": progress.epoch,
         "best_epoch": progress.best_epoch,
         "result": True,
         "converged": progress.converged(loop.config),
-        "dev": _scores(task, model, examples.dev, batch_size),
+        "dev": _scores(task, model, examples.dev, batch_size, "the development set"),
         "test": scores or tested,
         "mixes": _mixes(model.inputs),
         "seconds": round(progress.seconds, 1),
@@ -95,8 +97,10 @@ def _result(loop: TaskTraining[E, P], examples: TaskExamples[E], tested: Mapping
     }
 
 
-def _scores(task: Task[E, P], model: TaskModel, examples: list[E], batch_size: int) -> dict[str, float]:
-    return dict(task.score(examples, predict_all(task, model, examples, batch_size=batch_size)))
+def _scores(task: Task[E, P], model: TaskModel, examples: list[E], batch_size: int, name: str) -> dict[str, float]:
+    with progress_bar(unit="example", total=len(examples), label=printable(name), keep=False) as bar:
+        predictions = predict_all(task, model, examples, batch_size=batch_size, when_done=bar.update)
+    return dict(task.score(examples, predictions))
 
 
 def _mixes(inputs: TokenInputs) -> dict[str, dict[str, object]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from elmokit.files.atomic import check_names
 from elmokit.files.lines import is_read_once
-from elmokit.formats.names import bundled_models, resolve_model
+from elmokit.formats.names import is_model_name, resolve_model
 from elmokit.tasks.config import Splits
 from elmokit.tasks.reading import digest
 from elmokit.tasks.run_folder import with_elmo_model
@@ -55,8 +55,9 @@ def check_is_unchanged(task: Task[E, P], record: TaskRecord, examples: TaskExamp
 
 
 def absolute_model(model: str) -> str:
-    """What config.json says of a biLM: the name of a bundled model, or an absolute path."""
-    return model if model in bundled_models() else str(resolve_model(model).resolve())
+    """What config.json says of a biLM: the name of a model, or an absolute path."""
+    path = resolve_model(model)
+    return model if is_model_name(model) else str(path.resolve())
 
 
 def absolute_splits(splits: Splits) -> Splits:

@@ -89,6 +89,14 @@ def dev_in_use(examples: Sequence[E], config: TrainingConfig) -> list[E]:
     return [examples[index] for index in chosen]
 
 
+def dev_name(num_examples: int, config: TrainingConfig) -> str:
+    """What `dev_in_use` takes of a development set of so many examples, as messages name it."""
+    limit = config.max_dev_examples
+    if not 0 < limit < num_examples:
+        return "the development set"
+    return f"{limit:,} of the development set" if config.spread_dev else f"the first {limit:,} of the development set"
+
+
 def _set_apart(task: Task[E, P], files: Sequence[Path], config: TaskConfig) -> tuple[Reading[E], Reading[E]]:
     """Training and development set of the same files, by `dev_share`; each is read in its own way."""
     group = task.keep_together or partial(_own_sentences, task)

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
-from elmokit.system.messages import first_token
+from elmokit.system.messages import first_token, printable
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
@@ -53,14 +53,15 @@ class Labels:
         self.names = list(names)
         self.ids = {name: index for index, name in enumerate(names)}
 
+    def __str__(self) -> str:
+        return printable(", ".join(self.names))
+
     def ids_of(self, examples: Sequence[Any], *, described: Callable[[Any], str]) -> Int[Tensor, " B"]:
         """Indices of the examples' labels. Raises ValueError for an example without a label, or with an unknown one."""
         labels = [example.label for example in examples]
         for example, label in zip(examples, labels, strict=True):
             if label not in self.ids:
-                raise ValueError(
-                    f"{described(example)} has the label {label!r}; the labels are {', '.join(self.names)}"
-                )
+                raise ValueError(f"{described(example)} has the label {label!r:.42}; the labels are {self}")
         return torch.tensor([self.ids[label] for label in labels])
 
     def ids_of_tags(self, examples: Sequence[Any]) -> Int[Tensor, "B T"]:
@@ -72,7 +73,7 @@ class Labels:
                     f"{text} has {len(example.tokens)} tokens but {len(example.tags)} tags; expected one for each"
                 )
             if unknown := [tag for tag in example.tags if tag not in self.ids]:
-                raise ValueError(f"{text} has the tag {unknown[0]!r}; the labels are {', '.join(self.names)}")
+                raise ValueError(f"{text} has the tag {first_token(unknown[0])}; the labels are {self}")
         rows = [torch.tensor([self.ids[tag] for tag in example.tags], dtype=torch.long) for example in examples]
         return pad_sequence(rows, batch_first=True)
 

@@ -23,6 +23,7 @@ from elmokit.tasks.open_inputs import check_elmo, frozen_layers, read_elmo, read
 from elmokit.tasks.reading import (
     TaskExamples,
     dev_in_use,
+    dev_name,
     digest,
     read_data,
     report_foreign_labels,
@@ -77,7 +78,7 @@ def train(
     settings: changes of that recipe, written as `field=value`.
     test: score the test files at the end. Settings are chosen by the development set, so this is for the last run.
         Without it, the test files only add their words to those whose vectors are kept (see `new_word_table`).
-    cache: folder of the activations of frozen biLMs (`vectors.cache_folder.default_cache()`); None computes them again.
+    cache: folder of the activations of frozen biLMs (`system.python.default_cache()`); None computes them again.
     Raises ValueError or OSError for files that cannot be read, ValueError for a folder that already holds a run, and
     `DivergenceError`, a ValueError, for a loss that is not finite.
     """
@@ -222,8 +223,8 @@ def _new_loop(
     model = new_model(task, record, words, elmo, device=device)
     model.inputs.measure_scales(_for_scales(task, examples.train))
     config = record.config.training
-    dev = dev_in_use(examples.dev, config)
-    return TaskTraining(task, config, model, train=examples.train, dev=dev, run_dir=run_dir)
+    dev, name = dev_in_use(examples.dev, config), dev_name(len(examples.dev), config)
+    return TaskTraining(task, config, model, train=examples.train, dev=dev, dev_name=name, run_dir=run_dir)
 
 
 def _for_scales(task: Task[E, P], examples: Sequence[E]) -> list[Sequence[str]]:

@@ -62,7 +62,10 @@ def new_word_table(
     zero. Raises ValueError for vectors that are neither trained nor read, and what `read_word_vectors` raises.
     """
     if not path and not trainable:
-        raise ValueError("word vectors are neither read nor trained; set word_vectors to a file (--word-vectors FILE)")
+        raise ValueError(
+            "word vectors are neither read nor trained; set word_vectors to a file (--word-vectors FILE), or learn "
+            "them (train_word_vectors=true), or do without (word_dim=0)"
+        )
     counts = Counter(_keys(training, lower_case=lower_case))
     by_count = sorted(counts, key=lambda word: (-counts[word], word))
     read: dict[str, Float32[np.ndarray, " D"]] = {}

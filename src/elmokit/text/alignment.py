@@ -90,6 +90,10 @@ def _mark_class(letter: tuple[str, int]) -> int:
 
 
 def _difference(text: str, tokens: Sequence[str], token_run: _Run | None, text_run: _Run | None) -> str:
-    token = "the end of the tokens" if token_run is None else f"token {token_run[1][0]}, {tokens[token_run[1][0]]!r},"
+    token = (
+        "the end of the tokens"
+        if token_run is None
+        else f"token {token_run[1][0]}, {first_token(tokens[token_run[1][0]])},"
+    )
     position = "its end" if text_run is None else f"character {text_run[1][0]}, {first_token(text[text_run[1][0] :])}"
     return f"{token} does not match the text at {position}; expected the tokens of this text"

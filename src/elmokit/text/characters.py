@@ -87,7 +87,9 @@ def padded(sentences: Sequence[Sequence[str]], rows: Callable[[Sequence[str]], N
 
 
 def check_sentences(sentences: Sequence[Sequence[str]]) -> None:
-    """Raise ValueError, naming the first, if a sentence is a string and not a list of tokens."""
+    """Raise ValueError, naming the first, if a sentence is a string and not a list of tokens, or all are one string."""
+    if isinstance(sentences, str):
+        raise ValueError(f"got the string {sentences[:40]!r}; expected a list of sentences, each a list of tokens")
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, str):
             raise ValueError(f"sentence {number} is the string {sentence[:40]!r}; expected a list of tokens")

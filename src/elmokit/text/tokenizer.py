@@ -64,7 +64,7 @@ def split_sentences(text: str) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-_PLAIN_MARKS = str.maketrans(
+PLAIN_MARKS = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
         **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
@@ -75,6 +75,7 @@ _PLAIN_MARKS = str.maketrans(
         "\ufb02": "fl",
     }
 )
+"""What the tokenizer makes of typographic marks."""
 _WHATEVER_LENGTH = {"..": "...", "--": "--"}
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
@@ -95,7 +96,7 @@ def _without_invisible(text: str) -> str:
 def _with_plain_marks(text: str) -> str:
     if not text.isascii():
         text = _EN_DASH_IN_WORD.sub("-", text)
-    text = text.translate(_PLAIN_MARKS).replace("''", '"')
+    text = text.translate(PLAIN_MARKS).replace("''", '"')
     return _MARK_RUN.sub(r"\1\1\1", unicodedata.normalize("NFC", text))  # a ligature may have carried an accent
 
 

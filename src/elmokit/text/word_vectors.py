@@ -76,7 +76,7 @@ def word_vector_dim(path: str | os.PathLike[str]) -> int:
     header = _read_header(b"".join(islice(read_chunks(path, size=_SAMPLE_BYTES), 1)), name)
     if header is not None:
         return header.dim
-    for line in read_lines(path):
+    for line in read_lines(path, keep_marks=True):
         return _dim_of(line, name)
     raise ValueError(f"{name} is empty; expected a word and its vector on each line")
 
@@ -107,7 +107,7 @@ def _is_text(sample: bytes, header: _Header) -> bool:
 def _text_vectors(
     path: str | os.PathLike[str], name: str, header: _Header | None, wanted: Collection[str], first: int
 ) -> Iterator[tuple[str, Float32[np.ndarray, " D"]]]:
-    lines = enumerate(read_lines(path), start=1)
+    lines = enumerate(read_lines(path, keep_marks=True), start=1)
     if header is not None:
         next(lines)
         dim = header.dim

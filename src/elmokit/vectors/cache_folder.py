@@ -60,11 +60,6 @@ class CachedModel:
     """Last use of its most recently used piece."""
 
 
-def default_cache() -> Path:
-    """The folder `~/.cache/elmokit`, or `elmokit` in the folder that XDG_CACHE_HOME names."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "elmokit"
-
-
 def cache_limit() -> int:
     """Bytes that the cache may have: 20 GB, or what ELMOKIT_CACHE_GB says. ValueError if that is not a number."""
     text = os.environ.get(LIMIT_VARIABLE) or str(DEFAULT_LIMIT_GB)

@@ -187,7 +187,7 @@ class StoredVectors:
         in_file = self._arrays.sentences()
         if in_file is not None or not self.text_path.is_file():
             return in_file
-        lines = list(read_lines(self.text_path))
+        lines = list(read_lines(self.text_path, keep_marks=True))
         if len(lines) != len(self):
             raise FormatError(self.text_path, f"has {len(lines):,} lines, but {self.path.name} {len(self):,} sentences")
         tokens_once: dict[str, str] = {}  # a token has many occurrences, which share one string

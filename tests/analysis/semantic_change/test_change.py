@@ -1,3 +1,4 @@
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +106,23 @@ def test_rare_words_are_named_and_if_all_are_it_is_an_error(tmp_path: Path, elmo
     assert compare(elmo, tmp_path, ["watch", "zebra"]).too_rare == {"zebra": (0, 0)}
     with pytest.raises(ValueError, match="none of the 1 words occurs at least 5 times in both corpora"):
         compare(elmo, tmp_path, ["zebra"])
+
+
+def test_the_uses_of_each_form_are_counted(tmp_path: Path, elmo: Elmo):
+    write_corpora(tmp_path, ("watch",), ("bank",))
+    (one, *_) = compare(elmo, tmp_path, ["watch, watch bank"]).changes
+    assert one.first.of_forms == {"watch,": 0, "watch": 8, "bank": one.first.total - 8}
+
+
+def test_words_in_nfc_are_found_in_a_corpus_in_nfd(tmp_path: Path):
+    write_corpora(tmp_path, ("배를",), (), "ko")
+    korean = Elmo.from_pretrained("mini-ko")
+    expected = compare(korean, tmp_path, ["배를"]).changes[0]
+    for file in sorted(tmp_path.glob("*.txt")):
+        file.write_text(unicodedata.normalize("NFD", file.read_text()))
+    with pytest.warns(UserWarning, match="are not in Unicode NFC"):
+        found = compare(korean, tmp_path, ["배를"]).changes[0]
+    assert (found.first.total, found.second.total) == (expected.first.total, expected.second.total)
 
 
 def test_settings_that_make_no_sense_are_refused(tmp_path: Path, elmo: Elmo):

@@ -1,3 +1,4 @@
+import re
 import unicodedata
 from pathlib import Path
 
@@ -38,15 +39,32 @@ def test_a_string_is_not_a_list_of_words():
 
 def test_the_lines_of_a_file_are_the_same_words(tmp_path: Path):
     path = tmp_path / "words.txt"
-    path.write_bytes(b"mouse mice\r\n\nplane planes\ncat\n")
+    path.write_bytes(b"\xef\xbb\xbfmouse mice\r\n\nplane planes\ncat\n")
     words = {"mouse": ("mouse", "mice"), "plane": ("plane", "planes"), "cat": ("cat",)}
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8") as file:
         assert parse_words(file) == words
 
 
 def test_a_line_that_is_no_string_is_refused():
     with pytest.raises(ValueError, match=r"line 2 of the words is 1; expected a string"):
         parse_words(["plane", 1])  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("attack\t1900", "with the number 1900, as lists with counts have it; expected a word and its other forms"),
+        ("attack 0.31", "with the number 0.31"),
+        ("attack -1.5e-3", "with the number -1.5e-3"),
+        ("1. attack", "'1. attack', which begins with the number of the line"),
+        ("1\tattack", "which begins with the number of the line"),
+        ("# targets", "which looks like a comment"),
+    ],
+)
+def test_what_lists_have_next_to_their_words_is_not_a_form(line: str, said: str):
+    with pytest.raises(ValueError, match=f"line 1 of the words is .*{re.escape(said)}"):
+        parse_words([line, "plane"])
+    assert parse_words(["#", "1900 1901", "b2b B2B"]) == {"#": ("#",), "1900": ("1900", "1901"), "b2b": ("b2b", "B2B")}
 
 
 def test_case_can_be_ignored():

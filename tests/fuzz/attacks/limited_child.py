@@ -31,6 +31,8 @@ CALLS_PER_CHILD = 200
 
 MOST_PATIENCE = 12
 """How many times the limit a child may wait for the processor on a busy machine."""
+MOST_SAID = 1000
+"""Characters of a refusal: of what a file holds, it quotes a token."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,8 @@ def _run(call: Call) -> dict[str, object]:
         outcome, said = Outcome.WRONG, str(error)
     except (RefusedError, ValueError, OSError) as error:
         outcome, said = Outcome.REFUSED, f"{type(error).__name__}: {error}"
+        if len(said) > MOST_SAID:
+            outcome, said = Outcome.WRONG, f"a refusal of {len(said):,} characters: {said}"
     except BaseException as error:
         refused = isinstance(error, RuntimeError) and is_about_devices(error)
         outcome, said = (Outcome.REFUSED, str(error)) if refused else (Outcome.TRACEBACK, _place(error))

@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import os
+import pickle
 import random
 import re
 import shutil
@@ -15,15 +16,15 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-_UNREADABLE = (
-    *(ValueError, OSError, EOFError, KeyError, TypeError, RecursionError, NotImplementedError, RuntimeError),
-    MemoryError,
-    *(lzma.LZMAError, zlib.error, zipfile.BadZipFile),
-)
-"""What containers raise that an earlier damage has made unreadable."""
+import h5py
+import torch
+
+_TORCH = pickle.dumps(0x1950A86A20F9469CFC6C, protocol=2)  # how PyTorch 1.5 began a file
+_LONG = 100_000
 Way = Callable[[bytes, random.Random], bytes]
 Files = dict[str, bytes]
 """Contents of the files of a folder, by relative path."""
@@ -68,7 +69,7 @@ def mutant(content: bytes, randomness: random.Random) -> bytes:
     """The content with one to three kinds of damage; half of the time in what a container holds, packed again."""
     for _ in range(randomness.choice((1, 1, 1, 2, 3))):
         inside = _INSIDE_OF[_kind(content)] if randomness.random() < 0.5 else _bytes
-        with suppress(*_UNREADABLE):
+        with suppress(Exception):  # containers that an earlier damage has made unreadable raise almost any
             content = inside(content, randomness)
     return content
 
@@ -144,6 +145,10 @@ def _kind(content: bytes) -> str:
         return "xz"
     if content.startswith(b"BZh"):
         return "bz2"
+    if content.startswith(b"\x89HDF"):
+        return "hdf5"
+    if content.startswith(_TORCH) or (content.startswith(b"PK\x03\x04") and b"/data.pkl" in content[:200]):
+        return "torch"
     if content.startswith(b"PK\x03\x04"):
         return "zip"
     if content[8:9] == b"{":
@@ -178,6 +183,35 @@ def _zip(content: bytes, randomness: random.Random) -> bytes:
             data = old.read(name)
             method = randomness.choice((zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
             new.writestr(name, mutant(data, randomness) if name == damaged else data, method)
+    return packed.getvalue()
+
+
+def _torch(content: bytes, randomness: random.Random) -> bytes:
+    """Tensors of one shape share their numbers, and up to 80 layers do; or what the zip holds is damaged."""
+    if content.startswith(b"PK") and randomness.random() < 0.5:
+        return _zip(content, randomness)
+    state = torch.load(io.BytesIO(content), weights_only=True, map_location="cpu")
+    for name, tensor in list(state.items()):
+        if randomness.random() < 0.5:
+            state[name] = next(other for other in state.values() if other.shape == tensor.shape)
+        if "_layer_1." in name:
+            more = range(2, randomness.choice((2, 4, 80)))
+            state |= {name.replace("_layer_1.", f"_layer_{number}."): state[name] for number in more}
+    packed = io.BytesIO()
+    torch.save(state, packed, _use_new_zipfile_serialization=randomness.random() < 0.5)
+    return packed.getvalue()
+
+
+def _hdf5(content: bytes, randomness: random.Random) -> bytes:
+    """A dataset becomes another name of one with the same shape."""
+    packed = io.BytesIO(content)
+    with h5py.File(packed, "r+") as file:
+        shapes: dict[str, tuple[int, ...]] = {}
+        file.visititems(lambda name, item: shapes.update({name: getattr(item, "shape", ())}))
+        same = [pair for pair in combinations(shapes, 2) if shapes[pair[0]] == shapes[pair[1]] != ()]
+        first, second = randomness.choice(same)
+        del file[second]
+        file[second] = file[first]
     return packed.getvalue()
 
 
@@ -281,6 +315,12 @@ def _value(content: bytes, randomness: random.Random) -> bytes:
     return _replaced(rb'"[^"]*"|\[[^\[\]]*\]|\d+', content, randomness.choice(_VALUES), randomness)
 
 
+def _long(content: bytes, randomness: random.Random) -> bytes:
+    """A word of some hundred thousand bytes, which no error may quote."""
+    word = randomness.choice((b"q", b"*", b"9", b"q, ")) * _LONG
+    return _replaced(rb'[^\s",:{}\[\]]+', content, word, randomness)
+
+
 def _replaced(pattern: bytes, content: bytes, new: bytes, randomness: random.Random) -> bytes:
     """One of the first places that match, in the first 64 KiB, is replaced."""
     found = list(re.finditer(pattern, content[: 1 << 16]))
@@ -291,13 +331,30 @@ def _replaced(pattern: bytes, content: bytes, new: bytes, randomness: random.Ran
 
 
 _WAYS: tuple[Way, ...] = (
-    *(_bit, _bit, _byte, _cut, _without, _twice, _moved, _overwritten, _inserted, _longer, _number, _number, _value),
+    *(
+        _bit,
+        _bit,
+        _byte,
+        _cut,
+        _without,
+        _twice,
+        _moved,
+        _overwritten,
+        _inserted,
+        _longer,
+        _number,
+        _number,
+        _value,
+        _long,
+    ),
 )
 _INSIDE_OF: dict[str, Way] = {
     "gzip": _gzip,
     "xz": _xz,
     "bz2": _bz2,
     "zip": _zip,
+    "torch": _torch,
+    "hdf5": _hdf5,
     "safetensors": _safetensors,
     "json": _json,
     "bytes": _bytes,

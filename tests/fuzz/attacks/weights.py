@@ -102,7 +102,7 @@ def read_model(path: Path) -> None:
     refusals = _refusals(path)
     read_stored(path, with_softmax=None)
     if refusals:
-        raise ValueError(refusals)
+        raise ValueError(max(refusals, key=len))
 
 
 def embed(folder: Path) -> None:
@@ -110,11 +110,11 @@ def embed(folder: Path) -> None:
     Elmo.from_pretrained(folder, device="cpu").encode([["a", "cat"], []], layers="all", show_progress_bar=False)
 
 
-def _refusals(path: Path) -> str:
+def _refusals(path: Path) -> list[str]:
     try:
-        return "; ".join(inspect(path).refusals)
+        return inspect(path).refusals
     except (ValueError, OSError) as error:
-        return str(error)
+        return [str(error)]
 
 
 def pack_hdf5(path: Path, *, compression: str | None, libver: str) -> None:

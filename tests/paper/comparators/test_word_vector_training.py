@@ -100,7 +100,7 @@ def test_without_subsampling_every_token_is_trained_on(shard: Path, tmp_path: Pa
 
 def test_without_gensim_the_error_says_what_to_install(shard: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "gensim.models", None)
-    with pytest.raises(ValueError, match=r"training word vectors needs gensim: pip install 'elmokit\[comparators\]'"):
+    with pytest.raises(ValueError, match=r"training word vectors needs gensim.*pip install 'elmokit\[comparators\]'"):
         train_word2vec([shard], tmp_path / "vectors.vec")
     assert not (tmp_path / "vectors.vec").exists()
 

@@ -57,6 +57,12 @@ def test_a_mention_of_two_clusters_counts_for_the_one_whose_number_comes_last(wr
     assert swapped.clusters == document.clusters
 
 
+def test_an_empty_last_cell_is_no_mention_as_in_litbank(write):
+    lines = text_of(["(1)", "-", "(1)"]).split("\n")
+    text = "\n".join(line.replace(" ", "\t").removesuffix("-") if line.startswith("x") else line for line in lines)
+    assert read(write(text))[0].clusters == [[(0, 0), (2, 2)]]
+
+
 def test_mentions_of_two_entities_may_cross(write):
     (document,) = read(write(text_of(["(1", "(2", "1)", "2)"])))
     assert document.clusters == [[(0, 2)], [(1, 3)]]

@@ -101,7 +101,7 @@ TOKENS = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\0\ufeff"), min_size=1, max_size=4),
     min_size=1,
     max_size=6,
-).filter(lambda tokens: tokens[0] != "-DOCSTART-")
+).filter(lambda tokens: tokens[0] != "-DOCSTART-" and not tokens[0].isdecimal())
 
 
 @st.composite
@@ -141,6 +141,16 @@ def test_gives_what_was_written_in_any_scheme(write, written, scheme: str, separ
         ("a\tO\n\tB-PER\n", "data, line 2: column 1 is empty in"),
         ("a\tO\nb\t\n", "data, line 2: column 2 is empty in"),
         ("a O\nb O\n\nc O\nd PER\n", "data, lines 4-5, token 1: the tag 'PER' is unknown"),
+        (
+            "EU 7\nis 0\n",
+            "data, lines 1-2, token 0: the tag '7' is unknown; .*; write the names that the numbers stand",
+        ),
+        (
+            "EU,B-ORG\n",
+            "data, line 1: 'EU,B-ORG' has one column; expected a token and its tag, parted by a tab or spaces",
+        ),
+        ('{"tokens": ["EU"], "ner_tags": [3]}\n', "data, line 1: this is a line of JSON; expected columns"),
+        ("# sent_id = 1\n1\tEU\tB-ORG\n2\tis\tO\n", "data, line 2: the first column numbers the words; expected"),
         ("", "data has no sentence"),
         ("-DOCSTART- O\n\n", "data has no sentence"),
     ],

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from elmokit.tasks.semantic_roles.reader import Lemma, PredicateInSentence, read_role_sentences
+from elmokit.tasks.semantic_roles.reader import PredicateInSentence, read_role_sentences
 from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
 from elmokit.tasks.semantic_roles.task import (
-    TASK,
     from_json,
     from_text,
     read,
@@ -90,42 +89,6 @@ def test_a_marked_predicate_need_not_be_a_whole_token_of_its_own():
     assert from_text("*don't*") == PredicateInSentence(["do", "n't"], 0, [])
 
 
-@pytest.mark.parametrize(
-    "line", ["", "Ann sang", "Ann *sang", "Ann ** sang", "*Ann* *sang*", "Ann * * sang", "Ann *sang it*"]
-)
-def test_refuses_a_line_without_one_marked_predicate(line: str):
-    with pytest.raises(ValueError, match="marks no predicate; expected one word between asterisks"):
-        from_text(line)
-
-
-def test_refuses_asterisks_around_what_is_no_token():
-    with pytest.raises(ValueError, match="there is no token between the asterisks"):
-        from_text("Ann *\u200b* sang")
-    with pytest.raises(ValueError, match="there is no token between the asterisks"):
-        from_text("Ann sang *\u200b*")
-
-
-def test_reads_json():
-    assert from_json({"tokens": TOKENS, "predicate": 3}) == PredicateInSentence(TOKENS, 3, [])
-    assert from_json({"text": "Ann tried to *sing*"}) == PredicateInSentence(TOKENS, 3, [])
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({}, "the sentence: field text: is missing"),
-        ({"tokens": ["Ann"]}, "the sentence: field predicate: is missing"),
-        ({"tokens": ["Ann"], "predicate": 1}, "field predicate: is 1; expected 0 to 0"),
-        ({"tokens": ["Ann"], "predicate": -1}, "field predicate: is -1; expected 0 to 0"),
-        ({"tokens": ["Ann", 3], "predicate": 0}, "expected a list of words"),
-        ({"tokens": [], "predicate": 0}, "expected a list of words"),
-    ],
-)
-def test_refuses_json_that_asks_for_nothing(fields, message: str):
-    with pytest.raises(ValueError, match=message):
-        from_json(fields)
-
-
 def test_writes_columns_that_its_reader_reads(write):
     columns = [to_text(example, example.tags) for example in (TRIED, SING)]
     assert columns[1] == "Ann\t-\t(ARG0*)\ntried\t-\t*\nto\t-\t*\nsing\tsing\t(V*)\n"
@@ -190,16 +153,6 @@ def test_words_and_lemmas_are_one_cell_each(write):
     assert to_text(from_json({"tokens": ["-", "c"], "predicate": 0}), ["B-V", "O"]) == "-\t_\t(V*)\nc\t-\t*\n"
 
 
-def test_a_lemma_belongs_to_its_example(write):
-    examples = read_sentences(write(GOLD), SemanticRolesConfig()).examples
-    assert [(example.sentence, example.lemma) for example in examples] == [
-        (0, Lemma(1, "try")),
-        (0, Lemma(3, "sing")),
-        (1, None),
-        (2, Lemma(0, "give")),
-    ]
-
-
 def test_writes_json_that_its_reader_reads():
     made = result(TRIED, TRIED.tags)
     assert made.to_dict()["arguments"][2] == {
@@ -218,24 +171,3 @@ def test_the_pieces_of_an_argument_are_at_their_places_in_the_text_without_aster
     assert made.arguments[0].text == "No ... never"
     assert [made.text[piece.start : piece.end] for piece in made.arguments[0].pieces] == ["No", "never"]
     assert made.predicate == 5 and made.tokens[5] == "said"
-
-
-def test_finds_the_files_of_a_folder(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"has no data set of semantic roles; expected one of these sets of files: .*train\.gold_conll"
-    ):
-        TASK.find(tmp_path)
-    for name in ("train.gold_conll", "dev.gold_conll"):
-        (tmp_path / name).touch()
-    assert TASK.find(tmp_path).train == (tmp_path / "train.gold_conll",)
-    assert TASK.find(tmp_path).test == ()
-    for name in ("train.verbs.gold_conll", "dev.verbs.gold_conll", "test.verbs.gold_conll"):
-        (tmp_path / name).touch()
-    assert TASK.find(tmp_path).test == (tmp_path / "test.verbs.gold_conll",)
-
-
-def test_the_record_is_complete(stand_in_inputs):
-    config = TASK.recipes["cpu"]().model
-    inputs = stand_in_inputs(TASK.sentences(TRIED)[0])
-    model = TASK.build(config, inputs, TASK.symbols([TRIED]))
-    assert len(model.predict([TRIED])[0]) == len(TOKENS)

@@ -1,6 +1,6 @@
 import pytest
 
-from elmokit.text.corpora.columns import ColumnSentence, column_sentences
+from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first
 
 
 def read(*lines: str, **options: object) -> list[ColumnSentence]:
@@ -55,3 +55,56 @@ def test_ragged_columns_are_refused():
 def test_an_empty_cell_is_refused():
     with pytest.raises(ValueError, match=r"x.conll, line 2: column 1 is empty in 'O'"):
         read("a\tO", "\tO")
+
+
+def test_an_empty_last_cell_may_have_a_meaning():
+    assert [sentence.rows for sentence in read("a\tO", "b\t", empty_last="-")] == [[["a", "O"], ["b", "-"]]]
+    with pytest.raises(ValueError, match="column 1 is empty"):
+        read("\t", "\tO", empty_last="-")
+
+
+@pytest.mark.parametrize(
+    "comments",
+    [["# sent_id = 1", "# text = EU is"], ["# id 5239\tdomain=en"], ["# id 5239"], ["# a comment of words"]],
+)
+def test_comments_above_a_sentence_are_left_out(comments: list[str]):
+    first, second = read(*comments, "a O", "", *comments, "b O")
+    assert (first.rows, second.rows) == ([["a", "O"]], [["b", "O"]])
+    assert second.first_line == 2 * len(comments) + 3
+
+
+@pytest.mark.parametrize("lines", [["# O", "a O"], ["# O"], ["# O", "", "a O"], ["# NN B-X", "# NN O", "a NN O"]])
+def test_a_hash_with_the_cells_of_a_token_is_a_token(lines: list[str]):
+    assert [row for sentence in read(*lines) for row in sentence.rows] == [line.split() for line in lines if line]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["1 EU NNP", "2 is VBZ"],
+        ["0\tEU\tO", "1\tis\tO", "", "0\tA\tO"],
+        ["17 a O", "18 b O", "", "1 c O"],
+        ["1-2 don't O", "1 do O", "2 n't O", "2.1 x O"],
+        ["bc/x a O", "bc/x b O"] * 11,
+    ],
+)
+def test_a_first_column_without_words_is_refused(lines: list[str]):
+    with pytest.raises(
+        ValueError, match=r"x\.conll, line 1: the first column (numbers the words|is 'bc/x' everywhere);"
+    ):
+        list(with_words_first(read(*lines)))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [],
+        ["1 O", "2 O"],  # these are the words
+        ["1 CD O", "0 CD O", "", "a NN O"],
+        ["1 CD O", "2 CD O", "", "a NN O"],
+        ["1 CD O", "", "2 CD O"],
+        ["ha UH O"] * 20,
+    ],
+)
+def test_words_may_be_numbers(lines: list[str]):
+    assert list(with_words_first(read(*lines))) == read(*lines)

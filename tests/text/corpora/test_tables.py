@@ -18,7 +18,33 @@ def test_gives_the_columns_that_were_asked_for_in_that_order():
 
 
 def test_quotes_and_empty_cells_are_text():
-    assert read("text\tlabel", '"a\tx', "\t") == [("x.tsv, line 2", ['"a', "x"]), ("x.tsv, line 3", ["", ""])]
+    assert read("text\tlabel", '"a\tx', "\t", '"a"\t""', '"a "" b\t"') == [
+        ("x.tsv, line 2", ['"a', "x"]),
+        ("x.tsv, line 3", ["", ""]),
+        ("x.tsv, line 4", ['"a"', '""']),
+        ("x.tsv, line 5", ['"a "" b', '"']),
+    ]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["text\tlabel", '"a ""good"" film, yes"\t1'],  # as pandas writes it
+        ['"text"\t"label"', '"a ""good"" film, yes"\t"1"'],
+        ["text,label", '"a ""good"" film, yes",1'],
+        ["ID;Label;Text", '7;1;"a ""good"" film, yes"'],
+        ['"","text","label"', '"0","a ""good"" film, yes","1"'],
+    ],
+)
+def test_cells_in_quotes_are_read_as_csv_has_them(lines: list[str]):
+    assert read(*lines) == [("x.tsv, line 2", ['a "good" film, yes', "1"])]
+
+
+def test_rows_of_csv_may_go_over_several_lines():
+    assert read("", "text,label", '"a', 'b",1', "", "c,2") == [
+        ("x.tsv, line 3", ["a\nb", "1"]),
+        ("x.tsv, line 6", ["c", "2"]),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -30,6 +56,9 @@ def test_quotes_and_empty_cells_are_text():
         (["review\tlabel", "a\t1"], "line 1: the header has no column text or document: 'review' ..."),
         (["text\tlabel", "a\t1", "b"], "line 3: 1 tab-separated columns, but 2 in the header: 'b'"),
         (["text\tlabel", "a\tb\tc"], "line 2: 3 tab-separated columns, but 2 in the header: 'a' ..."),
+        (["text,label", "a,b,c"], "line 2: 3 comma-separated columns, but 2 in the header: 'a,b,c'"),
+        (["text,label", '"a,b'], "the row of line 1 after the header is not CSV: unexpected end of data"),
+        (["review_text,stars", "a,1"], "line 1: the header has no column text or document: 'review_text,stars'"),
     ],
 )
 def test_refuses(lines: list[str], message: str):

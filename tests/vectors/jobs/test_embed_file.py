@@ -65,6 +65,23 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("raw_text", [False, True])
+def test_a_column_of_a_text_file_is_embedded_and_its_tokens_are_found_with_the_vectors(tmp_path: Path, raw_text: bool):
+    table = tmp_path / "out.txt"  # readers of out.npz would take it for the sentences
+    table.write_text('{"text": "The cat, too"}\n{"text": "the mat"}\n')
+    embed_file(ELMO, table, tmp_path / "out.npz", raw_text=raw_text, column="text")
+    vectors = load_vectors(tmp_path / "out.npz")
+    tokens = [["The", "cat", ",", "too"] if raw_text else ["The", "cat,", "too"], ["the", "mat"]]
+    assert vectors.sentences() == tokens
+    for ours, theirs in zip(vectors, ELMO.encode(tokens), strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=2e-6)
+    with pytest.raises(
+        ValueError, match=r"out.txt is JSON; expected text, one sentence per line: embed --column FIELD"
+    ):
+        embed_file(ELMO, table, tmp_path / "other.npz")
+    assert not (tmp_path / "other.npz").exists()
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("layers", ["average", "all", 0])
 def test_every_format_holds_the_vectors_of_every_line(text: Path, tmp_path: Path, ending: str, layers: embed.Layers):

@@ -18,7 +18,7 @@ from elmokit.vectors.jobs.partial import PartialVectors
 from elmokit.vectors.jobs.proteins import ProteinVectors, embed_fasta, protein_vectors, read_fasta
 
 MODEL = Path(__file__).parents[2] / "fixtures" / "formats" / "checkpoints" / "char"
-TEXT = ">sp|P1|ONE some words\nMKV\nlaa\n\n>second protein\nM K\n>third\n" + "A" * 30 + "\n"
+TEXT = ">sp|P1|ONE some words\nMKV\nlaa*\n\n>second protein\nM K\n>third\n" + "A" * 30 + "\n"
 SEQUENCES = [("P1", "MKVLAA"), ("second", "MK"), ("third", "A" * 30)]
 
 
@@ -57,6 +57,13 @@ def test_bars_separate_a_name_only_behind_the_code_of_a_database(fasta: Path, he
         (">\nMKV\n", "line 1: the header has no name"),
         (">sp||x\nMKV\n", "line 1: the header has no name"),
         (">a\n\n>b\nMKV\n", "line 1: the header is followed by no sequence"),
+        (">a\n*\n", "line 1: the header is followed by no sequence"),
+        (">a\nMK*V\n", r"line 1: the sequence has a stop, '\*', before its end"),
+        (">a\nMK*\n*\n", r"line 1: the sequence has a stop"),
+        (">a\nMK\nM#@1\n", "line 3: '#' in the sequence; expected residues, letters from A to Z"),
+        (">a\nM-K\n", "line 2: '-' in the sequence"),
+        (">a\nM1K\n", "line 2: '1' in the sequence"),
+        (">a\nM\u00c5\n", "line 2: '\u00c5' in the sequence"),
         (">b\nMKV\n>a\n", "line 3: the header is followed by no sequence"),
     ],
 )

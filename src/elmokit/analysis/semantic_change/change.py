@@ -83,6 +83,8 @@ class UsesInCorpus:
 
     total: int
     """Number of its uses."""
+    of_forms: dict[str, int]
+    """Number of uses of each form of the word that was given."""
     compared: int
     """Number of uses that were compared."""
     moved_most: tuple[MovedContext, ...]
@@ -244,7 +246,7 @@ def _uses(word: str, side: _Side, moved: Float64[np.ndarray, " N"], num_contexts
     sampled = side.sampled[word]
     furthest: list[int] = np.argsort(-moved, kind="stable")[:num_contexts].tolist()
     contexts = (_context(sampled.uses[place], side.corpus, float(moved[place])) for place in furthest)
-    return UsesInCorpus(sampled.total, len(sampled.uses), tuple(contexts))
+    return UsesInCorpus(sampled.total, sampled.of_forms, len(sampled.uses), tuple(contexts))
 
 
 def _context(use: Use, corpus: TextCorpus, moved: float) -> MovedContext:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from elmokit.analysis.semantic_change.words import spelling
-from elmokit.files.lines import read_lines, split_tokens
+from elmokit.files.lines import split_tokens
 from elmokit.system.progress_bar import progress_bar
+from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 
 TEXT_ENDINGS = (".txt", ".gz", ".xz")
@@ -34,8 +35,13 @@ class Use:
 class SampledUses:
     """The sampled uses of a word, in the order of the corpus, and how many there are in all."""
 
-    total: int
+    of_forms: dict[str, int]
+    """Number of uses of each form of the word."""
     uses: tuple[Use, ...]
+
+    @property
+    def total(self) -> int:
+        return sum(self.of_forms.values())
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class TextCorpus:
         """The lines of all files, each with the index of its file and its number there, from 1."""
         with progress_bar(unit="line", label="reading", keep=False, scale=True) as bar:
             for index, path in enumerate(self.files):
-                for number, line in enumerate(read_lines(path), start=1):
+                for number, line in enumerate(sentence_lines(path, raw_text=self.raw_text), start=1):
                     yield index, number, line
                     bar.update()
 
@@ -87,16 +93,17 @@ def sample_uses(
 
     words: the forms that count as uses of each word, by its name.
     """
-    word_of = {spelling(form, ignore_case=ignore_case): word for word, forms in words.items() for form in forms}
+    meant = {spelling(form, ignore_case=ignore_case): (word, form) for word, forms in words.items() for form in forms}
     kept: dict[str, list[tuple[int, Use]]] = {word: [] for word in words}
-    totals = dict.fromkeys(words, 0)
+    counts = {word: dict.fromkeys(forms, 0) for word, forms in words.items()}
     for file, line, sentence in corpus.lines():
         for index, token in enumerate(corpus.split(sentence)):
-            word = word_of.get(spelling(token, ignore_case=ignore_case))
-            if word is not None:
-                totals[word] += 1
+            found = meant.get(spelling(token, ignore_case=ignore_case))
+            if found is not None:
+                word, form = found
+                counts[word][form] += 1
                 _keep(kept[word], _lot(seed, word, file, line, index), Use(file, line, index, sentence), most=most)
-    return {word: SampledUses(totals[word], _in_order(use for _, use in kept[word])) for word in words}
+    return {word: SampledUses(counts[word], _in_order(use for _, use in kept[word])) for word in words}
 
 
 def _lot(*what: object) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -13,8 +15,13 @@ Forms = dict[str, tuple[str, ...]]
 """The forms of each word, by its name, which is the first of them."""
 
 
+_MAX_SHOWN = 60
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*%?|[+-]?\d*\.\d+([eE][+-]?\d+)?")
+
+
 def spelling(token: str, *, ignore_case: bool) -> str:
-    """What tokens are compared by: themselves, or their lower case."""
+    """What tokens are compared by: their NFC, since some corpora are in NFD, or its lower case."""
+    token = token if token.isascii() else unicodedata.normalize("NFC", token)
     return token.lower() if ignore_case else token
 
 
@@ -22,8 +29,9 @@ def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bo
     """Words, one per line: `walk`, or a word with all forms that count as its uses: `walk walks walked walking`.
 
     raw_text: spell the forms as the tokenizer spells the tokens of raw text. Blank lines are skipped.
-    Raises ValueError, naming the line, for a form that an earlier line has or that the tokenizer splits, and for a line
-    that is not a string; without words; and for a string in place of lines.
+    Raises ValueError, naming the line, for a form that an earlier line has or that the tokenizer splits, for a comment,
+    a count or the number of the line among the forms, and for a line that is not a string; without words; and for a
+    string in place of lines.
     """
     if isinstance(lines, str):
         raise ValueError(f"the words are the string {printable(lines)!r}; expected a list of words")
@@ -33,6 +41,8 @@ def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bo
         if not isinstance(line, str):
             raise ValueError(f"line {number} of the words is {printable(repr(line))}; expected a string")
         line = line.rstrip("\r\n")  # as a file yields it
+        line = line.removeprefix("\ufeff") if number == 1 else line
+        _check_are_forms(split_tokens(line), number)
         distinct: dict[str, str] = {}
         for form in _spelt(line, number) if raw_text else split_tokens(line):
             distinct.setdefault(spelling(form, ignore_case=ignore_case), form)
@@ -49,6 +59,21 @@ def parse_words(lines: Iterable[str], *, ignore_case: bool = False, raw_text: bo
     if not words:
         raise ValueError("there are no words; expected one per line, with its other forms after it if there are any")
     return words
+
+
+def _check_are_forms(forms: list[str], number: int) -> None:
+    """What lists have next to their words would be counted as forms of the word."""
+    if len(forms) < 2:
+        return
+    said = f"line {number} of the words is {printable(' '.join(forms), most=_MAX_SHOWN)!r}"
+    expected = "expected a word and its other forms, separated by spaces"
+    if forms[0] == "#":
+        raise ValueError(f"{said}, which looks like a comment; {expected}")
+    if forms[0].rstrip(".)") == str(number):
+        raise ValueError(f"{said}, which begins with the number of the line; {expected}")
+    numbers = [form for form in forms if _NUMBER.fullmatch(form)]
+    if numbers and not _NUMBER.fullmatch(forms[0]):
+        raise ValueError(f"{said}, with the number {numbers[0]}, as lists with counts have it; {expected}")
 
 
 def frequent_words(first: Mapping[str, int], second: Mapping[str, int], *, most: int, min_count: int) -> Forms:

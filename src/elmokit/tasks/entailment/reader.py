@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from elmokit.files.json_fields import Fields, parse_json_object
-from elmokit.files.lines import lines_and_first
+from elmokit.files.lines import lines_and_first, whole
 from elmokit.system.messages import first_token
 from elmokit.text.corpora.tables import table_rows
 from elmokit.text.tokenizer import tokenize
@@ -20,6 +20,7 @@ _COLUMNS = (
     ("gold_label", "label", "entailment_judgment", "entailment_label"),
 )
 _UNDECIDED = "-"
+_IF_NUMBER = "; write the names (in Hugging Face's SNLI, 0, 1 and 2 are these in this order, and -1 is none)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,10 @@ def read_sentence_pairs(path: str | os.PathLike[str]) -> Iterator[SentencePair]:
     for where, (premise, hypothesis, label) in records(lines, name):
         label = label.strip().lower()
         if label not in (*LABELS, _UNDECIDED):
+            advice = _IF_NUMBER if label.lstrip("-").isdecimal() else ""
             raise ValueError(
                 f"{where}: the label is {first_token(label)}; expected {', '.join(LABELS)}, or {_UNDECIDED} for none"
+                f"{advice}"
             )
         yield SentencePair(
             premise=_tokens(premise, where=f"{where}, premise"),
@@ -69,7 +72,7 @@ def _json_lines(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str
 
 
 def _json_list(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]]]:
-    content = parse_json_object("".join(['{"pairs":', "\n".join(lines), "}"]), where=name)
+    content = parse_json_object("".join(['{"pairs":', "\n".join(whole(lines, name)), "}"]), where=name)
     pairs = Fields(name, content).list_of_fields("pairs")
     if not pairs:
         raise ValueError(f"{name} has no pairs; the list is empty")
@@ -79,6 +82,8 @@ def _json_list(lines: Iterable[str], name: str) -> Iterator[tuple[str, list[str]
 
 def _cells(record: Fields) -> list[str]:
     names = [next((name for name in names if name in record), names[0]) for names in _COLUMNS]
+    if isinstance(number := record.value(names[-1]), int):
+        return [*map(record.text, names[:-1]), str(number)]
     return [record.text(name) for name in names]
 
 

@@ -102,7 +102,7 @@ def _tokens(fields: Mapping[str, Any], names: tuple[str, str]) -> list[str]:
         text = pair.text(name)
         tokens = tokenize(text)
         if not tokens:
-            raise ValueError(f"the {names[0]} {text!r} has no tokens; expected a sentence")
+            raise ValueError(f"the {names[0]} {first_token(text)} has no tokens; expected a sentence")
         return tokens
     return pair.tokens(name)
 

@@ -12,7 +12,7 @@ from elmokit.metrics.spans import Span, spans_from_tags, tags_from_spans
 from elmokit.system.messages import first_token
 from elmokit.text.alignment import token_offsets
 from elmokit.text.corpora.cells import UnlabelledError
-from elmokit.text.corpora.columns import column_sentences
+from elmokit.text.corpora.columns import column_sentences, with_words_first
 from elmokit.text.corpora.klue_ner import begins_klue_ner, tagged_characters
 from elmokit.text.tokenizer import tokenize
 
@@ -45,14 +45,14 @@ def read_tagged_sentences(path: str | os.PathLike[str], *, scheme: str = "BIOUL"
     KLUE-NER has one character per line: its text is tokenised, and a token gets the first entity that touches it, so
     that a name keeps its particle (a second entity within a token is lost).
     Raises ValueError, with the file and the line, if rows differ in their number of columns, a cell is empty, a tag is
-    not one, or there is no sentence.
+    not one, the first column numbers the words, or there is no sentence.
     """
     name = os.fspath(path)
     lines, first_line = lines_and_first(path)
     if begins_klue_ner(first_line):
         sentences = _of_characters(tagged_characters(lines, name=name), scheme)
     else:
-        sentences = _of_columns(column_sentences(lines, name=name, separator=_DOCUMENT_START), scheme)
+        sentences = _of_columns(with_words_first(column_sentences(lines, name=name, separator=_DOCUMENT_START)), scheme)
     sentence = None
     for sentence in sentences:
         yield sentence
@@ -98,13 +98,16 @@ def _spans(tags: Sequence[str], sentence: ColumnSentence | TaggedCharacters) -> 
     try:
         return spans_from_tags(tags)
     except ValueError as error:
-        raise ValueError(f"{sentence.where}, {error}") from None
+        advice = "; write the names that the numbers stand for" if all(map(str.isdigit, tags)) else ""
+        raise ValueError(f"{sentence.where}, {error}{advice}") from None
 
 
 def _check_columns(sentence: ColumnSentence, first: ColumnSentence) -> None:
     row = first_token(" ".join(sentence.rows[0]))
     if sentence.num_columns < 2:
-        raise UnlabelledError(f"{sentence.line(0)}: {row} has one column; expected a token and its tag")
+        raise UnlabelledError(
+            f"{sentence.line(0)}: {row} has one column; expected a token and its tag, parted by a tab or spaces"
+        )
     if sentence.num_columns != first.num_columns:
         raise ValueError(
             f"{sentence.line(0)}: {sentence.num_columns} columns, but {first.num_columns} at {first.line(0)}: {row}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from elmokit.files.json_fields import Fields
 from elmokit.metrics.spans import score_spans, spans_from_tags, tagging_scheme, tags_from_spans
+from elmokit.system.messages import first_token
 from elmokit.tasks.named_entities.reader import TaggedSentence, read_tagged_sentences
 from elmokit.tasks.named_entities.recipes import RECIPES, NamedEntitiesConfig
 from elmokit.tasks.task import Prediction, Reading, Task, document_of, find_splits, of_several_documents, shortened
@@ -73,7 +74,7 @@ def score(examples: Sequence[TaggedSentence], predictions: Sequence[Sequence[str
 def from_text(line: str) -> TaggedSentence:
     tokens = tokenize(line)
     if not tokens:
-        raise ValueError(f"{line!r} has no tokens; expected a sentence")
+        raise ValueError(f"{first_token(line)} has no tokens; expected a sentence")
     return TaggedSentence(tokens=tokens, tags=[], text=line)
 
 

@@ -121,8 +121,8 @@ def _gold_spans(examples: Sequence[Question]) -> Int[Tensor, "2 B"]:
         span = next((answer.span for answer in question.answers if answer.span is not None), None)
         if span is None:
             raise ValueError(
-                f"question {question.id!r} ({first_token(' '.join(question.tokens))}) has no answer that tokens of its "
-                "passage cover; training needs one"
+                f"question {question.id[:40]!r} ({first_token(' '.join(question.tokens))}) has no answer that "
+                "tokens of its passage cover; training needs one"
             )
         spans.append(span)
     return torch.tensor(spans).T

@@ -1,20 +1,21 @@
-"""Reader of questions about passages, with answers that are parts of the passage: SQuAD 1.1."""
+"""Reader of questions about passages, with answers that are parts of the passage: SQuAD 1.1, also as JSON lines."""
 
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from elmokit.files.json_fields import Fields, parse_json_object
-from elmokit.files.lines import read_lines
+from elmokit.files.lines import MAX_WHOLE_BYTES, lines_and_first, whole
 from elmokit.system.messages import first_token, plural
 from elmokit.text.alignment import token_offsets
 from elmokit.text.tokenizer import tokenize
 
-MAX_LINE_BYTES = 1 << 28
-"""The training set of SQuAD 1.1 is one line of 30 MB."""
+_FLAT = re.compile(r'\s*\{\s*"(?:id|title|context|question|answers)"\s*:')
+"""How a line begins that is a question by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,10 @@ class Answer:
     text: str
     start: int
     span: tuple[int, int] | None
-    """First and last of the tokens that cover the answer; None if no token does, so that it cannot be learnt."""
+    """First and last of the tokens that cover the answer; None if no token does, or it is not at `start`, so that it
+    cannot be learnt."""
+    is_misplaced: bool = False
+    """Whether it is not at `start`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +69,22 @@ class Question:
 
 
 def read_questions(path: str | os.PathLike[str], *, articles: slice = slice(None)) -> Iterator[Question]:
-    """Read questions in the file's order. The JSON is in memory as a whole, but tokenised passages are made lazily.
+    """Read questions in the file's order, from SQuAD's nested JSON, or JSON lines of questions with their contexts.
+
+    The JSON is in memory as a whole, but tokenised passages are made lazily. JSON lines are those that Hugging Face's
+    datasets write: id, title, context, question, and answers with the lists text and answer_start.
 
     articles: the articles of the file to read; the others are not checked.
 
     Raises ValueError, with the file and the article, passage or question, for bad JSON, missing fields, questions
-    without an answer, without tokens or with a repeated id, answers that are not at their offset, and a file without
-    questions.
+    without an answer, without tokens or with a repeated id, and a file without questions.
     """
     name = os.fspath(path)
     seen: set[str] = set()
-    lines = read_lines(path, max_line_bytes=MAX_LINE_BYTES)
-    content = Fields(name, parse_json_object("\n".join(lines), where=name))
+    some, first = lines_and_first(path, max_line_bytes=MAX_WHOLE_BYTES)
+    lines = whole(some, path)
+    parsed = {"data": _nested(lines, name)} if _FLAT.match(first) else parse_json_object("\n".join(lines), where=name)
+    content = Fields(name, parsed)
     found = list(enumerate(content.list_of_fields("data")))
     for number, article in found[articles]:
         title = article.text("title") if "title" in article else str(number)
@@ -100,7 +108,10 @@ def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
     if not passage.tokens:
         raise paragraph.error("context", f"{first_token(passage.text)} has no tokens")
     for entry in paragraph.list_of_fields("qas"):
-        identity, text = entry.text("id"), entry.text("question")
+        if "is_impossible" in entry and entry.boolean("is_impossible"):
+            raise entry.error("is_impossible", "is true; SQuAD 2.0's questions without answers are not supported")
+        identity = str(entry.value("id")) if isinstance(entry.value("id"), int) else entry.text("id")
+        text = entry.text("question")
         tokens = tokenize(text)
         if not tokens:
             raise entry.error("question", f"{first_token(text)}, of question {first_token(identity)}, has no tokens")
@@ -110,17 +121,41 @@ def _questions(paragraph: Fields, article: str) -> Iterator[Question]:
                 f"question {first_token(identity)} has none; SQuAD 2.0's questions without answers are not supported"
             )
             raise entry.error("answers", reason)
-        found = [_answer(answer, passage, question=identity) for answer in answers]
+        found = [_answer(answer, passage) for answer in answers]
         yield Question(identity, tokens, passage, found, article)
 
 
-def _answer(entry: Fields, passage: Passage, *, question: str) -> Answer:
+def _answer(entry: Fields, passage: Passage) -> Answer:
     text, start = entry.text("text"), entry.integer("answer_start")
+    if not text:
+        raise entry.error("text", "is empty; expected a part of the context")
     end = start + len(text)
-    if not text or end > len(passage.text):
-        where = f"character {start}, outside of its context of {len(passage.text)} characters"
-        raise entry.error("text", f"is {first_token(text)}, at {where} (question {first_token(question)})")
     if passage.text[start:end] != text:
-        there = f"at character {start} the context has {first_token(passage.text[start:end])}"
-        raise entry.error("text", f"is {first_token(text)}, but {there} (question {first_token(question)})")
+        return Answer(text, start, None, is_misplaced=True)
     return Answer(text, start, passage.covering_tokens(start, end))
+
+
+def _nested(lines: Iterable[str], name: str) -> list[dict[str, object]]:
+    """SQuAD's articles of JSON lines that are a question each; without titles, each passage is an article."""
+    articles: dict[str, dict[str, list[dict[str, object]]]] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        where = f"{name}, line {number}"
+        entry = Fields(where, parse_json_object(line, where=where))
+        answers = entry.fields("answers")
+        texts, starts = answers.items("text"), answers.items("answer_start")
+        if len(texts) != len(starts):
+            raise answers.error("text", f"has {len(texts)} answers, but answer_start {len(starts)}")
+        passages = articles.setdefault(entry.text("title" if "title" in entry else "context"), {})
+        passages.setdefault(entry.text("context"), []).append(
+            {
+                "id": entry.value("id"),
+                "question": entry.value("question"),
+                "answers": [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)],
+            }
+        )
+    return [
+        {"title": title, "paragraphs": [{"context": context, "qas": entries} for context, entries in passages.items()]}
+        for title, passages in articles.items()
+    ]

@@ -11,7 +11,7 @@ from elmokit.metrics.roles import tags_from_props
 from elmokit.system.messages import first_token
 from elmokit.text.corpora import conll2012
 from elmokit.text.corpora.cells import UnlabelledError, plain_token
-from elmokit.text.corpora.columns import ColumnSentence, column_sentences
+from elmokit.text.corpora.columns import ColumnSentence, column_sentences, with_words_first
 
 _NONE = "-"
 
@@ -71,7 +71,8 @@ def read_role_sentences(path: str | os.PathLike[str]) -> Iterator[RoleSentence]:
     predicate or `-`, and a column of brackets per predicate), with any columns between. Tokens become plain
     (`plain_token`).
     Raises ValueError, with the file and the lines, for rows of different lengths, brackets that do not pair, two V in
-    a column, two columns with the same V, more or fewer columns than predicates, and a file without sentences.
+    a column, two columns with the same V, more or fewer columns than predicates, a first column of CoNLL-2005 that
+    numbers the words, and a file without sentences.
     """
     name = os.fspath(path)
     lines, first = lines_and_first(path)
@@ -88,7 +89,7 @@ def _conll2012(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
 
 def _conll2005(lines: Iterable[str], name: str) -> Iterator[RoleSentence]:
     num_predicates = 0
-    for sentence in column_sentences(lines, name=name):
+    for sentence in with_words_first(column_sentences(lines, name=name)):
         lemmas, props = _props(sentence)
         num_predicates += len(props)
         yield _role_sentence(sentence, [plain_token(word) for word in sentence.column(0)], props, lemmas=lemmas)
@@ -136,7 +137,8 @@ def _role_sentence(
         predicate = starts[0] if starts else None
         if predicate is not None and predicate in [before.predicate for before in propositions]:
             raise ValueError(
-                f"{sentence.line(predicate)}: {tokens[predicate]!r} is V of predicate {number} and of another one"
+                f"{sentence.line(predicate)}: {first_token(tokens[predicate])} is V of predicate {number} and of "
+                "another one"
             )
         propositions.append(Proposition(predicate, tags, lemma))
     return RoleSentence(tokens, propositions)

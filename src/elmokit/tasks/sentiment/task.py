@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from elmokit.files.json_fields import Fields
 from elmokit.files.lines import lines_and_first
 from elmokit.metrics.labels import score_labels
+from elmokit.system.messages import first_token
 from elmokit.tasks.sentiment.reader import LabelledText, read_labelled_texts, read_trees
 from elmokit.tasks.sentiment.recipes import RECIPES, SentimentConfig
 from elmokit.tasks.task import Prediction, Reading, Task, find_splits, shortened, shown_labels
@@ -73,7 +74,7 @@ def score(examples: Sequence[LabelledText], predictions: Sequence[LabelPredictio
 def from_text(line: str) -> LabelledText:
     tokens = tokenize(line)
     if not tokens:
-        raise ValueError(f"{line!r} has no tokens; expected a text")
+        raise ValueError(f"{first_token(line)} has no tokens; expected a text")
     return LabelledText(tokens=tokens, label=None)
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from elmokit.files.lines import split_tokens
 from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import refuse_json
+
+_COMMENT = re.compile(r"# (?:id\b|[\w.:-]+ ?= ?)")
+_NUMBER_OF_WORD = re.compile(r"\d+([-.]\d+)?")
+_SENTENCES_LOOKED_AT = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +44,76 @@ class ColumnSentence:
 
 
 def column_sentences(
-    lines: Iterable[str], *, name: str, first_line: int = 1, separator: str | None = None
+    lines: Iterable[str],
+    *,
+    name: str,
+    first_line: int = 1,
+    separator: str | None = None,
+    empty_last: str | None = None,
 ) -> Iterator[ColumnSentence]:
     """Sentences from lines of columns; a line whose first cell is `separator` counts as blank.
 
-    Cells are separated by tabs in lines that contain a tab, otherwise by spaces. Raises ValueError, naming `name` and
-    the line, for an empty cell and for a row with a different number of cells than the rows above it in its sentence.
+    Cells are separated by tabs in lines that contain a tab, otherwise by spaces. Lines that begin with `# ` before the
+    first token of a sentence are comments, unless they have as many cells as the tokens.
+    empty_last: what an empty last cell means; None refuses it.
+    Raises ValueError, naming `name` and the line, for an empty cell and for a row with a different number of cells than
+    the rows above it in its sentence.
     """
     rows: list[list[str]] = []
+    comments: list[list[str]] = []
     number, document = first_line - 1, 0
     for number, line in enumerate(lines, start=first_line):
         if number == first_line:
             refuse_json(line, where=f"{name}, line {number}", expected="columns, one token per line")
         cells = _cells(line)
         if not cells or cells[0] == separator:
+            rows = rows or comments
             if rows:
                 yield ColumnSentence(name, number - len(rows), rows, document)
-            rows, document = [], document + bool(cells)
+            rows, comments, document = [], [], document + bool(cells)
             continue
+        if not rows and line.startswith("# "):
+            comments = [] if _COMMENT.match(line) else [*comments, cells]
+            continue
+        if cells[-1] == "" and empty_last is not None:
+            cells[-1] = empty_last
         if "" in cells:
             raise ValueError(f"{name}, line {number}: column {cells.index('') + 1} is empty in {first_token(line)}")
+        if not rows and {*map(len, comments)} == {len(cells)}:
+            rows = comments  # they are tokens
         if rows and len(cells) != len(rows[0]):
             raise ValueError(
                 f"{name}, line {number}: {len(cells)} columns, but {len(rows[0])} in the lines above: "
                 f"{first_token(line)}"
             )
+        comments = []
         rows.append(cells)
+    rows = rows or comments
     if rows:
         yield ColumnSentence(name, number + 1 - len(rows), rows, document)
+
+
+def with_words_first(sentences: Iterable[ColumnSentence]) -> Iterator[ColumnSentence]:
+    """The same sentences. Raises ValueError if the first column numbers the words, or is the same everywhere."""
+    sentences = iter(sentences)
+    head = list(islice(sentences, _SENTENCES_LOOKED_AT))
+    words = [word for sentence in head for word in sentence.column(0)]
+    has_others = all(sentence.num_columns > 2 for sentence in head)
+    is_numbered = len(words) > len(head) and all(map(_is_numbered, head))
+    if has_others and (is_numbered or (len(words) > _SENTENCES_LOOKED_AT and len({*words}) == 1)):
+        found = "numbers the words" if is_numbered else f"is {first_token(words[0])} everywhere"
+        raise ValueError(
+            f"{head[0].line(0)}: the first column {found}; expected the words there: remove the columns before them "
+            r"(for one that a tab ends: cut -f 2-)"
+        )
+    yield from chain(head, sentences)
+
+
+def _is_numbered(sentence: ColumnSentence) -> bool:
+    """Whether the first cells are successive numbers; CoNLL-U has `1-2` and `2.1` between them."""
+    found = [_NUMBER_OF_WORD.fullmatch(cell) for cell in sentence.column(0)]
+    numbers = [int(number[0][:9]) for number in found if number is not None and number[1] is None]
+    return all(found) and bool(numbers) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _cells(line: str) -> list[str]:

@@ -90,7 +90,7 @@ def coreference_column(sentence: ColumnSentence) -> list[str]:
 
 
 def _document(head: re.Match[str], body: list[str], *, name: str, begin: int) -> Document:
-    sentences = list(column_sentences(body, name=name, first_line=begin + 1))
+    sentences = list(column_sentences(body, name=name, first_line=begin + 1, empty_last=_NONE))
     if not sentences:
         raise ValueError(f"{name}, line {begin}: document {first_token(head['name'])} is empty")
     for sentence in sentences:
@@ -112,5 +112,6 @@ def _check(sentence: ColumnSentence) -> None:
             )
         if "*" in cells[-1]:
             raise ValueError(
-                f"{sentence.line(row)}: the last column has {cells[-1]!r}; expected coreference, such as '(3)' or '-'"
+                f"{sentence.line(row)}: the last column has {first_token(cells[-1])}; expected coreference, such as "
+                "'(3)' or '-'"
             )

@@ -1,12 +1,19 @@
-"""Tables: tab-separated lines after a header that names the columns. Quotes have no special meaning."""
+"""Tables: lines of columns after a header that names them, separated by tabs, or as CSV by commas or semicolons.
+
+Quotes around cells belong to CSV, and to tables with a header in quotes. In others they are text, except around a cell
+whose own quotes are all twice in it, as pandas and other writers of CSV have them.
+"""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from elmokit.system.messages import first_token
 from elmokit.text.corpora.cells import UnlabelledError, refuse_json
+
+_SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,39 +27,79 @@ class TableRow:
 def table_rows(lines: Iterable[str], *, name: str, columns: Sequence[Sequence[str]]) -> Iterator[TableRow]:
     """Rows of a table with the requested columns; for each column, `columns` lists its possible names in the header.
 
-    Blank lines are skipped. Raises ValueError, naming `name` and the line, for a header that lacks one of the columns
-    (UnlabelledError if that is only the last one, of the labels) and for a row with a different number of cells than
-    the header.
+    The header decides the separator: a tab, or else the comma or semicolon next to a requested column. Upper case in
+    names does not matter. Blank lines are skipped.
+    Raises ValueError, naming `name` and the line, for a header that lacks one of the columns (UnlabelledError if that
+    is only the last one, of the labels), for a row with a different number of cells than the header, and for cells that
+    are not CSV where quotes mean something.
     """
-    header: list[str] = []
-    positions: list[int] = []
+    rest = iter(lines)
+    number, first = next(((number, line) for number, line in enumerate(rest, start=1) if line.strip(" ")), (0, ""))
+    if not number:
+        raise ValueError(f"{name} has no rows; expected a header, then lines of tab-separated columns")
+    where = f"{name}, line {number}"
+    refuse_json(first, where=where, expected="a header of tab-separated columns")
+    separator, header = _header(first, columns)
+    positions = _positions(header, columns, where=where)
+    has_quoting = separator != "\t" or first.startswith('"')
+    rows = _quoted_rows(rest, separator, name=name) if has_quoting else _plain_rows(rest)
     num_rows = 0
-    for number, line in enumerate(lines, start=1):
-        if not line.strip(" "):  # tabs alone are a row of empty cells
-            continue
-        cells = line.split("\t")
-        if not header:
-            refuse_json(line, where=f"{name}, line {number}", expected="a header of tab-separated columns")
-            header = [cell.strip() for cell in cells]
-            positions = _positions(header, columns, where=f"{name}, line {number}")
-            continue
+    for line, cells in rows:
+        where = f"{name}, line {number + line}"
         if len(cells) != len(header):
             raise ValueError(
-                f"{name}, line {number}: {len(cells)} tab-separated columns, but {len(header)} in the header: "
-                f"{first_token(line)}"
+                f"{where}: {len(cells)} {_SEPARATORS[separator]}-separated columns, but {len(header)} in the header: "
+                f"{first_token(separator.join(cells))}"
             )
         num_rows += 1
-        yield TableRow(f"{name}, line {number}", [cells[position].strip(" ") for position in positions])
+        yield TableRow(where, [cells[position].strip(" ") for position in positions])
     if not num_rows:
         raise ValueError(f"{name} has no rows; expected a header, then lines of tab-separated columns")
 
 
+def _header(line: str, columns: Sequence[Sequence[str]]) -> tuple[str, list[str]]:
+    """The separator of a table, and the cells of its header."""
+    wanted = {name.lower() for names in columns for name in names}
+    for separator in _SEPARATORS:
+        cells = [cell.strip(' "') for cell in line.split(separator)]
+        if len(cells) > 1 and (separator == "\t" or not wanted.isdisjoint(map(str.lower, cells))):
+            return separator, cells
+    return "\t", [line.strip(' "')]
+
+
+def _plain_rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """The number of each row's line, from 1, and its cells."""
+    for number, line in enumerate(lines, start=1):
+        if line.strip(" "):  # tabs alone are a row of empty cells
+            yield number, [_unquoted(cell.strip(" ")) for cell in line.split("\t")]
+
+
+def _quoted_rows(lines: Iterable[str], separator: str, *, name: str) -> Iterator[tuple[int, list[str]]]:
+    """The same of rows that may go over several lines, within quotes; the number is of the first."""
+    rows = csv.reader((f"{line}\n" for line in lines), delimiter=separator, strict=True)
+    number = 1
+    try:
+        for cells in rows:
+            if cells:
+                yield number, cells
+            number = rows.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{name}: the row of line {number} after the header is not CSV: {error}") from None
+
+
+def _unquoted(cell: str) -> str:
+    inside = cell[1:-1]
+    is_quoted = '""' in inside and cell == f'"{inside}"' and '"' not in inside.replace('""', "")
+    return inside.replace('""', '"') if is_quoted else cell
+
+
 def _positions(header: list[str], columns: Sequence[Sequence[str]], *, where: str) -> list[int]:
+    spelt = [*header, *map(str.lower, header)]
     positions: list[int] = []
     for names in columns:
-        found = [header.index(name) for name in names if name in header]
+        found = [spelt.index(name) for name in names if name in spelt]
         if not found:
             kind = UnlabelledError if positions and len(positions) == len(columns) - 1 else ValueError
             raise kind(f"{where}: the header has no column {' or '.join(names)}: {first_token(chr(9).join(header))}")
-        positions.append(found[0])
+        positions.append(found[0] % len(header))
     return positions

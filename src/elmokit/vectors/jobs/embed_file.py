@@ -27,7 +27,7 @@ from elmokit.system.progress_bar import progress_bar
 from elmokit.vectors.arrow_groups import pyarrow_module
 from elmokit.vectors.files import format_to_write
 from elmokit.vectors.jobs.partial import FLOAT, PartialVectors
-from elmokit.vectors.jobs.sources import ColumnSource, open_source, read_once
+from elmokit.vectors.jobs.sources import TextSource, open_source, read_once
 from elmokit.vectors.reader import Texts, tokens_path
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def embed_file(
 
     layers: as in `Elmo.encode`; by default all for HDF5, as the released tool writes them, otherwise the top one.
     raw_text: whether to tokenise the lines; otherwise their tokens are separated by spaces.
-    column: of a Parquet or Arrow file: strings, or lists of tokens; by default `tokens`, or else `text`.
+    column: of a Parquet or Arrow file, JSON lines, or a table in tabs or commas: strings, or lists of tokens; `form` of
+        CoNLL-U. By default `tokens`, or else `text`, of Parquet and Arrow.
     resume: whether to continue a job that was killed, whose finished lines are in `OUTPUT.partial`; the output has the
         same bytes as if the job had not been killed. (Unless `Elmo.same_in_any_batch`, another `batch_size`, number of
         threads or kernel of "auto" changes the rounding of the lines that are left.) A different model, different
@@ -88,13 +89,14 @@ def embed_file(
     layout = format_to_write(output)
     source = open_source(input_path, raw_text=raw_text, column=column)
     layers = as_layers(layout.default_layers if layers is None else layers, top=elmo.config.num_layers)
-    needs_tokens = not layout.holds_text and (raw_text or _has_other_text(output, input_path))
+    is_text = isinstance(source, TextSource) and column is None
+    needs_tokens = not layout.holds_text and (raw_text or _has_other_text(output, input_path, is_text=is_text))
     job = Job(
         elmo,
         source,
         output,
         layers=layers,
-        settings={"raw_text": raw_text} | ({"column": source.column} if isinstance(source, ColumnSource) else {}),
+        settings={"raw_text": raw_text} | ({} if source.column is None else {"column": source.column}),
         encode=functools.partial(elmo.encode, layers=layers, batch_size=batch_size, show_progress_bar=False),
         blocks=sentence_blocks,
         beside=(tokens_path(output), lambda sentence: " ".join(sentence[1])) if needs_tokens else None,
@@ -138,7 +140,7 @@ def run(job: Job, *, resume: bool) -> EmbeddedFile:
         check_is_not_input(written, job.source.path)
     shape = (job.elmo.num_layers, job.elmo.dim) if job.layers == "all" else (job.elmo.dim,)
     record = {"version": 1, "model": job.elmo.fingerprint(), "precision": job.elmo.precision, "layers": job.layers}
-    with lock(output), _naming(output), read_once(job.source, folder=output.parent) as sentences:
+    with lock(output), _naming(output), read_once(job.source, folder=output.parent, unit=job.unit) as sentences:
         if not len(sentences):
             raise ValueError(f"{shown_name(job.source.path)} has no {job.unit}; expected {job.expected}")
         num_vectors = len(sentences) if job.one_per_sentence else sentences.num_tokens
@@ -244,7 +246,7 @@ def _written_beside(job: Job, sentences: Iterable[Sentence]) -> Generator[None]:
         tokens_path(job.output).unlink(missing_ok=True)
 
 
-def _has_other_text(output: Path, input_path: str | Path) -> bool:
-    """Whether there is a `NAME.txt` that readers of the output would take for its sentences, and is not the input."""
+def _has_other_text(output: Path, input_path: str | Path, *, is_text: bool) -> bool:
+    """Whether there is a `NAME.txt` that readers of the output would take for its sentences, and is not this text."""
     neighbour, given = output.with_suffix(".txt"), Path(input_path)
-    return neighbour.is_file() and not (given.is_file() and neighbour.samefile(given))
+    return neighbour.is_file() and not (is_text and given.is_file() and neighbour.samefile(given))

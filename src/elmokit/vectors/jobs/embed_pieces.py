@@ -17,6 +17,7 @@ import numpy as np
 
 from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.atomic import atomic_write
+from elmokit.system.messages import first_token
 from elmokit.vectors.arrow_groups import ParquetGroups, pyarrow_module
 from elmokit.vectors.arrow_layout import read_parquet, record_batches, table_schema
 from elmokit.vectors.jobs.embed_file import encoded, sentence_blocks
@@ -151,10 +152,11 @@ def _writer(path: Path, schema: Any) -> Any:
 def _there(piece: Piece, about: dict[str, str]) -> EmbeddedPiece:
     vectors = read_parquet(piece.output)
     for name, value in about.items():
-        if vectors.about.get(name) != value:
+        before = vectors.about.get(name)
+        if before != value:
             raise ValueError(
-                f"{piece.output} was made with a different {name} ({vectors.about.get(name)!r}, now {value!r}); choose "
-                "another folder, or delete the file"
+                f"{piece.output} was made with a different {name} ({first_token(str(before))}, now "
+                f"{first_token(value)}); choose another folder, or delete the file"
             )
     lengths = vectors.lengths()
     return EmbeddedPiece(len(lengths), int(lengths.sum()), was_there=True)

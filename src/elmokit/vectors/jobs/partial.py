@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from elmokit.files.json_fields import Fields, parse_json_object
-from elmokit.system.messages import FormatError, join_names
+from elmokit.system.messages import FormatError, first_token, join_names
 from elmokit.vectors.reader import FlatVectors, checked_flat_vectors
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ class PartialVectors:
             before = job.get(name)
             if before != value:
                 raise ValueError(
-                    f"{self.folder}: the interrupted job had a different {name} ({before!r}, now {value!r}); "
-                    "resume it as it was started, or delete the folder to start over"
+                    f"{self.folder}: the interrupted job had a different {name} ({first_token(str(before))}, now "
+                    f"{first_token(str(value))}); resume it as it was started, or delete the folder to start over"
                 )
 
     def _read_end(self, line: bytes, *, number: int) -> End:

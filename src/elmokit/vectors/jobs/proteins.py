@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 RESIDUES_AT_ONCE = 15_000
 """Residues of the proteins that are encoded together, as in SeqVec; a longer protein is encoded by itself."""
+_NO_RESIDUE = re.compile("[^A-Z*]")
 DATABASES = ("sp", "tr", "gi", "gb", "emb", "dbj", "ref", "pir", "prf", "lcl")
 """The headers of UniProt and NCBI begin with them, and the accession is next; RCSB's are `1ABC_1|Chain A|...`."""
 
@@ -154,8 +156,9 @@ def read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
     """Name and sequence of each record of a file, plain, gzip or xz. Sequences are in upper case, without white space.
 
     The name is the second field of a header that begins with the code of a database (`>sp|P12345|...` is P12345, as
-    SeqVec has it), and otherwise the first word of the header. Raises ValueError, naming file and line, for a sequence
-    without a header, and for a header without a name or a sequence.
+    SeqVec has it), and otherwise the first word of the header. A `*` at the end of a sequence, for the stop, is left
+    out. Raises ValueError, naming file and line, for a sequence without a header, for a header without a name or a
+    sequence, and for residues that are not letters from A to Z.
     """
     name: str | None = None
     header_line = 0
@@ -171,6 +174,11 @@ def read_fasta(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
                     f"{shown_name(path)}, line {number}: a sequence without a header; expected '>NAME' first"
                 )
             residues.append("".join(line.split()).upper())
+            if strange := _NO_RESIDUE.search(residues[-1]):
+                raise ValueError(
+                    f"{shown_name(path)}, line {number}: {strange[0]!r} in the sequence; expected residues, letters "
+                    "from A to Z (X for an unknown one), and perhaps a * at the end"
+                )
     if name is not None:
         yield name, _sequence(path, header_line, residues)
 
@@ -187,7 +195,9 @@ def _header_name(path: str | os.PathLike[str], number: int, header: str) -> str:
 
 
 def _sequence(path: str | os.PathLike[str], number: int, residues: list[str]) -> str:
-    sequence = "".join(residues)
+    sequence = "".join(residues).removesuffix("*")
     if not sequence:
         raise ValueError(f"{shown_name(path)}, line {number}: the header is followed by no sequence")
+    if "*" in sequence:
+        raise ValueError(f"{shown_name(path)}, line {number}: the sequence has a stop, '*', before its end")
     return sequence

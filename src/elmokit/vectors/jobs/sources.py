@@ -1,4 +1,4 @@
-"""Where the sentences of `elmokit embed` come from: lines of text, or a column of a Parquet or Arrow file.
+"""Where the sentences of `elmokit embed` come from: lines of text, or a column of a file.
 
 A source is read once, into a temporary file that has the sentences with their tokens.
 """
@@ -14,8 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Protocol
 
-from elmokit.files.lines import MAX_LINE_BYTES, read_lines, split_tokens
+from elmokit.files.lines import MAX_LINE_BYTES, split_tokens
 from elmokit.system.messages import FormatError, readable_bytes
+from elmokit.system.progress_bar import progress_bar
+from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.vectors.arrow_groups import Groups, is_table, only_column, open_groups, pyarrow_module
 
@@ -42,17 +44,19 @@ class SentenceSource(Protocol):
 
 
 @contextmanager
-def read_once(source: SentenceSource, *, folder: Path) -> Generator[Sentences]:
+def read_once(source: SentenceSource, *, folder: Path, unit: str) -> Generator[Sentences]:
     """All sentences of a source, which is read to its end, so that what is wrong in it is found before hours of work.
 
     They are kept in a temporary file of the folder, which has no name and is gone at the end, even after a kill.
     """
     with TemporaryFile(dir=folder) as file:
         num_sentences = num_tokens = 0
-        for sentence in source:
-            file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
-            num_sentences += 1
-            num_tokens += len(sentence[1])
+        with progress_bar(unit=f" {unit}", label="reading", keep=False, scale=True) as bar:
+            for sentence in source:
+                file.write(json.dumps(sentence, ensure_ascii=False).encode() + b"\n")
+                num_sentences += 1
+                num_tokens += len(sentence[1])
+                bar.update()
         yield Sentences(file, num_sentences, num_tokens)
 
 
@@ -74,31 +78,31 @@ class Sentences:
             yield text, tokens
 
 
-def open_source(path: str | Path, *, raw_text: bool, column: str | None) -> SentenceSource:
-    """The sentences of a text file (`-`: standard input), or of a column of a Parquet or Arrow file.
+def open_source(path: str | Path, *, raw_text: bool, column: str | None) -> ColumnSource | TextSource:
+    """The sentences of a text file (`-`: standard input), or of a column of a file.
 
     raw_text: whether texts are to be tokenised; otherwise their tokens are separated by spaces.
-    column: of strings, or of lists of tokens; None takes `tokens`, or else `text`.
-    Raises ValueError for a column of a text file, one that is not there or holds something else, and `raw_text` for
-    tokens.
+    column: of strings, or of lists of tokens; None takes the lines of text, and in Parquet and Arrow `tokens`, or else
+        `text`.
+    Raises ValueError for a column that is not there or holds something else, and `raw_text` for tokens.
     """
     if is_table(Path(path)):
         return ColumnSource.open(Path(path), raw_text=raw_text, column=column)
-    if column is not None:
-        raise ValueError(f"{path} is neither a Parquet file nor an Arrow file, so it has no column {column}")
-    return TextSource(path, raw_text)
+    return TextSource(path, raw_text, column)
 
 
 @dataclass(frozen=True)
 class TextSource:
-    """The lines of a text file, or of standard input, as sentences."""
+    """The lines of a text file, or of standard input, as sentences; or the texts of a column (`column_texts`)."""
 
     path: str | Path
     raw_text: bool
+    column: str | None = None
 
     def __iter__(self) -> Iterator[Sentence]:
         split = tokenize if self.raw_text else split_tokens
-        return ((line, split(line)) for line in read_lines(self.path))
+        lines = sentence_lines(self.path, raw_text=self.raw_text, column=self.column)
+        return ((line, split(line)) for line in lines)
 
 
 @dataclass(frozen=True)

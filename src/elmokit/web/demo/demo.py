@@ -15,7 +15,7 @@ from elmokit.files.atomic import atomic_write
 from elmokit.formats.model_name import model_name
 from elmokit.formats.names import DEFAULT_MODEL, bundled_models, resolve_model
 from elmokit.web.demo.picture import sense_picture
-from elmokit.web.demo.terminal import describe, extent, shows_colours
+from elmokit.web.demo.terminal import describe, extent, shows_colours, summarise
 from elmokit.web.templates import template_environment
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run(html_path: Path, *, model: str | None = None, output: TextIO | None = No
     with atomic_write(html_path) as unfinished:
         study = _study(model)
         print(f"elmokit demo: {study.model}, {study.num_parameters:,} parameters\n", file=stream)
-        for line in describe(study, colours=shows_colours(stream)):
+        for line in summarise(study, colours=shows_colours(stream)):
             print(line, file=stream)
         unfinished.write_text(page(study, code=_code(study, model), explore=_explore(model)), encoding="utf-8")
     print(
@@ -58,7 +58,7 @@ def run(html_path: Path, *, model: str | None = None, output: TextIO | None = No
 
 
 def page(study: SenseStudy, *, code: str, explore: str) -> str:
-    """A self-contained web page, from `templates/page.html`: the picture, and what the terminal shows.
+    """A self-contained web page, from `templates/page.html`: the picture, the words in detail and the rates.
 
     It has no scripts and makes no requests; `code` and `explore` are Python and a command to copy.
     """
@@ -69,7 +69,7 @@ def page(study: SenseStudy, *, code: str, explore: str) -> str:
             study=study,
             extent=extent(study),
             picture=sense_picture(study),
-            lines=describe(study, colours=False),
+            lines=describe(study),
             code=code,
             explore=explore,
         )

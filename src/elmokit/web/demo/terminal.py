@@ -36,11 +36,37 @@ def shows_colours(output: TextIO) -> bool:
     return output.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def describe(study: SenseStudy, *, colours: bool) -> Iterator[str]:
-    """Yield the lines, from single words in detail to the rates over all words."""
+def describe(study: SenseStudy) -> Iterator[str]:
+    """Yield the lines of the page, from single words in detail to the rates over all words."""
     for close_up in study.close_ups:
-        yield from _describe_word(close_up, study.occurrences, colours=colours)
+        yield from _describe_word(close_up, study.occurrences, colours=False)
         yield ""
+    yield from _describe_all_words(study)
+
+
+def summarise(study: SenseStudy, *, colours: bool) -> Iterator[str]:
+    """Yield the lines for the terminal: the rates over all words, and one word in detail."""
+    yield from _describe_all_words(study)
+    yield ""
+    right = [close_up for close_up in study.close_ups if _is_right(close_up, study.occurrences)]
+    words = ", ".join(close_up.word for close_up in study.close_ups)
+    said = "One word in detail, which the model gets right" if right else "One word in detail"
+    yield from wrap(f"{said}; the page has {words}, right or wrong.", WIDTH)
+    yield ""
+    yield from _describe_word((right or study.close_ups)[0], study.occurrences, colours=colours)
+
+
+def _is_right(close_up: CloseUp, occurrences: list[Occurrence]) -> bool:
+    """Whether the nearest occurrence of each one that is shown has its sense."""
+    for one in close_up.nearest:
+        nearest = one.same_word[0]
+        found = occurrences[nearest.sentence]
+        if nearest.index != found.index or found.sense != occurrences[one.occurrence].sense:
+            return False
+    return True
+
+
+def _describe_all_words(study: SenseStudy) -> Iterator[str]:
     yield from _describe_rates(study)
     yield ""
     yield from _describe_words(study)
@@ -93,17 +119,16 @@ def _describe_word(close_up: CloseUp, occurrences: list[Occurrence], *, colours:
     for nearest in close_up.nearest:
         occurrence = occurrences[nearest.occurrence]
         yield f"  nearest to {snippet(occurrence.tokens, occurrence.index, 50)} ({occurrence.sense})"
-        for context in nearest.same_word:
-            yield _describe_context(context, occurrences, occurrences[context.sentence].sense)
-        for context in nearest.other_words:
-            yield _describe_context(context, occurrences, "")
+        for context in (*nearest.same_word, *nearest.other_words):
+            yield _describe_context(context, occurrences[context.sentence])
     neighbours = ", ".join(f"{word.token} {word.cosine:.2f}" for word in close_up.static)
     yield f"  static vector: {neighbours}"
 
 
-def _describe_context(context: Context, occurrences: list[Occurrence], sense: str) -> str:
-    tokens = occurrences[context.sentence].tokens
-    return f"    {context.cosine:.2f}  {_padded(snippet(tokens, context.index, 50), 51)} {sense}".rstrip()
+def _describe_context(context: Context, occurrence: Occurrence) -> str:
+    """A token of a listed sentence; the sense that is listed is of one token of it."""
+    sense = occurrence.sense if context.index == occurrence.index else ""
+    return f"    {context.cosine:.2f}  {_padded(snippet(occurrence.tokens, context.index, 50), 51)} {sense}".rstrip()
 
 
 def _describe_words(study: SenseStudy) -> Iterator[str]:

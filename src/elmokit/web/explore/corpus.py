@@ -8,15 +8,18 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from elmokit.analysis.polysemes import LISTS, language_of, read_polysemes, senses_of, words_of
 from elmokit.analysis.polysemy import chance, nearest_hits, occurrence_vectors
-from elmokit.files.lines import read_lines, split_tokens
+from elmokit.files.lines import split_tokens
+from elmokit.system.batches import batched
 from elmokit.system.messages import first_token
+from elmokit.system.progress_bar import progress_bar
 from elmokit.text.corpora.cells import whole_number
+from elmokit.text.sentence_lines import sentence_lines
 from elmokit.text.tokenizer import tokenize
 from elmokit.web.explore.planes import umap_planes
 
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 200_000
 """Tokens of a corpus: an index of 150 MB for a small model."""
+BLOCK_SENTENCES = 1024
+"""Sentences whose vectors are in memory at once."""
 LABELLED = re.compile(r"\.tsv(\.gz|\.xz)?$")
 _LARGEST = 127
 
@@ -71,7 +76,8 @@ def read_corpus(paths: Sequence[Path], language: Language, *, raw_text: bool = F
         is_only = [other.name for other in paths].count(path.name) == 1
         sources.append((path.name if is_only else str(path), len(sentences)))
         is_labelled = LABELLED.search(path.name) is not None
-        for number, line in enumerate(read_lines(path), start=1):
+        lines = sentence_lines(path, raw_text=raw_text, has_columns=is_labelled)
+        for number, line in enumerate(lines, start=1):
             text, *columns = line.split("\t") if is_labelled else [line]
             tokens = tokenize(text) if raw_text else split_tokens(unicodedata.normalize("NFC", text))
             found = _labels(columns, tokens, f"{path}, line {number}", raw_text=raw_text)
@@ -113,14 +119,24 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False
     umap: whether to compute the planes of the words' occurrences by UMAP, too.
     Raises ValueError, naming the extra, if that needs a package that is missing.
     """
-    encoded = elmo.encode(corpus.sentences, layers="all")
-    layers = np.concatenate(encoded, axis=1)
-    numbers, scales = quantised(layers)
-    with (folder / "corpus.bin").open("wb") as file:
-        file.write(scales.astype("<f4").tobytes())
-        file.write(numbers.tobytes())
     tokens = [token for sentence in corpus.sentences for token in sentence]
-    planes = umap_planes(layers[-1], tokens, first=words_of(corpus.occurrences)) if umap else {}
+    shape = elmo.num_layers, len(tokens), elmo.dim
+    listed: list[Float32[np.ndarray, "L T E"]] = []
+    top = np.empty(shape[1:] if umap else (0, elmo.dim), np.float32)
+    start = 0
+    with (folder / "corpus.bin").open("wb") as file, progress_bar(unit="token", total=len(tokens), scale=True) as bar:
+        for block in batched(corpus.sentences, size=BLOCK_SENTENCES):
+            encoded = elmo.encode(block, layers="all", show_progress_bar=False)
+            listed += encoded[: len(corpus.occurrences) - len(listed)]
+            vectors = np.concatenate(encoded, axis=1)
+            _write_quantised(file, vectors, shape, start=start)
+            if umap:
+                top[start : start + vectors.shape[1]] = vectors[-1]
+            start += vectors.shape[1]
+            bar.update(vectors.shape[1])
+    ends = np.cumsum([len(sentence) for sentence in corpus.sentences])
+    starts = [int(ends[first - 1]) for _, first in corpus.sources]
+    planes = umap_planes(top, tokens, first=words_of(corpus.occurrences), starts=starts) if umap else {}
     about = {
         "num_layers": elmo.num_layers,
         "dim": elmo.dim,
@@ -128,9 +144,24 @@ def write_corpus(folder: Path, corpus: Corpus, elmo: Elmo, *, umap: bool = False
         "senses": corpus.senses(),
         "sources": corpus.sources,
         "planes": planes,
-        **_rates(corpus.occurrences, encoded[: len(corpus.occurrences)]),
+        **_rates(corpus.occurrences, listed),
     }
     (folder / "corpus.json").write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+
+
+def _write_quantised(
+    file: BinaryIO, vectors: Float32[np.ndarray, "L T E"], shape: tuple[int, int, int], *, start: int
+) -> None:
+    """Write the vectors of tokens from number `start` on into their places among those of all tokens (L,N,E)."""
+    numbers, scales = quantised(vectors)
+    num_layers, num_tokens, dim = shape
+    after_scales = num_layers * num_tokens * scales.itemsize
+    for layer in range(num_layers):
+        place = layer * num_tokens + start
+        file.seek(place * scales.itemsize)
+        file.write(scales[layer].astype("<f4").tobytes())
+        file.seek(after_scales + place * dim)
+        file.write(numbers[layer].tobytes())
 
 
 def quantised(

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from elmokit.system.progress_bar import progress_bar
 from elmokit.system.python import require
 
 if TYPE_CHECKING:
     from jaxtyping import Float32
+    from numpy.typing import NDArray
 
 NUM_NEIGHBOURS = 15
 """UMAP's own default; a word with fewer occurrences has no plane."""
@@ -22,12 +24,13 @@ MAX_WORDS = 200
 
 
 def umap_planes(
-    top: Float32[np.ndarray, "N E"], tokens: Sequence[str], *, first: Sequence[str] = ()
+    top: Float32[np.ndarray, "N E"], tokens: Sequence[str], *, first: Sequence[str] = (), starts: Sequence[int] = ()
 ) -> dict[str, list[list[float]]]:
-    """Coordinates of the occurrences of words, in their order, by the word in lower case.
+    """Occurrences of words by the word in lower case: the number of the token, and its two coordinates.
 
     top: the vectors of all tokens of the corpus.
     first: words that come before more frequent ones.
+    starts: numbers of the first tokens of the files after the sample; each has a share of the occurrences.
     Raises ValueError, naming the extra, if umap-learn is missing.
     """
     umap = require_umap()
@@ -37,7 +40,29 @@ def umap_planes(
     by_frequency = sorted(places, key=lambda word: -len(places[word]))
     words = dict.fromkeys([word.lower() for word in first if word.lower() in places] + by_frequency)
     chosen = [word for word in words if len(places[word]) > NUM_NEIGHBOURS][:MAX_WORDS]
-    return {word: _plane(umap, top[places[word][:MAX_OCCURRENCES]]) for word in chosen}
+    shown = {
+        word: _spread(np.split(np.array(places[word]), np.searchsorted(places[word], starts)), MAX_OCCURRENCES)
+        for word in chosen
+    }
+    planes: dict[str, list[list[float]]] = {}
+    with progress_bar(unit="word", total=len(chosen), label="maps", keep=False) as bar:
+        for word in chosen:
+            plane = _plane(umap, top[shown[word]])
+            planes[word] = [[at, *point] for at, point in zip(shown[word], plane, strict=True)]
+            bar.update()
+    return planes
+
+
+def _spread(groups: Sequence[NDArray[np.int64]], room: int) -> list[int]:
+    """`room` entries of groups at most: as many of each as there can be, evenly spread over it; as `corpus.js` does."""
+    shares = [0] * len(groups)
+    for rank, at in enumerate(sorted(range(len(groups)), key=lambda at: len(groups[at]))):
+        shares[at] = min(len(groups[at]), (room - sum(shares)) // (len(groups) - rank))
+    return [
+        int(group[number * len(group) // share])
+        for group, share in zip(groups, shares, strict=True)
+        for number in range(share)
+    ]
 
 
 def require_umap() -> Any:

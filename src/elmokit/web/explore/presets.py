@@ -45,7 +45,6 @@ def presets(elmo: Elmo) -> list[dict[str, Any]]:
             "place": mix.place,
             "runs": mix.num_runs,
             "weights": mix.weights,
-            "gamma": mix.gamma,
             "isFormer": mix.fingerprint != fingerprint,
         }
         for mix in mixes

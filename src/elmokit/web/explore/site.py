@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.elmo.elmo import Elmo
+from elmokit.elmo.text_warnings import MIN_SHARE, NUM_FREQUENT_TOKENS
 from elmokit.files.folder import new_folder
 from elmokit.formats.model_name import model_name
 from elmokit.formats.names import DEFAULT_MODEL, resolve_model
 from elmokit.formats.native import write_native
 from elmokit.formats.native_softmax import softmax_shards
 from elmokit.formats.recognise import read_stored
+from elmokit.text.scripts import script_counts
 from elmokit.web.explore.corpus import language_of_model, read_corpus, write_corpus
 from elmokit.web.explore.planes import require_umap
 from elmokit.web.explore.presets import presets
@@ -33,6 +35,12 @@ CONTENT_SECURITY_POLICY = (
     "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
 )
 """The page loads nothing from anywhere else, and runs no script but its own."""
+SCRIPTS = {
+    "CJK": "Han",
+    **{name.upper(): name for name in ("Arabic", "Bengali", "Cyrillic", "Devanagari", "Georgian", "Greek", "Hangul")},
+    **{name.upper(): name for name in ("Hebrew", "Hiragana", "Katakana", "Latin", "Tamil", "Thai")},
+}
+"""The page looks at no letters of a model that has read any other script."""
 TEXTS: dict[Language, tuple[str, int]] = {
     "en": ("We sat on the grassy bank of the river .\nThe bank raised its rates last week .", 5),
     "ko": ("먼지가 들어가서 눈이 따갑다 .\n밤새 마당에 눈이 쌓였다 .", 2),
@@ -68,12 +76,12 @@ def write_site(
     if umap:
         require_umap()
     elmo = Elmo(model, device="cpu")
-    sentences = read_corpus(corpora, language_of_model(elmo), raw_text=raw_text)
+    corpus = read_corpus(corpora, language_of_model(elmo), raw_text=raw_text)
     with new_folder(folder) as target:
         _write_model(target, stored)
-        write_corpus(target, sentences, elmo, umap=umap)
+        write_corpus(target, corpus, elmo, umap=umap)
         _copy("scripts", ".js", target / "scripts")
-        _write_page(target, elmo, model_name(model), has_umap=umap)
+        _write_page(target, elmo, model_name(model), files=[name for name, _ in corpus.sources], has_umap=umap)
     return folder / "index.html"
 
 
@@ -88,7 +96,7 @@ def _write_model(target: Path, stored: StoredBiLM) -> None:
     (target / "softmax.json").write_text(json.dumps(shards), encoding="utf-8")
 
 
-def _write_page(target: Path, elmo: Elmo, name: str, *, has_umap: bool) -> None:
+def _write_page(target: Path, elmo: Elmo, name: str, *, files: list[str], has_umap: bool) -> None:
     language = language_of_model(elmo)
     text, index = TEXTS[language]
     settings: dict[str, object] = {
@@ -99,6 +107,9 @@ def _write_page(target: Path, elmo: Elmo, name: str, *, has_umap: bool) -> None:
         "text": text,
         "index": index,
         "presets": presets(elmo),
+        "files": files,
+        "scripts": _scripts(elmo),
+        "maxBytes": elmo.config.max_characters_per_token - 2,  # without the boundaries of the word
         "hasUmap": has_umap,
     }
     environment = template_environment("elmokit.web.explore")
@@ -107,6 +118,13 @@ def _write_page(target: Path, elmo: Elmo, name: str, *, has_umap: bool) -> None:
             settings=settings, language=language, policy=CONTENT_SECURITY_POLICY
         )
         (target / file).write_text(page, encoding="utf-8")
+
+
+def _scripts(elmo: Elmo) -> list[str]:
+    """Scripts that the model has read, as regular expressions of JavaScript name them: those of its frequent tokens."""
+    counts = script_counts(() if elmo.vocabulary is None else elmo.vocabulary.tokens[:NUM_FREQUENT_TOKENS])
+    read = [name for name, count in counts.items() if count >= MIN_SHARE * counts.total()]
+    return [SCRIPTS[name] for name in read] if all(name in SCRIPTS for name in read) else []
 
 
 def _copy(folder: str, ending: str, target: Path) -> None:

@@ -26,8 +26,13 @@ export class Corpus {
       index: number - this.starts[sentence],
       tokens: this.sentences[sentence],
       sense: this.senses.get(number) ?? null,
-      source: this.sources.findLast(([, first]) => first <= sentence)?.[0] ?? null,
+      source: this.sources[this.sourceOf(number) - 2]?.[0] ?? null,
     };
+  }
+
+  /** Where a token is from: 1 is the bundled sample, 2 the first file. */
+  sourceOf(number) {
+    return 2 + this.sources.findLastIndex(([, first]) => first <= this.sentenceOf[number]);
   }
 
   token(number) {
@@ -35,11 +40,11 @@ export class Corpus {
   }
 
   /** The mixed vector of a token, up to the rounding of int8. */
-  vector(number, { weights, gamma }) {
+  vector(number, weights) {
     const vector = new Float32Array(this.dim);
     for (let layer = 0; layer < this.numLayers; layer++) {
       const at = layer * this.numTokens + number;
-      const factor = gamma * weights[layer] * this.scales[at];
+      const factor = weights[layer] * this.scales[at];
       if (factor === 0) continue;
       const start = at * this.dim;
       for (let entry = 0; entry < this.dim; entry++) vector[entry] += factor * this.numbers[start + entry];
@@ -48,12 +53,12 @@ export class Corpus {
   }
 
   /** Tokens with the largest cosines with a query; `isAllowed(number)` chooses among all. */
-  nearest(query, mixture, number, isAllowed) {
+  nearest(query, weights, number, isAllowed) {
     const lengthOf = (vector) => Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
     const length = lengthOf(query) || 1;
     return largest(this.numTokens, number, (token) => {
       if (!isAllowed(token)) return -Infinity;
-      const vector = this.vector(token, mixture);
+      const vector = this.vector(token, weights);
       let product = 0;
       let square = 0;
       for (let at = 0; at < this.dim; at++) {
@@ -71,6 +76,17 @@ export class Corpus {
     for (let number = 0; number < this.numTokens; number++) if (this.token(number).toLowerCase() === wanted) found.push(number);
     return found;
   }
+}
+
+/** `room` entries of groups at most: as many of each as there can be, evenly spread over it. */
+export function spread(groups, room) {
+  const shares = new Map();
+  [...groups].sort((one, other) => one.length - other.length).forEach((group, at) => {
+    shares.set(group, Math.min(group.length, Math.floor(room / (groups.length - at))));
+    room -= shares.get(group);
+  });
+  return groups.flatMap((group) =>
+    Array.from({ length: shares.get(group) }, (_, at) => group[Math.floor((at * group.length) / shares.get(group))]));
 }
 
 /** For each token, whether it is the first one of its kind. */

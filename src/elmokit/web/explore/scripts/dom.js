@@ -34,6 +34,9 @@ export function replace(element, ...children) {
 /** Text in the language of the model; says which one it is, to whoever reads it aloud. */
 export const foreign = (language, text) => make("span", { lang: language }, text);
 
+/** What looks like a link, and acts when it is clicked. */
+export const link = (act, ...parts) => make("button", { type: "button", class: "link", onclick: act }, ...parts);
+
 /** A sentence with one of its tokens marked; long ones are cut around it. */
 export function sentence(language, tokens, marked, { around = 14 } = {}) {
   const first = Math.max(0, marked - around);
@@ -50,15 +53,17 @@ export function sentence(language, tokens, marked, { around = 14 } = {}) {
   );
 }
 
-/** A table with a caption and column names (strings or elements), and rows of cells: strings, numbers or elements. */
-export function table(caption, columns, rows) {
-  return make(
+/** A table with a caption and column names (strings or elements), and rows of cells: strings, numbers or elements.
+    data: its rows as they are saved, the names first. */
+export function table(caption, columns, rows, data = [columns, ...rows]) {
+  const element = make(
     "table",
     {},
     make("caption", {}, caption),
     make("thead", {}, make("tr", {}, columns.map((name) => make("th", { scope: "col" }, name)))),
     make("tbody", {}, rows.map((cells) => make("tr", {}, cells.map((cell) => make("td", { class: typeof cell === "number" ? "number" : false }, shown(cell)))))),
   );
+  return Object.assign(element, { data });
 }
 
 const shown = (cell) => (typeof cell === "number" ? cell.toFixed(2) : (cell ?? ""));

@@ -2,12 +2,14 @@
 
 import { BiLM } from "./bilm.js";
 import { characterIds } from "./characters.js";
-import { Corpus } from "./corpus.js";
+import { Corpus, spread } from "./corpus.js";
 import { readSafetensors } from "./safetensors.js";
-import { Softmax, normalised } from "./softmax.js";
+import { Softmax, together } from "./softmax.js";
 import { cosine, mix, principalPlane, row } from "./vectors.js";
 
 const MAX_OCCURRENCES = 300;
+const MAX_REMEMBERED = 2 ** 26; // numbers of layers of sentences, of 4 bytes each
+const CONTEXTS_AT_ONCE = 24;
 const CANDIDATES = 3; // times as many of the index as are shown; they are computed exactly as far as that can matter
 
 export class Explorer {
@@ -20,7 +22,7 @@ export class Explorer {
   }
 
   constructor(bilm, corpus, fetchFile) {
-    Object.assign(this, { bilm, corpus, fetchFile, dim: bilm.dim, remembered: new Map() });
+    Object.assign(this, { bilm, corpus, fetchFile, dim: bilm.dim, remembered: new Map(), numRemembered: 0, expected: {} });
   }
 
   about() {
@@ -28,45 +30,57 @@ export class Explorer {
     return { dim: this.dim, numSentences: corpus.sentences.length, words: corpus.words, overall: corpus.overall };
   }
 
-  /** All layers of a sentence; the last few sentences are remembered. */
+  /** All layers of a sentence; they are remembered, and the oldest ones forgotten first. */
   layers(tokens) {
+    const { remembered } = this;
     const key = tokens.join(" ");
-    if (!this.remembered.has(key)) {
-      if (this.remembered.size >= 64) this.remembered.clear();
-      this.remembered.set(key, this.bilm.read(tokens));
+    if (!remembered.has(key)) {
+      const numbers = (layers) => layers.length * layers[0].length;
+      remembered.set(key, this.bilm.read(tokens));
+      this.numRemembered += numbers(remembered.get(key));
+      for (const [oldest, layers] of remembered) {
+        if (this.numRemembered <= MAX_REMEMBERED || oldest === key) break;
+        this.numRemembered -= numbers(layers);
+        remembered.delete(oldest);
+      }
     }
-    return this.remembered.get(key);
+    return remembered.get(key);
   }
 
-  vectorAt(tokens, index, mixture) {
-    return mix(this.layers(tokens).map((layer) => row(layer, index, this.dim)), mixture);
+  vectorAt(tokens, index, weights) {
+    return mix(this.layers(tokens).map((layer) => row(layer, index, this.dim)), weights);
   }
 
   /** Cosines (tokens, tokens) of all tokens of all sentences, row by row. */
-  similarities({ sentences, mixture }) {
+  similarities({ sentences, weights }) {
     const vectors = sentences.flatMap((tokens) => {
-      const mixed = mix(this.layers(tokens), mixture);
+      const mixed = mix(this.layers(tokens), weights);
       return tokens.map((_, index) => row(mixed, index, this.dim));
     });
     return vectors.map((one) => vectors.map((other) => cosine(one, other)));
   }
 
   /** Nearest contexts of a token in the corpus, with exact cosines; those of the very same sentence are left out. */
-  neighbours({ tokens, index, mixture, number, among }) {
+  neighbours({ tokens, index, weights, number, among, source }) {
     const { corpus } = this;
-    const query = this.vectorAt(tokens, index, mixture);
+    const query = this.vectorAt(tokens, index, weights);
     const own = tokens.join(" ");
     const word = tokens[index].toLowerCase();
     const isOwn = corpus.sentences.map((sentence) => sentence.join(" ") === own);
     const isAllowed = (token) => {
-      if (isOwn[corpus.sentenceOf[token]]) return false;
+      if (isOwn[corpus.sentenceOf[token]] || !this.isFrom(source, token)) return false;
       return among === "any" || (corpus.token(token).toLowerCase() === word) === (among === "same");
     };
-    const candidates = corpus.nearest(query, mixture, CANDIDATES * number, isAllowed);
+    const candidates = corpus.nearest(query, weights, CANDIDATES * number, isAllowed);
     return exactly(candidates, number, (token) => {
       const place = corpus.place(token);
-      return { ...place, cosine: cosine(query, this.vectorAt(place.tokens, place.index, mixture)) };
+      return { ...place, cosine: cosine(query, this.vectorAt(place.tokens, place.index, weights)) };
     });
+  }
+
+  /** Whether a token of the corpus is from a source: 0 is any, 1 the bundled sample, 2 the first file. */
+  isFrom(source, token) {
+    return source === 0 || this.corpus.sourceOf(token) === source;
   }
 
   /** The sense of a token of the corpus, if it is one; null otherwise. */
@@ -80,58 +94,62 @@ export class Explorer {
     const { corpus, bilm } = this;
     const query = bilm.charEncoder.encodeToken(token);
     const layer0 = Float32Array.from({ length: this.dim }, (_, at) => query[at % query.length]); // both directions have it
-    const mixture = { weights: Array.from({ length: bilm.numLayers }, (_, layer) => (layer === 0 ? 1 : 0)), gamma: 1 };
-    const candidates = corpus.nearest(layer0, mixture, CANDIDATES * number, (at) => corpus.isFirst[at] && corpus.token(at) !== token);
+    const weights = Array.from({ length: bilm.numLayers }, (_, layer) => (layer === 0 ? 1 : 0));
+    const candidates = corpus.nearest(layer0, weights, CANDIDATES * number, (at) => corpus.isFirst[at] && corpus.token(at) !== token);
     return exactly(candidates, number, (at) => {
       const word = corpus.token(at);
       return { token: word, cosine: cosine(query, bilm.charEncoder.encodeToken(word)) };
     });
   }
 
-  /** At most MAX_OCCURRENCES of a word, first those in the sentences given, in the plane of their largest variance. */
-  occurrences({ word, sentences, mixture }) {
+  /** Occurrences of a word in the plane of their largest variance: of all that there are in the sentences given, in the
+      bundled sample and in each file, MAX_OCCURRENCES at most. */
+  occurrences({ word, sentences, weights, source }) {
     const { corpus } = this;
-    const own = sentences
-      .flatMap((tokens) => tokens.flatMap((token, index) => (token.toLowerCase() === word.toLowerCase() ? [{ tokens, index, sense: null, source: null, isOwn: true }] : [])))
-      .slice(0, MAX_OCCURRENCES);
-    const numbers = corpus.occurrences(word).slice(0, MAX_OCCURRENCES - own.length);
-    const found = [...own, ...numbers.map((number) => ({ ...corpus.place(number), isOwn: false }))];
-    const vectors = found.map(({ tokens, index }) => this.vectorAt(tokens, index, mixture));
+    const own = sentences.flatMap((tokens) =>
+      tokens.flatMap((token, index) => (token.toLowerCase() === word.toLowerCase() ? [{ tokens, index, sense: null, source: null, isOwn: true }] : [])));
+    const groups = [own, ...[null, ...corpus.sources].map(() => [])];
+    for (const number of corpus.occurrences(word)) if (this.isFrom(source, number)) groups[corpus.sourceOf(number)].push(number);
+    const found = spread(groups, MAX_OCCURRENCES).map((place) => (place.isOwn ? place : { ...corpus.place(place), isOwn: false }));
+    const vectors = found.map(({ tokens, index }) => this.vectorAt(tokens, index, weights));
     const { points, share } = principalPlane(vectors);
-    return { share, points: found.map((place, at) => ({ ...place, x: points[at][0], y: points[at][1] })) };
+    return { share, all: groups.flat().length, points: found.map((place, at) => ({ ...place, x: points[at][0], y: points[at][1] })) };
   }
 
-  /** Occurrences of a word in the corpus, in the plane that was computed beforehand; null if there is none. */
-  prepared({ word }) {
-    const plane = this.corpus.planes.get(word.toLowerCase());
-    if (!plane) return null;
-    const numbers = this.corpus.occurrences(word).slice(0, plane.length);
-    return numbers.map((number, at) => ({ ...this.corpus.place(number), isOwn: false, x: plane[at][0], y: plane[at][1] }));
+  /** Occurrences of a word in the corpus, in the plane that was computed beforehand; no points if there is none. */
+  prepared({ word, source }) {
+    const plane = (this.corpus.planes.get(word.toLowerCase()) ?? []).filter(([number]) => this.isFrom(source, number));
+    const all = this.corpus.occurrences(word).filter((number) => this.isFrom(source, number)).length;
+    return { all, points: plane.map(([number, x, y]) => ({ ...this.corpus.place(number), isOwn: false, x, y })) };
   }
 
   /** For each token what either direction and both together expect in its place, and its surprisal in bits. */
   async expectations({ tokens, number }) {
+    const key = tokens.join(" ");
+    if (this.expected.key === key) return this.expected.results;
     const softmax = await this.softmax();
     const width = this.dim / this.bilm.lstms.length;
     const top = this.bilm.readBounded(tokens).at(-1);
     const contexts = (direction) =>
       tokens.map((_, index) => top.slice(...[0, 1].map((end) => (index + 2 * direction) * this.dim + (direction + end) * width)));
-    const results = tokens.map((token) => ({ token, isKnown: softmax.knows(token) }));
-    const logs = [];
-    softmax.forEach(contexts(0), (of, index) => {
-      logs[index] = of;
-      Object.assign(results[index], { forward: softmax.top(of, number), forwardBits: -of[softmax.id(tokens[index])] / Math.LN2 });
-    });
-    if (this.bilm.lstms.length === 2) {
-      softmax.forEach(contexts(1), (of, index) => {
-        const both = normalised(of.map((log, id) => (softmax.isWord(id) ? log + logs[index][id] : -Infinity)));
-        Object.assign(results[index], {
-          backward: softmax.top(of, number),
-          backwardBits: -of[softmax.id(tokens[index])] / Math.LN2,
-          both: softmax.top(both, number),
+    const [forward, backward] = this.bilm.lstms.map((_, direction) => contexts(direction));
+    const results = [];
+    for (let first = 0; first < tokens.length; first += CONTEXTS_AT_ONCE) {
+      const group = (of) => softmax.logProbabilities(of.slice(first, first + CONTEXTS_AT_ONCE));
+      const backwardLogs = backward && group(backward);
+      for (const [at, logs] of group(forward).entries()) {
+        const token = tokens[first + at];
+        const expected = (name, of) => ({ [name]: softmax.top(of, number), [`${name}Bits`]: -of[softmax.id(token)] / Math.LN2 });
+        results.push({
+          token,
+          isKnown: softmax.knows(token),
+          ...expected("forward", logs),
+          ...(backward && expected("backward", backwardLogs[at])),
+          ...(backward && { both: softmax.top(together(logs, backwardLogs[at], (id) => softmax.isWord(id)), number) }),
         });
-      });
+      }
     }
+    this.expected = { key, results };
     return results;
   }
 

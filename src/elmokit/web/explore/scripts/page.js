@@ -1,13 +1,17 @@
 // The page: text and choices in, views out. Everything slow happens in the worker.
 
 import { make, replace } from "./dom.js";
-import { drawingAsPng, drawingText, save, tableText } from "./save.js";
-import { AMONG, PLANES, TABS, mixture, readState, sentencesOf, writeState } from "./state.js";
+import { drawingAsPng, drawingText, onPaper, save, tableText } from "./save.js";
+import { AMONG, MAX_TOKENS, PLANES, TABS, mixture, readState, sentencesOf, writeState } from "./state.js";
 import { LANGUAGES, speaker } from "./strings.js";
+import { tokenize } from "./tokenizer.js";
 import * as views from "./views.js";
 
 const find = (id) => document.getElementById(id);
 const settings = JSON.parse(find("settings").textContent);
+const LONGEST_LINK = 2000; // characters that mail and chats do not cut
+const WITH_MIXTURE = ["similarity", "contexts", "map"];
+const WITH_SOURCE = ["contexts", "map"];
 
 // --- the worker -----------------------------------------------------------------------------------------------------
 
@@ -36,6 +40,7 @@ worker.addEventListener("error", (event) => showError(new Error(event.message)))
 let about = null;
 let state = null;
 let sentences = [];
+let lines = {}; // of the text: how many there are, and how many of them are read
 let isSoftmaxLoaded = false;
 let say = speaker(settings.language);
 const arrived = new Map(); // bytes of each file that is loaded
@@ -44,17 +49,20 @@ let lastView = Promise.resolve(); // views are computed one after the other, and
 
 function defaults() {
   const weights = Array.from({ length: settings.numLayers }, (_, index) => (index === settings.numLayers - 1 ? 1 : 0));
-  return { text: settings.text, sentence: 0, index: settings.index, tab: "contexts", among: "same", plane: "pca", language: settings.language, weights, gamma: 1 };
+  return { text: settings.text, sentence: 0, index: settings.index, tab: "contexts", among: "same", source: 0, plane: "pca", language: settings.language, weights };
 }
 
-function change(part) {
+/** isStep: whether the button "back" of the browser undoes it. */
+function change(part, { isStep = false } = {}) {
   state = { ...state, ...part };
-  showAddress();
+  showAddress({ isStep });
   return show();
 }
 
-function showAddress() {
-  history.replaceState(null, "", writeState(state));
+function showAddress({ isStep = false } = {}) {
+  const address = writeState(state);
+  if (isStep && address !== location.hash) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
 }
 
 function chosen() {
@@ -70,12 +78,35 @@ function showWords() {
   find("title").textContent = document.title;
   for (const element of document.querySelectorAll("[data-say]")) element.textContent = say(element.dataset.say);
   replace(find("tabs"), TABS.map((name) =>
-    make("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(name === state.tab), "aria-controls": "panel", tabindex: name === state.tab ? 0 : -1, onclick: () => change({ tab: name }) }, say(name))));
+    make("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-selected": String(name === state.tab), "aria-controls": "panel", tabindex: name === state.tab ? 0 : -1, onclick: () => change({ tab: name }, { isStep: true }) }, say(name))));
   find("panel").setAttribute("aria-labelledby", `tab-${state.tab}`);
   replace(find("among"), AMONG.map((name) => make("option", { value: name, selected: name === state.among }, say(`among${name[0].toUpperCase()}${name.slice(1)}`))));
   replace(find("plane"), PLANES.map((name) => make("option", { value: name, selected: name === state.plane }, say(name))));
+  replace(find("source"), [say("everything"), say("sample"), ...settings.files].map((name, at) => make("option", { value: at, selected: at === state.source }, name)));
+  find("explain").textContent = say(`${state.tab}Hint`);
+  find("mixture").hidden = !WITH_MIXTURE.includes(state.tab) || plane() === "umap";
   find("among-choice").hidden = state.tab !== "contexts";
+  find("source-choice").hidden = !WITH_SOURCE.includes(state.tab) || !settings.files.length;
   find("plane-choice").hidden = state.tab !== "map" || !settings.hasUmap;
+}
+
+const plane = () => (state.tab === "map" && settings.hasUmap ? state.plane : "pca");
+
+/** What the user should know of the text: what is not read of it, and what the model has not read the like of. */
+function showNotes() {
+  const tokens = sentences.flat();
+  const letters = tokens.join("").match(/\p{L}/gu) ?? [];
+  const read = new RegExp(settings.scripts.map((name) => `\\p{Script=${name}}`).join("|") || ".", "u");
+  const isCut = lines.numRead < lines.numLines;
+  const utf8 = new TextEncoder();
+  const numLong = tokens.filter((token) => utf8.encode(token).length > settings.maxBytes).length;
+  const notes = [
+    isCut && say(lines.numRead ? "tooManyLines" : "longLine", { shown: lines.numRead, all: lines.numLines, limit: MAX_TOKENS }),
+    2 * letters.filter((letter) => !read.test(letter)).length > letters.length && say("unreadScript", { model: settings.model }),
+    numLong && say("longTokens", { count: numLong, limit: settings.maxBytes }),
+    writeState(state).length > LONGEST_LINK && say("longLink"),
+  ];
+  replace(find("notes"), notes.filter(Boolean).map((note) => make("p", {}, note)));
 }
 
 function showTokens() {
@@ -83,7 +114,7 @@ function showTokens() {
   replace(find("tokens"), sentences.map((tokens, number) =>
     make("p", { dir: "auto" }, tokens.flatMap((token, index) => {
       const isChosen = here !== null && number === here.sentenceNumber && index === here.index;
-      return [make("button", { type: "button", class: "token", "aria-pressed": String(isChosen), onclick: () => change({ sentence: number, index }) }, token), " "];
+      return [make("button", { type: "button", class: "token", "aria-pressed": String(isChosen), onclick: () => choose(number, index) }, token), " "];
     }))));
 }
 
@@ -101,17 +132,17 @@ function makeSliders() {
     slider({ min: 0, max: 1, "data-layer": layer }, (weight) => {
       const weights = state.weights.map((old, at) => (at === layer ? weight : old));
       if (weights.some((value) => value > 0)) drag({ weights });
+      else showMixture(); // the only layer is not taken away
     }));
-  replace(find("weights"), layers, slider({ min: 0.1, max: 5, id: "gamma" }, (gamma) => drag({ gamma })));
+  replace(find("weights"), layers);
 }
 
 function showMixture() {
-  const { weights, gamma } = mixture(state);
-  const names = [...weights.map((_, number) => say("layer", { number })), say("gamma")];
-  [...find("weights").children].forEach(({ children: [name, slider, output] }, at) => {
-    name.textContent = names[at];
-    slider.value = [...state.weights, gamma][at];
-    output.textContent = [...weights, gamma][at].toFixed(2);
+  const weights = mixture(state.weights);
+  [...find("weights").children].forEach(({ children: [name, slider, output] }, number) => {
+    name.textContent = say("layer", { number });
+    slider.value = state.weights[number];
+    output.textContent = weights[number].toFixed(2);
   });
 }
 
@@ -123,7 +154,7 @@ function presets() {
     ["presetFirst", only(Math.min(1, last))],
     ["presetToken", only(0)],
     ["presetEqual", only(0).map(() => 1)],
-  ].map(([name, weights]) => ({ name: say(name), weights, gamma: 1 }));
+  ].map(([name, weights]) => ({ name: say(name), weights }));
   return [...fixed, ...settings.presets.map((mix) => ({ ...mix, name: nameOfLearnt(mix) }))];
 }
 
@@ -133,9 +164,9 @@ function nameOfLearnt({ task, place, data, runs, isFormer }) {
 }
 
 function showPresets() {
-  const current = JSON.stringify([state.weights, state.gamma]);
+  const current = JSON.stringify(state.weights);
   replace(find("preset"), make("option", { value: "" }, "…"), presets().map((preset, at) =>
-    make("option", { value: at, selected: JSON.stringify([preset.weights, preset.gamma]) === current }, preset.name)));
+    make("option", { value: at, selected: JSON.stringify(preset.weights) === current }, preset.name)));
 }
 
 /** Shows the choices at once, and the view that they ask for when the one before it is done. */
@@ -144,6 +175,7 @@ function show() {
   say = speaker(state.language);
   keepFocus(() => {
     showWords();
+    showNotes();
     showTokens();
     showMixture();
     showPresets();
@@ -156,14 +188,13 @@ function show() {
 async function showView(isCurrent) {
   const here = chosen();
   const panel = find("panel");
-  const shared = { panel, say, language: settings.language, call, sentences, mixture: mixture(state), among: state.among, plane: settings.hasUmap ? state.plane : "pca", isCurrent, numLayers: settings.numLayers };
-  const choose = (sentence, index) => change({ sentence, index });
+  const shared = { panel, say, language: settings.language, call, sentences, weights: mixture(state.weights), among: state.among, source: Math.min(state.source, settings.files.length && settings.files.length + 1), files: settings.files, plane: plane(), isCurrent, numLayers: settings.numLayers };
   try {
     await opened;
     if (!isCurrent()) return;
     if (state.tab === "tour") views.tour({ ...shared, words: about.words, overall: about.overall, visit });
     else if (here === null) replace(panel, make("p", {}, say("choose")));
-    else await views[state.tab]({ ...shared, ...here, choose, isSoftmaxLoaded, loadSoftmax, softmaxBytes: settings.softmaxBytes });
+    else await views[state.tab]({ ...shared, ...here, choose, add, isSoftmaxLoaded, loadSoftmax, softmaxBytes: settings.softmaxBytes });
     if (isCurrent()) showError(null);
   } catch (error) {
     if (isCurrent()) showError(error);
@@ -196,26 +227,44 @@ function keepFocus(draw) {
   again?.focus();
 }
 
-function visit(word) {
-  return setText(word.examples.join("\n"), { sentence: 0, index: word.index, tab: "map" });
+function choose(sentence, index) {
+  return change({ sentence, index }, { isStep: true });
 }
 
-function setText(text, part = {}) {
+/** Chooses a token of a sentence, which is added to the text if it is not there. */
+function add({ tokens, index }) {
+  const text = tokens.join(" ");
+  const at = sentences.findIndex((sentence) => sentence.join(" ") === text);
+  if (at >= 0) return choose(at, index);
+  const part = { sentence: sentences.length, index: tokenize(tokens.slice(0, index).join(" ")).length };
+  return setText(`${state.text.trimEnd()}\n${text}`, part, { isStep: true });
+}
+
+function visit(word) {
+  return setText(word.examples.join("\n"), { sentence: 0, index: word.index, tab: "map" }, { isStep: true });
+}
+
+function setText(text, part = {}, step = {}) {
   find("text").value = text;
-  sentences = sentencesOf(text);
-  return change({ text, ...part });
+  ({ sentences, ...lines } = sentencesOf(text));
+  return change({ text, ...part }, step);
 }
 
 function showSaving() {
-  const table = find("panel").querySelector("table");
-  const drawing = find("panel").querySelector(".scroll > svg");
+  const panel = find("panel");
+  const drawing = panel.querySelector(".scroll > svg");
   const name = `${settings.model}-${state.tab}`;
-  const button = (label, act) => make("button", { type: "button", onclick: () => act().catch(showError) }, say(label));
+  const button = (label, act) => make("button", { type: "button", class: "save", onclick: () => act().catch(showError) }, say(label));
+  for (const old of panel.querySelectorAll(".save")) old.remove();
+  [...panel.querySelectorAll("table")].forEach((table, at) =>
+    table.after(button("exportTsv", async () => save(`${name}${at ? `-${at + 1}` : ""}.tsv`, tableText(table), "text/tab-separated-values"))));
+  const legend = [...panel.querySelectorAll(".legend li")].map((entry) => [entry.querySelector("svg"), entry.textContent.trim()]);
+  const layers = WITH_MIXTURE.includes(state.tab) && plane() === "pca" ? `, ${say("mixture")}: ${mixture(state.weights).map((weight) => weight.toFixed(2)).join(", ")}` : "";
+  const picture = () => onPaper(drawing, { legend, source: `elmokit, ${settings.model}${layers}` });
   replace(
     find("saving"),
-    table && button("exportTsv", async () => save(`${name}.tsv`, tableText(table), "text/tab-separated-values")),
-    drawing && button("exportSvg", async () => save(`${name}.svg`, drawingText(drawing), "image/svg+xml")),
-    drawing && button("exportPng", async () => save(`${name}.png`, await drawingAsPng(drawing))),
+    drawing && button("exportSvg", async () => save(`${name}.svg`, drawingText(picture()), "image/svg+xml")),
+    drawing && button("exportPng", async () => save(`${name}.png`, await drawingAsPng(picture()))),
   );
 }
 
@@ -247,35 +296,42 @@ find("text").addEventListener("input", (event) => {
   typing = setTimeout(() => setText(event.target.value), 200);
 });
 find("among").addEventListener("change", (event) => change({ among: event.target.value }));
+find("source").addEventListener("change", (event) => change({ source: Number(event.target.value) }));
 find("plane").addEventListener("change", (event) => change({ plane: event.target.value }));
 find("preset").addEventListener("change", (event) => {
   const preset = presets()[event.target.value];
-  if (preset) change({ weights: preset.weights, gamma: preset.gamma });
+  if (preset) change({ weights: preset.weights });
 });
 find("language").addEventListener("click", () => {
   change({ language: LANGUAGES[(LANGUAGES.indexOf(state.language) + 1) % LANGUAGES.length] });
   showReady();
 });
 find("tabs").addEventListener("keydown", (event) => {
-  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  if (!by) return;
-  change({ tab: TABS[(TABS.indexOf(state.tab) + by + TABS.length) % TABS.length] });
+  const at = TABS.indexOf(state.tab);
+  const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  change({ tab: TABS.at(to % TABS.length) }, { isStep: true });
   find(`tab-${state.tab}`).focus();
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show());
 addEventListener("hashchange", () => {
   state = readState(location.hash, defaults());
   setText(state.text);
+  showReady();
 });
 
 state = readState(location.hash, defaults());
 say = speaker(state.language);
 makeSliders();
+find("mixture").open = !matchMedia("(max-width: 30rem)").matches;
 document.querySelector("main").removeAttribute("aria-busy");
 const opened = call("about").then((found) => {
   about = found;
   showReady();
 });
-opened.catch(() => (find("progress").hidden = true)); // whatever is shown says why
+opened.catch(() => { // whatever is shown says why
+  find("progress").hidden = true;
+  find("status").textContent = "";
+});
 await setText(state.text); // the words can be chosen at once; the view comes when the worker has the model
 if (about) document.body.dataset.ready = "true";

@@ -1,8 +1,12 @@
 // Saves tables as TSV, and pictures as SVG or PNG.
 
+import { make } from "./dom.js";
+
 const MAX_SIDE = 32767; // pixels of a canvas, in the browsers that allow the fewest
 const MAX_AREA = 2 ** 24;
-const COLOURS = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "text-anchor"];
+const LINE = 20;
+const MIN_WIDTH = 640; // for the caption
+const COLOURS = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "text-anchor"];
 
 export function save(name, parts, type) {
   const address = URL.createObjectURL(parts instanceof Blob ? parts : new Blob([parts], { type }));
@@ -12,25 +16,46 @@ export function save(name, parts, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-export function tableText(table) {
-  const line = (row) => [...row.cells].map((cell) => cell.textContent.replace(/[\t\n\r]+/g, " ")).join("\t");
-  return [...table.rows].map((row) => `${line(row)}\n`).join("");
+/** The data of a table: whole sentences, and numbers with six digits after the point. */
+export function tableText({ data }) {
+  const text = (cell) => (typeof cell === "number" ? String(Number(cell.toFixed(6))) : (cell?.textContent ?? cell ?? "").replace(/[\t\n\r]+/g, " "));
+  return data.map((row) => `${row.map(text).join("\t")}\n`).join("");
 }
 
-/** A drawing with the colours that it has on the page, since a file has no style sheet. */
-export function drawingText(drawing) {
+/** A drawing for paper: in light colours, with its name, the legend (drawings and texts) and the source, all in one. */
+export function onPaper(drawing, { legend, source }) {
+  const { width, height } = drawing.viewBox.baseVal;
+  const top = LINE * (legend.length + 2);
+  const size = [Math.max(width, MIN_WIDTH), top + height + 2 * LINE];
+  const text = (line, x, words) => make("text", { x, y: LINE * (line + 0.75), "font-family": "sans-serif", "font-size": 13 }, words);
+  const placed = (picture, x, y, size) => {
+    const copy = inItsColours(picture);
+    for (const [name, value] of Object.entries({ x, y, ...size })) copy.setAttribute(name, value);
+    return copy;
+  };
+  return make("svg", { viewBox: `0 0 ${size.join(" ")}`, width: size[0], height: size[1] },
+    make("rect", { width: size[0], height: size[1], fill: "white" }),
+    text(0, 4, drawing.getAttribute("aria-label")),
+    legend.flatMap(([mark, words], at) => [placed(mark, 4, LINE * (at + 1)), text(at + 1, 26, words)]),
+    placed(drawing, 0, top - LINE / 2, { width, height }),
+    text((top + height) / LINE, 4, source));
+}
+
+/** A copy with the light colours of the page, since a file has no style sheet. */
+function inItsColours(drawing) {
   const copy = drawing.cloneNode(true);
   const originals = [drawing, ...drawing.querySelectorAll("*")];
+  drawing.classList.add("light");
   [copy, ...copy.querySelectorAll("*")].forEach((element, at) => {
     const style = getComputedStyle(originals[at]);
     for (const name of COLOURS) element.setAttribute(name, style.getPropertyValue(name));
-    element.removeAttribute("class");
-    element.removeAttribute("tabindex");
+    for (const name of ["class", "tabindex"]) element.removeAttribute(name);
   });
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  for (const side of ["width", "height"]) copy.setAttribute(side, drawing.viewBox.baseVal[side]);
-  return new XMLSerializer().serializeToString(copy);
+  drawing.classList.remove("light");
+  return copy;
 }
+
+export const drawingText = (drawing) => new XMLSerializer().serializeToString(drawing);
 
 /** A drawing as a picture of twice its size, or as large as every browser can make it. */
 export async function drawingAsPng(drawing) {
@@ -41,10 +66,7 @@ export async function drawingAsPng(drawing) {
   try {
     await picture.decode();
     const canvas = Object.assign(document.createElement("canvas"), { width: scale * width, height: scale * height });
-    const context = canvas.getContext("2d");
-    context.fillStyle = getComputedStyle(document.body).backgroundColor;
-    context.fillRect(0, 0, canvas.width, canvas.height);
-    context.drawImage(picture, 0, 0, canvas.width, canvas.height);
+    canvas.getContext("2d").drawImage(picture, 0, 0, canvas.width, canvas.height);
     const png = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
     if (png === null) throw new Error(`this browser cannot make a PNG of ${canvas.width} x ${canvas.height} pixels; save the picture as SVG`);
     return png;

@@ -3,7 +3,7 @@
 import { largest } from "./vectors.js";
 
 const ROWS_AT_ONCE = 2048;
-const CONTEXTS_AT_ONCE = 24;
+const RANK_OFFSET = 2.7; // of Zipf's law as Mandelbrot corrected it: the share of a word is that of 1 / (rank + 2.7)
 
 export class Softmax {
   /** parts: tensors of each file, in order; vocabulary: the tokens in the order of the rows. */
@@ -28,12 +28,9 @@ export class Softmax {
     return !this.specials.has(id);
   }
 
-  /** Log probabilities (natural) of all tokens after each context, in groups: calls use(logs, index) for each. */
-  forEach(contexts, use) {
-    for (let first = 0; first < contexts.length; first += CONTEXTS_AT_ONCE) {
-      const group = contexts.slice(first, first + CONTEXTS_AT_ONCE);
-      this.logits(group).forEach((logits, index) => use(normalised(logits), first + index));
-    }
+  /** Log probabilities (natural) of all tokens after each context. */
+  logProbabilities(contexts) {
+    return this.logits(contexts).map(normalised);
   }
 
   logits(contexts) {
@@ -78,7 +75,13 @@ function widened(weight, scale, dim) {
   return values;
 }
 
-export function normalised(logits) {
+/** Log probabilities of both directions together, p(w | left) p(w | right) / p(w): each of the two contains how frequent
+    the word is, which counts once. Its rank says it, as vocabularies are sorted by frequency. */
+export function together(forward, backward, isWord) {
+  return normalised(forward.map((log, id) => (isWord(id) ? log + backward[id] + Math.log(id + RANK_OFFSET) : -Infinity)));
+}
+
+function normalised(logits) {
   let most = -Infinity;
   for (const value of logits) if (value > most) most = value;
   let sum = 0;

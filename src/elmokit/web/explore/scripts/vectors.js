@@ -1,10 +1,10 @@
 // Vectors of a weighted sum of layers, their cosines, and the plane in which they differ most.
 
-/** Equation 1 of the paper for tokens: gamma times the sum of the layers (tokens, dim), weighted. */
-export function mix(layers, { weights, gamma }) {
+/** Equation 1 of the paper for tokens, without gamma: the weighted sum of the layers (tokens, dim). */
+export function mix(layers, weights) {
   const mixed = new Float32Array(layers[0].length);
   layers.forEach((layer, index) => {
-    const weight = gamma * weights[index];
+    const weight = weights[index];
     if (weight !== 0) for (let at = 0; at < mixed.length; at++) mixed[at] += weight * layer[at];
   });
   return mixed;
@@ -26,15 +26,17 @@ export function cosine(one, other) {
   return lengths > 0 ? dot(one, other) / lengths : 0;
 }
 
-/** Coordinates [x, y] of each vector along the two directions of largest variance, and their share of the variance. */
+/** Coordinates [x, y] of each vector along the two directions of largest variance, and their share of the variance;
+    the share is null if all vectors are the same. */
 export function principalPlane(vectors) {
   const centred = centre(vectors);
   const products = centred.map((one) => centred.map((other) => dot(one, other)));
   const total = products.reduce((sum, products, index) => sum + products[index], 0);
+  if (total <= 1e-9 * vectors.reduce((sum, vector) => sum + dot(vector, vector), 0)) return { points: vectors.map(() => [0, 0]), share: null };
   const axes = [largestAxis(products)];
   axes.push(largestAxis(products.map((of, i) => of.map((value, j) => value - axes[0].value * axes[0].vector[i] * axes[0].vector[j]))));
   const points = vectors.map((_, index) => axes.map(({ value, vector }) => Math.sqrt(Math.max(value, 0)) * vector[index]));
-  return { points, share: total > 0 ? (axes[0].value + axes[1].value) / total : 1 };
+  return { points, share: (axes[0].value + axes[1].value) / total };
 }
 
 function centre(vectors) {

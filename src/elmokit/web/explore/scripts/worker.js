@@ -3,9 +3,11 @@
 import { Explorer } from "./explorer.js";
 
 /** A file of the site, with reports of how much of it has arrived. */
-async function fetchFile(path) {
+const fetchFile = (path) => fetched(path).catch((error) => Promise.reject(new Error(`${path}: ${error.message}`)));
+
+async function fetched(path) {
   const response = await fetch(new URL(`../${path}`, import.meta.url));
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${response.statusText}`);
+  if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
   const total = Number(response.headers.get("Content-Length"));
   const chunks = [];
   let received = 0;

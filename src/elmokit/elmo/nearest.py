@@ -1,0 +1,95 @@
+"""The occurrences of words in a corpus that are nearest to an occurrence in a sentence, by the cosine of their vectors.
+
+The corpus is read once, in blocks, so that it may be larger than the memory.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from elmokit.elmo.layer_choice import DEFAULT_LAYERS, Layers, unit_vectors
+from elmokit.elmo.sentences import Sentence, tokens_of_each
+from elmokit.system.batches import batched
+from elmokit.system.messages import printable
+
+if TYPE_CHECKING:
+    from elmokit.elmo.elmo import Elmo
+
+Among = Literal["any word", "same word", "other words"]
+_SENTENCES_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class NearOccurrence:
+    """An occurrence in the corpus."""
+
+    tokens: list[str]
+    """Its sentence."""
+    index: int
+    """Index of the token in `tokens`."""
+    sentence: int
+    """Index of the sentence in the corpus."""
+    similarity: float
+    """Cosine with the occurrence that was asked for."""
+
+    @property
+    def token(self) -> str:
+        return self.tokens[self.index]
+
+
+def nearest_occurrences(
+    elmo: Elmo,
+    sentence: Sentence,
+    word: str | int,
+    corpus: Iterable[Sentence],
+    *,
+    number: int = 5,
+    among: Among = "any word",
+    layers: Layers = DEFAULT_LAYERS,
+) -> list[NearOccurrence]:
+    """The nearest occurrences, nearest first; the same sentence in the corpus is left out.
+
+    word: a token of the sentence, of which the first is meant, or the index of a token.
+    number: how many there are at most.
+    among: "any word", only occurrences of the "same word", as it is spelt, or only of "other words".
+    layers: as in `Elmo.encode`, but not "all".
+    Raises ValueError for a word that the sentence does not have, and the errors of `Elmo.encode`.
+    """
+    if isinstance(layers, str) and layers == "all":
+        raise ValueError("layers is 'all'; expected one layer, an average, or a weight for each")
+    if among not in ("any word", "same word", "other words"):
+        raise ValueError(f"among is {among!r}; expected 'any word', 'same word' or 'other words'")
+    (tokens,) = tokens_of_each([sentence])
+    index = _index(tokens, word)
+    query = unit_vectors(elmo.encode([tokens], layers=layers)[0][index].astype(np.float64))
+    found: list[tuple[float, int, int, list[str]]] = []
+    for block in batched(enumerate(corpus), size=_SENTENCES_AT_ONCE):
+        others = tokens_of_each(sentence for _, sentence in block)
+        wanted = [
+            (place, other)
+            for (place, _), other in zip(block, others, strict=True)
+            if other != tokens and (among != "same word" or tokens[index] in other)
+        ]
+        vectors = elmo.encode([other for _, other in wanted], layers=layers, show_progress_bar=False)
+        for (place, other), array in zip(wanted, vectors, strict=True):
+            for position, cosine in enumerate(unit_vectors(array.astype(np.float64)) @ query):
+                if among == "any word" or (other[position] == tokens[index]) == (among == "same word"):
+                    found.append((float(cosine), -place, -position, other))
+        found = heapq.nlargest(number, found, key=lambda one: one[:3])
+    return [NearOccurrence(other, -position, -place, cosine) for cosine, place, position, other in found]
+
+
+def _index(tokens: list[str], word: str | int) -> int:
+    if isinstance(word, str):
+        if word not in tokens:
+            said = printable(" ".join(tokens))
+            raise ValueError(f"the sentence has no token {printable(word)!r}; its tokens are: {said}")
+        return tokens.index(word)
+    if not 0 <= word < len(tokens):
+        raise ValueError(f"word is {word}; the sentence has tokens 0 to {len(tokens) - 1}")
+    return word

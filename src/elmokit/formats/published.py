@@ -1,0 +1,255 @@
+"""Published models by name (`original`, `nlpl:161`): a name -> a folder in the cache, downloaded at its first use.
+
+The list is `published.toml`. A model is in the cache whole or not at all; what a killed process began is continued.
+The SHA-256 of each file is kept next to the model's folder, and a later download is compared with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import tomllib
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
+
+from elmokit.files.archives import unpacked
+from elmokit.files.atomic import temporary_folder
+from elmokit.files.digests import file_digest
+from elmokit.files.downloads import OFFLINE, DownloadError, download, is_offline
+from elmokit.files.folder import new_folder, write_text
+from elmokit.files.json_fields import read_json_object
+from elmokit.files.locks import InUseError, lock
+from elmokit.formats.file_kinds import FileKind, kind_of
+from elmokit.system.messages import FormatError, plural
+from elmokit.system.progress_bar import progress_bar
+from elmokit.system.python import default_cache
+
+LIST = Path(str(files("elmokit") / "formats" / "published.toml"))
+_KINDS = {".json": FileKind.OPTIONS, ".hdf5": FileKind.HDF5, ".index": FileKind.TENSORFLOW_INDEX, ".zip": FileKind.ZIP}
+
+
+@dataclass(frozen=True)
+class PublishedModel:
+    """A model that others have published, and its files with their addresses."""
+
+    name: str
+    language: str
+    text: str
+    """What it was trained on."""
+    files: Mapping[str, Sequence[str]]
+    """Addresses of each file, by the name that it has in the cache."""
+    parameters: str = ""
+    size: str = ""
+    licence: str = ""
+    aliases: Sequence[str] = ()
+    sha256: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the authors publish."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is, or will be."""
+        return default_cache() / "models" / self.name.replace(":", "-")
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is in the cache."""
+        return self.folder.is_dir()
+
+    @property
+    def by_hand(self) -> str:
+        """How to get it without a download."""
+        addresses = [addresses[0] for addresses in self.files.values()]
+        names = " ".join(address.rpartition("/")[2] for address in addresses)
+        return f"fetch {' and '.join(addresses)} with a browser, and run `elmokit models add {self.name} {names}`"
+
+
+def published_models() -> dict[str, PublishedModel]:
+    """All models of the list, by name."""
+    return _read_list(LIST)
+
+
+def find_published(name: str) -> PublishedModel | None:
+    """The published model of that name, in any case, alias, or address of its options.json; None if there is none."""
+    known = published_models()
+    lower = name.lower()
+    if lower in known:
+        return known[lower]
+    for model in known.values():
+        if lower in map(str.lower, model.aliases) or name in model.files.get("options.json", ()):
+            return model
+    return None
+
+
+def published_folder(model: PublishedModel) -> Path:
+    """The folder of a model in the cache, into which it is downloaded first if it is not there.
+
+    Raises FileNotFoundError if it is not there and downloads are forbidden, DownloadError if no address has it, and
+    FormatError for an archive that cannot be unpacked.
+    """
+    folder = model.folder
+    if folder.is_dir():
+        return folder
+    if is_offline():
+        names = " or ".join(OFFLINE)
+        raise FileNotFoundError(
+            f"{model.name} is not in {folder.parent}, and downloads are forbidden ({names} is set); {model.by_hand}"
+        )
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(folder, model.name):
+        if not folder.is_dir():
+            _download(model, folder)
+    return folder
+
+
+def add_published(model: PublishedModel, given: Sequence[Path]) -> Path:
+    """Put files that were fetched by hand into the cache, as a download would; returns the folder.
+
+    Raises ValueError for files that are not those of the model, and FileExistsError if it is there already.
+    """
+    sources = {name: _given(model, name, given) for name in model.files}
+    if len(given) != len(sources):
+        raise ValueError(f"{plural(len(given), 'file')} given; {model.name} has {', '.join(model.files)}")
+    for name, source in sources.items():
+        wrong = _problem(model, name, source)
+        if wrong is not None:
+            raise FormatError(source, wrong)
+    with new_folder(model.folder) as staging:
+        for name, source in sources.items():
+            _place(source, staging / name, put=shutil.copyfile)
+    _keep_sums(model, {name: _about(path, str(path)) for name, path in sources.items()})
+    return model.folder
+
+
+def verify_published(model: PublishedModel) -> None:
+    """Compare the files in the cache with their sums. Raises FormatError for a file that has changed."""
+    for name, expected in _kept_sums(model).items():
+        path = model.folder / name
+        if path.is_file() and file_digest(path, "sha256").hex() != expected:
+            raise FormatError(path, f"has changed since it came; remove {model.folder}, and get {model.name} again")
+
+
+@cache
+def _read_list(path: Path) -> dict[str, PublishedModel]:
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    models = {name: _model(name, fields, values["mirrors"]) for name, fields in values["models"].items()}
+    many = values["many-langs"]
+    for language, number in many.items():
+        if isinstance(number, int):
+            fields = {
+                "language": language.replace("-", " ").title(),
+                "text": many["text"],
+                "licence": many["licence"],
+                "aliases": [f"efml:{language}"],
+                "files": {f"{number}.zip": [f"nlpl:{number}.zip"]},
+            }
+            models[f"nlpl:{number}"] = _model(f"nlpl:{number}", fields, values["mirrors"])
+    return models
+
+
+def _model(name: str, fields: Mapping[str, Any], mirrors: Mapping[str, Sequence[str]]) -> PublishedModel:
+    """The addresses are `MIRROR:PATH`, of a file that all the mirrors of that name have."""
+    split = {file: [address.partition(":") for address in addresses] for file, addresses in fields["files"].items()}
+    addresses = {
+        file: [root + path for mirror, _, path in parts for root in mirrors[mirror]] for file, parts in split.items()
+    }
+    about: dict[str, Any] = {**fields, "files": addresses}
+    return PublishedModel(name, **about)
+
+
+@contextmanager
+def _alone(folder: Path, name: str) -> Generator[None]:
+    """Waits until no other process downloads the model."""
+    with ExitStack() as stack:
+        with progress_bar(unit="s", label=f"waiting for another process that downloads {name}", keep=False) as bar:
+            while True:
+                try:
+                    stack.enter_context(lock(folder))
+                    break
+                except InUseError:
+                    time.sleep(1)
+                    bar.update()
+        yield
+
+
+def _download(model: PublishedModel, folder: Path) -> None:
+    staging = folder.with_name(f".{folder.name}.downloading")
+    staging.mkdir(exist_ok=True)
+    sums: dict[str, dict[str, Any]] = {}
+    for name, addresses in model.files.items():
+        source = staging / f"{name}.source"
+        try:
+            if not source.exists():
+                address = download(addresses, staging / name, check=lambda path, name=name: _problem(model, name, path))
+                source.write_text(address, encoding="utf-8")
+        except DownloadError as error:
+            raise DownloadError(f"{model.name} could not be downloaded: {error}; {model.by_hand}") from None
+        sums[name] = _about(staging / name, source.read_text(encoding="utf-8"))
+    with temporary_folder(folder) as temporary:
+        whole = temporary / folder.name
+        whole.mkdir()
+        try:
+            for name in model.files:
+                _place(staging / name, whole / name, put=os.replace)
+        except FormatError:  # of an archive that is damaged
+            shutil.rmtree(staging)
+            raise
+        _keep_sums(model, sums)
+        os.replace(whole, folder)
+    shutil.rmtree(staging)
+
+
+def _problem(model: PublishedModel, name: str, path: Path) -> str | None:
+    """What is wrong with a file that came for `name`, or None."""
+    kind, expected = kind_of(path), _KINDS.get(Path(name).suffix)
+    if expected not in (None, kind):
+        return f"is {kind.value} in place of {expected.value}"
+    kept = _kept_sums(model)
+    wanted = model.sha256.get(name) or kept.get(name)
+    if wanted is None or (found := file_digest(path, "sha256").hex()) == wanted:
+        return None
+    whose = "its authors publish" if name in model.sha256 else f"an earlier one had: {_sums_path(model)}"
+    return f"has the SHA-256 {found[:12]}..., not the {wanted[:12]}... that {whose}"
+
+
+def _given(model: PublishedModel, name: str, given: Sequence[Path]) -> Path:
+    """The given file that is meant for `name`: of that name, or else the only one with its ending."""
+    found = [path for path in given if path.name == name] or [p for p in given if p.suffix == Path(name).suffix]
+    if len(found) != 1:
+        raise ValueError(f"expected the files of {model.name}: {', '.join(model.files)}; {name} is not among them")
+    return found[0]
+
+
+def _place(source: Path, target: Path, *, put: Callable[[Path, Path], object]) -> None:
+    """Copy or move a file into its folder; what an archive holds takes the archive's place."""
+    if target.suffix != ".zip":
+        put(source, target)
+        return
+    with unpacked(source) as folder:
+        shutil.copytree(folder, target.parent, dirs_exist_ok=True)
+
+
+def _about(path: Path, address: str) -> dict[str, Any]:
+    return {"address": address, "bytes": path.stat().st_size, "sha256": file_digest(path, "sha256").hex()}
+
+
+def _sums_path(model: PublishedModel) -> Path:
+    return model.folder.with_name(f"{model.folder.name}.json")
+
+
+def _keep_sums(model: PublishedModel, sums: Mapping[str, Mapping[str, Any]]) -> None:
+    write_text(_sums_path(model), json.dumps({"model": model.name, "files": sums}, indent=2) + "\n")
+
+
+def _kept_sums(model: PublishedModel) -> dict[str, str]:
+    path = _sums_path(model)
+    found: Any = read_json_object(path).get("files") if path.exists() else {}
+    if not isinstance(found, dict):
+        raise FormatError(path, "has no sums of files; remove it")
+    return {str(name): str(about["sha256"]) for name, about in cast("dict[str, dict[str, str]]", found).items()}

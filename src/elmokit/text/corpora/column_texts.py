@@ -1,0 +1,57 @@
+"""A column of a text file as lines of text: a field of JSON lines, a column of a table, or the words of CoNLL-U."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from elmokit.files.json_fields import Fields, parse_json_object
+from elmokit.files.lines import read_lines, shown_name
+from elmokit.text.corpora.columns import column_sentences
+from elmokit.text.corpora.kinds import Kind, kind_of, with_head
+from elmokit.text.corpora.tables import table_rows
+
+CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+
+
+def column_texts(path: str | os.PathLike[str], column: str, *, raw_text: bool = False) -> Iterator[str]:
+    """The texts in a column, each as one line; of lists of tokens, and of CoNLL-U, with a space between the tokens.
+
+    raw_text: whether the lines will be tokenised, as tokens must not.
+    Raises ValueError, naming the line, where there is no such column.
+    """
+    name = shown_name(path)
+    lines, head = with_head(read_lines(path))
+    kind = kind_of(head)
+    if kind is Kind.JSON:
+        texts = _of_json_lines(lines, name, column, raw_text=raw_text)
+    elif kind is Kind.CONLLU:
+        if raw_text:
+            raise ValueError(
+                f"{name} is CoNLL-U, whose tokens cannot be tokenised; leave out --tokenize, or raw_text=True"
+            )
+        texts = _of_conllu(lines, name, column)
+    else:
+        texts = (row.cells[0] for row in table_rows(lines, name=name, columns=[[column]]))
+    return (" ".join(text.splitlines()) for text in texts)
+
+
+def _of_json_lines(lines: Iterable[str], name: str, column: str, *, raw_text: bool) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            where = f"{name}, line {number}"
+            fields = Fields(where, parse_json_object(line, where=where))
+            is_list = not raw_text and isinstance(fields.value(column), list)
+            yield " ".join(fields.tokens(column)) if is_list else fields.text(column)
+
+
+def _of_conllu(lines: Iterable[str], name: str, column: str) -> Iterator[str]:
+    """Of the words; ranges of them (`1-2`) and empty nodes (`1.1`) are left out, and spaces in a word do not break."""
+    if column.lower() not in CONLLU_COLUMNS:
+        raise ValueError(f"{name} is CoNLL-U; expected one of its columns, {', '.join(CONLLU_COLUMNS)}, not {column}")
+    position = CONLLU_COLUMNS.index(column.lower())
+    for sentence in column_sentences((line for line in lines if not line.startswith("#")), name=name):
+        rows = [row for row in sentence.rows if row[0].isdecimal()]
+        if sentence.num_columns != len(CONLLU_COLUMNS):
+            raise ValueError(f"{sentence.line(0)}: {sentence.num_columns} columns; CoNLL-U has {len(CONLLU_COLUMNS)}")
+        yield " ".join(row[position].replace(" ", "\u00a0") for row in rows)

@@ -1,0 +1,123 @@
+"""Text files with one sentence per line, as all verbs read them; what is mistaken for one is refused, or warned of."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from elmokit.files.lines import read_lines, shown_name, split_tokens
+from elmokit.system.messages import first_token
+from elmokit.system.python import warn_caller
+from elmokit.text.corpora.column_texts import column_texts
+from elmokit.text.corpora.kinds import Kind, kind_of, with_head
+from elmokit.text.tokenizer import tokenize
+
+SAMPLE_TOKENS = 1000
+"""Tokens at the start of a text that show whether it is tokenised."""
+MOST_ATTACHED = 0.03
+"""Share of words with a mark at their end: 0.000 to 0.002 in tokenised text, 0.05 to 0.13 in the same before it is."""
+MOST_SYMBOLS = 0.15
+"""Share of tokens with a bracket or a symbol of programs: below 0.05 in prose, from 0.2 in code."""
+WIDEST_PAGE = 120
+"""Characters of a line in a book whose lines are broken at a width."""
+
+_MARKS = ".,;:!?"
+_SYMBOL = re.compile(r"[={}<>_\\|()\[\]*]")
+_WITHIN_WORD = re.compile(r"(?<=\w)['’-](?=\w)")
+_WAYS = {
+    Kind.JSON: "embed --column FIELD reads a field of JSON lines, and jq -r .FIELD writes one as text",
+    Kind.CONLLU: "embed --column form reads its words",
+    Kind.COLUMNS: "write the tokens of a sentence into one line",
+    Kind.FASTA: "embed --fasta reads it (in text, spaces separate the residues)",
+    Kind.TABS: "embed --column NAME reads a column, and cut -f N writes one as text (where tabs separate tokens, put "
+    r"spaces: tr '\t' ' ')",
+    Kind.COMMAS: "embed --column NAME reads a column",
+}
+
+
+def sentence_lines(
+    path: str | os.PathLike[str], *, raw_text: bool = False, column: str | None = None, has_columns: bool = False
+) -> Iterator[str]:
+    """Lines of a file as `read_lines` yields them, with a warning if they do not look like one sentence each.
+
+    raw_text: whether the lines will be tokenised; otherwise raw text is warned of.
+    column: of JSON lines, a table or CoNLL-U, whose texts are the lines (`column_texts`); None for text.
+    has_columns: whether the lines may have columns after the sentence.
+    Raises the errors of `prose_lines`, or of `column_texts`.
+    """
+    if column is None:
+        lines = prose_lines(path, has_columns=has_columns)
+    else:
+        lines = column_texts(path, column, raw_text=raw_text)
+    return _looked_at(lines, name=shown_name(path), raw_text=raw_text)
+
+
+def prose_lines(path: str | os.PathLike[str], *, has_columns: bool = False) -> Iterator[str]:
+    """Lines of a file of any text. Raises ValueError for JSON, CoNLL-U, columns, FASTA and tables, naming how they are
+    read, and the errors of `read_lines`.
+    """
+    lines, head = with_head(read_lines(path))
+    kind = kind_of(head)
+    if kind is not None and not (has_columns and kind is Kind.TABS):
+        raise ValueError(f"{shown_name(path)} is {kind.value}; expected text, one sentence per line: {_WAYS[kind]}")
+    yield from lines
+
+
+def _looked_at(lines: Iterable[str], *, name: str, raw_text: bool) -> Iterator[str]:
+    sample: list[str] = []
+    num_tokens = 0
+    for line in lines:
+        yield line
+        if num_tokens < SAMPLE_TOKENS:
+            sample.append(line)
+            num_tokens += len(split_tokens(line))
+            if num_tokens >= SAMPLE_TOKENS:
+                _warn_of(sample, name=name, raw_text=raw_text)
+    if num_tokens < SAMPLE_TOKENS:
+        _warn_of(sample, name=name, raw_text=raw_text)
+
+
+def _warn_of(sample: Sequence[str], *, name: str, raw_text: bool) -> None:
+    example = None if raw_text else _sign_of_raw_text([token for line in sample for token in split_tokens(line)])
+    is_wrapped = _is_wrapped(sample)
+    if example is not None:
+        remedy = "; elmokit prepare also joins the lines of its sentences" if is_wrapped else ""
+        warn_caller(
+            f"{name} looks like raw text: words have marks at their ends, such as {first_token(example)}, but models "
+            f"know tokenised text, where spaces separate them; --tokenize, or raw_text=True, splits lines, and elmokit "
+            f"prepare writes a tokenised corpus{remedy}"
+        )
+    elif is_wrapped:
+        warn_caller(
+            f"the lines of {name} look broken at a width, but each is taken for a sentence; elmokit prepare joins them"
+        )
+
+
+def _sign_of_raw_text(tokens: Sequence[str]) -> str | None:
+    """The first word with a mark at its end, if there are more than in tokenised text."""
+    attached = [token for token in tokens if _has_mark(token)]
+    num_free = sum(not token.strip(_MARKS) for token in tokens)
+    if len(attached) <= max(1, MOST_ATTACHED * len(tokens), num_free):
+        return None
+    is_code = sum(_SYMBOL.search(token) is not None for token in tokens) > MOST_SYMBOLS * len(tokens)
+    return None if is_code else attached[0]
+
+
+def _has_mark(token: str) -> bool:
+    """Whether a token is a word with a mark that the tokenizer splits off: `rates;`, but not `Mr.` or `a.m.`."""
+    opened = token.rstrip("\"'”’)]")
+    word = opened.rstrip(_MARKS)
+    letters = _WITHIN_WORD.sub("", word.lstrip("\"'“‘(["))
+    return word != opened and len(letters) > 1 and letters.isalpha() and len(tokenize(token)) > 1
+
+
+def _is_wrapped(lines: Sequence[str]) -> bool:
+    """Whether lines end where the next word has no room, and the next ones begin in lower case."""
+    width = max(map(len, lines), default=0)
+    pairs = [(line, after) for line, after in zip(lines, lines[1:], strict=False) if line.strip() and after.strip()]
+    if not 40 <= width <= WIDEST_PAGE or len(pairs) < 8:
+        return False
+    num_full = sum(len(line.rstrip()) + 1 + len(after.split()[0]) > width for line, after in pairs)
+    num_lower = sum(after.lstrip()[0].islower() for _, after in pairs)
+    return num_full > 0.75 * len(pairs) and num_lower > 0.3 * len(pairs)

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.elmo import nearest
+from elmokit.elmo.elmo import Elmo
+from toy_bilm import random_bilm
+
+ELMO = Elmo(random_bilm())
+CORPUS = ["a cat sat", "the bank of a river", "the bank", "", "a bank by the lake", "the cat ran to the bank"]
+QUERY = "the bank"
+
+
+@pytest.mark.parametrize("among", ["any word", "same word", "other words"])
+@pytest.mark.parametrize("layers", ["top", 1, [0.2, 0.3, 0.5]])
+def test_they_are_the_occurrences_with_the_largest_cosines(
+    monkeypatch: pytest.MonkeyPatch, among: nearest.Among, layers: Any
+):
+    monkeypatch.setattr(nearest, "_SENTENCES_AT_ONCE", 2)
+    found = ELMO.nearest(QUERY, "bank", CORPUS, number=4, among=among, layers=layers)
+    query = ELMO.encode(QUERY, layers=layers)[1]
+    cosines = {
+        (number, index): float(ELMO.similarity(vector, query))
+        for number, (sentence, array) in enumerate(zip(CORPUS, ELMO.encode(CORPUS, layers=layers), strict=True))
+        for index, (token, vector) in enumerate(zip(sentence.split(), array, strict=True))
+        if sentence != QUERY and (among == "any word" or (token == "bank") == (among == "same word"))
+    }
+    best = sorted(cosines, key=lambda place: -cosines[place])[:4]
+    assert [(one.sentence, one.index) for one in found] == best
+    np.testing.assert_allclose([one.similarity for one in found], [cosines[place] for place in best], atol=1e-6)
+    assert all(one.tokens == CORPUS[one.sentence].split() and one.token == one.tokens[one.index] for one in found)
+
+
+def test_the_verb_shows_the_word_in_the_middle(
+    tmp_path: Path, tiny_bilms: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "text.txt").write_text("\n".join(CORPUS))
+    arguments = ["neighbours", QUERY, "--word", "bank", "--corpus", str(tmp_path / "text.txt")]
+    assert main([*arguments, "--model", str(tiny_bilms[0]), "--number", "3", "--among", "same word"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and {line.index("[bank]") for line in lines} == {len("0.000  ") + 51}
+    assert main([*arguments, "--model", str(tiny_bilms[0]), "--word", "river"]) == 2
+    assert "the sentence has no token 'river'; its tokens are: the bank" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"word": 2}, "word is 2; the sentence has tokens 0 to 1"),
+        ({"layers": "all"}, "layers is 'all'; expected one layer"),
+        ({"among": "words"}, "among is 'words'; expected"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        ELMO.nearest(QUERY, corpus=CORPUS, **({"word": "bank"} | options))

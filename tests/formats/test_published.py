@@ -1,0 +1,334 @@
+"""Published models by name, from a server on this machine that has their layout, and the faults of real servers."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import shutil
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from elmokit.cli.main import main
+from elmokit.elmo.elmo import Elmo
+from elmokit.files import downloads
+from elmokit.formats import names, published
+from elmokit.formats.published import find_published, published_folder, published_models
+from elmokit.formats.read import read_bilm
+from elmokit.pretraining.finetune import finetune
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+PAIR = FIXTURES / "allennlp"
+MANY = FIXTURES / "formats" / "many_langs" / "char_word"
+LIST = """
+[mirrors]
+site = ["{url}/one/", "{url}/two/"]
+[models.tiny]
+language = "English"
+text = "a toy"
+aliases = ["toy"]
+files."options.json" = ["site:tiny_options.json"]
+files."weights.hdf5" = ["site:tiny_weights.hdf5"]
+[models."nlpl:161"]
+language = "Korean"
+text = "a toy"
+files."161.zip" = ["site:161.zip"]
+[many-langs]
+text = ""
+licence = ""
+"""
+
+
+@dataclass
+class Server:
+    """Files by path; what is wrong with it, by path; the `requests` so far, each with its range."""
+
+    url: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+    cuts: list[int] = field(default_factory=list)
+    """Number of bytes after which each of the next answers with weights is cut."""
+    html: set[str] = field(default_factory=set)
+    redirects: dict[str, str] = field(default_factory=dict)
+    stalls: int = 0
+    """Number of the next answers with weights that never come."""
+    requests: list[tuple[str, str | None]] = field(default_factory=list)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    state = Server()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            path, wanted = self.path, self.headers["Range"]
+            state.requests.append((path, wanted))
+            if path in state.redirects:
+                self.answer(302, {"Location": state.redirects[path]})
+            elif state.statuses.get(path) or path not in state.files:
+                self.answer(state.statuses.get(path, 404))
+            elif path in state.html:
+                self.answer(200, {"Content-Type": "text/html; charset=utf-8"}, b"<html>moved</html>")
+            else:
+                self.send(path, wanted)
+
+        def send(self, path: str, wanted: str | None) -> None:
+            content = state.files[path]
+            start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted else 0
+            if self.headers["If-Range"] not in (None, tag := f'"{hash(content)}"'):
+                start = 0
+            if start >= len(content):
+                self.answer(416)
+                return
+            is_weights = path.endswith((".hdf5", ".zip"))
+            if is_weights and state.stalls:
+                state.stalls -= 1
+                time.sleep(2)
+            body = content[start:]
+            cut = state.cuts.pop(0) if is_weights and state.cuts else len(body)
+            part = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if start else {}
+            self.answer(206 if start else 200, {"ETag": tag, **part}, body, sent=cut)
+
+        def answer(
+            self, status: int, headers: dict[str, str] | None = None, body: bytes = b"", *, sent: int | None = None
+        ) -> None:
+            self.send_response(status)
+            for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body[:sent])
+            if sent is not None and sent < len(body):
+                self.close_connection = True
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
+        httpd.daemon_threads = True
+        threading.Thread(target=httpd.serve_forever, daemon=True).start()
+        state.url = f"http://127.0.0.1:{httpd.server_port}"
+        (tmp_path / "list.toml").write_text(LIST.replace("{url}", state.url))
+        monkeypatch.setattr(published, "LIST", tmp_path / "list.toml")
+        monkeypatch.setattr(downloads, "WAITS", (0, 0))
+        monkeypatch.setenv("ELMOKIT_CACHE", str(tmp_path / "cache"))
+        for name in downloads.OFFLINE:
+            monkeypatch.delenv(name, raising=False)
+        for mirror in ("one", "two"):
+            state.files[f"/{mirror}/tiny_options.json"] = (PAIR / "options.json").read_bytes()
+            state.files[f"/{mirror}/tiny_weights.hdf5"] = (PAIR / "lm_weights.hdf5").read_bytes()
+        yield state
+        httpd.shutdown()
+
+
+def vectors(model: str | Path) -> np.ndarray:
+    return Elmo(model, device="cpu").encode(["the cat sat"], layers="all")[0]
+
+
+def left(tmp_path: Path) -> list[str]:
+    return sorted(path.name for path in (tmp_path / "cache" / "models").iterdir())
+
+
+@pytest.mark.parametrize("name", ["tiny", "Tiny", "toy", "{url}/two/tiny_options.json"])
+def test_a_name_is_downloaded_once_and_gives_the_vectors_of_its_files(server: Server, tmp_path: Path, name: str):
+    name = name.replace("{url}", server.url)
+    expected = Elmo(PAIR / "options.json", weights=PAIR / "lm_weights.hdf5", device="cpu").encode(
+        ["the cat sat"], layers="all"
+    )[0]
+    np.testing.assert_array_equal(vectors(name), expected)
+    assert [path for path, _ in server.requests] == ["/one/tiny_options.json", "/one/tiny_weights.hdf5"]
+    server.files.clear()
+    np.testing.assert_array_equal(vectors("tiny"), expected)
+    assert left(tmp_path) == ["tiny", "tiny.json"]
+    assert sorted(path.name for path in published_folder(published_models()["tiny"]).iterdir()) == [
+        "options.json",
+        "weights.hdf5",
+    ]
+
+
+def test_a_cut_transfer_is_continued_by_range(server: Server):
+    size = len(server.files["/one/tiny_weights.hdf5"])
+    server.cuts = [1000, size // 2]
+    vectors("tiny")
+    ranges = [wanted for path, wanted in server.requests if path.endswith("hdf5")]
+    assert ranges == [None, "bytes=1000-", f"bytes={1000 + size // 2}-"]
+
+
+def test_another_process_continues_what_was_begun_unless_the_file_has_changed(server: Server, tmp_path: Path):
+    for mirror in ("one", "two"):
+        server.statuses[f"/{mirror}/tiny_weights.hdf5"] = 503
+    server.cuts = [1000, 0, 0, 0, 0, 0]
+    server.statuses.pop("/one/tiny_weights.hdf5")
+    for _ in range(2):
+        with pytest.raises(OSError, match=r"tiny could not be downloaded: .*of .* bytes came; .*503.*with a browser"):
+            published_folder(published_models()["tiny"])
+    assert left(tmp_path) == [".tiny.downloading"]
+    content = server.files["/one/tiny_weights.hdf5"]
+    server.cuts, server.files["/one/tiny_weights.hdf5"] = [], content[:900] + content[901:] + b"x"
+    assert server.requests.count(("/one/tiny_options.json", None)) == 1
+    folder = published_folder(published_models()["tiny"])
+    assert (folder / "weights.hdf5").read_bytes() == server.files["/one/tiny_weights.hdf5"]
+
+
+@pytest.mark.parametrize("fault", ["404", "403", "500", "html", "xml", "stall", "http"])
+def test_the_next_mirror_is_tried(server: Server, monkeypatch: pytest.MonkeyPatch, fault: str):
+    path = "/one/tiny_weights.hdf5"
+    if fault.isdecimal():
+        server.statuses[path] = int(fault)
+    elif fault == "html":
+        server.html.add(path)
+    elif fault == "xml":
+        server.files[path] = b"<?xml version='1.0'?><Error><Code>AccessDenied</Code></Error>"
+    elif fault == "stall":
+        monkeypatch.setattr(downloads, "TIMEOUT", 0.3)
+        server.stalls = 3
+    else:
+        server.redirects[path] = "ftp://elsewhere/weights.hdf5"
+    vectors("tiny")
+    assert server.requests[-1][0] == "/two/tiny_weights.hdf5"
+
+
+@pytest.mark.parametrize("variable", downloads.OFFLINE)
+def test_without_network_the_error_says_how_to_get_it_by_hand(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variable: str
+):
+    monkeypatch.setenv(variable, "1")
+    (tmp_path / "t.txt").write_text("the cat\n")
+    assert main(["embed", "--model", "tiny", str(tmp_path / "t.txt"), "-o", str(tmp_path / "o.npy")]) == 2
+    error = capsys.readouterr().err
+    assert "downloads are forbidden" in error and f"fetch {server.url}/one/tiny_options.json and {server.url}" in error
+    shutil.copy(PAIR / "options.json", tmp_path / "tiny_options.json")
+    shutil.copy(PAIR / "lm_weights.hdf5", tmp_path / "tiny_weights.hdf5")
+    command = error[error.index("models add") : error.rindex("`")].split()
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'cache' / 'models' / 'tiny'}\n"
+    vectors("tiny")
+    assert server.requests == []
+    assert main(command) == 2
+    assert "exists and is not an empty folder" in capsys.readouterr().err
+
+
+def test_what_is_added_is_checked(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "weights.hdf5").write_text("<html>")
+    for files, message in [
+        ([PAIR / "options.json", tmp_path / "weights.hdf5"], "weights.hdf5: is a"),
+        ([PAIR / "options.json"], "weights.hdf5 is not among them"),
+        ([PAIR / "options.json", PAIR / "lm_weights.hdf5", PAIR / "sentences.json"], "3 files given"),
+    ]:
+        assert main(["models", "add", "tiny", *map(str, files)]) == 2
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "cache").exists()
+
+
+def test_sums_are_kept_and_compared(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["models", "get", "tiny"]) == 0
+    folder = tmp_path / "cache" / "models" / "tiny"
+    kept = json.loads((folder.parent / "tiny.json").read_text())["files"]
+    assert {name: about["bytes"] for name, about in kept.items()} == {
+        path.name: path.stat().st_size for path in folder.iterdir()
+    }
+    with (folder / "weights.hdf5").open("ab") as file:
+        file.write(b"x")
+    capsys.readouterr()
+    assert main(["models", "get", "tiny"]) == 2
+    assert f"weights.hdf5: has changed since it came; remove {folder}" in capsys.readouterr().err
+    shutil.rmtree(folder)
+    server.files["/one/tiny_weights.hdf5"] += b"x"
+    vectors("tiny")  # from the second mirror, which has the file of before
+    assert server.requests[-1][0] == "/two/tiny_weights.hdf5"
+    shutil.rmtree(folder)
+    server.files["/two/tiny_weights.hdf5"] += b"x"
+    with pytest.raises(OSError, match=r"has the SHA-256 .*, not the .* that an earlier one had: .*tiny.json"):
+        published_folder(published_models()["tiny"])
+
+
+def test_an_archive_is_unpacked_once(server: Server, tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "161.zip", "w") as archive:
+        for path in MANY.rglob("*"):
+            archive.write(path, f"ko.model/{path.relative_to(MANY)}")
+    server.files["/one/161.zip"] = (tmp_path / "161.zip").read_bytes()
+    np.testing.assert_array_equal(vectors("nlpl:161"), vectors(MANY))
+    assert left(tmp_path) == ["nlpl-161", "nlpl-161.json"]
+    shutil.rmtree(tmp_path / "cache")
+    server.files["/one/161.zip"] = server.files["/one/161.zip"][:-100]
+    with pytest.raises(ValueError, match=r"161.zip: cannot be unpacked"):
+        vectors("nlpl:161")
+    assert left(tmp_path) == []
+
+
+def test_processes_that_start_together_download_it_once(server: Server):
+    model = published_models()["tiny"]
+    with ThreadPoolExecutor(3) as threads:
+        assert set(threads.map(published_folder, [model] * 3)) == {model.folder}
+    assert len(server.requests) == 2
+
+
+def test_a_path_of_that_name_comes_first_and_a_name_has_its_weights(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(PAIR, "tiny")
+    assert names.resolve_model("tiny") == Path("tiny")
+    assert names.lasting_paths("tiny") == (tmp_path / "tiny", None)
+    with pytest.raises(ValueError, match="toy is the name of a model, which has weights of its own"):
+        Elmo("toy", weights="weights.hdf5")
+    assert server.requests == []
+
+
+def test_a_run_records_the_name(server: Server, tmp_path: Path):
+    (tmp_path / "text.txt").write_text("the cat sat .\n" * 20)
+    (tmp_path / "vocabulary.txt").write_text("<S>\n</S>\n<UNK>\nthe\ncat\n")
+    run = finetune(
+        "tiny",
+        [tmp_path / "text.txt"],
+        run_dir=tmp_path / "run",
+        vocabulary_path=tmp_path / "vocabulary.txt",
+        settings=["num_steps=1", "batch_size=2", "bptt_steps=3", "softmax=full"],
+        device="cpu",
+    )
+    assert '"tiny"' in (run / "config.json").read_text()
+    assert names.lasting_paths("tiny") == ("tiny", None)
+
+
+def test_the_list_is_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ELMOKIT_CACHE", str(tmp_path))
+    assert main(["models"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert len(shown) == 1 + len(names.bundled_models()) + len(published_models())
+    assert {"small", "medium", "original", "original-5.5b", "pubmed", "pt", "pt-wikipedia", "ja", "de", "eu"} < set(
+        published_models()
+    )
+    for asked, name in [("large", "original-5.5b"), ("efml:korean", "nlpl:161"), ("Original", "original")]:
+        found = find_published(asked)
+        assert found is not None and found.name == name
+    for model in published_models().values():
+        assert all(a.startswith(("https://", "http://vectors.nlpl.eu/")) for of in model.files.values() for a in of)
+    assert main(["models", "get", "orignal"]) == 2
+    assert main(["models", "list", "original"]) == 2
+
+
+def test_a_package_brings_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    package = tmp_path / "elmokit_toyish"
+    Elmo(PAIR / "options.json", weights=PAIR / "lm_weights.hdf5", device="cpu").save(package / "model")
+    (package / "__init__.py").write_text("raise RuntimeError('a model is found without running its package')\n")
+    about = tmp_path / "elmokit_toyish-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: elmokit-toyish\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[elmokit.models]\ntoyish = elmokit_toyish.model\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert names.packaged_models() == {"toyish": package / "model"}
+    np.testing.assert_array_equal(vectors("toyish"), vectors(package / "model"))
+    assert names.lasting_paths("toyish") == ("toyish", None)
+    assert read_bilm("Toyish")[0].config.num_layers == 2
+    (about / "entry_points.txt").write_text("[elmokit.models]\ntoyish = elmokit_gone\n")
+    with pytest.raises(FileNotFoundError, match="the model toyish should be in the package elmokit_gone"):
+        Elmo("toyish")

@@ -1,0 +1,40 @@
+"""A process that is forked after torch has used several threads ends, with what one thread computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+SCRIPT = """
+import os, pickle, signal, sys
+import torch
+from elmokit import Elmo, ElmoEmbedding, perplexity
+
+elmo = Elmo("mini-en")
+module = ElmoEmbedding(elmo.bilm).eval()
+sentences = [["We", "sat", "on", "the", "bank", *"of a river".split() * (number % 9)] for number in range(20)]
+uses = {
+    "encode": lambda: elmo.encode(sentences),
+    "surprisal": lambda: list(elmo.surprisal(sentences)),
+    "module": lambda: module(sentences).mixes[0].detach().numpy(),
+    "perplexity": lambda: perplexity("mini-en", [sys.argv[1]]),
+}
+torch.set_num_threads(1)
+expected = {name: pickle.dumps(use()) for name, use in uses.items()}
+torch.set_num_threads(2)
+for use in uses.values():
+    use()
+if (child := os.fork()) == 0:
+    signal.alarm(60)  # ends what would wait for ever
+    for name, use in uses.items():
+        print(name, pickle.dumps(use()) == expected[name], flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(torch.get_num_threads())  # in the parent nothing has changed
+"""
+
+
+def test_a_child_of_a_process_that_has_used_threads_does_not_wait_for_them(forks: Any, tmp_path: Path):
+    (tmp_path / "text.txt").write_text("We sat on the bank of a river .\n" * 40, encoding="utf-8")
+    done = forks.run_script(SCRIPT, tmp_path / "text.txt")
+    assert done.stdout == "encode True\nsurprisal True\nmodule True\nperplexity True\n2\n", done.stderr

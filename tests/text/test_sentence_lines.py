@@ -1,0 +1,147 @@
+import textwrap
+import warnings
+from pathlib import Path
+
+import pytest
+
+from elmokit.text.sentence_lines import prose_lines, sentence_lines
+
+RAW = "The bank (on Main St.) raised its rates; customers weren't happy!\nI saw it, too.\n"
+BOOK = textwrap.fill("It was a bright cold day in April, and the clocks were striking thirteen. " * 9, 66)
+CONLLU = "# sent_id = 1\n1-2\tdon't\t_\t_\t_\t_\t_\t_\t_\t_\n" + "".join(
+    f"{number}\t{word}\t{word}\tX\t_\t_\t_\t_\t_\t_\n" for number, word in enumerate(["do", "n't", "10 000"], start=1)
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "t.txt"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "way"),
+    [
+        ('{"text": "We sat."}\n{"text": "You"}\n', "JSON", "--column FIELD"),
+        ('\n{\n  "text": "We sat"\n}\n', "JSON", "jq"),
+        ('[\n  {\n    "text": "We sat"\n  }\n]\n', "JSON", "jq"),
+        ('[{"text": "We sat"}]\n', "JSON", "jq"),
+        ('["We", "sat"]\n["You"]\n', "JSON", "jq"),
+        ('{"text": "We sa', "JSON", "jq"),
+        (CONLLU, "CoNLL-U", "--column form"),
+        (CONLLU.removeprefix("# sent_id = 1\n"), "CoNLL-U", "--column form"),
+        ("EU NNP B-ORG\nrejects VBZ O\na NN O\n\nPeter NNP B-PER\n", "columns", "into one line"),
+        ("#begin document (x); part 000\nx 0 0 a - -\n", "columns", "into one line"),
+        (">b\nMHLRHLF*\n>c\nMK\n", "FASTA", "--fasta"),
+        (">sp|P1|x\n" + "acgt" * 10 + "\n", "FASTA", "--fasta"),
+        ("item\tsentence\n1\tWe sat .\n", "a table of columns separated by tabs", "--column NAME"),
+        ("EU\tNNP\nrejects\tVBZ\n\nPeter\tNNP\n", "a table of columns separated by tabs", "--column NAME"),
+        ('id,text\n1,"The bank, too"\n2,We sat\n', "a table of columns separated by commas", "--column NAME"),
+        ("id;text\n1;We sat\n", "a table of columns separated by commas or semicolons", "--column NAME"),
+        (",text\n0,We sat\n", "a table of columns separated by commas", "--column NAME"),
+        ('id,text\n1,"The bank\nis, too"\n2,We sat\n', "a table of columns separated by commas", "--column NAME"),
+    ],
+)
+@pytest.mark.parametrize("read", [sentence_lines, prose_lines])
+def test_what_is_no_text_is_refused_with_the_way_to_read_it(path: Path, read, text: str, kind: str, way: str):
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"t\.txt is {kind}.*; expected text, one sentence per line: .*{way}"):
+        list(read(path))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n\n",
+        "We sat .\n",
+        "Mr. Smith of Apple Inc. left at 5 p.m. with Dr. Lee\netc. Jr. approx.\n",
+        "눈이 왔다 . 그래서 우리는 나가서 , 눈사람을 만들었다 .\n",
+        "我 喜歡 你 ， 真 的 。\n你 呢 ？\n",
+        "你好,世界\n他说,好\n",
+        "M H L R H L F G G\n" * 30,
+        "MHLRHLF\nMKL\n",
+        "void foo ( int a ) { return a ; }\n",
+        "import os\nfor i in range(10):\n    print(i, x)\n    foo(bar, baz);\nelse:\n  return x;\n",
+        "{ return x ; }\n[ 1 ] Introduction\n[2] x\n",
+        "Two roads diverged in a yellow wood ,\nAnd sorry I could not travel both\n" * 9,
+        "so much depends\nupon\n\na red wheel\nbarrow\n" * 9,
+        "omg lol !!! @bob :) http://t.co/x\n#win so happy ... :D\n",
+        "cat\ndog\nYahoo!\n",
+        "1\n2\n1.5\n",
+        "1,000 people came\n2,500 went\n",
+        "Yes,no\nI came, I saw\n",
+        "The\tcat\tsat\nA\tdog\n",
+        "a\tb c\n",
+        ">hello\nthere\n> here\n",
+        "# a hash\n# another\n",
+        '" Hello , " he said .\n',
+        f"a,{'x' * 140_000}\nb,c\n",
+        "a,\rb\nc,d\n",
+    ],
+)
+def test_honest_text_is_read_without_a_word(path: Path, text: str):
+    path.write_text(text, newline="")
+    assert list(sentence_lines(path)) == text.removesuffix("\n").split("\n")[: text.count("\n")]
+
+
+@pytest.mark.parametrize(
+    ("text", "example"),
+    [
+        (RAW, "St"),
+        ("Der Hut, den er anstarrt.\n", "Hut,"),
+        ("눈이 왔다. 우리는 나가서, 놀았다.\n", "왔다"),
+        (BOOK, "April,"),
+    ],
+)
+def test_raw_text_is_warned_of_once_unless_it_will_be_tokenised(path: Path, text: str, example: str):
+    path.write_text(text * 99)
+    with pytest.warns(UserWarning, match=rf"t\.txt looks like raw text: .*such as '{example}.*--tokenize") as warned:
+        list(sentence_lines(path))
+    assert len(warned) == 1
+    path.write_text("It was .\n" * 500 + text * 99)  # what follows the beginning is not looked at
+    list(sentence_lines(path))
+
+
+def test_lines_that_are_broken_at_a_width_are_warned_of(path: Path):
+    path.write_text(BOOK)
+    with pytest.warns(UserWarning, match="look broken at a width, .* elmokit prepare joins them") as warned:
+        list(sentence_lines(path, raw_text=True))
+    assert len(warned) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        list(prose_lines(path))
+        path.write_text(RAW)
+        list(sentence_lines(path, raw_text=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "lines"),
+    [
+        ('{"text": "We sat ."}\n\n{"text": "You\\nran ."}\n', "text", ["We sat .", "You ran ."]),
+        ('{"tokens": ["We", "sat"]}\n', "tokens", ["We sat"]),
+        ("id\tText\n1\tWe sat .\n", "text", ["We sat ."]),
+        ('id,text\n1,"We, ""x"" sat"\n2,"a\nb"\n', "text", ['We, "x" sat', "a b"]),
+        ("번호,문장\n1,눈이 왔다 .\n", "문장", ["눈이 왔다 ."]),
+        (CONLLU + "\n" + CONLLU, "FORM", ["do n't 10\u00a0000"] * 2),
+    ],
+)
+def test_a_column_is_read_as_lines(path: Path, text: str, column: str, lines: list[str]):
+    path.write_text(text)
+    assert list(sentence_lines(path, column=column)) == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ('{"t": "x"}\n', {"column": "text"}, "line 1: field text: is missing; there are t"),
+        ('{"t": ["a"]}\n', {"column": "t", "raw_text": True}, "line 1: field t: is a list; expected text"),
+        ("id\tx\n1\ty z\n", {"column": "text"}, "line 1: the header has no column text"),
+        ("We sat .\n", {"column": "text"}, "line 1: the header has no column text"),
+        (CONLLU, {"column": "word"}, "is CoNLL-U; expected one of its columns, id, form,.* not word"),
+        (CONLLU, {"column": "form", "raw_text": True}, "is CoNLL-U, whose tokens cannot be tokenised"),
+    ],
+)
+def test_a_column_that_is_not_there_is_refused(path: Path, text: str, options: dict[str, object], message: str):
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"t\.txt,? {message}"):
+        list(sentence_lines(path, **options))

@@ -1,0 +1,189 @@
+"""Four examples of each task, and models small enough to learn them by heart."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.coreference.reader import CoreferenceDocument
+from elmokit.tasks.coreference.recipes import CoreferenceConfig
+from elmokit.tasks.entailment.reader import SentencePair
+from elmokit.tasks.entailment.recipes import EntailmentConfig
+from elmokit.tasks.named_entities.reader import TaggedSentence
+from elmokit.tasks.named_entities.recipes import NamedEntitiesConfig
+from elmokit.tasks.question_answering.reader import Answer, Passage, Question
+from elmokit.tasks.question_answering.recipes import QuestionAnsweringConfig
+from elmokit.tasks.semantic_roles.reader import PredicateInSentence
+from elmokit.tasks.semantic_roles.recipes import SemanticRolesConfig
+from elmokit.tasks.sentiment.reader import LabelledText
+from elmokit.tasks.sentiment.recipes import SentimentConfig
+
+
+def document(text: str, clusters: list[list[tuple[int, int]]], *, name: str = "bc/x") -> CoreferenceDocument:
+    sentences = [sentence.split() for sentence in text.split("/")]
+    speakers = [f"speaker {number}" for number, sentence in enumerate(sentences) for _ in sentence]
+    return CoreferenceDocument(name=name, part=0, sentences=sentences, speakers=speakers, clusters=clusters)
+
+
+def question(text: str, passage: Passage, *spans: tuple[int, int] | None) -> Question:
+    answers = [Answer("x" if span is None else passage.span_text(*span), 0, span) for span in spans]
+    return Question(text, text.split(), passage, answers)
+
+
+DOCUMENTS = [
+    document("Ann saw the cat / It saw her", [[(0, 0), (6, 6)], [(2, 3), (4, 4)]]),
+    document("the cat slept / Bob slept", []),
+    document("Bob saw Ann / Bob fed the cat / he slept", [[(0, 0), (3, 3), (7, 7)]], name="nw/x"),
+    document("she saw Bob and his cat", [[(2, 2), (4, 4)]]),
+]
+RAINS = ["It", "is", "cold", "and", "it", "rains"]
+PAIRS = [
+    SentencePair(["A", "dog", "runs"], ["An", "animal", "runs"], "entailment"),
+    SentencePair(["A", "dog", "runs"], ["A", "dog", "sleeps"], "contradiction"),
+    SentencePair(RAINS, ["Ann", "runs"], "neutral"),
+    SentencePair(["rains"], RAINS, "neutral"),
+]
+SENTENCES = [
+    TaggedSentence(
+        ["Jane", "Ann", "Lee", "is", "in", "Seoul", "."], ["B-PER", "I-PER", "L-PER", "O", "O", "U-LOC", "O"]
+    ),
+    TaggedSentence(["Seoul", "beats", "New", "York", "."], ["U-ORG", "O", "B-ORG", "L-ORG", "O"]),
+    TaggedSentence(["New", "York"], ["B-LOC", "L-LOC"]),
+    TaggedSentence(["Hello"], ["O"]),
+]
+LONG = Passage.of("Ann met Bob in Seoul on Monday , and Bob gave her a red hat .")
+SHORT = Passage.of("It rained all day .")
+QUESTIONS = [
+    question("Where did Ann meet Bob ?", LONG, (4, 4)),
+    question("What did Bob give her ?", LONG, (12, 14)),
+    question("Who ?", LONG, (0, 0)),
+    question("How long did it rain ?", SHORT, (2, 3)),
+]
+ANN = ["Ann", "told", "Bob", "to", "sing"]
+PREDICATES = [
+    PredicateInSentence(ANN, 1, ["B-ARG0", "B-V", "B-ARG2", "B-ARG1", "I-ARG1"]),
+    PredicateInSentence(ANN, 4, ["O", "O", "B-ARG0", "O", "B-V"]),
+    PredicateInSentence(["Sleep", "!"], 0, ["B-V", "O"]),
+    PredicateInSentence(["the", "cat", "that", "sat", "slept"], 3, ["B-ARG0", "I-ARG0", "B-R-ARG0", "B-V", "O"]),
+]
+TEXTS = [
+    LabelledText(["It", "'s", "good"], "positive"),
+    LabelledText(["It", "'s", "not", "good", ",", "it", "is", "bad"], "negative"),
+    LabelledText(["not", "bad"], "positive"),
+    LabelledText(["it"], "neutral"),
+]
+
+
+@dataclass(frozen=True)
+class TaskExamples:
+    """What the tests of a task's model need to know of it."""
+
+    task: str
+    examples: Sequence[Any]
+    config: Any
+    gold: str
+    """The field of an example that holds what is to be found."""
+    unlabelled: Any = None
+    found: Callable[[Any], Any] = lambda prediction: prediction
+    wanted: Callable[[Any], Any] | None = None
+    learning: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Changes to the config with which the examples are learnt."""
+    output_dim: int = 3
+    steps: int = 30
+
+    def answer(self, example: Any) -> Any:
+        return getattr(example, self.gold) if self.wanted is None else self.wanted(example)
+
+    def without_gold(self) -> list[Any]:
+        return [replace(example, **{self.gold: self.unlabelled}) for example in self.examples]
+
+    def words(self) -> list[str]:
+        sentences = find_task(self.task).sentences
+        return [token for example in self.examples for tokens in sentences(example) for token in tokens]
+
+    def model(self, inputs: Any, **changes: Any) -> Any:
+        task = find_task(self.task)
+        return task.build(replace(self.config, **changes), inputs, task.symbols(self.examples))
+
+    def learnt(self, inputs: Any) -> Any:
+        torch.manual_seed(0)
+        model = self.model(inputs, **self.learning)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.04)
+        for _ in range(self.steps):
+            optimizer.zero_grad()
+            model(self.examples).backward()
+            optimizer.step()
+        return model.eval()
+
+
+def _label(prediction: Any) -> str:
+    return prediction.label
+
+
+COREFERENCE = TaskExamples(
+    "coreference",
+    DOCUMENTS,
+    CoreferenceConfig(hidden_dim=12, feature_dim=4, scorer_dim=16, max_width=4, spans_per_word=0.8),
+    "clusters",
+    unlabelled=[],
+    learning={"max_width": 2, "spans_per_word": 1.5},  # what is never kept is never learnt
+    output_dim=0,
+    steps=60,
+)
+ENTAILMENT = TaskExamples(
+    "entailment",
+    PAIRS,
+    EntailmentConfig(
+        encoder_dim=8, projection_dim=8, inference_dim=8, hidden_dim=8, lstm_dropout_rate=0.0, output_dropout_rate=0.0
+    ),
+    "label",
+    found=_label,
+)
+NAMED_ENTITIES = TaskExamples(
+    "named-entities",
+    SENTENCES,
+    NamedEntitiesConfig(first_dim=12, second_dim=8, dropout_rate=0.0),
+    "tags",
+    unlabelled=[],
+)
+QUESTION_ANSWERING = TaskExamples(
+    "question-answering",
+    QUESTIONS,
+    QuestionAnsweringConfig(hidden_dim=8, dropout_rate=0.0),
+    "answers",
+    unlabelled=[],
+    found=lambda found: (found.text, found.span),
+    wanted=lambda example: (example.passage.span_text(*example.answers[0].span), example.answers[0].span),
+)
+SEMANTIC_ROLES = TaskExamples(
+    "semantic-roles",
+    PREDICATES,
+    SemanticRolesConfig(flag_dim=4, hidden_dim=16, num_layers=3),
+    "tags",
+    unlabelled=[],
+    learning={"flag_dim": 8, "hidden_dim": 24},
+)
+SENTIMENT = TaskExamples(
+    "sentiment",
+    TEXTS,
+    SentimentConfig(
+        projection_dim=12,
+        encoder_dim=8,
+        integrator_dim=8,
+        maxout_dims=(16, 8),
+        input_dropout_rate=0.0,
+        projection_dropout_rate=0.0,
+        integrator_dropout_rate=0.0,
+        output_dropout_rates=(0.0, 0.0),
+        cnn_filters=((2, 8), (3, 8)),
+    ),
+    "label",
+    found=_label,
+)
+EXAMPLES = {
+    each.task: each for each in (COREFERENCE, ENTAILMENT, NAMED_ENTITIES, QUESTION_ANSWERING, SEMANTIC_ROLES, SENTIMENT)
+}
+for classifier in ("bilstm", "cnn"):
+    EXAMPLES[f"sentiment {classifier}"] = replace(SENTIMENT, config=replace(SENTIMENT.config, classifier=classifier))
