@@ -10,14 +10,14 @@ from typing import Literal
 from elmokit.files.json_fields import Fields
 from paper import ablations, figure1, table2, table3, table4, table5, table7
 from paper.ablation import Ablation, Claim
-from paper.bootstrap import RunNames, interval_of, item_records
-from paper.differences import Difference, over_both, over_items, over_seeds
+from paper.bootstrap import RunNames, item_records
+from paper.differences import Difference, over_items, over_seeds
 from paper.plan import DATASETS, SIX_TASKS
 from paper.printed import TABLE_7
 from paper.results import read_results
 from paper.runs import NOT_CONVERGED, ArmRuns, Evidence, Tested, gains_by_seed
 from paper.system_results import SystemResult, difference, gain_name, read_system_results, share_gain
-from paper.table1 import headlines
+from paper.table1 import difference_on_test, headlines
 from paper.table6 import ENGLISH, KOREAN
 
 Outcome = Literal["held", "contradicted", "undecided", "not measured"]
@@ -86,18 +86,15 @@ def _low(finding: Finding) -> float:
 def helps_all_tasks(evidence: Evidence) -> Findings:
     """Table 1: the gain on the test set of each of the six tasks."""
     found, records = headlines(evidence), item_records(evidence.results)
-    return [test_gain(task, found.get(task), records) for task in SIX_TASKS], []
+    return [_test_gain(task, found.get(task), records) for task in SIX_TASKS], []
 
 
-def test_gain(task: str, one: Tested | None, records: Mapping[RunNames, Fields]) -> Finding:
-    """The gain of ELMo on a test set, over seeds and test items together; over seeds where items were not measured."""
+def _test_gain(task: str, one: Tested | None, records: Mapping[RunNames, Fields]) -> Finding:
+    """The gain of ELMo on a test set."""
     row = DATASETS[task].row
     if one is None:
         return Finding(row, None)
-    gain = over_seeds(list(gains_by_seed(one.none, one.elmo, test_set=one.test_set).values()))
-    if gain is not None and one.names in records:
-        gain = over_both(gain, over_items(interval_of(records[one.names])))
-    return Finding(row, gain, one.none.is_converged and one.elmo.is_converged)
+    return Finding(row, difference_on_test(one, records), one.none.is_converged and one.elmo.is_converged)
 
 
 def about_arms(evidence: Evidence, *, table: Ablation, claim: Claim) -> Findings:
@@ -182,7 +179,7 @@ def fine_tuning(evidence: Evidence) -> Findings:
     for row, record in records.items():
         before, after = (record.fields(when).number("mean") for when in ("before", "after"))
         what = f"{row} ({record.text('data')}), perplexity {before:.1f} to {after:.1f}, fall"
-        falls.append(Finding(what, Difference(before - after, 0.0)))
+        falls.append(Finding(what, Difference(before - after)))
     counted, shown = about_arms(evidence, table=table7.SCORES, claim=table7.FINE_TUNING)
     return [*falls, *counted], shown
 
