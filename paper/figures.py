@@ -38,7 +38,8 @@ def sample_figure(curves: Sequence[SampleCurve]) -> Any:
         axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
         axes.set_xticks([], minor=True)
         axes.set_xlabel("training examples")
-        axes.set_ylabel(f"{curve.points[0].none.metric}, development set")
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel(f"{_unit(curve.points[0].none)}, development set")
         axes.set_title(f"{curve.row}\n{curve.training}", fontsize=10)
         axes.legend(frameon=False)
     return figure
@@ -59,7 +60,7 @@ def curves_figure(pairs: Sequence[Tested]) -> Any:
                 [step for step, _ in arm.curve], [score for _, score in arm.curve], line, color=colour, label=name
             )
         axes.set_xlabel("updates")
-        axes.set_ylabel(f"{pair.elmo.metric}, development examples")
+        axes.set_ylabel(f"{_unit(pair.elmo)}, development examples; axis cut")
         num_used, num_seeds = pair.elmo.runs[0].num_used, len(pair.elmo.runs)
         words = f"{num_used:,} examples, {num_seeds} seed{'' if num_seeds == 1 else 's'}"
         axes.set_title(f"{DATASETS[pair.task].row}\n{words}", fontsize=10)
@@ -92,6 +93,10 @@ def _panels(number: int) -> tuple[Any, list[Any]]:
     for axes in panels[number:]:
         axes.set_visible(False)
     return figure, panels[:number]
+
+
+def _unit(arm: ArmRuns) -> str:
+    return f"{arm.metric.replace('_', ' ').replace('f1', 'F1')} (%)"
 
 
 def _scores(arms: Sequence[ArmRuns]) -> tuple[list[float], list[float]]:

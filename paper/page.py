@@ -1,4 +1,4 @@
-"""Tables -> pages in Markdown: one of a single table, and docs/results.md, which has all that was measured."""
+"""Tables -> pages in Markdown: docs/results.md, which is one screen, and a page for each table."""
 
 from __future__ import annotations
 
@@ -8,26 +8,32 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from elmokit.formats.names import bundled_models
 from elmokit.metrics.statistics import Statistic
 from elmokit.report.pages import check_folder, write_pages
 from elmokit.report.pictures import pictures
-from elmokit.system.markdown import ABSENT, code_span, escape_markdown, heading_link, markdown_table
+from elmokit.system.markdown import ABSENT, code_span, escape_markdown, markdown_table
+from elmokit.tasks.all_tasks import find_task
+from elmokit.tasks.task_runs import TaskRun
+from paper.ablation import Ablation
 from paper.bootstrap import item_records
-from paper.claims import interval_and_kind, verdicts
+from paper.claims import Verdict, verdicts
 from paper.figure1 import sample_curves
 from paper.figure2 import learnt_mixes
 from paper.figures import curves_figure, sample_figure, weights_figure
-from paper.plan import DATASETS
+from paper.plan import DATASETS, NO_ELMO, SIX_TASKS
 from paper.printed import TABLE_1
 from paper.reproduction import REPRODUCTIONS, OurRow, OurTable, Reproduction, find_reproduction
 from paper.results import read_results
-from paper.runs import Evidence, Tested, make_setup, read_evidence
-from paper.table1 import headlines
+from paper.runs import Evidence, gain_text, make_setup, read_evidence
+from paper.table1 import CONTROLS, OTHER_SYSTEMS, difference_on_test, headlines
 
 PAGE_NAME = "results.md"
+FOLDER = "results"
+"""Of the pages of single tables, next to the page."""
 NO_FIGURES = "The figures need matplotlib: `pip install 'elmokit[plots]'`."
 FIGURES: Mapping[str, tuple[Callable[[Evidence], Sequence[Any]], Callable[[Any], Any], str]] = {
     "table1": (
@@ -39,33 +45,7 @@ FIGURES: Mapping[str, tuple[Callable[[Evidence], Sequence[Any]], Callable[[Any],
     "figure2": (learnt_mixes, weights_figure, "Weights of the layers in the mixes that tasks have learnt"),
 }
 """What a figure shows, how it is drawn, and its description."""
-NOTES = (
-    "The biLM, `mini-en`, has 5.4 million parameters and has read 44 million tokens; the paper's has 93.6 million and "
-    "has read the 1B Word Benchmark ten times. The data are free ones, some of them subsets. So signs are compared, "
-    "not scores. What is below was trained and measured with `python -m paper`: [paper.md](paper.md).",
-    "All numbers come from runs and results, except in rows that say paper, which are of the publication named below "
-    "the heading. ± is the sample standard deviation over seeds, unless a note says otherwise.",
-    "A table has the runs that its plan names (`paper/`). layers 0 is the token representation alone, layers top the "
-    "last LSTM layer alone.",
-)
-RULES = (
-    "A claim held if the 95 % intervals of all differences that it is about are above zero (paired bootstrap over test "
-    "items, or Student's t over seeds, paired).",
-    "It did not hold if one of these differences is zero or has the wrong sign, also within its interval; where no "
-    "interval is wholly below zero, which may be chance, the row says so.",
-    "It is not measurable here if something is missing, if there is a single seed, or if the signs are right but an "
-    "interval contains zero.",
-    "Claim 1 is judged on test sets; claims 2 to 4 and 8 to 10 on development sets, over seeds; claims 5 to 7 and 11 "
-    "over tagged tokens, words with senses, and their occurrences. Differences that are not counted are of tasks that "
-    "the paper's claim is not about.",
-    "Claim 1 and the table above show runs that ended when they got no better, with ELMo at the output for tasks where "
-    "that was better on the development set (SNLI, SST-5), and at the paper's place for the others. Claim 8 is about "
-    "such runs, too.",
-    "Intervals are not corrected for their number, and those over items are of the models that were trained: they "
-    "leave out how much seeds differ.",
-    "Not converged means that training ended at its last epoch, not because the development score had stopped rising. "
-    "Such a gain may only show faster learning.",
-)
+TEMPLATE = Path(__file__).with_name("results_page.md")
 
 
 def write_results(paths: Sequence[Path], folder: Path) -> list[Path]:
@@ -94,45 +74,44 @@ def write_reproduction(reproduction: Reproduction, evidence: Evidence, folder: P
 
 
 def results_files(paths: Sequence[Path], *, command: str) -> dict[str, bytes]:
-    """The page and its pictures by the names of their files; `command` is the command that writes them."""
+    """The page, a page for each table, the pictures and a list of all runs, by the names of their files.
+
+    command: what writes them.
+    """
     evidence = {model: read_evidence(make_setup(Path(), model=model), paths) for model in bundled_models()}
-    sections: list[str] = []
-    origins: list[tuple[str, ...]] = []
+    english = evidence[find_reproduction("table1").model]
+    found = verdicts(english)
+    pages: dict[str, list[str]] = {"claims": _claims_page(found)}
     left_out: list[str] = []
     files: dict[str, bytes] = {}
-    english = evidence[find_reproduction("table1").model]
     for name in REPRODUCTIONS:
         reproduction = find_reproduction(name)
         of_model = evidence[reproduction.model]
-        parts = table_parts(reproduction, of_model, level=2)
+        parts = table_parts(reproduction, of_model, level=1)
         if parts is None:
             left_out.append(f"{escape_markdown(reproduction.paper.name)}: no {reproduction.source}")
             continue
         if drawn := _pictures(name, of_model):
-            files |= drawn
+            files |= {f"{FOLDER}/{file}": contents for file, contents in drawn.items()}
             parts.insert(2, f"![{FIGURES[name][2]}]({name}.svg)")
-        sections.append("\n\n".join([*parts, f"{code_span(f'python -m paper {name}')} measures it again."]))
-        origins.append(_origin(reproduction, of_model))
-    shown = [_tasks_section(english), _claims_section(english), *sections]
-    if left_out:
-        shown.append("\n\n".join(["## Not measured", _bullets(left_out)]))
-    shown.append(_origins_section(origins))
-    weights = ", ".join(f"{model} ({of_model.setup.fingerprint})" for model, of_model in evidence.items())
-    notes = (
-        *NOTES,
-        f"The first digits of a model's fingerprint are in brackets. The bundled models are {weights}; other "
-        "fingerprints are of other weights, or of word vectors. random-DIGITS, and random weights, are biLMs of the "
-        "same sizes that were not trained.",
+        pages[name] = [
+            *parts,
+            f"{code_span(f'python -m paper {name}')} measures it again. {_origin(reproduction, of_model)}",
+        ]
+    links = [f"[{parts[0].removeprefix('# ')}]({FOLDER}/{name}.md)" for name, parts in pages.items()]
+    runs = {name: run for of_model in evidence.values() for name, run in of_model.runs.items()}
+    hours = sum(run.result.seconds for run in runs.values() if run.result is not None) / 3600
+    page = Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
+        tasks=_tasks_table(english),
+        claims=_claims_table(found),
+        figure=f"![{FIGURES['figure1'][2]}]({FOLDER}/figure1.svg)" if f"{FOLDER}/figure1.svg" in files else "",
+        number=f"{len(runs):,}",
+        hours=f"{hours:,.0f}",
+        tables=_bullets([*links, *(f"Not measured: {text}" for text in left_out)]),
+        command=command,
     )
-    page = [
-        "# Results",
-        f"Generated by {code_span(command)}; edits will be overwritten.",
-        _bullets(notes),
-        "## Contents",
-        _bullets(heading_link(text.partition("\n")[0].removeprefix("## ")) for text in shown),
-        *shown,
-    ]
-    return {PAGE_NAME: ("\n\n".join(page) + "\n").encode(), **files}
+    written = {f"{FOLDER}/{name}.md": ("\n\n".join(parts) + "\n").encode() for name, parts in pages.items()}
+    return {PAGE_NAME: page.encode(), **written, **files, f"{FOLDER}/runs.tsv": _runs_table(runs)}
 
 
 def table_parts(reproduction: Reproduction, evidence: Evidence, *, level: int) -> list[str] | None:
@@ -198,29 +177,59 @@ def _pictures(name: str, evidence: Evidence) -> dict[str, bytes]:
     return {f"{name}.{ending}": contents for ending, contents in pictures(partial(draw, shown)).items()}
 
 
-def _tasks_section(evidence: Evidence) -> str:
+def _tasks_table(evidence: Evidence) -> str:
     records = item_records(evidence.results)
-    header = ("task", "measured on", "no ELMo", "+ ELMo", "gain, with its 95 % interval", "the paper's gain")
+    found = headlines(evidence)
+    header = ("task", "no ELMo", "+ ELMo", "gain", "error", "random biLM", "MiniLM", "the paper's gain", "error")
 
-    def row(one: Tested) -> list[str]:
-        interval, over = interval_and_kind(one, records)
-        gain = f"{one.gain:+.2f} (one seed)" if interval is None else f"{interval} over {over}"
-        scores = [str(arm.score(one.test_set)) for arm in (one.none, one.elmo)]
-        name = DATASETS[one.task].row
-        return [name, one.measured_on, *scores, gain, _cell(TABLE_1.cell(name, "gain"))]
+    def row(task: str) -> list[str]:
+        name = DATASETS[task].row
+        papers = [_cell(TABLE_1.cell(name, "gain")), f"{TABLE_1.cell(name, 'relative')} %"]
+        if task not in found:
+            return [name, *[ABSENT] * 6, *papers]
+        one = found[task]
+        none, elmo = one.none.score(one.test_set), one.elmo.score(one.test_set)
+        assert none is not None and elmo is not None, "a pair has test scores"
+        gain = str(difference_on_test(one, records) or f"{one.gain:+.2f} (one seed)")
+        error = f"{100 * one.gain / (100 - none.mean):.1f} %"
+        controls = (
+            _control(evidence, CONTROLS, task, "random biLM"),
+            _control(evidence, OTHER_SYSTEMS, task, "MiniLM-L6"),
+        )
+        return [name, str(none), str(elmo), gain, error, *controls, *papers]
 
-    table = markdown_table(header, map(row, headlines(evidence).values()), num_names=2)
-    return "\n\n".join(["## The six tasks in short", table, escape_markdown(TABLE_1.about)])
+    return markdown_table(header, map(row, SIX_TASKS))
 
 
-def _claims_section(evidence: Evidence) -> str:
-    header = ("", "claim", "verdict", "differences in points, with their intervals")
-    found = enumerate(verdicts(evidence), start=1)
-    rows = [[str(number), one.claim, one.outcome, one.numbers] for number, one in found]
-    return "\n\n".join(["## The claims of the paper", markdown_table(header, rows, num_names=4), _bullets(RULES)])
+def _control(evidence: Evidence, table: Ablation, task: str, arm: str) -> str:
+    """The gain of what stands in ELMo's place over no ELMo."""
+    _, arms = table.measured(evidence).get(task, ("", {}))
+    gain = gain_text(arms.get(NO_ELMO.name), arms.get(arm), test_set=DATASETS[task].test_set if table.tests else None)
+    return (gain or ABSENT).partition(" ")[0]
 
 
-def _origin(reproduction: Reproduction, evidence: Evidence) -> tuple[str, ...]:
+def _claims_table(found: Sequence[Verdict]) -> str:
+    rows = [
+        [str(number), one.claim, one.outcome, str(one.deciding or "no runs")]
+        for number, one in enumerate(found, start=1)
+    ]
+    return markdown_table(("", "claim", "verdict", "the difference that decides"), rows, num_names=4)
+
+
+def _claims_page(found: Sequence[Verdict]) -> list[str]:
+    """Every difference of each claim."""
+    parts = [
+        "# The claims of the paper",
+        "The rule by which a claim is judged is on [the page of results](../results.md).",
+    ]
+    for number, one in enumerate(found, start=1):
+        shown = [*map(str, one.findings), *(f"not counted: {finding}" for finding in one.uncounted)]
+        lines = map(escape_markdown, shown or ["no runs"])
+        parts += [f"## {number}. {escape_markdown(one.claim)}: {one.outcome}", _bullets(lines)]
+    return parts
+
+
+def _origin(reproduction: Reproduction, evidence: Evidence) -> str:
     """Versions and commits, and machines, of the runs and results of a table."""
     planned = reproduction.plan(evidence.setup) if reproduction.plan is not None else ()
     found = [evidence.runs[run.name].result for run in planned if run.name in evidence.runs]
@@ -229,13 +238,21 @@ def _origin(reproduction: Reproduction, evidence: Evidence) -> tuple[str, ...]:
     sources |= {f"{record.text('version')}, {record.text('commit')}" for record in records}
     machines = {one.machine or "not recorded" for one in found if one is not None}
     machines |= {record.text("machine") for record in records}
-    return reproduction.name, "; ".join(sorted(sources)), "; ".join(sorted(machines))
+    parts = ("; ".join(sorted(sources)), "; ".join(sorted(machines)))
+    return escape_markdown(f"Version and commit (a plus: with changes): {parts[0]}. Machines: {parts[1]}.")
 
 
-def _origins_section(origins: Sequence[tuple[str, ...]]) -> str:
-    table = markdown_table(("table", "version, commit", "machine"), origins, num_names=3)
-    about = "Of its runs and results. A plus after a commit says that tracked files differed from it."
-    return "\n\n".join(["## Versions and machines", about, table])
+def _runs_table(runs: Mapping[str, TaskRun]) -> bytes:
+    """Every run with its scores, as tab-separated values."""
+    lines = ["run\ttask\tdata\texamples\tmodel\tseed\tepoch\tconverged\tdevelopment\ttest\tminutes\tsource"]
+    for name, run in sorted(runs.items()):
+        result, metric = run.result, find_task(run.record.task).metric
+        assert result is not None, "only runs that have ended are evidence"
+        tests = "; ".join(f"{file} {scores[metric]:.2f}" for file, scores in result.test.items())
+        what = (name, run.record.task, run.data, run.num_used, run.model, run.seed, result.best_epoch, run.is_converged)
+        found = (f"{result.dev[metric]:.2f}", tests, f"{result.seconds / 60:.1f}", result.source or "")
+        lines.append("\t".join(map(str, (*what, *found))))
+    return ("\n".join(lines) + "\n").encode()
 
 
 def _bullets(lines: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from elmokit.metrics.statistics import Interval
@@ -12,49 +13,75 @@ from paper import claims, figure1, table2, table3
 from paper.ablation import Ablation
 from paper.ablations import GAMMA_TABLE
 from paper.claims import CLAIMS, Finding, judged, verdicts
+from paper.differences import Difference, over_both, over_items, over_seeds
 from paper.plan import CONVERGED, ELMO, NO_ELMO
 from paper.results import append_result
 from paper.runs import Evidence
 from toy_planned_runs import evidence_in, write_arm
 
 
-def test_without_evidence_nothing_is_measurable(tmp_path: Path):
+def test_without_evidence_nothing_is_measured(tmp_path: Path):
     found = verdicts(evidence_in(tmp_path))
     assert len(found) == len(CLAIMS) == 11
-    assert {verdict.outcome for verdict in found} == {"not measurable here"}
+    assert {verdict.outcome for verdict in found} == {"not measured"}
 
 
-CHANCE = "no interval is wholly below zero"
+UP, WIDE, DOWN = (Difference(at, of_items=error) for at, error in ((1, 0.25), (1, 0.75), (-1, 0.25)))
+SLIGHTLY_DOWN = Difference(-1, of_items=0.5)
+"""Below zero at 95 %, but not at 97.5 %."""
 
 
 @pytest.mark.parametrize(
-    ("intervals", "outcome", "said"),
+    ("differences", "outcome", "deciding"),
     [
-        ([Interval(1, 0.5, 1.5)], "held", "a: +1.00 [0.50, 1.50]"),
-        ([Interval(1, 0.5, 1.5), Interval(1, -0.5, 2.5)], "not measurable here", "b: +1.00 [-0.50, 2.50]"),
-        ([Interval(1, 0.5, 1.5), Interval(-0.1, -0.5, 0.3)], "did not hold", CHANCE),
-        ([Interval(1, 0.5, 1.5), Interval(-0.3, -0.5, -0.1)], "did not hold", "b: -0.30 [-0.50, -0.10]"),
-        ([Interval(1, 0, 2)], "not measurable here", "a: +1.00 [0.00, 2.00]"),
-        ([Interval(0, 0, 0)], "did not hold", CHANCE),
-        ([Interval(1, 0.5, 1.5), None], "not measurable here", "b: not measured"),
+        ([UP], "held", "a +1.00 [0.51, 1.49]"),
+        ([UP, WIDE], "undecided", "b +1.00 [-0.47, 2.47]"),
+        ([UP, DOWN], "contradicted", "b -1.00 [-1.49, -0.51]"),
+        ([SLIGHTLY_DOWN], "contradicted", "a -1.00 [-1.98, -0.02]"),
+        ([UP, SLIGHTLY_DOWN], "undecided", "b -1.00 [-1.98, -0.02]"),
+        ([UP, None], "not measured", "b not measured"),
+        ([DOWN, None], "contradicted", "a -1.00 [-1.49, -0.51]"),
+        ([UP, Difference(0)], "undecided", "b +0.00"),
     ],
 )
-def test_a_claim_needs_all_of_its_intervals_above_zero(intervals: list[Interval | None], outcome: str, said: str):
-    findings = [Finding(f"{name}:", interval) for name, interval in zip("ab", intervals, strict=False)]
-    found = judged(findings)
-    assert found[0] == outcome and found[1].endswith(said)
-    uncounted = [Finding("NER:", Interval(-2, -3, -1))]  # changes neither the outcome nor what may be chance
-    assert judged(findings, uncounted=uncounted) == (outcome, f"{found[1]}; not counted: NER: -2.00 [-3.00, -1.00]")
+def test_both_signs_are_judged_by_the_same_rule(differences: list[Difference | None], outcome: str, deciding: str):
+    findings = [Finding(name, difference) for name, difference in zip("ab", differences, strict=False)]
+    for uncounted in ([], [Finding("NER", DOWN)]):
+        found = judged("claim", findings, uncounted)
+        assert (found.outcome, str(found.deciding)) == (outcome, deciding)
 
 
-def test_a_single_seed_decides_nothing():
-    assert judged([Finding("NER:", None, -1.0)]) == ("not measurable here", "NER: -1.00 (one seed)")
+@pytest.mark.parametrize("difference", [UP, DOWN])
+def test_runs_that_had_not_stopped_improving_decide_nothing(difference: Difference):
+    found = judged("claim", [Finding("a", difference, is_converged=False)])
+    assert found.outcome == "undecided" and str(found.deciding).endswith("(not converged)")
+
+
+@pytest.mark.parametrize("number", [1, 2, 6])
+def test_of_a_thousand_worlds_without_effects_at_most_one_in_twenty_is_judged(number: int):
+    noise = np.random.default_rng(0).normal(size=(1000, number, 3))  # three seeds of each difference
+    found = [judged("claim", [Finding("", over_seeds(list(seeds))) for seeds in world]).outcome for world in noise]
+    assert sum(outcome in ("held", "contradicted") for outcome in found) <= 50 + 14  # two standard errors
+    assert "contradicted" in found  # the rule can judge
+
+
+@pytest.mark.parametrize("of_items", [0.2, 1.0, 5.0])
+def test_the_interval_over_seeds_and_items_holds_the_truth_as_often_as_it_says(of_items: float):
+    generator = np.random.default_rng(0)
+    held = 0
+    for item_noise in generator.normal(scale=of_items, size=1000):
+        seeds = over_seeds(list(generator.normal(size=3) + item_noise))
+        assert seeds is not None
+        interval = over_both(seeds, over_items(Interval(0, -1.96 * of_items, 1.96 * of_items))).interval()
+        held += interval.low <= 0 <= interval.high
+    assert held >= 935
 
 
 def judge(number: int, evidence: Evidence) -> tuple[str, str]:
     """The outcome of a claim by its number, and its text."""
     verdict = verdicts(evidence)[number - 1]
-    return verdict.outcome, verdict.numbers
+    findings = [*map(str, verdict.findings), *(f"not counted: {finding}" for finding in verdict.uncounted)]
+    return verdict.outcome, "; ".join(findings)
 
 
 LAYERS = {"no ELMo": 80, "last layer": 84, "lambda=1": 85, "lambda=0.001": 86}
@@ -67,22 +94,22 @@ GAMMAS = {"top layer, gamma learnt": 80, "top layer, gamma 1": 70}
 @pytest.mark.parametrize(
     ("number", "table", "scores", "outcome", "said"),
     [
-        (2, table2.TABLE, dict.fromkeys(PAPERS_TASKS, LAYERS), "held", "SNLI, last layer over no ELMo: +4.00 [4.00,"),
-        (3, table2.TABLE, dict.fromkeys(PAPERS_TASKS, LAYERS), "held", "SNLI, lambda=0.001 over lambda=1: +1.00"),
+        (2, table2.TABLE, dict.fromkeys(PAPERS_TASKS, LAYERS), "held", "SNLI, last layer over no ELMo +4.00"),
+        (3, table2.TABLE, dict.fromkeys(PAPERS_TASKS, LAYERS), "held", "SNLI, lambda=0.001 over lambda=1 +1.00"),
         (
             2,  # of a task that the paper does not have: shown, not counted
             table2.TABLE,
             {"named-entities": LAYERS},
-            "not measurable here",
-            "SRL not measured; SNLI not measured; SQuAD not measured; not counted: NER, last layer over no ELMo: +4.00",
+            "not measured",
+            "SRL not measured; SNLI not measured; SQuAD not measured; not counted: NER, last layer over no ELMo +4.00",
         ),
-        (4, table3.TABLE, {"entailment": PLACES}, "not measurable here", "SRL not measured; Coref not measured"),
+        (4, table3.TABLE, {"entailment": PLACES}, "not measured", "SRL not measured; Coref not measured"),
         (
             4,
             table3.TABLE,
             {name: PLACES if name in PAPERS_TASKS[1:] else AT_INPUT for name in (*PAPERS_TASKS, "coreference")},
             "held",
-            "Coref, input over both: +5.00",
+            "Coref, input over both +5.00",
         ),
         (
             10,
@@ -104,23 +131,17 @@ def test_claims_about_arms_are_judged_for_the_tasks_that_the_paper_has(
     assert found[0] == outcome and said in found[1]
 
 
-def test_differences_of_runs_that_were_cut_off_say_so(tmp_path: Path):
-    for arm in table3.TABLE.arms:
-        write_arm(tmp_path, "sentiment", arm, (80, 81), converged=arm.name != "input")
-    assert "SST-5, both over input, not converged: +0.00" in judge(4, evidence_in(tmp_path))[1]
-
-
-def test_the_gain_on_a_test_set_has_the_interval_of_its_items_where_that_was_measured(tmp_path: Path):
-    none, elmo = (write_arm(tmp_path, "named-entities", arm, (80, 81), test=(80, 81)) for arm in (NO_ELMO, ELMO))
+def test_the_gain_on_a_test_set_is_over_seeds_and_items_where_these_were_measured(tmp_path: Path):
+    none, elmo = (
+        write_arm(tmp_path, "named-entities", arm, scores, test=scores)
+        for arm, scores in ((NO_ELMO, (80, 81)), (ELMO, (84, 87)))
+    )
     outcome, text = judge(1, evidence_in(tmp_path))
-    assert outcome == "did not hold" and "Coref not measured" in text
-    assert "NER (conll2003, 200 training examples, mini-en (01234567), at input, fixed epochs, 2 seeds, over" in text
-    assert "over seeds): +0.00 [0.00, 0.00]" in text
+    assert outcome == "not measured" and "Coref not measured" in text and "NER +5.00 [-7.71, 17.71]" in text
     runs = {"baseline": [run.name for run in none], "elmo": [run.name for run in elmo]}
     record = {"task": "named-entities", "test_set": "eng.testb", "ensembles": {}}
-    append_result(tmp_path, "table1", {**record, **runs, "interval": {"estimate": 4.0, "low": -1.0, "high": 9.0}})
-    outcome, text = judge(1, evidence_in(tmp_path))
-    assert outcome == "not measurable here" and "over test items): +4.00 [-1.00, 9.00]" in text
+    append_result(tmp_path, "table1", {**record, **runs, "interval": {"estimate": 5.0, "low": -1.0, "high": 11.0}})
+    assert "NER +5.00 [-9.05, 19.05]" in judge(1, evidence_in(tmp_path))[1]
 
 
 @pytest.mark.parametrize("recipe", ["", CONVERGED])
@@ -134,7 +155,7 @@ def test_the_gain_shrinks_with_data_where_it_is_larger_on_little(recipe: str, tm
     if recipe:  # runs of equal numbers of epochs do not count next to converged ones
         write("semantic-roles", "", {0.1: 0, 1.0: 5})
     outcome, text = judge(8, evidence_in(tmp_path))
-    assert outcome == "not measurable here" and text.endswith("examples: +4.00 [4.00, 4.00]; SNLI not measured")
+    assert outcome == "not measured" and text.endswith("examples +4.00; SNLI not measured")
     write("entailment", recipe, {0.1: 9, 1.0: 5})
     assert judge(8, evidence_in(tmp_path))[0] == "held"
 
@@ -150,14 +171,15 @@ def test_layers_are_compared_over_test_items(tmp_path: Path):
         add_layers(tmp_path, name, system, first, second)
     evidence = evidence_in(tmp_path)
     outcome, text = judge(6, evidence)
-    assert outcome == "held" and text.startswith("mini-en (ffffffff), words, layer 2 over layer 1: +50.00 [")
+    assert outcome == "held" and text.startswith("mini-en (ffffffff), words, layer 2 over layer 1 +50.00 [")
     assert judge(5, evidence)[0] == "held"
-    outcome, text = claims.better_than_cove(evidence)
-    assert outcome == "not measurable here" and text.startswith("senses, CoVe not measured; parts of speech, words, ")
+    outcome, text = judge(7, evidence)  # ours has read too little to count
+    assert outcome == "not measured" and "senses, the published CoVe not measured" in text
     of_each = "mini-en (ffffffff), first LSTM layer, over cove, CoVe (ffffffff), second LSTM layer"
-    assert f"{of_each}: +25.00" in text  # the best layer of each; CoVe's are counted from 0
-    add_layers(tmp_path, "table5", "cove, CoVe", "0001" * 50, "0000" * 50)
-    assert claims.better_than_cove(evidence)[0] == "held"
+    assert f"not counted: parts of speech, words, {of_each} +25.00" in text  # the best layer of each
+    for table in ("table5", "table6"):
+        add_layers(tmp_path, table, f"cove, {claims.PUBLISHED_COVE}", "0001" * 50, "0000" * 50)
+    assert judge(7, evidence)[0] == "held"
 
 
 def add_layers(folder: Path, table: str, system: str, first: str, second: str) -> None:
@@ -170,10 +192,9 @@ def test_fine_tuning_has_to_lower_the_perplexity(tmp_path: Path):
     def add(after: float) -> tuple[str, str]:
         values = {"task": "sentiment", "part": "", "data": "sst", "before": {"mean": 100.0}, "after": {"mean": after}}
         append_result(tmp_path, "table7", values)
-        return claims.fine_tuning(evidence_in(tmp_path))
+        return judge(9, evidence_in(tmp_path))
 
     outcome, text = add(50.0)
-    assert outcome == "not measurable here" and text.startswith(
-        "perplexity of SST (sst) 100.0 to 50.0; SNLI not measured"
-    )
-    assert add(120.0)[0] == "did not hold"
+    assert outcome == "not measured" and "SST (sst), perplexity 100.0 to 50.0, fall +50.00" in text
+    assert "SNLI not measured" in text
+    assert add(120.0)[0] == "contradicted"

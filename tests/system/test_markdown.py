@@ -8,7 +8,6 @@ from elmokit.system.markdown import (
     code_span,
     columns,
     escape_markdown,
-    heading_link,
     markdown_table,
 )
 
@@ -68,9 +67,3 @@ def test_aligned_rows_have_the_same_number_of_cells():
 def test_a_block_of_code_ends_where_it_should():
     assert code_block(["a", "b_c"], language="sh") == "```sh\na\nb_c\n```"
     assert code_block(["a```b\n"], language="") == "````\na```b\\n\n````"
-
-
-def test_a_heading_is_linked_by_the_anchor_that_github_gives_it():
-    assert heading_link("Table 5, supervised: ELMo's `a` b\\_c") == (
-        "[Table 5, supervised: ELMo's `a` b\\_c](#table-5-supervised-elmos-a-b_c)"
-    )

@@ -68,9 +68,9 @@ def _training_files(runs: Sequence[LoggedRun], command: str) -> dict[str, bytes]
 
 
 def write_pages(files: Mapping[str, bytes], folder: Path) -> list[Path]:
-    """Write the contents of files by name; returns their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write the contents of files by name, which may have folders in it; returns their paths."""
     for name, contents in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(folder / name) as unfinished:
             unfinished.write_bytes(contents)
     return [folder / name for name in files]

@@ -51,12 +51,6 @@ def code_block(lines: Sequence[str], *, language: str) -> str:
     return "\n".join([f"{fence}{language}", *(printable(line, most=None) for line in lines), fence])
 
 
-def heading_link(heading: str) -> str:
-    """A link to a heading of the same page, by the anchor that GitHub and MkDocs give it. The heading is Markdown."""
-    anchor = re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
-    return f"[{heading}](#{anchor})"
-
-
 def aligned_table(rows: Sequence[Sequence[str]], *, num_names: int = 1) -> str:
     """A table for a terminal: columns two spaces apart, the first `num_names` left-aligned, the others right-aligned.
 
