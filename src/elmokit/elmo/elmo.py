@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
@@ -352,7 +353,10 @@ class Elmo:
 
         Raises ValueError for a word that the sentence does not have, and as `encode` does.
         """
-        return nearest_occurrences(self, sentence, word, corpus, number=number, among=among, layers=layers)
+        if isinstance(layers, str) and layers == "all":
+            raise ValueError("layers is 'all'; expected one layer, an average, or a weight for each")
+        encode = partial(self.encode, layers=layers, show_progress_bar=False)
+        return nearest_occurrences(encode, sentence, word, corpus, number=number, among=among)
 
     def encode_streams(
         self, streams: Iterable[Iterable[Sentence]], *, layers: Layers = DEFAULT_LAYERS

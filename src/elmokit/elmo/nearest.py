@@ -6,19 +6,19 @@ The corpus is read once, in blocks, so that it may be larger than the memory.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from elmokit.elmo.layer_choice import DEFAULT_LAYERS, Layers, unit_vectors
+from elmokit.elmo.layer_choice import unit_vectors
 from elmokit.elmo.sentences import Sentence, tokens_of_each
 from elmokit.system.batches import batched
 from elmokit.system.messages import printable
 
 if TYPE_CHECKING:
-    from elmokit.elmo.elmo import Elmo
+    from elmokit.elmo.layer_choice import Array
 
 Among = Literal["any word", "same word", "other words"]
 _SENTENCES_AT_ONCE = 1024
@@ -43,30 +43,27 @@ class NearOccurrence:
 
 
 def nearest_occurrences(
-    elmo: Elmo,
+    encode: Callable[[list[list[str]]], list[Array]],
     sentence: Sentence,
     word: str | int,
     corpus: Iterable[Sentence],
     *,
-    number: int = 5,
-    among: Among = "any word",
-    layers: Layers = DEFAULT_LAYERS,
+    number: int,
+    among: Among,
 ) -> list[NearOccurrence]:
     """The nearest occurrences, nearest first; the same sentence in the corpus is left out.
 
+    encode: gives one array (T,E) for each list of tokens.
     word: a token of the sentence, of which the first is meant, or the index of a token.
     number: how many there are at most.
     among: "any word", only occurrences of the "same word", as it is spelt, or only of "other words".
-    layers: as in `Elmo.encode`, but not "all".
-    Raises ValueError for a word that the sentence does not have, and the errors of `Elmo.encode`.
+    Raises ValueError for a word that the sentence does not have.
     """
-    if isinstance(layers, str) and layers == "all":
-        raise ValueError("layers is 'all'; expected one layer, an average, or a weight for each")
     if among not in ("any word", "same word", "other words"):
         raise ValueError(f"among is {among!r}; expected 'any word', 'same word' or 'other words'")
     (tokens,) = tokens_of_each([sentence])
     index = _index(tokens, word)
-    query = unit_vectors(elmo.encode([tokens], layers=layers)[0][index].astype(np.float64))
+    query = unit_vectors(encode([tokens])[0][index].astype(np.float64))
     found: list[tuple[float, int, int, list[str]]] = []
     for block in batched(enumerate(corpus), size=_SENTENCES_AT_ONCE):
         others = tokens_of_each(sentence for _, sentence in block)
@@ -75,7 +72,7 @@ def nearest_occurrences(
             for (place, _), other in zip(block, others, strict=True)
             if other != tokens and (among != "same word" or tokens[index] in other)
         ]
-        vectors = elmo.encode([other for _, other in wanted], layers=layers, show_progress_bar=False)
+        vectors = encode([other for _, other in wanted])
         for (place, other), array in zip(wanted, vectors, strict=True):
             for position, cosine in enumerate(unit_vectors(array.astype(np.float64)) @ query):
                 if among == "any word" or (other[position] == tokens[index]) == (among == "same word"):

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from elmokit.elmo.layer_choice import as_layers
 from elmokit.files.lines import read_lines, shown_name
 from elmokit.vectors.jobs.embed_file import EmbeddedFile, Job, encoded, run
 
 if TYPE_CHECKING:
-    import numpy as np
     from jaxtyping import Float32
 
     from elmokit.elmo.elmo import Elmo
@@ -123,7 +124,11 @@ def _chosen(array: Float32[np.ndarray, "L T E"], layers: Layers | str) -> Float3
         return array
     if layers == "average":
         return array.mean(axis=0)
-    return array[-1 if layers == "top" else int(layers)]
+    if layers == "top":
+        return array[-1]
+    if isinstance(layers, str | int):
+        return array[int(layers)]
+    return np.einsum("l,lte->te", np.asarray(layers, array.dtype), array)
 
 
 def _protein_blocks(proteins: Iterable[Sentence]) -> Iterator[Block]:
