@@ -23,6 +23,8 @@ from elmokit.model.packed_bilm import PackedBiLM
 from elmokit.text.characters import BEGIN_SENTENCE, END_SENTENCE, batch_character_ids
 from toy_bilm import random_bilm
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* tokens are empty or contain spaces")
+
 WORDS = ["the", "cat", "sat", "on", "밥", "<UNK>", ".", "", "a" * 40, "b" * 48]
 RELATIVE_ERRORS = {"float32": 1e-6, "auto": 1e-6, "bfloat16": 0.02, "int8": 0.08}
 """Largest root of the mean square, over that of the activations."""
