@@ -136,6 +136,7 @@ def test_a_killed_job_is_continued_to_the_same_bytes(
     assert (tmp_path / f"v{ending}").read_bytes() == (tmp_path / f"whole{ending}").read_bytes()
 
 
+@pytest.mark.filterwarnings("ignore:.* tokens are empty or contain spaces")
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_column_of_text_or_of_tokens_is_embedded(tmp_path: Path, ending: str):
     texts = ["It is cold.", "A café!", ""]
@@ -252,7 +253,7 @@ def test_without_pyarrow_the_extra_is_named_before_anything_is_computed(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def absent(module: str) -> None:
-        raise ImportError(module)
+        raise ModuleNotFoundError(module, name=module)
 
     monkeypatch.setattr("elmokit.system.python.importlib.import_module", absent)
     with pytest.raises(ValueError, match=r"needs pyarrow: pip install 'elmokit\[arrow\]'"):

@@ -81,6 +81,7 @@ def test_a_sentence_that_was_not_added_is_encoded_and_not_kept(elmo: Elmo, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.filterwarnings("ignore:.* tokens are empty or contain spaces")
 def test_tokens_are_told_apart_by_more_than_their_letters(elmo: Elmo):
     activations = CachedActivations(elmo, folder=None)
     activations.add([["a b"], ["a", "b"], ["ab"]])
