@@ -12,7 +12,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -265,6 +265,15 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(start: Start, who
     assert sha256(run / "model.safetensors") == sha256(whole / "model.safetensors")
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python's own answer to Ctrl-C, which a shell takes from what it runs in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
     ("number", "raised", "message"),
     [
@@ -299,6 +308,7 @@ def test_a_signal_saves_and_stops_and_the_rest_is_the_same(
     assert _losses(run) == _losses(whole)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_interrupt_ends_at_once(shard: Path, vocabulary: Path, tmp_path: Path) -> None:
     def interrupt_twice(run: Run) -> None:
         os.kill(os.getpid(), signal.SIGINT)

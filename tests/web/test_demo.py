@@ -130,7 +130,7 @@ def test_the_sense_of_a_sentence_is_shown_for_the_token_that_has_it_and_no_other
         for tokens, index, sense in zip(sentences, (0, 0, 2, 2), ("one", "one", "two", "two"), strict=True)
     ]
     found = study_senses(Elmo(random_bilm(seed=7, std=0.4)), occurrences, model="random")
-    rows = [line for line in terminal.describe(found, colours=False) if re.match(r"    -?[\d.]+  ", line)]
+    rows = [line for line in terminal.describe(found) if re.match(r"    -?[\d.]+  ", line)]
     shown = {" ".join(row.split()[1:]) for row in rows}
     senses = {
         " ".join(f"[{token}]" if at == marked else token for at, token in enumerate(of.tokens)): of.sense
