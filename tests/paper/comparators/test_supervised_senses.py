@@ -72,8 +72,8 @@ def test_the_sum_decays_to_a_tenth_within_the_window():
 
 
 def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    for name in ("sklearn", "sklearn.feature_extraction"):
-        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "sklearn.feature_extraction", raising=False)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(ValueError, match=r"training sense classifiers needs scikit-learn: pip install"):
         train_ims(training())
 
