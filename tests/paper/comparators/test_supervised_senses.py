@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -72,8 +71,10 @@ def test_the_sum_decays_to_a_tenth_within_the_window():
 
 
 def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delitem(sys.modules, "sklearn.feature_extraction", raising=False)
-    monkeypatch.setitem(sys.modules, "sklearn", None)
+    def absent(module: str) -> None:
+        raise ModuleNotFoundError(module, name="sklearn")
+
+    monkeypatch.setattr("elmokit.system.python.importlib.import_module", absent)
     with pytest.raises(ValueError, match=r"training sense classifiers needs scikit-learn: pip install"):
         train_ims(training())
 
