@@ -24,7 +24,7 @@ from pathlib import Path
 
 from attacks.outcome import Attempt, Part, Result, by_part, read_results, result_of, write_results
 
-PARTS = ("mutants", "text", "determinism", "leaks", "kills", "disks", "pairs")
+PARTS = ("mutants", "text", "determinism", "leaks", "kills", "disks", "pairs", "forks")
 """Modules of `attacks/`; the constant `PART` of each says what it does."""
 
 FORK = multiprocessing.get_context("fork")
