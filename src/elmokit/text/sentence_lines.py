@@ -20,6 +20,7 @@ MOST_ATTACHED = 0.03
 MOST_SYMBOLS = 0.15
 """Share of tokens with a bracket or a symbol of programs: below 0.05 in prose, from 0.2 in code."""
 WIDEST_PAGE = 120
+_FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
 """Characters of a line in a book whose lines are broken at a width."""
 
 _MARKS = ".,;:!?"
@@ -113,11 +114,12 @@ def _has_mark(token: str) -> bool:
 
 
 def _is_wrapped(lines: Sequence[str]) -> bool:
-    """Whether lines end where the next word has no room, and the next ones begin in lower case."""
+    """Whether lines end where the next word has no room, mostly in mid-sentence, and the next begin in lower case."""
     width = max(map(len, lines), default=0)
     pairs = [(line, after) for line, after in zip(lines, lines[1:], strict=False) if line.strip() and after.strip()]
     if not 40 <= width <= WIDEST_PAGE or len(pairs) < 8:
         return False
     num_full = sum(len(line.rstrip()) + 1 + len(after.split()[0]) > width for line, after in pairs)
     num_lower = sum(after.lstrip()[0].islower() for _, after in pairs)
-    return num_full > 0.75 * len(pairs) and num_lower > 0.3 * len(pairs)
+    num_ended = sum(line.partition("\t")[0].rstrip().endswith(_FINAL) for line, _ in pairs)
+    return num_full > 0.75 * len(pairs) and num_lower > 0.3 * len(pairs) and num_ended < 0.5 * len(pairs)
