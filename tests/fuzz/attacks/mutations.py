@@ -317,7 +317,7 @@ def _value(content: bytes, randomness: random.Random) -> bytes:
 
 def _long(content: bytes, randomness: random.Random) -> bytes:
     """A word of some hundred thousand bytes, which no error may quote."""
-    word = randomness.choice((b"q", b"*", b"9", b"q, ")) * _LONG
+    word = randomness.choice((b"q", b"*", b"9", b"q,")) * _LONG
     return _replaced(rb'[^\s",:{}\[\]]+', content, word, randomness)
 
 
