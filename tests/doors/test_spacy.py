@@ -203,7 +203,7 @@ def test_settings_that_are_not_there_are_refused(model: str):
     with pytest.raises(ValueError, match="precision is 'float8'"):
         ElmoPipe(model, precision="float8")  # pyright: ignore
     for settings, said in (
-        ({"layers": "tpo"}, "layers is 'tpo'; expected 'average', 'all', 'top' or the number of a layer"),
+        ({"layers": "tpo"}, "layers is 'tpo'; expected 'average', 'all', 'top', the number of a layer"),
         ({"layers": -1}, r"layers is -1; this model has layers 0 \(token representation\) to its last one"),
         ({"batch_size": 0}, "batch_size is 0; expected a whole number"),
     ):
