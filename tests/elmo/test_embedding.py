@@ -233,6 +233,7 @@ def test_its_state_is_read_back(settings: dict[str, Any]):
     assert torch.equal(other(SENTENCES).mixes[-1], embedding(SENTENCES).mixes[-1])
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
 @pytest.mark.slow
 def test_processes_that_load_data_can_embed_it():
     """A process that is spawned gets the embedding pickled."""

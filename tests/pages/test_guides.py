@@ -53,6 +53,7 @@ def test_coming_from_names_options_that_there_are(capsys: pytest.CaptureFixture[
         assert all(option in offered for option in arguments if option.startswith("-")), (verb, arguments)
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create")  # on a machine with one core
 def test_embedding_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     run_page("docs/embedding.md")
