@@ -8,6 +8,7 @@ from functools import partial
 from typing import Literal
 
 from elmokit.files.json_fields import Fields
+from elmokit.metrics.statistics import CONFIDENCE
 from paper import ablations, figure1, table2, table3, table4, table5, table7
 from paper.ablation import Ablation, Claim
 from paper.bootstrap import RunNames, item_records
@@ -24,7 +25,6 @@ Outcome = Literal["held", "contradicted", "undecided", "not measured"]
 Findings = tuple[Sequence["Finding"], Sequence["Finding"]]
 """Differences that a claim says are positive, and others that are shown and do not count."""
 Judge = Callable[[Evidence], Findings]
-CONFIDENCE = 0.95
 PUBLISHED_COVE = "wmtlstm-8f474287"
 """The file that McCann et al. (2017) published, in the name of a system that reads it."""
 

@@ -53,6 +53,7 @@ def test_the_verb_shows_the_word_in_the_middle(
     [
         ({"word": 2}, "word is 2; the sentence has tokens 0 to 1"),
         ({"layers": "all"}, "layers is 'all'; expected one layer"),
+        ({"number": 0}, "number is 0; expected at least 1"),
         ({"among": "words"}, "among is 'words'; expected"),
     ],
 )

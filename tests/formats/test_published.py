@@ -15,10 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from elmokit.cli.main import main
 from elmokit.elmo.elmo import Elmo
 from elmokit.files import downloads
+from elmokit.files.locks import InUseError
 from elmokit.formats import names, published
 from elmokit.formats.published import find_published, published_folder, published_models
 from elmokit.formats.read import read_bilm
@@ -258,6 +260,11 @@ def test_an_archive_is_unpacked_once(server: Server, tmp_path: Path):
     server.files["/one/161.zip"] = (tmp_path / "161.zip").read_bytes()
     np.testing.assert_array_equal(vectors("nlpl:161"), vectors(MANY))
     assert left(tmp_path) == ["nlpl-161", "nlpl-161.json"]
+    assert main(["models", "get", "nlpl:161"]) == 0
+    changed = next((tmp_path / "cache" / "models" / "nlpl-161").rglob("encoder.pkl"))
+    with changed.open("ab") as file:
+        file.write(b"x")
+    assert main(["models", "get", "nlpl:161"]) == 2
     shutil.rmtree(tmp_path / "cache")
     server.files["/one/161.zip"] = server.files["/one/161.zip"][:-100]
     with pytest.raises(ValueError, match=r"161.zip: cannot be unpacked"):
@@ -265,7 +272,7 @@ def test_an_archive_is_unpacked_once(server: Server, tmp_path: Path):
     assert left(tmp_path) == []
 
 
-def test_processes_that_start_together_download_it_once(server: Server):
+def test_callers_that_start_together_download_it_once(server: Server):
     model = published_models()["tiny"]
     with ThreadPoolExecutor(3) as threads:
         assert set(threads.map(published_folder, [model] * 3)) == {model.folder}
@@ -332,3 +339,21 @@ def test_a_package_brings_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (about / "entry_points.txt").write_text("[elmokit.models]\ntoyish = elmokit_gone\n")
     with pytest.raises(FileNotFoundError, match="the model toyish should be in the package elmokit_gone"):
         Elmo("toyish")
+    assert names.packaged_models() == {} and names.resolve_model("mini-en").is_dir()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_said_with_the_file(server: Server, tmp_path: Path):
+    (tmp_path / "weights.hdf5.partial").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"No space left.*weights.hdf5.partial"):
+        downloads.download([f"{server.url}/one/tiny_weights.hdf5"], tmp_path / "weights.hdf5", check=lambda path: None)
+
+
+def test_the_lock_of_another_user_is_not_waited_for(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def acquire(self: FileLock, **options: object) -> None:
+        Path(self.lock_file).touch()
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(FileLock, "acquire", acquire)
+    with pytest.raises(InUseError, match="tiny: the lock belongs to another user"):
+        published_folder(published_models()["tiny"])

@@ -347,7 +347,7 @@ class Elmo:
 
         word: a token of the sentence, of which the first is meant, or its index.
         corpus: sentences as `encode` takes them, read once; the same sentence in it is left out.
-        number: how many there are at most.
+        number: how many there are at most; at least 1.
         among: "any word", the "same word" or "other words", as they are spelt.
         layers: as in `encode`, but not "all".
 

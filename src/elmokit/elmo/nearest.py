@@ -39,6 +39,7 @@ class NearOccurrence:
 
     @property
     def token(self) -> str:
+        """The token at `index`, as it is spelt in the corpus."""
         return self.tokens[self.index]
 
 
@@ -57,8 +58,10 @@ def nearest_occurrences(
     word: a token of the sentence, of which the first is meant, or the index of a token.
     number: how many there are at most.
     among: "any word", only occurrences of the "same word", as it is spelt, or only of "other words".
-    Raises ValueError for a word that the sentence does not have.
+    Raises ValueError for a word that the sentence does not have, another `among`, and a number below 1.
     """
+    if number < 1:
+        raise ValueError(f"number is {number}; expected at least 1")
     if among not in ("any word", "same word", "other words"):
         raise ValueError(f"among is {among!r}; expected 'any word', 'same word' or 'other words'")
     (tokens,) = tokens_of_each([sentence])

@@ -131,7 +131,9 @@ def _receive(address: str, partial: _Partial, name: str) -> None:
         raise kind(f"the server answers {error.code} {error.reason}") from error
     except URLError as error:  # no network, no such host, a certificate that is wrong
         raise _InterruptedError(f"cannot be reached: {error.reason}") from error
-    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+    except (http.client.HTTPException, OSError) as error:
+        if isinstance(error, OSError) and error.filename is not None:  # the file cannot be written
+            raise
         raise _InterruptedError(f"the connection was lost: {str(error) or type(error).__name__}") from error
     if total is not None and received != total:
         raise _InterruptedError(f"{received:,} of {total:,} bytes came")
@@ -157,9 +159,18 @@ def _copy(response: Any, file: IO[bytes], *, done: int, total: int | None, name:
             done += len(block)
             if done > MAX_BYTES or (total is not None and done > total):
                 raise _RefusedError("sends more than it said")
-            file.write(block)
+            _write(file, block)
             bar.update(len(block))
     return done
+
+
+def _write(file: IO[bytes], block: bytes) -> None:
+    """Write it at once. Raises OSError that names the file."""
+    try:
+        file.write(block)
+        file.flush()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file.name) from error
 
 
 class _SafeRedirects(HTTPRedirectHandler):

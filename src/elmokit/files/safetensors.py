@@ -191,7 +191,7 @@ def _read_entry(path: Path, name: str, fields: Fields, item_bytes: Mapping[str, 
     part = f"tensor {name}"
     dtype = fields.text("dtype")
     if dtype not in item_bytes:
-        raise FormatError(path, f"is of type {printable(dtype[:40])}; expected {' or '.join(item_bytes)}", part=part)
+        raise FormatError(path, f"is of type {printable(dtype)}; expected {' or '.join(item_bytes)}", part=part)
     shape = fields.integers("shape", most_integers=4, most=1 << 40)
     offsets = fields.integers("data_offsets", most_integers=2, most=1 << 60)
     if len(offsets) != 2:

@@ -12,14 +12,14 @@ from elmokit.formats.file_kinds import PICKLES
 from elmokit.formats.inspection import Inspection
 from elmokit.formats.model_files import ModelFiles, StrPath
 from elmokit.formats.recognise import FORMATS, opened
-from elmokit.runs.folder import METRICS_NAME
+from elmokit.runs.folder import HELD_OUT_NAME, METRICS_NAME
 from elmokit.system.messages import join_names, plural, printable
 
 if TYPE_CHECKING:
     from elmokit.formats.format import Format
 
 
-_OF_A_RUN = (METRICS_NAME, "heldout.txt", "checkpoint")
+_OF_A_RUN = (METRICS_NAME, HELD_OUT_NAME, "checkpoint")
 """What pretraining writes next to a model, here and in TensorFlow."""
 
 

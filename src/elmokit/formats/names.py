@@ -32,19 +32,20 @@ def bundled_models() -> dict[str, Path]:
 
 
 def packaged_models() -> dict[str, Path]:
-    """Name and folder of every model that an installed package brings; nothing of the package is run.
-
-    Raises FileNotFoundError for an entry point that leads to no package.
-    """
+    """Name and folder of every model that an installed package brings; nothing of the package is run."""
     found: dict[str, Path] = {}
-    for point in entry_points(group=ENTRY_POINTS):
-        package, *inner = point.value.split(".")
-        spec = find_spec(package)
+    for name, value in _packages().items():
+        package, *inner = value.split(".")
+        spec = find_spec(package) if package else None
         places = list(spec.submodule_search_locations or ()) if spec is not None else []
-        if not places:
-            raise FileNotFoundError(f"the model {point.name} should be in the package {point.value}, which is missing")
-        found[point.name] = Path(places[0], *inner)
+        if places:
+            found[name] = Path(places[0], *inner)
     return found
+
+
+def _packages() -> dict[str, str]:
+    """Name and package of every model by the entry points, whether or not the package is there."""
+    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
 
 
 def resolve_model(name_or_path: str | Path) -> Path:
@@ -55,8 +56,8 @@ def resolve_model(name_or_path: str | Path) -> Path:
     `hf://user/model@revision`. Published models and those of the Hub are downloaded into a cache. A TensorFlow
     checkpoint may be named as TensorFlow does, `model.ckpt-5`, or by its data; the path is then that of its index.
 
-    Raises FileNotFoundError, with the nearest name, if there is neither, and the errors of `hub.download` and
-    `published_folder`.
+    Raises FileNotFoundError, with the nearest name, if there is neither, or if the package of the model is missing, and
+    the errors of `hub.download` and `published_folder`.
     """
     if hub.is_address(name_or_path):
         return hub.download(name_or_path)
@@ -74,6 +75,9 @@ def resolve_model(name_or_path: str | Path) -> Path:
     published = find_published(name)
     if published is not None:
         return published_folder(published)
+    for model, package in _packages().items():
+        if name.lower() == model.lower():
+            raise FileNotFoundError(f"the model {model} should be in the package {package}, which is missing")
     _refuse_url(name_or_path)
     hint = did_you_mean(name.lower(), [*installed, *published_models()])
     names = ", ".join(installed) or "none in this installation"
@@ -85,12 +89,12 @@ def resolve_model(name_or_path: str | Path) -> Path:
 
 def is_model_name(name_or_path: str | Path) -> bool:
     """Whether it names a model, and not a path that exists: it leads to the same model on another machine."""
-    name = str(name_or_path)
-    if isinstance(name_or_path, str) and name in bundled_models() | packaged_models():
+    name, installed = str(name_or_path), bundled_models() | packaged_models()
+    if isinstance(name_or_path, str) and name in installed:
         return True
     if os.path.lexists(expanded(name_or_path)):
         return False
-    return name.lower() in bundled_models() | packaged_models() or find_published(name) is not None
+    return name.lower() in installed or find_published(name) is not None
 
 
 def check_is_not_a_model(*files: str | Path) -> None:

@@ -37,7 +37,7 @@ from elmokit.formats.native_softmax import (
 )
 from elmokit.formats.vocabulary_file import read_vocabulary
 from elmokit.formats.weights import SOFTMAX_BIAS, SOFTMAX_NAMES, SOFTMAX_WEIGHT, StoredBiLM, check_padding, wrong_shapes
-from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME, HELD_OUT_NAME, METRICS_NAME
+from elmokit.runs.folder import BILM_FORMAT, CONFIG_NAME
 from elmokit.system.messages import FormatError
 
 if TYPE_CHECKING:
@@ -205,10 +205,9 @@ def _inspect(files: ModelFiles, inspection: Inspection) -> None:
                 inspection.num_softmax_rows = sum(entries[SOFTMAX_BIAS].shape[0] for entries in parts.values())
                 for part in parts:
                     inspection.add_file(part)
-    for name in (CARD_NAME, METRICS_NAME, HELD_OUT_NAME):  # the latter two of a run
-        if (folder / name).is_file():
-            inspection.add_file(folder / name)
-    if not (folder / CARD_NAME).is_file():
+    if (folder / CARD_NAME).is_file():
+        inspection.add_file(folder / CARD_NAME)
+    else:
         inspection.risks.append(f"there is no model card ({CARD_NAME}): data and licence are not known")
     if inspection.config is not None and inspection.config.lookup is not None:
         with inspection.noting_refusals():

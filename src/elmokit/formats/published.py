@@ -90,8 +90,8 @@ def find_published(name: str) -> PublishedModel | None:
 def published_folder(model: PublishedModel) -> Path:
     """The folder of a model in the cache, into which it is downloaded first if it is not there.
 
-    Raises FileNotFoundError if it is not there and downloads are forbidden, DownloadError if no address has it, and
-    FormatError for an archive that cannot be unpacked.
+    Raises FileNotFoundError if it is not there and downloads are forbidden, DownloadError if no address has it,
+    FormatError for an archive that cannot be unpacked, and InUseError if the lock is another user's.
     """
     folder = model.folder
     if folder.is_dir():
@@ -123,15 +123,17 @@ def add_published(model: PublishedModel, given: Sequence[Path]) -> Path:
     with new_folder(model.folder) as staging:
         for name, source in sources.items():
             _place(source, staging / name, put=shutil.copyfile)
-    _keep_sums(model, {name: _about(path, str(path)) for name, path in sources.items()})
+    _keep_sums(model, {name: _about(path, str(path)) for name, path in sources.items()}, model.folder)
     return model.folder
 
 
 def verify_published(model: PublishedModel) -> None:
-    """Compare the files in the cache with their sums. Raises FormatError for a file that has changed."""
+    """Compare the files in the cache with their sums. Raises FormatError for a file that has changed or is gone."""
     for name, expected in _kept_sums(model).items():
         path = model.folder / name
-        if path.is_file() and file_digest(path, "sha256").hex() != expected:
+        if name.endswith(".zip"):  # what it held has taken its place
+            continue
+        if not path.is_file() or file_digest(path, "sha256").hex() != expected:
             raise FormatError(path, f"has changed since it came; remove {model.folder}, and get {model.name} again")
 
 
@@ -165,14 +167,16 @@ def _model(name: str, fields: Mapping[str, Any], mirrors: Mapping[str, Sequence[
 
 @contextmanager
 def _alone(folder: Path, name: str) -> Generator[None]:
-    """Waits until no other process downloads the model."""
+    """Waits until no other process of this user downloads the model. Raises InUseError for one of another user."""
     with ExitStack() as stack:
         with progress_bar(unit="s", label=f"waiting for another process that downloads {name}", keep=False) as bar:
             while True:
                 try:
                     stack.enter_context(lock(folder))
                     break
-                except InUseError:
+                except InUseError as error:
+                    if isinstance(error.__context__, PermissionError):  # who may have left it
+                        raise
                     time.sleep(1)
                     bar.update()
         yield
@@ -200,7 +204,7 @@ def _download(model: PublishedModel, folder: Path) -> None:
         except FormatError:  # of an archive that is damaged
             shutil.rmtree(staging)
             raise
-        _keep_sums(model, sums)
+        _keep_sums(model, sums, whole)
         os.replace(whole, folder)
     shutil.rmtree(staging)
 
@@ -243,7 +247,11 @@ def _sums_path(model: PublishedModel) -> Path:
     return model.folder.with_name(f"{model.folder.name}.json")
 
 
-def _keep_sums(model: PublishedModel, sums: Mapping[str, Mapping[str, Any]]) -> None:
+def _keep_sums(model: PublishedModel, sums: Mapping[str, Mapping[str, Any]], folder: Path) -> None:
+    """Keep the sums of the files that came, and of those that an archive among them held."""
+    placed = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    held = {name: _about(path, "of the archive") for name, path in placed.items() if name not in sums}
+    sums = {**sums, **held}
     write_text(_sums_path(model), json.dumps({"model": model.name, "files": sums}, indent=2) + "\n")
 
 

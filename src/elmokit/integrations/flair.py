@@ -12,7 +12,7 @@ import torch
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.layer_choice import Layers, as_layers
 from elmokit.formats import hub
-from elmokit.formats.names import DEFAULT_MODEL, bundled_models
+from elmokit.formats.names import DEFAULT_MODEL, is_model_name
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.system.python import require
 
@@ -72,7 +72,7 @@ class ElmoEmbeddings(_embeddings.TokenEmbeddings):  # pyright: ignore[reportUnty
 
 def _default_name(elmo: Elmo, layers: Layers) -> str:
     model = elmo.name or ""
-    if not (hub.is_address(model) or model.lower() in bundled_models()):
+    if not (hub.is_address(model) or is_model_name(model)):
         model = "-".join(filter(None, (Path(model).name, elmo.fingerprint()[:12])))  # wherever the folder is
     name = f"elmo-{model}-{layers}"
     return name if elmo.precision == "float32" else f"{name}-{elmo.precision}"

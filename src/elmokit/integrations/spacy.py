@@ -12,7 +12,7 @@ import numpy as np
 
 from elmokit.elmo.elmo import Elmo
 from elmokit.elmo.layer_choice import as_int, as_layers
-from elmokit.formats.names import DEFAULT_MODEL, bundled_models
+from elmokit.formats.names import DEFAULT_MODEL, bundled_models, is_model_name
 from elmokit.integrations.model_bytes import bytes_of, elmo_of
 from elmokit.layers.packed.linear import Precision, check_precision
 from elmokit.system.messages import did_you_mean
@@ -183,7 +183,7 @@ def _notice_misspelling(model: str | Path) -> None:
     """Warn of a name that is nearly that of a bundled model."""
     name = str(model)
     hint = did_you_mean(name.lower(), bundled_models()) if Path(name).name == name else ""
-    if hint and name.lower() not in bundled_models() and not lexists(name):
+    if hint and not is_model_name(name) and not lexists(name):
         warn_caller(f"there is no model {name!r} here, so the first document will be refused; {hint.strip()}")
 
 

@@ -20,9 +20,9 @@ MOST_ATTACHED = 0.03
 MOST_SYMBOLS = 0.15
 """Share of tokens with a bracket or a symbol of programs: below 0.05 in prose, from 0.2 in code."""
 WIDEST_PAGE = 120
-_FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
 """Characters of a line in a book whose lines are broken at a width."""
-
+_FINAL = (".", "!", "?", "''", '"', "\u201d", "\u3002")
+"""What a sentence ends with."""
 _MARKS = ".,;:!?"
 _SYMBOL = re.compile(r"[={}<>_\\|()\[\]*]")
 _WITHIN_WORD = re.compile(r"(?<=\w)['’-](?=\w)")

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elmokit.elmo.layer_choice import unit_vectors
+from elmokit.metrics.statistics import CONFIDENCE
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Float64
 
-CONFIDENCE = 0.95
 TIE = 1e-9
 """Distances of resamples that are smaller by no more than this count as equal: they differ by rounding."""
 

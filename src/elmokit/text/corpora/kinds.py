@@ -16,8 +16,6 @@ _CONLLU_ROW = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]+){9}")
 _TAG = re.compile(r"O|[BIESLUM]-\S+")
 _SEQUENCE = re.compile(r"[A-Z*-]{3,}|[a-z*-]{30,}")
 _NAME_OF_COLUMN = re.compile(r"[A-Za-z_][\w .#-]*", re.ASCII)
-
-
 _HEAD_LINES, _HEAD_CHARACTERS = 20, 100_000
 
 
